@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 
 PYTHON := .venv/bin/python
-EXTRAS := llm,cassettes,server,a2a,postgres
+EXTRAS := llm,cassettes,server,a2a,nats,postgres
 ARGS ?=
 PLANS ?= ../shared/data/plans-dev
 RATE ?= 0.25
@@ -44,9 +44,13 @@ endef
 FLOWS := agents gone_workers interruptions isolation joins limits machine memory memos pause races roles tasks timers \
 	trust waits
 
+# Each test has a namespace of its own on a real server.
+run_nats = SOORMA_TEST_BUS=nats $(pytest) $(1) $(ARGS)
+NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
+
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst everywhere crash crash-remote bench clean renew
+.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst everywhere nats crash crash-remote bench docs clean renew
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +69,7 @@ check: .make/dev ## the gate: lint, format, types, walls, tests
 	.venv/bin/lint-imports --no-logo
 	@$(run_tests)
 	@$(run_worst)
+	@$(call run_nats,$(NATS_SAMPLE))
 
 record: .make/dev ## cassettes anew from the real models, whose key is in the environment
 	$(PYTHON) examples/record.py --live $(ARGS)
@@ -96,6 +101,9 @@ everywhere: .make/dev ## the contract of stores on PostgreSQL, and the flow test
 	@SOORMA_TEST_STORE=postgresql $(pytest) tests/contract/test_store_*.py tests/contract/test_postgres_*.py \
 		$(FLOWS:%=tests/flow/test_%.py) $(ARGS)
 
+nats: .make/dev ## the flow tests over a NATS server, which the test group brings
+	@$(call run_nats,tests/flow)
+
 crash: .make/dev ## kill and err at every point of a program; ARGS="--sample 40 --seed 7" for some
 	@$(PYTHON) tests/crash/proof.py $(ARGS)
 
@@ -104,6 +112,13 @@ crash-remote: .make/dev ## kill the process of the store or that of its agents, 
 
 bench: .make/dev $(if $(findstring --plots,$(ARGS)),.make/bench) ## what it costs, beside rivals; ARGS="--ours", "--rows step,parked", "--rounds 3", "--plots"
 	@$(PYTHON) -m bench.run $(ARGS)
+
+docs: .make/docs ## the site of the documents, in .make/site; warnings are errors, and every link within it is looked at
+	@$(PYTHON) tests/docs/pages.py >/dev/null
+	@.venv/bin/zensical build --strict --clean
+	@cp -R docs/. .make/site/
+	@grep -q doc-heading .make/site/reference/api.html || { echo "the names were not written: is mkdocstrings there?" >&2; exit 1; }
+	@echo "open .make/site/index.html"
 
 clean: ## everything that was made
 	rm -rf .venv .make dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis bench/.rivals bench/.runs bench/plots
@@ -117,6 +132,9 @@ clean: ## everything that was made
 
 .make/bench: .make/dev
 	@$(call set_up,--group dev --group bench,--group dev --group bench)
+
+.make/docs: .make/dev
+	@$(call set_up,--group dev --group docs,--group dev --group docs)
 
 renew:
 	@test ! -e .make/place || rm -rf .venv

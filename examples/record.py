@@ -1,4 +1,4 @@
-"""Record the cassettes of the examples anew.
+"""Record the cassettes of the examples anew, and that of the project which `soorma init` writes.
 
     python examples/record.py           from a scripted server on this machine: no key, no model
     python examples/record.py --live    from the models that the examples name, whose key is in the environment
@@ -13,6 +13,7 @@ import json
 import os
 import re
 import runpy
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from soorma_ai.testing.model_server import ModelServer, Reply
 
 EXAMPLES = Path(__file__).parent
 CASSETTES = EXAMPLES.parent / "cassettes"
+TEMPLATE = EXAMPLES.parent / "template"
 
 Rules = Callable[[str], tuple[str, dict[str, Any]]]
 
@@ -38,32 +40,6 @@ def picnic(told: str) -> tuple[str, dict[str, Any]]:
         question = "Saturday will be clear and 24 degrees. Shall I book a table in the park?"
         return "The weather is fine; I must ask before booking.", _wait("user.replied", question)
     return "I need the weather first.", _publish("forecast.requested", {"day": "Saturday"})
-
-
-def orders(told: str) -> tuple[str, dict[str, Any]]:
-    history, _, now = told.partition("What just happened:")
-    amount = json.loads(told.partition('{"amount":')[2].partition(",")[0])
-    order: dict[str, Any] = {"order_id": "A1"}
-    now = now.partition("Events you can publish now")[0]
-    if "shipment.requested was answered" in now:
-        message = "Paid and on its way with northbound."
-        return "Everything is done.", _complete({**order, "status": "shipped", "message": message})
-    if "payment.charge.requested was answered" in now:
-        speed = "express" if amount > 5000 else "standard"
-        return "Paid, so it can be shipped.", _publish("shipment.requested", {**order, "speed": speed})
-    if "inventory.release.requested was answered" in now:
-        message = "The payment was not approved; nothing was charged and the goods are free again."
-        return "The reservation is released.", _complete({**order, "status": "rejected", "message": message})
-    if "rejected payment.charge.requested" in now or "Nobody decided" in now:
-        reservation = {**order, "reservation": "R-A1"}
-        return "No approval, so the goods go back.", _publish("inventory.release.requested", reservation)
-    if "inventory.reserve.requested was answered" in now:
-        return "The goods are set aside; now the payment.", _publish(
-            "payment.charge.requested", {**order, "amount": amount}
-        )
-    assert not history.partition("What has happened so far")[2], "the rules do not know what to do next"
-    goods = {**order, "sku": "lathe", "quantity": 1}
-    return "The goods come first.", _publish("inventory.reserve.requested", goods)
 
 
 def advice(told: str) -> tuple[str, dict[str, Any]]:
@@ -186,6 +162,23 @@ _SAID = {
 }
 
 
+def refunds(told: str) -> tuple[str, dict[str, Any]]:
+    order_id = told.partition('"order_id":"')[2].partition('"')[0]
+    now = told.partition("What just happened:")[2].partition("Actions left")[0]
+    if "refund.pay.requested was answered" in now:
+        message = "Your money is on its way."
+        return "It is paid.", _complete({"order_id": order_id, "status": "refunded", "message": message})
+    if "rejected refund.pay.requested" in now or "Nobody decided" in now:
+        message = "We are sorry, this refund was not approved."
+        return "No approval, so nothing is paid.", _complete(
+            {"order_id": order_id, "status": "declined", "message": message}
+        )
+    if "order.find.requested was answered" in now:
+        price = float(now.partition('"price":')[2].partition("}")[0])
+        return "It is young enough.", _publish("refund.pay.requested", {"order_id": order_id, "amount": price})
+    return "The order comes first.", _publish("order.find.requested", {"order_id": order_id})
+
+
 def record_quickstart() -> None:
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
@@ -216,9 +209,29 @@ def record_research() -> None:
             assert asyncio.run(example["research"]("sqlite://", answer, Path(folder))) == 0
 
 
+def record_refunds() -> None:
+    """By the example, and by its tests, which have recordings of their own."""
+    example = _loaded("08_refunds")
+    with cassette(CASSETTES / "08_refunds", mode="record"):
+        for order_id, answer in (("A1", "none"), ("A2", "approve"), ("A2", "reject"), ("A2", "none")):
+            assert asyncio.run(example["refund"]("sqlite://", order_id, answer)) == 0
+    subprocess.run([sys.executable, "-m", "pytest", "-q", "--soorma-record", str(EXAMPLES / "08_refunds")], check=True)
+
+
+def first_project(told: str) -> tuple[str, dict[str, Any]]:
+    decided = runpy.run_path(str(TEMPLATE / "first_project" / "script.py"))["decide"](told)
+    return decided["reasoning"], decided["step"]
+
+
+def record_template() -> None:
+    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "recorded", "--soorma-record")
+    subprocess.run(command, check=True, cwd=TEMPLATE)
+
+
 def _loaded(name: str) -> dict[str, Any]:
-    """What the main module of an example defines. Each has an `agents` of its own."""
-    sys.modules.pop("agents", None)
+    """What the main module of an example defines. Each has modules of its own by the same names."""
+    for module in ("agents", "planner"):
+        sys.modules.pop(module, None)
     sys.path.insert(0, str(EXAMPLES / name))
     try:
         return runpy.run_path(str(EXAMPLES / name / "main.py"))
@@ -233,9 +246,11 @@ def main() -> None:
     with ExitStack() as stack:
         for record, rules in (
             (record_quickstart, picnic),
-            (record_orders, orders),
+            (record_orders, runpy.run_path(str(EXAMPLES / "02_order_approval" / "script.py"))["decide"]),
             (record_advice, advice),
             (record_research, owls),
+            (record_refunds, refunds),
+            (record_template, first_project),
         ):
             if not live:
                 server = stack.enter_context(ModelServer(_answering(rules)))

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from soorma_ai.domain.states import StateTransition as StateTransition
     from soorma_ai.domain.tasks import DelegationSpec as DelegationSpec
     from soorma_ai.domain.tasks import SubTaskInfo as SubTaskInfo
+    from soorma_ai.errors import BusUnavailable as BusUnavailable
     from soorma_ai.errors import ConfigError as ConfigError
     from soorma_ai.errors import ContentFiltered as ContentFiltered
     from soorma_ai.errors import DeadlineExceeded as DeadlineExceeded
@@ -84,20 +85,24 @@ if TYPE_CHECKING:
     from soorma_ai.errors import LimitExceeded as LimitExceeded
     from soorma_ai.errors import LocalProtocolError as LocalProtocolError
     from soorma_ai.errors import ModelRefused as ModelRefused
+    from soorma_ai.errors import ModelUnavailable as ModelUnavailable
     from soorma_ai.errors import NotFound as NotFound
     from soorma_ai.errors import Overloaded as Overloaded
     from soorma_ai.errors import PlanCancelled as PlanCancelled
     from soorma_ai.errors import PlanFailed as PlanFailed
+    from soorma_ai.errors import RateLimited as RateLimited
     from soorma_ai.errors import Reject as Reject
     from soorma_ai.errors import RemoteProtocolError as RemoteProtocolError
     from soorma_ai.errors import Retry as Retry
     from soorma_ai.errors import ServerUnavailable as ServerUnavailable
     from soorma_ai.errors import SoormaError as SoormaError
     from soorma_ai.errors import StoreUnavailable as StoreUnavailable
+    from soorma_ai.errors import TransientError as TransientError
     from soorma_ai.errors import Unauthenticated as Unauthenticated
     from soorma_ai.platform import Platform as Platform
     from soorma_ai.ports.bus import Bus as Bus
     from soorma_ai.ports.bus import Clock as Clock
+    from soorma_ai.ports.embedding import Embedder as Embedder
     from soorma_ai.ports.model import Reasoner as Reasoner
     from soorma_ai.ports.store import Store as Store
     from soorma_ai.remote import RemoteAgents as RemoteAgents
@@ -131,12 +136,14 @@ _HOMES = {
     "domain.states": "PlanDefinition StateAction StateConfig StateTransition",
     "domain.tasks": "DelegationSpec SubTaskInfo",
     "errors": (
-        "ConfigError ContentFiltered DeadlineExceeded DecisionError Forbidden Held InvalidPlan InvalidResult "
-        "LimitExceeded LocalProtocolError ModelRefused NotFound Overloaded PlanCancelled PlanFailed Reject "
-        "RemoteProtocolError Retry ServerUnavailable SoormaError StoreUnavailable Unauthenticated"
+        "BusUnavailable ConfigError ContentFiltered DeadlineExceeded DecisionError Forbidden Held InvalidPlan "
+        "InvalidResult LimitExceeded LocalProtocolError ModelRefused ModelUnavailable NotFound Overloaded "
+        "PlanCancelled PlanFailed RateLimited Reject RemoteProtocolError Retry ServerUnavailable SoormaError "
+        "StoreUnavailable TransientError Unauthenticated"
     ),
     "platform": "Platform",
     "ports.bus": "Bus Clock",
+    "ports.embedding": "Embedder",
     "ports.model": "Reasoner",
     "ports.store": "Store",
     "remote": "RemoteAgents",

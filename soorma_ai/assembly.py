@@ -13,15 +13,17 @@ from soorma_ai.adapters.owner.lock import Owner
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import Frozen
 from soorma_ai.errors import ConfigError
 from soorma_ai.ports import Bus, Clock, Embedder, ModelSettings, Reasoner, Store
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.runtime.handling.process.embedding import Embedding
 from soorma_ai.runtime.handling.process.signals import Signals
 from soorma_ai.runtime.loops.supervise import Supervisor
-from soorma_ai.settings import Settings, is_postgres, sqlite_path
+from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, sqlite_path
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,16 @@ async def assemble(
         signals,
         max_backlog=settings.max_backlog,
         make_reasoner=make_reasoner,
-        embedder=given.embedder,
+        embedding=Embedding(given.embedder) if given.embedder else None,
     )
-    supervisor = Supervisor(services, given.bus or LocalBus())
-    store.notify(signals.committed, supervisor.arrived)
+
+    def arrived(arrival: Arrival) -> None:
+        supervisor.arrived(arrival)
+
+    store.notify(signals.committed, arrived)
     await store.open(clock.now())
+    # The bus is that of the store, whose name only an open one knows.
+    supervisor = Supervisor(services, given.bus or await _open_bus(opened, settings, store, clock))
     opened.push_async_callback(supervisor.stop)
     if owner is not None:
         # What comes through this socket comes from this user of this machine, who alone can open it.
@@ -75,6 +82,22 @@ def make_store(url: str, *, read_only: bool = False) -> Store:
         told = f"a store on PostgreSQL needs psycopg ({error}): pip install 'soorma-ai[postgres]'"
         raise ConfigError(told) from error
     return PostgresStore(url, read_only=read_only)
+
+
+async def _open_bus(opened: AsyncExitStack, settings: Settings, store: Store, clock: Clock) -> Bus:
+    """Connect to the broker that the settings name, if any, in the name of this store."""
+    url = nats_url(settings.bus_url)
+    if url is None:
+        return LocalBus()
+    try:
+        from soorma_ai.adapters.nats.bus import NatsBus
+    except ModuleNotFoundError as error:
+        raise ConfigError("a bus on NATS needs its client: pip install 'soorma-ai[nats]'") from error
+    store_id = await store.upkeep.store_id(clock.new_id())
+    bus = NatsBus(url.servers, url.namespace, hide_password(settings.bus_url), store_id)
+    await bus.open()
+    opened.push_async_callback(bus.close)
+    return bus
 
 
 async def _begin_to_converse(services: Services) -> Converse:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Self
 
 from soorma_ai.agents.agent import Agent
+from soorma_ai.agents.given import must_have
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import clip
 from soorma_ai.errors import ConfigError, LocalProtocolError
@@ -15,7 +16,7 @@ from soorma_ai.ports import Bus, Clock, Embedder, Store
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.client.retention import keep_pruning, must_be_kept_long_enough
 from soorma_ai.runtime.loops.supervise import Supervisor
-from soorma_ai.settings import DEFAULT_BUS_URL, Server, hide_password, is_postgres, read_server, read_settings
+from soorma_ai.settings import Server, is_postgres, nats_url, read_server, read_settings
 
 
 class Platform(Client):
@@ -40,14 +41,14 @@ class Platform(Client):
         retention: timedelta | None = None,
         purpose: str = "an application",
     ) -> None:
+        must_have("Platform", "store", store, "notify", "a Store; the place of one is store_url=")
+        must_have("Platform", "bus", bus, "subscribe", "a Bus; the place of one is bus_url=")
+        must_have("Platform", "clock", clock, "now", "a Clock, as soorma_ai.testing.VirtualClock is")
+        must_have("Platform", "embedder", embedder, "embed", "an Embedder")
         self.person = Person()
         self._open_services = None
         self._settings = read_settings(store_url, bus_url)
-        if self._settings.bus_url != DEFAULT_BUS_URL:
-            raise ConfigError(
-                f"bus_url={hide_password(self._settings.bus_url)!r}: this version has the bus of one process; "
-                f"leave it out, or give {DEFAULT_BUS_URL!r}"
-            )
+        nats_url(self._settings.bus_url)
         if store is None:
             is_postgres(self._settings.store_url)
         self._store, self._bus, self._clock, self._embedder = store, bus, clock, embedder

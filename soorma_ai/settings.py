@@ -17,7 +17,35 @@ TOKEN = "SOORMA_TOKEN"
 
 DEFAULT_STORE_URL = "sqlite:///soorma.db"
 DEFAULT_BUS_URL = "local:"
+DEFAULT_NAMESPACE = "soorma"
+
 _POSTGRES = ("postgresql", "postgres")
+_NATS_URL = re.compile(r"(nats|tls)://(?:([^@/]+@))?([^@/,\s]+(?:,[^@/,\s]+)*)(?:/([A-Za-z0-9_-]+)?)?")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of the environment, as people are told of it."""
+
+    name: str
+    default: str
+    meaning: str
+
+
+VARIABLES = (
+    Variable(
+        STORE_URL,
+        DEFAULT_STORE_URL,
+        "Where everything is kept: `sqlite:///FILE`, `sqlite://` for memory, or `postgresql://HOST/DATABASE`.",
+    ),
+    Variable(BUS_URL, DEFAULT_BUS_URL, "What carries events between processes; this version knows only its own."),
+    Variable(
+        PROMPTS_DIR, "", "Folders, apart by the system's sign for lists, whose prompts go before the package's own."
+    ),
+    Variable(BACKLOG, str(MAX_BACKLOG), "How many deliveries may wait before new goals are refused as overloaded."),
+    Variable(SERVER_URL, "", "The server that commands and agents without a store call."),
+    Variable(TOKEN, "", "Who calls it; better here than on a command line, which others of the machine can read."),
+)
 
 
 @dataclass(frozen=True)
@@ -80,6 +108,40 @@ def is_postgres(store_url: str) -> bool:
         return True
     sqlite_path(store_url)
     return False
+
+
+def place_of_store(store_url: str) -> Path | None:
+    """Return the path beside which the console's secret is kept: the file of the store, or one in the current directory
+    that is named as the database; None for a store in memory."""
+    if not is_postgres(store_url):
+        return sqlite_path(store_url)
+    database = store_url.partition("://")[2].partition("?")[0].partition("/")[2]
+    return Path(re.sub(r"[^A-Za-z0-9_-]", "_", database) or DEFAULT_NAMESPACE)
+
+
+@dataclass(frozen=True)
+class NatsUrl:
+    """`servers` are URLs of the servers of one cluster. What is sent in one namespace is seen in no other."""
+
+    servers: tuple[str, ...] = field(repr=False)
+    namespace: str
+
+
+def nats_url(bus_url: str) -> NatsUrl | None:
+    """Read `nats://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...][/NAMESPACE]`, or the same with `tls`; None for the bus
+    of one process. Raise ConfigError for anything else."""
+    if bus_url == DEFAULT_BUS_URL:
+        return None
+    found = _NATS_URL.fullmatch(bus_url)
+    if found is None:
+        raise ConfigError(
+            f"bus_url={hide_password(bus_url)!r}: give {DEFAULT_BUS_URL!r}, the bus of one process, or "
+            "nats://HOST:PORT/NAMESPACE, where a namespace is letters, digits, - and _, by default "
+            f"{DEFAULT_NAMESPACE!r}"
+        )
+    scheme, person, hosts, namespace = found.groups(default="")
+    servers = tuple(f"{scheme}://{person}{host}" for host in hosts.split(","))
+    return NatsUrl(servers, namespace or DEFAULT_NAMESPACE)
 
 
 def sqlite_path(store_url: str) -> Path | None:

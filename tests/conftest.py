@@ -3,6 +3,7 @@ import signal
 from collections.abc import Generator
 
 import pytest
+from nats_server import NatsServer
 
 # A shell starts what it puts into the background with SIGINT ignored, and a child inherits that: then no Ctrl-C that a
 # test sends would ever end it.
@@ -21,3 +22,12 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
     report = yield
     report.sections = [(title, text.encode(errors="backslashreplace").decode()) for title, text in report.sections]
     return report
+
+
+@pytest.fixture(scope="session")
+def nats_server(tmp_path_factory: pytest.TempPathFactory) -> Generator[NatsServer]:
+    """The NATS server of this process, for whoever takes a namespace of its own and leaves it running."""
+    server = NatsServer(tmp_path_factory.mktemp("nats"))
+    server.start()
+    yield server
+    server.stop()

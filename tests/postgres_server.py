@@ -40,14 +40,14 @@ _numbers = count(1)
 EMPTY = """
     DO $$ DECLARE named text; BEGIN
         FOR named IN SELECT format('soorma.%I', tablename) FROM pg_tables
-            WHERE schemaname = 'soorma' AND tablename NOT IN ('store', 'memo_total') LOOP
+            WHERE schemaname = 'soorma' AND tablename NOT IN ('meta', 'memo_total') LOOP
             EXECUTE 'DELETE FROM ' || named;
         END LOOP;
         FOR named IN SELECT format('soorma.%I', sequencename) FROM pg_sequences WHERE schemaname = 'soorma' LOOP
             PERFORM setval(named, 1, false);
         END LOOP;
         UPDATE soorma.memo_total SET memos = 0, words = 0;
-        UPDATE soorma.store SET registry = registry + 1;
+        UPDATE soorma.meta SET registry = registry + 1;
     END $$
 """
 

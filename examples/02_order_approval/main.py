@@ -14,44 +14,19 @@ from datetime import timedelta
 from pathlib import Path
 
 from agents import ManagerAnswer, manager_approval, shop
+from planner import order_planner
 
-from soorma_ai import ChoreographyPlanner, EventDefinition, Limits, PlanFailed, Platform, Wait
+from soorma_ai import PlanFailed, Platform, Wait
 from soorma_ai.terminal.story import print_trace
 from soorma_ai.testing.cassettes import cassette
 
 RECORDING = Path(__file__).parents[2] / "cassettes" / "02_order_approval"
 
-RULES = """\
-You fulfil orders of a shop. Reserve the goods, then charge the customer, then ship, in this order.
-Whether a payment needs an approval is not yours to decide: publish it, and it will be held if it must be.
-If the payment is rejected, or nobody approves it in time, release the reservation and complete with status "rejected".
-Ship orders over $5,000 express. Complete with the order id, the status, and what the customer should know.
-"""
-
-ORDER_RESULT = {
-    "type": "object",
-    "properties": {
-        "order_id": {"type": "string"},
-        "status": {"enum": ["shipped", "rejected"]},
-        "message": {"type": "string"},
-    },
-    "required": ["order_id", "status", "message"],
-    "additionalProperties": False,
-}
-
-planner = ChoreographyPlanner(
-    "orders",
-    goals=[EventDefinition(event_name="order.received", response_schema=ORDER_RESULT)],
-    reasoning_model="openai/gpt-4o-mini",
-    system_instructions=RULES,
-    limits=Limits(max_actions=6),
-)
-
 
 async def order(store_url: str, amount: float, answer: str) -> int:
     approval = manager_approval(timedelta(seconds=2) if answer == "none" else timedelta(days=2))
     async with Platform(store_url) as platform:
-        await platform.start(planner, *shop(approval))
+        await platform.start(order_planner(), *shop(approval))
         maria = platform.as_user(tenant_id="default", user_id="maria", roles={"manager"})
         plan = await platform.submit(
             "order.received", {"order_id": "A1", "sku": "lathe", "quantity": 1, "amount": amount}

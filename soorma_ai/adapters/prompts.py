@@ -24,6 +24,7 @@ class _Source:
     version: str
     inputs: frozenset[str]
     hash: str
+    body: str
     template: "Template"
 
 
@@ -40,9 +41,15 @@ class PromptFiles:
             raise ConfigError(
                 f"prompt {prompt_id} declares the inputs {sorted(source.inputs)} and was given {sorted(inputs)}"
             )
-        context = source.template.new_context(dict(inputs))
-        parts = {name: "".join(block(context)).strip() for name, block in source.template.blocks.items()}
-        return Prompt(prompt_id=source.prompt_id, version=source.version, hash=source.hash, parts=parts)
+        return Prompt(source.prompt_id, source.version, source.hash, _fill(source.template, inputs), source.body)
+
+    def fill(self, template: str, inputs: Mapping[str, object]) -> Mapping[str, str]:
+        from jinja2 import TemplateError
+
+        try:
+            return _fill(_parse(template), inputs)
+        except (TemplateError, TypeError) as error:
+            raise ConfigError(f"the template that was kept cannot be filled: {error!r}") from error
 
     def label(self, prompt_id: str) -> str:
         source = _load(self._find(prompt_id))
@@ -65,23 +72,35 @@ def packaged_prompts() -> Path:
     return inside if inside.is_dir() else inside.parent.parent / "prompts"
 
 
+def _fill(template: "Template", inputs: Mapping[str, object]) -> dict[str, str]:
+    context = template.new_context(dict(inputs))
+    return {name: "".join(block(context)).strip() for name, block in template.blocks.items()}
+
+
+def _parse(body: str) -> "Template":
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import SandboxedEnvironment
+
+    environment = SandboxedEnvironment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(body)
+
+
 @lru_cache(maxsize=64)
 def _load(path: Path) -> _Source:
     import yaml
-    from jinja2 import StrictUndefined, TemplateError
-    from jinja2.sandbox import SandboxedEnvironment
+    from jinja2 import TemplateError
 
     text = path.read_text(encoding="utf-8").replace("\r\n", "\n")
     _, front, body = text.split("---\n", 2) if text.startswith("---\n") else ("", "", text)
     try:
         about = cast(dict[str, object], yaml.safe_load(front))
-        environment = SandboxedEnvironment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
         return _Source(
             prompt_id=str(about["id"]),
             version=str(about["version"]),
             inputs=frozenset(cast(list[str], about["inputs"])),
             hash=hashlib.sha256(body.encode()).hexdigest(),
-            template=environment.from_string(body),
+            body=body,
+            template=_parse(body),
         )
     except (yaml.YAMLError, TemplateError, KeyError, TypeError) as error:
         raise ConfigError(

@@ -3,12 +3,21 @@
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from importlib import import_module
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar, cast, overload
 
 from typing_extensions import Unpack
 
-from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts, must_be_name, must_take
+from soorma_ai.agents.calling import (
+    MISSING,
+    HandlerOptions,
+    Registered,
+    handler_of,
+    most_attempts,
+    must_be_name,
+    must_take,
+)
 from soorma_ai.agents.contexts.platform import PlatformContext
+from soorma_ai.agents.given import must_be_number, must_be_text, several, shown
 from soorma_ai.agents.threads import Threads
 from soorma_ai.agents.typed import Handler
 from soorma_ai.core.delivery.route import is_pattern
@@ -24,7 +33,6 @@ from soorma_ai.runtime.handling.handling import Handling, Services
 from soorma_ai.runtime.handling.replies import tell_requester
 
 H = TypeVar("H", bound=Handler)
-T = TypeVar("T")
 Hook = Callable[[], Any]
 
 HANDLER_TIMEOUT = timedelta(hours=1)
@@ -74,8 +82,14 @@ class Agent:
             raise ConfigError("an agent needs a name: its deliveries are kept under it")
         if name in (CLIENT, SYSTEM):
             raise ConfigError(f"an agent cannot be called {name!r}: that is the source of others' events")
-        if max_in_flight < 1:
-            raise ConfigError(f"Agent(max_in_flight={max_in_flight}): give a number from 1")
+        who = f"agent {shown(name)}" if not isinstance(cast(object, name), str) else f"agent {name}"
+        must_be_text(who, "name", name)
+        must_be_text(who, "version", version)
+        if tenant_id is not None:
+            must_be_text(who, "tenant_id", tenant_id)
+        if not isinstance(cast(object, description), str):
+            raise ConfigError(f"{who}: description={shown(description)}: give text")
+        must_be_number(who, "max_in_flight", max_in_flight, 1)
         self.name = name
         self.description = description
         self.version = version
@@ -83,6 +97,9 @@ class Agent:
         self.max_in_flight = max_in_flight
         self.handler_timeout = span("handler_timeout", name, handler_timeout)
         self.capabilities = list(several("capabilities", capabilities))
+        for one in self.capabilities:
+            if not isinstance(cast(object, one), AgentCapability | str):
+                raise ConfigError(f"{who}: capabilities=[{shown(one)}]: give names, or AgentCapability objects")
         self._promised = definitions_of("events_consumed", events_consumed, EventTopic.ACTION_REQUESTS)
         self._made = definitions_of("events_produced", events_produced, EventTopic.BUSINESS_FACTS)
         self._taken: list[tuple[EventRole, EventDefinition]] = []
@@ -107,12 +124,20 @@ class Agent:
     def events_produced(self) -> list[str]:
         return [definition.event_name for definition in self._made]
 
-    def on_event(self, event_type: str, topic: EventTopic | str, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
+    @overload
+    def on_event(self, event_type: str, topic: EventTopic, **options: Unpack[HandlerOptions]) -> Callable[[H], H]: ...
+
+    @overload
+    def on_event(self, event_type: str, topic: str, **options: Unpack[HandlerOptions]) -> Callable[[H], H]: ...
+
+    def on_event(
+        self, event_type: str, topic: EventTopic | str = "", **options: Unpack[HandlerOptions]
+    ) -> Callable[[H], H]:
         """Register a handler, which gets `(event, context)`. `event_type` may be 'order.*', whatever follows the dot,
         or '*', any type of the topic; of several handlers that fit, the most exact one gets the event. For the options
-        see `HandlerOptions`."""
-        must_be_name("on_event", event_type)
-        where = topic_of(topic)
+        see `HandlerOptions`. Raise ConfigError for what is no topic; it is never left out."""
+        must_be_name("on_event", event_type, "'order.placed', 'business-facts'")
+        where = _topic(f"on_event({event_type!r})", topic)
         is_a_pattern = is_pattern(event_type)
 
         def register(handler: H) -> H:
@@ -128,13 +153,13 @@ class Agent:
 
         return register
 
-    def on_startup(self, hook: H) -> H:
+    def on_startup(self, hook: H = MISSING) -> H:
         """Register a hook that is called with no arguments before the agent gets its first event."""
         must_take(0, "on_startup", hook)
         self._on_startup.append(hook)
         return hook
 
-    def on_shutdown(self, hook: H) -> H:
+    def on_shutdown(self, hook: H = MISSING) -> H:
         """Register a hook that is called with no arguments after its last."""
         must_take(0, "on_shutdown", hook)
         self._on_shutdown.append(hook)
@@ -147,9 +172,11 @@ class Agent:
         import_module("soorma_ai.platform").run(self, url=url, token=token)
 
     def routes(self) -> Sequence[Route]:
+        """Return its handlers, as the platform that runs it calls them."""
         return tuple(self._routes)
 
     def registration(self) -> Registration:
+        """Return what the registry is told of it."""
         made = [(EventRole.MAKES, definition) for definition in self._made]
         return Registration(
             agent=self.name,
@@ -178,11 +205,13 @@ class Agent:
             )
 
     async def started(self, services: Services) -> None:
+        """Run the hooks of `on_startup`; the platform calls it before the first event."""
         self._services = services
         for hook in self._on_startup:
             await self._threads.call(hook)
 
     async def stopped(self) -> None:
+        """Run the hooks of `on_shutdown`; the platform calls it after the last event."""
         self._services = None
         try:
             for hook in self._on_shutdown:
@@ -226,6 +255,13 @@ class Agent:
         return capability.result_schema if capability else None
 
 
+def _topic(what: str, given: EventTopic | str) -> EventTopic:
+    try:
+        return topic_of(given)
+    except LocalProtocolError as error:
+        raise ConfigError(f"{what}: give its topic, too: {error}") from error
+
+
 def span(option: str, agent: str, given: object) -> timedelta:
     """Raise ConfigError for what is no span."""
     try:
@@ -234,16 +270,16 @@ def span(option: str, agent: str, given: object) -> timedelta:
         raise ConfigError(f"agent {agent}: {error}") from error
 
 
-def several(name: str, given: Iterable[T]) -> Iterable[T]:
-    """Raise ConfigError for text, which is an iterable too, and never meant as its letters."""
-    if isinstance(given, str):
-        raise ConfigError(f"{name}={given!r} would be its letters; give a list: {name}=[{given!r}]")
-    return given
-
-
 def definitions_of(name: str, given: Iterable[EventLike], topic: EventTopic) -> list[EventDefinition]:
     """The events that the parameter `name` gives, of which those without a definition are on this topic."""
     return [
-        event if isinstance(event, EventDefinition) else EventDefinition(event_name=event, topic=topic)
+        event if isinstance(event, EventDefinition) else EventDefinition(event_name=_name(name, event), topic=topic)
         for event in several(name, given)
     ]
+
+
+def _name(option: str, given: object) -> str:
+    """Raise ConfigError for what is neither a definition nor a name."""
+    if isinstance(given, str):
+        return given
+    raise ConfigError(f"{option}=[{shown(given)}]: give names of events, or EventDefinitions")

@@ -3,12 +3,15 @@
 import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypedDict, cast
+from typing import Any, TypedDict, cast
 
 from soorma_ai.agents.typed import Handler
 from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS, USUAL, Tries
 from soorma_ai.domain.events import name_fault
 from soorma_ai.errors import ConfigError
+
+# What a decorator is given that is called where it should decorate.
+MISSING: Any = object()
 
 
 class HandlerOptions(TypedDict, total=False):
@@ -40,6 +43,9 @@ def handler_of(what: str, handler: Handler, options: HandlerOptions) -> Register
 
 def must_take(count: int, what: str, handler: object) -> None:
     """Raise ConfigError for what is no function that can be called with so many arguments by position."""
+    if handler is MISSING:
+        name = what.partition("(")[0]
+        raise ConfigError(f"{what} decorates nothing: write it without parentheses, as in @{name}")
     if not callable(handler):
         raise ConfigError(f"{what} decorates {handler!r}, which is no function")
     try:
@@ -54,17 +60,23 @@ def must_take(count: int, what: str, handler: object) -> None:
         raise ConfigError(f"{what}: {name}{taken} is called {wanted}, which it does not take: {error}") from error
 
 
-def must_be_name(what: str, given: object) -> None:
+def must_be_name(what: str, given: object, example: str = "'order.placed'") -> None:
     """Raise ConfigError for what is no name of an event: above all the handler, where the parentheses are missing."""
     if callable(given):
         name = getattr(given, "__name__", given)
-        raise ConfigError(f"{what} got the function {name}; name the event above it, as in @{what}('order.placed')")
+        raise ConfigError(f"{what} got the function {name}; name the event above it, as in @{what}({example})")
+    if given == "":
+        raise ConfigError(f"{what}(''): give the event's own name, as text: @{what}({example})")
     if fault := name_fault(given):
         raise ConfigError(f"{what}({given!r}): {fault}")
 
 
 def tries_of(what: str, options: HandlerOptions) -> Tries:
     """Raise ConfigError, which calls the decorator `what`."""
+    if strange := sorted(options.keys() - HandlerOptions.__annotations__.keys()):
+        raise ConfigError(
+            f"{what}: there is no {', '.join(strange)}; it takes {', '.join(HandlerOptions.__annotations__)}"
+        )
     attempts: object = options.get("attempts", MAX_ATTEMPTS)
     if not isinstance(attempts, int) or isinstance(attempts, bool) or attempts < 1:
         raise ConfigError(f"{what}, attempts={attempts!r}: give a number from 1")

@@ -54,8 +54,9 @@ from soorma_ai.runtime import planning
 from soorma_ai.runtime.handling.handling import Handling
 
 SUMMARY_CHARS = 500
-# When a message is looked at again that came before its journey had begun.
+# When a message is looked at again that came before its journey had begun: after twice as long each time, so often.
 SOON = timedelta(seconds=1)
+MOST_DOUBLED = 4
 
 
 class PhaseFlow(PhaseHooks):
@@ -140,8 +141,11 @@ class PhaseFlow(PhaseHooks):
         restored = goal.data.get("restored")
         rows: JsonObject | None = None
         if isinstance(restored, dict):
-            if goal.own:
-                raise Forbidden("a journey is gone on with from its exported state by an operator of the tenant only")
+            if goal.own or goal.source != CLIENT:
+                raise Forbidden(
+                    f"{goal.source} gave a journey's exported state as `restored`; only an operator of the tenant goes "
+                    "on from one, by restore_state(): leave it out to begin anew"
+                )
             try:
                 rows = read_state(restored, self.agent_type, self.graph)
                 take_rows(self._create_phase_context(), rows)
@@ -277,7 +281,10 @@ class PhaseFlow(PhaseHooks):
             return
         plan = await PlanContext.restore(event.plan_id, context)
         if plan is None:
-            raise Retry("the journey has not begun yet", after=SOON)
+            # As long as its goal is in line, the journey will begin.
+            is_coming = await handling.services.store.queue.pending(handling.agent, event.plan_id) > 0
+            pause = SOON * 2 ** min(handling.rests, MOST_DOUBLED)
+            raise Retry("the journey has not begun yet", after=pause, counts=not is_coming)
         if plan.status.is_final or (event.own and event.user_id != plan.user_id):
             return
         journey = planning.phases.JourneyInHand(handling, self.graph)

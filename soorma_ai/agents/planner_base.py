@@ -6,15 +6,33 @@ from dataclasses import replace
 from datetime import timedelta
 from difflib import get_close_matches
 from inspect import signature
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, Never
 
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import HANDLER_TIMEOUT, Agent, EventLike, H, definitions_of, span
-from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts, must_be_name, must_take
+from soorma_ai.agents.calling import (
+    MISSING,
+    HandlerOptions,
+    Registered,
+    handler_of,
+    most_attempts,
+    must_be_name,
+    must_take,
+)
 from soorma_ai.agents.contexts.plan import GoalContext, PlanContext, TransitionContext, must_be_in_hand
 from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.agents.planner_options import MEMORY_TOKENS, limits_of, recollection_of, room_of, zone_of
+from soorma_ai.agents.given import must_be_number, must_have
+from soorma_ai.agents.planner_options import (
+    MEMORY_TOKENS,
+    chosen_agents,
+    data_of,
+    limits_of,
+    must_be_model,
+    recollection_of,
+    room_of,
+    zone_of,
+)
 from soorma_ai.agents.schedules import Schedules
 from soorma_ai.agents.typed import Handler
 from soorma_ai.core.machine.machine import check as check_machine
@@ -36,8 +54,8 @@ from soorma_ai.domain.registry import (
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.states import StateMachine, States, initial_of, states_of
-from soorma_ai.domain.values import JsonObject, clip, json_object
-from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound, RemoteProtocolError
+from soorma_ai.domain.values import JsonObject, json_object
+from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from soorma_ai.ports import Embedder, ModelSettings, Reasoner
 from soorma_ai.runtime import planning
 from soorma_ai.runtime.flow import Route
@@ -121,8 +139,10 @@ class BasePlanner(Agent):
             raise ConfigError(f"planning_strategy={planning_strategy!r}: give balanced, conservative or aggressive")
         if self.needs_model and reasoner is None and not reasoning_model:
             raise ConfigError(without_model(name))
-        if earlier_plans < 0:
-            raise ConfigError(f"planner {name}: earlier_plans={earlier_plans}: give a number from 0")
+        must_be_number(f"planner {name}", "earlier_plans", earlier_plans, 0)
+        must_have(f"planner {name}", "reasoner", reasoner, "ask", "a Reasoner; the name of a model is reasoning_model=")
+        must_have(f"planner {name}", "embedder", embedder, "embed", "an Embedder")
+        must_be_model(name, reasoning_model, api_base, api_key)
         self.limits = limits_of(limits, max_actions)
         self.reply_timeout = None if reply_timeout is None else span("reply_timeout", name, reply_timeout)
         self.goals: dict[str, EventDefinition] = {}
@@ -177,7 +197,7 @@ class BasePlanner(Agent):
     def every(
         self,
         when: str | timedelta,
-        goal: str,
+        goal: str = "",
         data: Mapping[str, Any] | None = None,
         *,
         zone: str = "UTC",
@@ -190,15 +210,18 @@ class BasePlanner(Agent):
         moment is on disk with the plan of the one before it. Moments that nobody was there for are one goal, as soon as
         the planner is started. Its plans are nobody's, in the agent's tenant.
         """
-        given = json_object(f"the data of {goal!r}", data or {})
+        must_be_name("every", when if callable(when) else goal, "'0 9 * * *', 'report.wanted'")
+        given = data_of(f"planner {self.name}: every(..., {goal!r}), data", data)
         tenant_id = self.tenant_id or Lineage.tenant_id
         self._schedules.add(Recurring(self.name, tenant_id, goal, given, when, zone_of("zone", self.name, zone)))
         return self.on_goal(goal, **options)
 
-    def on_transition(self, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
+    def on_transition(self, *given: Never, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
         """Register a handler, which gets `(transition, context)` for everything that a plan of this planner was waiting
         for, and owns every step from then on. A running plan that it leaves without anything to wait for fails. For the
         options see `HandlerOptions`."""
+        if given:
+            raise ConfigError("on_transition got something; write it with parentheses: @on_transition()")
 
         def register(handler: H) -> H:
             self._transition_handler = handler_of("on_transition()", handler, options)
@@ -206,7 +229,7 @@ class BasePlanner(Agent):
 
         return register
 
-    def custom_context(self, handler: H) -> H:
+    def custom_context(self, handler: H = MISSING) -> H:
         """Register a `handler(plan, context)`, which returns what the model is told beside the plan, each time before
         it is asked."""
         must_take(2, "custom_context", handler)
@@ -230,7 +253,7 @@ class BasePlanner(Agent):
         if handling.plan.status.is_final:
             raise LocalProtocolError(f"plan {handling.plan.plan_id} is {handling.plan.status}; nothing is drawn for it")
         await handling.read_values()
-        material = await planning.decide.material_now(handling, settings, _chosen(agents, goal))
+        material = await planning.decide.material_now(handling, settings, chosen_agents(agents, goal))
         if material.offer.is_empty:
             raise planning.planner.PutOff(material.wanted)
         drawn = await planning.decide.draft(handling, settings, material, await self.ask_custom_context(handling))
@@ -301,6 +324,7 @@ class BasePlanner(Agent):
         return {**json_object("the custom context", given), **kept}
 
     def first_step(self, handling: Handling, goal: EventEnvelope) -> Coroutine[Any, Any, None] | None:
+        """Return the call of the handler that begins plans of this goal; None for a goal that begins by itself."""
         handler = self.goal_handlers.get(goal.type)
         if handler is None:
             return None
@@ -363,20 +387,3 @@ class BasePlanner(Agent):
                 raise ConfigError(f"{type(self).__name__} has no parameter {name!r}; did you mean {close[0]!r}?")
             if not has_model:
                 raise ConfigError(f"{type(self).__name__} has no parameter {name!r}, and no model that could take it")
-
-
-def _chosen(agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None, goal: GoalContext) -> list[DiscoveredAgent]:
-    """Return none where None is given. Raise NotFound, which names what the goal requires, for an empty list."""
-    given: object = () if agents is None else agents
-    chosen: list[Any] = list(cast(Iterable[Any], given)) if isinstance(given, Iterable) else [given]
-    if strange := [one for one in chosen if not isinstance(one, DiscoveredAgent)]:
-        raise LocalProtocolError(
-            f"create_plan takes agents as the registry finds them, found {clip(repr(strange), 200)}"
-        )
-    if agents is not None and not chosen:
-        required = clip(repr(goal.data.get("requirements", "nothing by name")), 200)
-        raise NotFound(
-            f"create_plan got no agents for {goal.event_type!r}, which requires {required}: start an agent that is "
-            "capable of that, or give None for the events of all agents"
-        )
-    return chosen

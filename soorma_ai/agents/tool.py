@@ -12,7 +12,7 @@ from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, mos
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.typed import Handler, Shape, event_taken, payload_type, return_type
 from soorma_ai.domain.doubts import Done, Failed, Finding, NotDone, OutsideEffects, StillUnknown
-from soorma_ai.domain.events import EventTopic, Lineage, completion_of
+from soorma_ai.domain.events import EventTopic, Lineage, completion_of, name_fault
 from soorma_ai.domain.registry import AgentKind, Approval
 from soorma_ai.domain.replies import Failure, failure_reply, success_reply
 from soorma_ai.domain.schemas import SchemaSource
@@ -61,6 +61,8 @@ class Tool(Agent):
         **options: Unpack[AgentOptions],
     ) -> None:
         super().__init__(name, description, **options)
+        if default_response_event is not None and (fault := name_fault(default_response_event)):
+            raise ConfigError(f"tool {name}: default_response_event={default_response_event!r}: {fault}")
         self._default_response_event = default_response_event
         self._effects = _outside_effects(effects)
 

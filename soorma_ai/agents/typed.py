@@ -61,16 +61,20 @@ def event_taken(
     irreversible: bool,
     version: str,
 ) -> EventDefinition:
-    """Definition that a handler registers of the event it takes."""
-    return EventDefinition(
-        event_name=event_type,
-        description=description or inspect.getdoc(handler) or "",
-        payload_schema=takes.schema or ANY_OBJECT,
-        response_schema=gives.schema,
-        version=version,
-        approval=approval_of(approval),
-        irreversible=irreversible,
-    )
+    """Return the definition that a handler registers of the event it takes. Raise ConfigError."""
+    try:
+        return EventDefinition(
+            event_name=event_type,
+            description=description or inspect.getdoc(handler) or "",
+            payload_schema=takes.schema or ANY_OBJECT,
+            response_schema=gives.schema,
+            version=version,
+            approval=approval_of(approval),
+            irreversible=irreversible,
+        )
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        raise ConfigError(f"{event_type!r}: {fault['loc'][0]}={fault['input']!r}: {fault['msg']}") from error
 
 
 def payload_type(handler: Handler, context_type: type) -> object:

@@ -29,6 +29,8 @@ from soorma_ai.runtime.handling.task import TaskInHand
 
 
 class Worker(Agent):
+    """Takes tasks, has others do parts of them, says when they are done. Between handlers a task is rows on disk."""
+
     kind = AgentKind.WORKER
 
     def __init__(self, name: str, description: str = "", **options: Unpack[AgentOptions]) -> None:

@@ -15,12 +15,12 @@ from soorma_ai.terminal.escapes import one_line
 WANTED = "an Agent, a sequence of Agents, or a function that returns them"
 
 
-def load_agents(place: str) -> tuple[Agent, ...]:
-    """Import the module, from the current directory too, and return its agents.
+def load_agents(place: str, folder: Path | None = None) -> tuple[Agent, ...]:
+    """Import the module, from the folder first, by default the current one, and return its agents.
 
     Raise ConfigError; what the module itself raises goes on.
     """
-    found = _find(place, WANTED)
+    found = _find(place, WANTED, folder)
     if not isinstance(found, Agent) and callable(found):
         found = cast(Callable[[], object], found)()
     return _agents(found, place)
@@ -37,11 +37,11 @@ def load_authenticator(place: str) -> Authenticator:
     return cast(Authenticator, found)
 
 
-def _find(place: str, wanted: str) -> object:
+def _find(place: str, wanted: str, folder: Path | None = None) -> object:
     module_name, colon, path = place.partition(":")
     if not (module_name and colon and path):
         raise ConfigError(f"{place!r} is no MODULE:APP; give the module and the name in it, as in shop.app:agents")
-    found: object = _module(module_name)
+    found: object = _module(module_name, str(folder or Path.cwd()))
     for name in path.split("."):
         if not hasattr(found, name):
             raise ConfigError(f"{module_name} has no {path!r}; give the name of {wanted}")
@@ -49,8 +49,7 @@ def _find(place: str, wanted: str) -> object:
     return found
 
 
-def _module(name: str) -> object:
-    here = str(Path.cwd())
+def _module(name: str, here: str) -> object:
     if here not in sys.path:
         sys.path.insert(0, here)
     try:

@@ -11,12 +11,15 @@ from soorma_ai.terminal.escapes import one_line
 
 # The module of `commands`, and the line of help, for each.
 _COMMANDS = {
+    "init": ("init", "Write a small project to begin with, which runs and passes its tests offline."),
+    "dev": ("dev", "Run agents while you write them, with pages and a live log; without any, a shop to try."),
     "run": ("run", "Run agents, and pursue a goal with them if one is given."),
     "serve": ("serve", "Run agents, and serve their platform over HTTP."),
     "submit": ("work", "Give a goal to agents that run in another process."),
     "request": ("work", "Ask an agent, and print its reply."),
     "publish": ("work", "Publish an event, for whoever hears it."),
     "plans": ("plans", "List, show and cancel plans."),
+    "graph": ("graph", "Draw what caused what in a plan, or which agent's events reach whom."),
     "why": ("why", "Show what a model decided in a plan, and what it was told."),
     "inbox": ("inbox", "List what waits for a person, the most urgent first."),
     "approve": ("answer", "Let go what a plan holds back for approval."),
@@ -28,8 +31,11 @@ _COMMANDS = {
     "backup": ("backup", "Copy the store to a file, while it is in use."),
     "keys": ("keys", "Make, list and revoke API keys."),
     "events": ("events", "Look at the events of all plans and agents."),
-    "registry": ("registry", "Check whether planners will find what agents registered."),
+    "registry": ("registry", "List, show and check what agents have registered."),
+    "doctor": ("doctor", "Say what is set up, where from, who is alive, and what to do about what is wrong."),
+    "completion": ("completion", "Print what makes a shell complete these commands."),
 }
+PROGRAM = "soorma"
 
 
 class LazyGroup(click.Group):
@@ -55,18 +61,18 @@ class LazyGroup(click.Group):
 
 
 cli = LazyGroup(
-    "soorma",
+    PROGRAM,
     commands={name: click.Command(name, short_help=line) for name, (_, line) in _COMMANDS.items()},
     help="""Run agents, see what their plans do and why, and answer what they ask.
 
     Exit codes: 0 done, 1 error, 2 wrong usage, 3 the plan failed or was cancelled, 4 it waits for a person.
     """,
 )
-cli = click.version_option(package_name="soorma-ai", prog_name="soorma")(cli)
+cli = click.version_option(package_name="soorma-ai", prog_name=PROGRAM)(cli)
 
 
 def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    cli.main(prog_name="soorma")
+    cli.main(prog_name=PROGRAM)

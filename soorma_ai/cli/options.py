@@ -126,6 +126,28 @@ def with_person(command: Callable[P, T]) -> Callable[..., T]:
     return with_options
 
 
+@dataclass(frozen=True)
+class Sound:
+    """What is told on stderr besides the result: everything, or warnings only; in which form; how much of the log."""
+
+    is_quiet: bool
+    as_json: bool
+    log_level: str
+
+
+def with_voice(command: Callable[P, T]) -> Callable[..., T]:
+    """Turn the command's `sound` into --quiet, --log-level and --log-json."""
+
+    @click.option("--quiet", "-q", is_flag=True, help="Tell nothing of what happens but warnings.")
+    @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="warning")
+    @click.option("--log-json", is_flag=True, help="Tell it in JSON, an object a line, for machines.")
+    @wraps(command)
+    def with_options(*args: Any, quiet: bool, log_level: str, log_json: bool, **options: Any) -> Any:
+        return cast("Callable[..., T]", command)(*args, sound=Sound(quiet, log_json, log_level), **options)
+
+    return with_options
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 
 

@@ -9,8 +9,9 @@ from soorma_ai.adapters.owner.lock import AlreadyOwned
 from soorma_ai.agents.agent import Agent
 from soorma_ai.cli.options import Access
 from soorma_ai.cli.store_access import MOST_TRIES, PAUSE_SECONDS, PURPOSE
+from soorma_ai.cli.view.live import Spoken, Voice
+from soorma_ai.cli.view.logs import ForPeople
 from soorma_ai.platform import Platform
-from soorma_ai.terminal.escapes import one_line, printable
 
 
 async def open_platform(stack: AsyncExitStack, access: Access, agents: Sequence[Agent]) -> Platform:
@@ -26,17 +27,14 @@ async def open_platform(stack: AsyncExitStack, access: Access, agents: Sequence[
     return await stack.enter_async_context(Platform(access.store_url, purpose=purpose))
 
 
-class _ForTerminals(logging.Formatter):
-    """Format each record as one line, but for the traceback of a bug."""
-
-    def formatMessage(self, record: logging.LogRecord) -> str:
-        return one_line(f"{record.levelname.lower()}: {record.message}")
-
-    def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record))
-
-
 def log_to_stderr() -> None:
     handler = logging.StreamHandler()
-    handler.setFormatter(_ForTerminals())
+    handler.setFormatter(ForPeople())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
+
+
+def log_by(voice: Voice, level: str) -> None:
+    """Have a voice tell what is logged; of libraries warnings only, whatever the level."""
+    logging.basicConfig(level=logging.WARNING, handlers=[Spoken(voice)])
+    if level.upper() != logging.getLevelName(logging.WARNING):
+        logging.getLogger("soorma_ai").setLevel(level.upper())

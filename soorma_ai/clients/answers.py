@@ -41,6 +41,14 @@ class End:
 
 
 @dataclass(frozen=True)
+class NotEnded:
+    """`state` says in words what the plan waits for, or why it sleeps."""
+
+    plan_id: str
+    state: str = "it has not ended"
+
+
+@dataclass(frozen=True)
 class Published:
     event_id: str
 

@@ -18,6 +18,7 @@ from soorma_ai.clients.views import AsyncMemory, AsyncRegistry, AsyncTracker
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import EventTopic, topic_of
 from soorma_ai.domain.expectations import Wait
+from soorma_ai.domain.history import SentPrompt
 from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import SessionSummary
 from soorma_ai.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerOutcome
@@ -249,6 +250,11 @@ class AsyncClient:
     async def plan(self, plan_id: str) -> PlanDetails:
         """Return all that is known of a plan. Raise NotFound."""
         return await self._caller.read(get("plans", plan_id), PlanDetails)
+
+    async def prompt(self, plan_id: str, decision: int | None = None) -> SentPrompt:
+        """Return what a model was sent for a decision of a plan, counted from 1; by default the last one. It is made
+        again of what is stored, and says where it is not what was sent. Raise NotFound."""
+        return await self._caller.read(get("plans", plan_id, "prompt", decision=decision), SentPrompt)
 
     async def trace(self, plan_id: str) -> Trace:
         """Return why everything in a plan happened: who did what because of what, and when. Raise NotFound."""

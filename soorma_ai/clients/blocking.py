@@ -91,6 +91,7 @@ class Plan(Blocking[AsyncPlan]):
     events = streaming(AsyncPlan.events)
     next_wait = blocking(AsyncPlan.next_wait)
     untaken = blocking(AsyncPlan.untaken)
+    describe = blocking(AsyncPlan.describe)
 
 
 class Memory(Blocking[AsyncMemory]):
@@ -128,6 +129,7 @@ class Registry(Blocking[AsyncRegistry]):
     events = blocking(AsyncRegistry.events)
     get_event = blocking(AsyncRegistry.get_event)
     get_event_schema = blocking(AsyncRegistry.get_event_schema)
+    backlogs = blocking(AsyncRegistry.backlogs)
     deregister = blocking(AsyncRegistry.deregister)
 
 
@@ -137,6 +139,7 @@ class Tracker(Blocking[AsyncTracker]):
     plan_progress = blocking(AsyncTracker.plan_progress)
     actions = blocking(AsyncTracker.actions)
     timeline = blocking(AsyncTracker.timeline)
+    plans = blocking(AsyncTracker.plans)
     plan_tree = blocking(AsyncTracker.plan_tree)
     session_plans = blocking(AsyncTracker.session_plans)
     delegation_group = blocking(AsyncTracker.delegation_group)
@@ -182,6 +185,7 @@ class Client(Blocking[AsyncClient]):
     cancel = blocking(AsyncClient.cancel)
     plans = blocking(AsyncClient.plans)
     plan = blocking(AsyncClient.plan)
+    prompt = blocking(AsyncClient.prompt)
     trace = blocking(AsyncClient.trace)
     follow = following(AsyncClient.follow)
     events = blocking(AsyncClient.events)

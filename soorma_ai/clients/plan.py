@@ -7,14 +7,13 @@ from http import HTTPStatus
 
 from typing_extensions import TypeVar
 
-from soorma_ai.clients.answers import Cancelled, End
+from soorma_ai.clients.answers import Cancelled, End, NotEnded
 from soorma_ai.clients.caller import Caller
 from soorma_ai.clients.exchange import Page, Response, get, post
 from soorma_ai.clients.streams import stored_events
-from soorma_ai.core.report.waiting import describe_state
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Untaken, Wait
-from soorma_ai.domain.plans import PlanDetails, PlanStatus
+from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.tracking import PlanProgress
 from soorma_ai.domain.values import Json, JsonObject, read_as, span_of
 from soorma_ai.errors import DeadlineExceeded, PlanCancelled, PlanFailed
@@ -58,7 +57,7 @@ class AsyncPlan:
             case PlanStatus.FAILED if end:
                 raise PlanFailed(self.plan_id, end.reason or "failed", end.failure)
             case _:
-                raise DeadlineExceeded(f"plan {self.plan_id} has no result after {timeout} s; {await self._say()}")
+                raise DeadlineExceeded(f"plan {self.plan_id} has no result after {timeout} s; {await self.describe()}")
 
     async def events(self) -> AsyncGenerator[EventEnvelope]:
         """Yield every event of the plan's tree, from its goal on, as they come; end when the plan has. A connection
@@ -80,10 +79,10 @@ class AsyncPlan:
         """Return the requests of the plan and its children that nobody takes yet, oldest first."""
         return await self._caller.list(Page[Untaken], MOST_UNTAKEN, "tracker", "untaken", plan_id=self.plan_id)
 
-    async def _say(self) -> str:
-        """Say how it is with a plan that has not ended."""
-        plan = await self._caller.read(get("plans", self.plan_id), PlanDetails)
-        return describe_state(plan.status, plan.expectations, await self.untaken(), plan.rest)
+    async def describe(self) -> str:
+        """Return in words how it is with the plan, and what it waits for or why it sleeps. Raise NotFound."""
+        response = await self._caller.ask(get("plans", self.plan_id, "result"))
+        return response.read(NotEnded).state if _has_not_ended(response) else f"it is {response.read(End).status}"
 
     async def _end(self, timeout: float | None) -> End | None:
         """Return how the plan ended; None where it has not after so many seconds."""

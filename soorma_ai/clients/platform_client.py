@@ -12,13 +12,14 @@ from typing_extensions import TypeVar, Unpack
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Untaken, Wait
+from soorma_ai.domain.history import SentPrompt
 from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import PlanSummary, SessionSummary
 from soorma_ai.domain.memos import About, Filter, Memo
 from soorma_ai.domain.people import AnswerOutcome
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus
 from soorma_ai.domain.registry import DiscoveredAgent, Discovery, EventDefinition, RegisteredEvent
-from soorma_ai.domain.tracking import Action, DelegationGroup, PlanNode, PlanProgress, TimelineEntry
+from soorma_ai.domain.tracking import Action, Backlog, DelegationGroup, PlanNode, PlanPage, PlanProgress, TimelineEntry
 from soorma_ai.domain.values import Data, Json, JsonObject
 from soorma_ai.ports import EventPage
 
@@ -45,6 +46,8 @@ class PlanCalls(Protocol):
     async def next_wait(self) -> Wait | None: ...
 
     async def untaken(self) -> list[Untaken]: ...
+
+    async def describe(self) -> str: ...
 
 
 class MemoryCalls(Protocol):
@@ -166,6 +169,8 @@ class RegistryCalls(Protocol):
         self, event_name: str, version: str | None = None, *, topic: EventTopic | str | None = None
     ) -> JsonObject | None: ...
 
+    async def backlogs(self) -> list[Backlog]: ...
+
     async def deregister(self, agent: str) -> list[EventDefinition]: ...
 
 
@@ -177,6 +182,16 @@ class TrackerCalls(Protocol):
     async def actions(self, plan_id: str) -> list[Action]: ...
 
     async def timeline(self, plan_id: str) -> list[TimelineEntry]: ...
+
+    async def plans(
+        self,
+        *,
+        status: PlanStatus | str | None = None,
+        session_id: str | None = None,
+        search: str = "",
+        before: int = 0,
+        limit: int = 50,
+    ) -> PlanPage: ...
 
     async def plan_tree(self, plan_id: str) -> PlanNode: ...
 
@@ -261,6 +276,8 @@ class PlatformClient(Protocol):
     ) -> list[PlanRecord]: ...
 
     async def plan(self, plan_id: str) -> PlanDetails: ...
+
+    async def prompt(self, plan_id: str, decision: int | None = None) -> SentPrompt: ...
 
     async def trace(self, plan_id: str) -> Trace: ...
 

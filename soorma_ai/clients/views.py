@@ -12,8 +12,9 @@ from soorma_ai.core.memory import json_value
 from soorma_ai.domain.events import EventTopic, topic_of
 from soorma_ai.domain.expectations import Untaken
 from soorma_ai.domain.memory import PlanSummary
+from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import DiscoveredAgent, Discovery, EventDefinition, RegisteredEvent
-from soorma_ai.domain.tracking import Action, DelegationGroup, PlanNode, PlanProgress, TimelineEntry
+from soorma_ai.domain.tracking import Action, Backlog, DelegationGroup, PlanNode, PlanPage, PlanProgress, TimelineEntry
 from soorma_ai.domain.values import Json, JsonObject, json_object
 from soorma_ai.errors import LocalProtocolError, NotFound
 
@@ -140,6 +141,10 @@ class AsyncRegistry:
         found = await self.get_event(event_name, version, topic=topic)
         return found.payload_schema if found else None
 
+    async def backlogs(self) -> list[Backlog]:
+        """Return how much of the tenant's waits for which agent; of very much, a part. Raise Forbidden."""
+        return await self._caller.list(Page[Backlog], None, "backlogs")
+
     async def deregister(self, agent: str) -> list[EventDefinition]:
         """Remove an agent that is gone for good, and return the definitions that it alone registered, also removed.
         Raise NotFound, and LocalProtocolError while it lives or is needed."""
@@ -162,6 +167,21 @@ class AsyncTracker:
     async def timeline(self, plan_id: str) -> list[TimelineEntry]:
         """Return the lines of `soorma plans show`, in the order of time."""
         return await self._caller.list(Page[TimelineEntry], None, "tracker", "plans", plan_id, "timeline")
+
+    async def plans(
+        self,
+        *,
+        status: PlanStatus | str | None = None,
+        session_id: str | None = None,
+        search: str = "",
+        before: int = 0,
+        limit: int = 50,
+    ) -> PlanPage:
+        """Return plans, the newest first, with what they spent and wait for. `search` is a part of the id, or of the
+        goal's, the planner's or the user's name; `before` is that of the page before. `status` may be 'active'."""
+        named = None if status is None else str(status)
+        asked = get("tracker", "plans", status=named, session_id=session_id, search=search, before=before, limit=limit)
+        return await self._caller.read(asked, PlanPage)
 
     async def plan_tree(self, plan_id: str) -> PlanNode:
         """Return the plan, and those that it led to, as a tree."""

@@ -46,7 +46,7 @@ MOST_TAGS = 50
 MOST_METADATA_CHARS = 16_000
 MOST_FOUND = 100
 MOST_QUERY_CHARS = 16_000
-MOST_TERMS = 64
+MOST_TERMS = 40
 # Of a shelf; a diary forgets its oldest, the others refuse.
 MOST_KEPT: Final = {MemoKind.KNOWLEDGE: 200_000, MemoKind.INTERACTION: 1_000, MemoKind.SKILL: 2_000}
 LINE_CHARS = 1_200

@@ -16,7 +16,7 @@ from soorma_ai.domain.replies import failure_reply, is_failure
 from soorma_ai.domain.schemas import ANY_OBJECT, check_schema
 from soorma_ai.domain.tasks import DelegationSpec, Group, SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import PROGRESS
-from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, JsonObject
+from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, JsonObject, json_object
 from soorma_ai.errors import ConfigError
 
 TASK_TIMEOUT = "task.timeout"
@@ -69,7 +69,7 @@ def delegate(
         task.lineage,
         EventTopic.ACTION_REQUESTS,
         request.event_type,
-        request.data,
+        json_object(f"the data of {request.event_type!r}", request.data),
         event_id=event_id,
         reply_to=ReplyAddress(event_id, request.response_event, response_topic),
         dataschema=definition.dataschema if definition else None,

@@ -83,11 +83,12 @@ class Unschedule:
 
 @dataclass(frozen=True)
 class Postpone:
-    """Move by a span whatever in the tree of a root plan ends at `before`: children, tasks, expectations, timers."""
+    """Let whatever in the tree of a root plan ends at `before`, or has no end because the plan is paused, end `later`:
+    children, tasks, expectations, requests that nobody takes, and their timers. None: not before the plan goes on."""
 
     root_plan_id: str
     before: datetime
-    by: timedelta
+    later: datetime | None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ _Text = Annotated[str, Field(min_length=1)]
 
 
 class EventTopic(StrEnum):
+    """The topics that there are. An event is published on one; its type is another thing."""
+
     BUSINESS_FACTS = "business-facts"
     ACTION_REQUESTS = "action-requests"
     ACTION_RESULTS = "action-results"
@@ -143,6 +145,7 @@ class EventEnvelope(BaseModel):
         return Lineage(**{field.name: getattr(self, field.name) for field in fields(Lineage)})
 
     def to_json(self) -> str:
+        """Return the event as CloudEvents 1.0 JSON."""
         return self.model_dump_json(by_alias=True, exclude_none=True)
 
     @classmethod

@@ -133,6 +133,7 @@ class Wait:
 
     @classmethod
     def of(cls, expectation: Expectation) -> "Wait | None":
+        """Return the question of an expectation, None where people are not asked."""
         ask = expectation.ask
         if ask is None:
             return None

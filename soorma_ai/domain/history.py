@@ -1,6 +1,6 @@
 """The history of a plan: its steps, and every answer of a model."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -89,12 +89,45 @@ class JournalKey:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """Text of a question, kept once under its digest: with the plan whose words it holds, or for all plans of a tenant
+    where it holds nobody's."""
+
+    digest: str
+    body: str
+    tenant_id: str = ""
+    plan_id: str = ""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What a question was made of. `digest` is that of all that was sent.
+
+    The inputs of its prompt are `own`, those that differ from call to call; those in the part `frame`; and `made`, with
+    their digests, which are made again from the plan's rows: its goal, its steps from `first` to `last`, and of the
+    trigger the text and the `join_id`. A text that is long stands in `own` and in the frame as a reference to its part.
+    `after` are the calls of the same handling that were refused and told again, by the prompt in the part `again`.
+    """
+
+    digest: str
+    frame: str
+    own: JsonObject = field(default_factory=dict[str, Json])
+    made: dict[str, str] = field(default_factory=dict[str, str])
+    first: int = 0
+    last: int = 0
+    text: str = ""
+    join_id: str | None = None
+    again: str = ""
+    after: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class JournalEntry:
     """One answer of a model, written down before anything is done about it.
 
     `raw` is its text, `value` the JSON found in it, `found` how, and `fault` what kept it from being used. `shown` is
-    the digest of what of the offer the model was shown, `remembered` what it was told from memory. Of the prompt,
-    `cached_tokens` had been kept by the provider.
+    the digest of what of the offer the model was shown, `remembered` what it was told from memory, `sent` what the
+    question was made of. Of the prompt, `cached_tokens` had been kept by the provider.
     """
 
     key: JournalKey
@@ -120,6 +153,7 @@ class JournalEntry:
     shown: str = ""
     cached_tokens: int = 0
     remembered: tuple[JsonObject, ...] = ()
+    sent: Sent | None = None
 
     @property
     def is_refused(self) -> bool:
@@ -130,6 +164,33 @@ class JournalEntry:
     def latency(self) -> timedelta:
         return timedelta(milliseconds=self.latency_ms)
 
+
+@dataclass(frozen=True)
+class Said:
+    """One message to a model, or of it."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True)
+class SentPrompt:
+    """What was sent for the decision `number` of `count`, made again. `form` is the schema of the answer, as JSON.
+    Without `faults` it is what was sent, to the byte; else they say which parts are lacking, or are not as they were.
+    """
+
+    number: int
+    count: int
+    prompt_id: str
+    prompt_version: str
+    model: str
+    messages: tuple[Said, ...]
+    form: str
+    faults: tuple[str, ...] = ()
+
+
+# What a model is shown as its answer where it gave none.
+NO_ANSWER = "(nothing)"
 
 DECIDE = "planner/decide"
 REASK = "planner/reask"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from math import isfinite
+from typing import cast
 
 from soorma_ai.errors import ConfigError, Paid
 
@@ -28,14 +29,17 @@ class Limits:
     max_repeats: int | None = 3
 
     def __post_init__(self) -> None:
-        for name in ("max_actions", "max_llm_calls", "max_tokens", "max_cost_usd", "max_depth", "max_parallel"):
-            value: float | None = getattr(self, name)
-            if value is not None and value < 0:
-                raise ConfigError(f"Limits({name}={value}): give a number from 0, or None to switch the limit off")
-        if self.max_repeats is not None and self.max_repeats < 1:
-            raise ConfigError(f"Limits(max_repeats={self.max_repeats}): give a number from 1, or None")
-        if self.deadline is not None and self.deadline <= timedelta(0):
-            raise ConfigError(f"Limits(deadline={self.deadline}): give a span above zero, or None")
+        for name in ("max_actions", "max_llm_calls", "max_tokens", "max_depth", "max_parallel", "max_repeats"):
+            value, least = cast(object, getattr(self, name)), 1 if name == "max_repeats" else 0
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+                raise ConfigError(
+                    f"Limits({name}={value!r}): give a number from {least}, or None to switch the limit off"
+                )
+        cost, span = cast(object, self.max_cost_usd), cast(object, self.deadline)
+        if cost is not None and (not isinstance(cost, int | float) or isinstance(cost, bool) or not cost >= 0):
+            raise ConfigError(f"Limits(max_cost_usd={cost!r}): give a number from 0, or None to switch the limit off")
+        if span is not None and not (isinstance(span, timedelta) and span > timedelta(0)):
+            raise ConfigError(f"Limits(deadline={span!r}): give a span above zero, or None, as in timedelta(hours=1)")
 
 
 @dataclass(frozen=True)

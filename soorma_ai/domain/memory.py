@@ -82,6 +82,8 @@ def _show(value: Json) -> str:
 
 @dataclass(frozen=True)
 class PlanSummary:
+    """A plan in few words, as the tracker and sessions list it."""
+
     plan_id: str
     goal_event: str
     status: PlanStatus
@@ -91,6 +93,7 @@ class PlanSummary:
 
     @classmethod
     def of(cls, plan: PlanRecord) -> "PlanSummary":
+        """Return the summary of a stored plan."""
         return cls(
             plan.plan_id, plan.goal_event, plan.status, plan.lineage.session_id, plan.created_at, plan.updated_at
         )

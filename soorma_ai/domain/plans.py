@@ -146,7 +146,8 @@ class PlanDetails:
     """Everything stored about one plan. `waiting_seconds` is the time that people took. `results` are by the state that
     asked, or by the event where no state did. `rest` is what it sleeps for, where that is no expectation. `shown` is
     what of the offer the model was shown, by the digests in `decisions`. `untaken` are its requests, and those for
-    parts of its tasks, that nobody takes yet. `phases` is what a journey through phases keeps."""
+    parts of its tasks, that nobody takes yet. `phases` is what a journey through phases keeps, `machine` its
+    states by name, where it has any."""
 
     plan_id: str
     goal_id: str
@@ -177,3 +178,4 @@ class PlanDetails:
     rest: Rest | None = None
     untaken: tuple[Untaken, ...] = ()
     phases: JsonObject = field(default_factory=dict[str, Json])
+    machine: JsonObject = field(default_factory=dict[str, Json])

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self, cast
 
 from pydantic import BeforeValidator, model_validator
 
@@ -39,13 +39,23 @@ class Approval:
     escalate_to: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if not isinstance(cast(object, self.when), str):
+            raise ConfigError(
+                f"Approval, when={self.when!r}: give 'always', or a condition like 'payload.amount > 5.0'"
+            )
         check_condition(self.when)
+        if not isinstance(cast(object, self.reminders), tuple | list):
+            raise ConfigError(f"Approval, reminders={self.reminders!r}: give a tuple of spans")
         _must_be_spans(timeout=self.timeout, escalate_after=self.escalate_after)
         for after in self.reminders:
             _must_be_spans(reminders=after)
         if isinstance(self.approvers, str):
             raise ConfigError(f"Approval(approvers={self.approvers!r}) would be its letters; give a tuple of roles")
+        if strange := [role for role in cast("Sequence[object]", self.approvers) if not isinstance(role, str)]:
+            raise ConfigError(f"Approval, approvers={strange!r}: give a tuple of names of roles")
         if self.response_schema is not None:
+            if not isinstance(cast(object, self.response_schema), dict):
+                raise ConfigError(f"Approval, response_schema={self.response_schema!r}: give a JSON Schema")
             check_schema(self.response_schema)
         if self.on_expiry not in ("approve", "reject"):
             raise ConfigError(f"Approval(on_expiry={self.on_expiry!r}): give 'approve' or 'reject'")
@@ -275,6 +285,7 @@ class DiscoveredAgent:
     meets: tuple[str, ...] = ()
 
     def has(self, capability: str) -> bool:
+        """Tell whether the agent registered a capability of this name."""
         return capability in map(name_of, self.capabilities)
 
     @property

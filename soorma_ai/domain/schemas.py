@@ -241,7 +241,7 @@ def _violation(error: jsonschema_rs.ValidationError, document: JsonObject) -> Vi
     where = error.schema_path
     is_named = not where or isinstance(where[-1], int) or where[-2:-1] in (["properties"], ["patternProperties"])
     return Violation(
-        path="$" + "".join(map(_path_part, error.instance_path)),
+        path="$" + "".join(map(path_part, error.instance_path)),
         rule="false" if is_named else str(where[-1]),
         found=clip(json.dumps(error.instance, default=str), 120),
         wanted=clip(json.dumps(follow(document, where, error.kind.value), default=str), 200),
@@ -249,5 +249,6 @@ def _violation(error: jsonschema_rs.ValidationError, document: JsonObject) -> Vi
     )
 
 
-def _path_part(part: str | int) -> str:
+def path_part(part: str | int) -> str:
+    """Return a step of the path of a violation: `.name`, `["other name"]` or `[0]`."""
     return f".{part}" if isinstance(part, str) and part.isidentifier() else f"[{json.dumps(part)}]"

@@ -90,6 +90,8 @@ class StateConfig(Frozen):
 
 
 class PlanDefinition(Frozen):
+    """A whole plan: a state machine, with a name and a description for people."""
+
     plan_type: str = Field(min_length=1)
     description: str = ""
     initial_state: str = START

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 
 from soorma_ai.domain.events import EventTopic, Lineage
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.values import Data, JsonObject
 
 SubTaskStatus = Literal["pending", "completed", "failed"]
 
@@ -66,10 +66,10 @@ class SubTaskInfo:
 
 @dataclass(frozen=True)
 class DelegationSpec:
-    """One of several requests that are sent together. `assigned_to` names the one agent, or the capability, that
-    it is for."""
+    """One of several requests that are sent together. `data` is a JSON object or a model. `assigned_to` names the one
+    agent, or the capability, that it is for."""
 
     event_type: str
-    data: dict[str, Json]
+    data: Data
     response_event: str
     assigned_to: str | None = None

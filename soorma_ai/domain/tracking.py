@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from soorma_ai.domain.expectations import Untaken
+from soorma_ai.domain.expectations import ExpectationKind, Untaken
+from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.memory import PlanSummary
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.values import Json
@@ -98,6 +99,58 @@ class TimelineEntry:
     data: Json
     event_id: str | None
     is_failure: bool
+
+
+@dataclass(frozen=True)
+class Awaited:
+    """What a plan waits for: an answer to `what`, or an event of this name. `whom` are the roles of people who may
+    answer, or the agents who may; none means anybody."""
+
+    id: str
+    kind: ExpectationKind
+    what: str
+    whom: tuple[str, ...]
+    until: datetime | None
+
+
+@dataclass(frozen=True)
+class PlanLine:
+    """A plan in a list. `spent` is by its whole tree, `awaits` the first few things that it waits for."""
+
+    plan_id: str
+    root_plan_id: str
+    status: PlanStatus
+    goal_event: str
+    agent: str
+    user_id: str
+    session_id: str | None
+    created_at: datetime
+    updated_at: datetime
+    deadline: datetime | None
+    reason: str | None
+    spent: Spent
+    awaits: tuple[Awaited, ...] = ()
+
+
+@dataclass(frozen=True)
+class PlanPage:
+    """Plans, the newest first. `before` is the place behind which the next page begins. A page may be short, or empty,
+    before the end."""
+
+    plans: tuple[PlanLine, ...]
+    before: int
+    is_end: bool
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """Deliveries to an agent that have not ended: `waiting` in line, and `in_hand`. `since` is when the oldest of their
+    events was made."""
+
+    agent: str
+    waiting: int
+    in_hand: int
+    since: datetime
 
 
 @dataclass(frozen=True)

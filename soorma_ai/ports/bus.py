@@ -8,13 +8,19 @@ from soorma_ai.domain.events import EventEnvelope
 
 
 class Clock(Protocol):
+    """The time by which everything here goes; tests have one that they move."""
+
     def now(self) -> datetime:
         """The moment. It may jump forward, and never goes back while the process lives."""
         ...
 
-    def monotonic(self) -> float: ...
+    def monotonic(self) -> float:
+        """Return seconds since some moment, which only grow."""
+        ...
 
-    async def sleep(self, seconds: float) -> None: ...
+    async def sleep(self, seconds: float) -> None:
+        """Return so many seconds later."""
+        ...
 
     def call_later(self, seconds: float, call: Callable[[], None]) -> Callable[[], None]:
         """Call it so many seconds later; return what forgets it."""
@@ -37,11 +43,15 @@ class Bus(Protocol):
         ...
 
     async def publish(self, events: Sequence[EventEnvelope]) -> None:
-        """Return when the bus has taken them all. Raise BusUnavailable."""
+        """Return when the bus has taken them all. Raise BusUnavailable, after telling the log, once until it is back;
+        and LocalProtocolError where one is among them that it can never carry. Some may have been taken then."""
         ...
 
     async def subscribe(self, receive: Callable[[Sequence[EventEnvelope]], Awaitable[None]]) -> None:
-        """`receive` returning is the ack; raising means: bring these again."""
+        """Bring events, as many at a time as there are. `receive` returning is the ack; raising means: bring these
+        again. Where it is a broker, subscribers of one store share what comes."""
         ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Bring and take nothing any more."""
+        ...

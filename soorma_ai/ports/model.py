@@ -89,12 +89,14 @@ class Reasoner(Protocol):
 
 @dataclass(frozen=True)
 class Prompt:
-    """A rendered prompt, by its blocks. The version is a label for people; the hash is the truth about the template."""
+    """A rendered prompt, by its blocks. The version is a label for people; the hash is the truth about the template,
+    which `template` is the text of."""
 
     prompt_id: str
     version: str
     hash: str
     parts: Mapping[str, str]
+    template: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -115,4 +117,8 @@ class Prompts(Protocol):
 
     def render(self, prompt_id: str, inputs: Mapping[str, object]) -> Prompt:
         """Render a prompt. Raises ConfigError if it is unknown, or declares other inputs."""
+        ...
+
+    def fill(self, template: str, inputs: Mapping[str, object]) -> Mapping[str, str]:
+        """Return the blocks of a template that was kept, filled. Raises ConfigError where it cannot be."""
         ...

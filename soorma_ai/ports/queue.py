@@ -9,6 +9,7 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation
 from soorma_ai.domain.memory import OpenSession
 from soorma_ai.domain.plans import Rest
+from soorma_ai.domain.tracking import Backlog
 from soorma_ai.ports.rows import Delivery, StoredEvent, Swept, Work
 
 
@@ -114,10 +115,12 @@ class Queue(Protocol):
         now: datetime,
         *,
         session: OpenSession | None = None,
+        delivery: Delivery | None = None,
     ) -> Arrival:
-        """A client's own publish, with the reply it expects and the session that it opens, if any. An event sent before
-        is not sent again; the same id with other content is a LocalProtocolError. Raise VersionConflict for a session
-        that is another user's by now."""
+        """A client's own publish, with the reply it expects and the session that it opens, if any; or what a handler
+        tells at once, of this `delivery`. An event sent before is not sent again; the same id with other content is a
+        LocalProtocolError. Raise VersionConflict for a session that is another user's by now, LeaseLost for a
+        delivery that was removed, and TransientError for a user who is just being forgotten."""
         ...
 
     async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:
@@ -152,6 +155,10 @@ class Queue(Protocol):
 
     async def backlog(self, at_most: int) -> int:
         """Deliveries that are not done, of all agents; counted up to `at_most`."""
+        ...
+
+    async def backlogs(self, tenant_id: str, at_most: int) -> list[Backlog]:
+        """Backlogs of agents, by name, of a tenant's events; of so many rows at most."""
         ...
 
     async def sweep(self, now: datetime) -> Swept:

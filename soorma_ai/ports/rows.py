@@ -6,11 +6,11 @@ from datetime import datetime
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.effects import Disposition, Effect
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.history import JournalEntry
+from soorma_ai.domain.history import JournalEntry, Kept
 from soorma_ai.domain.identity import AuditEntry
 from soorma_ai.domain.letters import LetterStatus
-from soorma_ai.domain.limits import Charge
-from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.limits import Charge, Spent
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.registry import Registration
 
 # Deliveries of one owner that one transaction may end.
@@ -39,13 +39,14 @@ class Delivery:
 
 @dataclass(frozen=True)
 class Settlement:
-    """Replacement of a reservation by what was used, with the answer that it was for and what of the offer that answer
-    was given to."""
+    """Replacement of a reservation by what was used, with the answer that it was for, what of the offer that answer
+    was given to, and the texts that its question was made of."""
 
     reserved: Charge
     actual: Charge
     entry: JournalEntry | None = None
     showing: Showing | None = None
+    kept: tuple[Kept, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,34 @@ class AuditRow:
 
     seq: int
     entry: AuditEntry
+
+
+@dataclass(frozen=True)
+class PlanFilter:
+    """Plans that a list is of: in one of these statuses, or in any where there is none; of a session; `search` is a
+    part of the id, of the goal's name, of the planner's or of the user's."""
+
+    statuses: tuple[PlanStatus, ...] = ()
+    session_id: str | None = None
+    search: str = ""
+
+
+@dataclass(frozen=True)
+class StoredPlan:
+    """A plan, its place in the order in which plans began, and what its tree has spent."""
+
+    seq: int
+    plan: PlanRecord
+    spent: Spent
+
+
+@dataclass(frozen=True)
+class StoredPlans:
+    """Plans, newest first. All before the place `before` are still to be looked at, unless `is_end`."""
+
+    rows: tuple[StoredPlan, ...]
+    before: int
+    is_end: bool
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,18 @@ from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
 from soorma_ai.ports.memos import Memos
 from soorma_ai.ports.queue import Hands, Queue
-from soorma_ai.ports.rows import AgentRow, AuditRow, DeadLetterRow, EventPage, Note, Settlement, StoredEvent
+from soorma_ai.ports.rows import (
+    AgentRow,
+    AuditRow,
+    DeadLetterRow,
+    Delivery,
+    EventPage,
+    Note,
+    PlanFilter,
+    Settlement,
+    StoredEvent,
+    StoredPlans,
+)
 from soorma_ai.ports.upkeep import Upkeep
 
 
@@ -50,6 +61,17 @@ class Plans(Protocol):
         user_id: str | None = None,
     ) -> list[PlanRecord]:
         """Plans, newest first."""
+        ...
+
+    async def plan_page(
+        self, tenant_id: str, user_id: str | None, wanted: PlanFilter, before: int, limit: int
+    ) -> StoredPlans:
+        """Plans that began before the one at a place, or before the end if that is 0, newest first. It looks at so many
+        rows at most, so that what is found may be short before the end."""
+        ...
+
+    async def first_awaited(self, plan_ids: Sequence[str], most: int) -> list[Expectation]:
+        """The oldest open expectations of each of these plans, at most so many of each."""
         ...
 
     async def plan_answering(self, tenant_id: str, answer_key: str) -> PlanRecord | None:
@@ -167,8 +189,9 @@ class Plans(Protocol):
 
     async def spent(self, root_plan_id: str) -> Spent: ...
 
-    async def reserve(self, charge: Charge, limits: Limits) -> None:
-        """Reserve on disk before the call is sent. Raise LimitExceeded, and then nothing is reserved."""
+    async def reserve(self, charge: Charge, limits: Limits, delivery: Delivery) -> None:
+        """Reserve on disk before the call is sent. Raise LimitExceeded, and LeaseLost where the delivery that it is for
+        was removed; then nothing is reserved."""
         ...
 
     async def shown(self, plan_id: str) -> dict[str, Showing]:
@@ -179,8 +202,13 @@ class Plans(Protocol):
         """What a model was shown last in a plan by this prompt, before the handling of this event."""
         ...
 
-    async def settle(self, one: Settlement) -> None:
-        """Replace a reservation by what the call cost, and write the answer into the journal, together."""
+    async def prompt_parts(self, tenant_id: str, plan_id: str, digests: Collection[str]) -> dict[str, str]:
+        """Return texts of questions to models by their digests, those of this plan and those of all of its tenant."""
+        ...
+
+    async def settle(self, one: Settlement, delivery: Delivery) -> None:
+        """Replace a reservation by what the call cost, and write the answer into the journal, together. Raise LeaseLost
+        where the delivery that it was for was removed, as a user's are who is forgotten; then nothing is written."""
         ...
 
 
@@ -372,4 +400,6 @@ class Store(Protocol):
         """Raise ConfigError for what cannot be used (and says why), StoreUnavailable for what may come back."""
         ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Let go of the file or the database. What is committed stays."""
+        ...

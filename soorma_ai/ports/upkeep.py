@@ -1,4 +1,4 @@
-"""Removal of what is over, and of what is somebody's."""
+"""Removal of what is over, and of what is somebody's; and the name of the store itself."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,6 +9,10 @@ from soorma_ai.ports.rows import Forgotten, Pruned
 
 
 class Upkeep(Protocol):
+    async def store_id(self, fresh: str) -> str:
+        """The name of this store among others, which it keeps; the first that asks gives it `fresh`."""
+        ...
+
     async def tenants(self) -> list[str]:
         """Tenants of which there is any event, by name; it costs so many looks as there are tenants."""
         ...
@@ -33,7 +37,8 @@ class Upkeep(Protocol):
         ...
 
     async def begin_forgetting(self, tenant_id: str, user_id: str, now: datetime) -> int:
-        """Write down that a user is to be forgotten, and revoke their keys; return how many."""
+        """Write down that a user is to be forgotten, and revoke their keys; return how many. Until nothing of theirs is
+        left, what they send, keep and open is refused with a TransientError."""
         ...
 
     async def forget(self, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:

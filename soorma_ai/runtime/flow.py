@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS, Disposal, dispose, dispose_in_doubt, dispose_of_spent
+from soorma_ai.core.delivery.disposition import (
+    MAX_ATTEMPTS,
+    Disposal,
+    dispose,
+    dispose_in_doubt,
+    dispose_of_spent,
+    outlook,
+)
 from soorma_ai.core.delivery.route import route
 from soorma_ai.core.delivery.runs import LONGEST_SECONDS, may_be_followed
 from soorma_ai.domain.effects import Ack, InDoubt, RetryAfter
@@ -58,7 +65,7 @@ async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> Non
     delivery = hand.delivery
     found = route(routes, delivery.event, agent=delivery.agent, owner=delivery.owner)
     handling = Handling(delivery, services, hand.bill)
-    disposal = Disposal(Ack())
+    disposal, failed = Disposal(Ack()), None
     try:
         if found is None:
             raise NotFound(f"{delivery.agent} has no handler for {delivery.event.type!r} any more")
@@ -69,19 +76,19 @@ async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> Non
             await validate(handling)
             handling = await _go_on(hand, handling, found)
     except Exception as error:
-        disposal = _dispose(handling, found, error)
+        disposal, failed = _dispose(handling, found, error), error
         handling = handling.anew()
-        expected = isinstance(error, SoormaError | Retry | Reject)
-        warn("delivery_failed", bug=None if expected else error, **_fields(delivery, error))
     disposal = await last_word(handling, disposal)
+    if failed is not None:
+        _report(handling, failed, disposal)
     try:
         await _tell(handling, found, disposal)
         await execute(handling, disposal.disposition)
     except LeaseLost as lost:
-        await settle_alone(services, hand.bill)
+        await settle_alone(services, hand.bill, delivery)
         warn("lease_lost", **_fields(delivery, lost))
     except VersionConflict as conflict:
-        await settle_alone(services, hand.bill)
+        await settle_alone(services, hand.bill, delivery)
         await execute(handling.anew(), RetryAfter(timedelta(0), str(conflict), counts=conflict.counts))
     except (ProtocolError, ConfigError) as refused:
         if len(handling.deliveries) > 1:
@@ -91,7 +98,7 @@ async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> Non
         warn("effects_refused", **_fields(delivery, refused))
         await _give_up(handling, found, refused)
     except TransientError:
-        await settle_alone(services, hand.bill)
+        await settle_alone(services, hand.bill, delivery)
         raise
 
 
@@ -162,6 +169,16 @@ async def _give_up(handling: Handling, found: Route | None, refused: Exception) 
         await execute(telling, disposal.disposition)
     except (ProtocolError, ConfigError):
         await execute(handling.anew(), disposal.disposition)
+
+
+def _report(handling: Handling, failed: Exception, disposal: Disposal) -> None:
+    """Log a failure, with what comes of it. What its author said may happen, or is known to, is no bug as long as it
+    is tried again."""
+    delivery = handling.delivery
+    is_tried_again = isinstance(disposal.disposition, RetryAfter) and not handling.is_in_doubt
+    expected = is_tried_again or isinstance(failed, SoormaError | Retry | Reject)
+    then = outlook(disposal.disposition, delivery.seq)
+    warn("delivery_failed", bug=None if expected else failed, **_fields(delivery, failed), then=then)
 
 
 def _fields(delivery: Delivery, error: Exception) -> dict[str, Any]:

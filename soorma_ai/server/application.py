@@ -3,11 +3,11 @@
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import Awaitable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
 from http import HTTPStatus
 from secrets import token_hex
-from typing import Any, TypedDict, Unpack
+from typing import Any, Protocol, TypedDict, Unpack
 from urllib.parse import parse_qsl
 
 from pydantic import TypeAdapter, ValidationError
@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from soorma_ai.domain.values import clip
@@ -42,12 +42,18 @@ LONGEST_PLACE = 18
 _JSON = {"content-type": "application/json"}
 
 
+class Site(Protocol):
+    """Pages for people, served beside the API at paths that nothing else has."""
+
+    def routes(self, desk: "Desk") -> Sequence[BaseRoute]: ...
+
+
 class Options(TypedDict, total=False):
     """`hosts`: the names by which this server may be called. `origins`: sites, as https://shop.example, whose pages may
     change something here. `roles`: those of `local`, beside operator, where there is no `auth`. `rate`: how often one
     token may call, None for as often as it likes. `most_bytes` of a body. `most_streams` that are open at once,
     `most_streams_each` of one key, or of one user who comes without. `inlets`: where others post who have no token,
-    such as hooks. `doors`: other protocols that are spoken here."""
+    such as hooks. `doors`: other protocols that are spoken here. `site`: pages, such as the console."""
 
     hosts: Collection[str]
     origins: Collection[str]
@@ -58,6 +64,7 @@ class Options(TypedDict, total=False):
     most_streams_each: int
     inlets: Collection[Inlet]
     doors: Collection[Door]
+    site: Site
 
 
 def app(platform: Client, *, auth: Authenticator | None = None, **options: Unpack[Options]) -> Starlette:
@@ -79,13 +86,19 @@ def app(platform: Client, *, auth: Authenticator | None = None, **options: Unpac
         options.get("most_streams", MOST_STREAMS), options.get("most_streams_each", MOST_STREAMS_EACH)
     )
     desk = Desk(entrance, surroundings, streams, options.get("most_bytes", MOST_BYTES))
-    return assemble(desk, OPERATIONS, options.get("inlets", ()), options.get("doors", ()))
+    site = options.get("site")
+    pages = site.routes(desk) if site is not None else ()
+    return assemble(desk, OPERATIONS, options.get("inlets", ()), options.get("doors", ()), pages)
 
 
 def assemble(
-    desk: "Desk", operations: Iterable[AnyOperation], inlets: Collection[Inlet] = (), doors: Collection[Door] = ()
+    desk: "Desk",
+    operations: Iterable[AnyOperation],
+    inlets: Collection[Inlet] = (),
+    doors: Collection[Door] = (),
+    pages: Iterable[BaseRoute] = (),
 ) -> Starlette:
-    """Return the application in which a desk answers these operations."""
+    """Return the application in which a desk answers these operations; where paths are the same, pages come last."""
     surroundings = desk.surroundings
     by_path: defaultdict[str, dict[str, AnyOperation]] = defaultdict(dict)
     for operation in operations:
@@ -96,11 +109,12 @@ def assemble(
         Route("/readyz", partial(_is_ready, surroundings)),
         Route("/v1/openapi.json", _show_document),
     ]
-    routes += [Route(inlet.path, Opening(desk, inlet)) for inlet in inlets]
+    # By another method, a page may be at the same path.
+    routes += [Route(inlet.path, Opening(desk, inlet), methods=["POST"]) for inlet in inlets]
     for door in doors:
         routes += [Route(path, Doorway(desk, door)) for path in door.paths]
         routes += [Route(path, Doorway(desk, door, is_public=True)) for path in door.public_paths]
-    made = Starlette(routes=routes, exception_handlers={HTTPException: _refuse})
+    made = Starlette(routes=[*routes, *pages], exception_handlers={HTTPException: _refuse})
     made.router.redirect_slashes = False
     made.state.surroundings = surroundings
     return made
@@ -124,9 +138,9 @@ class Desk:
     """Takes calls from the entrance to their operations."""
 
     def __init__(self, entrance: Entrance, surroundings: Surroundings, streams: OpenStreams, most_bytes: int) -> None:
-        self._entrance = entrance
+        self.entrance = entrance
         self.surroundings = surroundings
-        self._streams = streams
+        self.streams = streams
         self._most_bytes = most_bytes
 
     async def respond(self, operation: AnyOperation, request: Request) -> ASGIApp:
@@ -137,14 +151,14 @@ class Desk:
         return await _or_problem(self._take(inlet, request), inlet.path)
 
     async def _take(self, inlet: Inlet, request: Request) -> ASGIApp:
-        self._entrance.let_post(request, self.surroundings.services.clock)
+        self.entrance.let_post(request, self.surroundings.services.clock)
         headers = {name.lower(): value for name, value in request.headers.items()}
-        found = await inlet.take(Post(headers, await self._read(request), dict[str, str](request.path_params)))
+        found = await inlet.take(Post(headers, await self.read(request), dict[str, str](request.path_params)))
         return Response(json.dumps(found).encode(), headers=_JSON)
 
     async def _carry_out(self, operation: AnyOperation, request: Request) -> ASGIApp:
         services = self.surroundings.services
-        caller = await self._entrance.admit(request, services.clock)
+        caller = await self.entrance.admit(request, services.clock)
         asked = _parse_asked(operation, request)
         sent = await self._parse_sent(operation, request)
         call = Call[Any, Any](
@@ -158,9 +172,9 @@ class Desk:
         found = await operation.handle(call)
         if isinstance(found, Stream):
             name = name_of(caller)
-            self._streams.take(name)
-            is_still_in = partial(self._entrance.is_still_in, request)
-            return EventStream(found.chunks, services.clock, is_still_in, partial(self._streams.give_back, name))
+            self.streams.take(name)
+            is_still_in = partial(self.entrance.is_still_in, request)
+            return EventStream(found.chunks, services.clock, is_still_in, partial(self.streams.give_back, name))
         if isinstance(found.value, Problem):
             return _problem_response(found.value)
         kind = operation.answers[found.status]
@@ -174,27 +188,27 @@ class Desk:
         return await _or_problem(self._visit(door, request, is_public=is_public), type(door).__name__)
 
     async def _visit(self, door: Door, request: Request, *, is_public: bool) -> ASGIApp:
-        surroundings, has_auth = self.surroundings, self._entrance.auth is not None
+        surroundings, has_auth = self.surroundings, self.entrance.auth is not None
         services = surroundings.services
         if is_public:
-            self._entrance.let_post(request, services.clock)
+            self.entrance.let_post(request, services.clock)
             visit = Visit(services, None, surroundings.follow_tree, has_auth)
-            return Visiting(door, visit, await self._read(request), surroundings)
-        caller = await self._entrance.admit(request, services.clock)
+            return Visiting(door, visit, await self.read(request), surroundings)
+        caller = await self.entrance.admit(request, services.clock)
         visit = Visit(services, surroundings.client_of(caller), surroundings.follow_tree, has_auth)
-        body, name = await self._read(request), name_of(caller)
-        self._streams.take(name)
+        body, name = await self.read(request), name_of(caller)
+        self.streams.take(name)
         return Visiting(
             door,
             visit,
             body,
             surroundings,
-            partial(self._entrance.is_still_in, request),
-            partial(self._streams.give_back, name),
+            partial(self.entrance.is_still_in, request),
+            partial(self.streams.give_back, name),
         )
 
     async def _parse_sent(self, operation: AnyOperation, request: Request) -> Form:
-        body = await self._read(request)
+        body = await self.read(request)
         if not body and operation.sent is Nothing:
             return Nothing()
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -206,9 +220,9 @@ class Desk:
         except ValidationError as error:
             raise Refused(unfit(error, "body")) from error
 
-    async def _read(self, request: Request) -> bytes:
-        """Return the body. One that is too long is refused before it is read, or where its length is not told, as soon
-        as it is."""
+    async def read(self, request: Request) -> bytes:
+        """Return the body. Raise Refused for one that is too long: before it is read, or where its length is not told,
+        as soon as it is."""
         told = request.headers.get("content-length", "0")
         if told.isascii() and told.isdigit() and len(told) < LONGEST_KEY and int(told) > self._most_bytes:
             raise self._too_long()
@@ -256,11 +270,7 @@ class Opening:
         self._inlet = inlet
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        method = str(scope["method"])
-        if method == "POST":
-            answer = await self._desk.take(self._inlet, Request(scope, receive))
-        else:
-            answer = _problem_response(_wrong_method(method), {"allow": "POST"})
+        answer = await self._desk.take(self._inlet, Request(scope, receive))
         await answer(scope, receive, send)
 
 
@@ -329,15 +339,15 @@ async def _or_problem(answering: Awaitable[ASGIApp], called: str) -> ASGIApp:
     except Refused as refused:
         told = refused.problem
     except SoormaError as error:
-        told = problem_of(error) or _report(error, called)
+        told = problem_of(error) or report_error(error, called)
     except ClientDisconnect:
         return Response(status_code=HTTPStatus.BAD_REQUEST)
     except Exception as error:
-        told = _report(error, called)
+        told = report_error(error, called)
     return _problem_response(told)
 
 
-def _report(error: Exception, called: str) -> Problem:
+def report_error(error: Exception, called: str) -> Problem:
     error_id = token_hex(8)
     warn("http_call_broke", bug=error, operation=called, error_id=error_id)
     return internal(error_id)
@@ -355,7 +365,8 @@ async def _refuse(request: Request, error: Exception) -> Response:
     """Answer what belongs to no operation, such as a path that does not exist."""
     status = HTTPStatus(error.status_code) if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
     if status is HTTPStatus.METHOD_NOT_ALLOWED:
-        return _problem_response(_wrong_method(request.method))
+        headers = error.headers if isinstance(error, HTTPException) else None
+        return _problem_response(_wrong_method(request.method), {k.lower(): v for k, v in (headers or {}).items()})
     return _problem_response(problem(status, status.phrase.lower().replace(" ", "_"), "there is nothing at this path"))
 
 

@@ -1,6 +1,6 @@
 """Who calls, and whether such a call is let in at all."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Final
@@ -16,6 +16,7 @@ from soorma_ai.server.rates import Buckets
 
 LOCAL_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 LONGEST_TOKEN = 16_384
+TokenOf = Callable[[Request], str]
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # Headers by which proxies tell for whom they ask: what comes through one is not of this machine.
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
@@ -31,11 +32,12 @@ class Entrance:
     local_roles: frozenset[str]
     buckets: Buckets | None
 
-    async def admit(self, request: Request, clock: Clock) -> Caller:
-        """Return who calls. Raise Unauthenticated, Forbidden, and Overloaded for who calls too often."""
+    async def admit(self, request: Request, clock: Clock, token_of: TokenOf | None = None) -> Caller:
+        """Return who calls, by the bearer token or that which `token_of` finds. Raise Unauthenticated, Forbidden, and
+        Overloaded for who calls too often."""
         self._check_host(request)
         self._check_origin(request)
-        caller = await self._caller(request)
+        caller = await self._caller(request, token_of)
         if self.auth is not None and self.buckets is not None:
             wait = self.buckets.take(name_of(caller), clock.monotonic())
             if wait is not None:
@@ -50,19 +52,29 @@ class Entrance:
         if wait is not None:
             raise Overloaded("too many posts from this address: post again later", retry_after=wait)
 
-    async def is_still_in(self, request: Request) -> bool:
+    def let_by_link(self, request: Request, clock: Clock) -> None:
+        """Raise as `let_post` does, and Forbidden for what a page of another site asks for."""
+        self.let_post(request, clock)
+        self._check_origin(request)
+
+    async def sign_in(self, request: Request, clock: Clock, token: str) -> Caller:
+        """Return whom a token stands for that a page sent. Raise as `admit` does, and Overloaded by the address."""
+        self.let_by_link(request, clock)
+        return await self._caller(request, lambda _: token)
+
+    async def is_still_in(self, request: Request, token_of: TokenOf | None = None) -> bool:
         """Tell whether the token of a call that goes on is still good."""
         try:
-            await self._caller(request)
+            await self._caller(request, token_of)
         except (Unauthenticated, Forbidden):
             return False
         return True
 
-    async def _caller(self, request: Request) -> Caller:
+    async def _caller(self, request: Request, token_of: TokenOf | None) -> Caller:
         if self.auth is None:
             _must_be_local(request)
             return Caller(Person(roles=self.local_roles))
-        return await self.auth.authenticate(_token(request))
+        return await self.auth.authenticate((token_of or _token)(request))
 
     def _check_host(self, request: Request) -> None:
         if self.hosts is not None and host_of(request.headers.get("host", "")) not in self.hosts:

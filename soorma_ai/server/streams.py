@@ -8,6 +8,7 @@ from contextlib import suppress
 from starlette.types import Receive, Scope, Send
 
 from soorma_ai.core.authority import only_user
+from soorma_ai.errors import NotFound
 from soorma_ai.ports import Clock
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.handling.process.signals import until
@@ -54,7 +55,8 @@ async def follow_log(client: Client, surroundings: Surroundings, after: int | No
 
 
 async def follow_plan(client: Client, surroundings: Surroundings, plan_id: str, after: int) -> AsyncIterator[bytes]:
-    """Yield the events of a plan's tree behind a place of the log; then, when it has ended, one named `end`."""
+    """Yield the events of a plan's tree behind a place of the log; then, when it has ended, one named `end`. Of a plan
+    that is removed there are no more; who comes again is told that it is not found."""
     clock, plans = client.services.clock, client.services.store.plans
     plan = await plans.plan(plan_id)
     root = plan.root_plan_id if plan else plan_id
@@ -64,7 +66,10 @@ async def follow_plan(client: Client, surroundings: Surroundings, plan_id: str, 
         last = clock.monotonic()
         while not surroundings.is_ending and not surroundings.tail.is_broken:
             standing = await plans.standing(plan_id)
-            page = await client.events(after=place, limit=_PAGE, plan_id=plan_id)
+            try:
+                page = await client.events(after=place, limit=_PAGE, plan_id=plan_id)
+            except NotFound:
+                return
             place = page.after
             for row in page.events:
                 yield chunk_of(row)

@@ -9,6 +9,7 @@ from typing import TypeVar
 from soorma_ai.domain.identity import Caller
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, StoreUnavailable
 from soorma_ai.runtime.client.client import Client
+from soorma_ai.runtime.client.loans import Loans
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.server.tail import Tail, tree_key
 
@@ -24,6 +25,7 @@ class Surroundings:
         self._trusts_callers = trusts_callers
         self._ending = asyncio.Event()
         self.tail = Tail()
+        self.loans = Loans()
 
     @property
     def services(self) -> Services:

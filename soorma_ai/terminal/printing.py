@@ -23,6 +23,8 @@ STATUS_STYLES = {
 }
 
 LEAST_WIDTH = 20
+LEAST_REST = 32
+GAP = 2
 
 Part = str | tuple[str, str]
 T = TypeVar("T")
@@ -70,13 +72,31 @@ class Printer:
             self._write("\t".join(row))
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
-        """Print it for a terminal; the last column takes the rest of the line."""
+        """Print it for a terminal; the last column takes the rest of the line, or where that is narrow lines of its
+        own."""
+        texts = [[text_of((part,)) for part in row] for row in rows]
+        cells = [[Text(title, style=DIM) for title in titles], *texts]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        if self.console.width - sum(widths[:-1]) - GAP * len(widths) < min(widths[-1], LEAST_REST):
+            self._two_lines(cells, widths)
+            return
         table = Table(*titles, box=None, pad_edge=False, header_style=DIM)
         for column in table.columns[:-1]:
             column.no_wrap = True
-        for row in rows:
-            table.add_row(*(text_of((part,)) for part in row))
+        for row in texts:
+            table.add_row(*row)
         self.console.print(table)
+
+    def _two_lines(self, cells: Iterable[Sequence[Text]], widths: Sequence[int]) -> None:
+        """Print each row on a line, and its last cell below."""
+        for *row, last in cells:
+            line = Text()
+            for text, width in zip(row, widths, strict=False):
+                line = line + text + Text(" " * (width - len(text) + GAP))
+            line.rstrip()
+            self.console.print(line, no_wrap=True, overflow="ellipsis")
+            if last:
+                self.line((last.plain, str(last.style)), indent=widths[0] + GAP)
 
     def _write(self, text: str) -> None:
         self._file.write(f"{text}\n")

@@ -7,10 +7,11 @@ from rich.tree import Tree
 
 from soorma_ai.core.report.lines import Asked, Line, LineKind
 from soorma_ai.core.report.trace import Trace
+from soorma_ai.core.report.waiting import describe_state
 from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, WAITING, Part, Printer, status_part, text_of
-from soorma_ai.terminal.wording import call_facts, json_line, local_time, offset, portion, short_id, span, spending
+from soorma_ai.terminal.wording import call_facts, json_line, local_time, offset_cell, portion, short_id, span, spending
 
 PAYLOAD = 240
 RESULTS = 480
@@ -30,6 +31,8 @@ def print_trace(trace: Trace, printer: Printer | None = None) -> None:
         printer.line((f"state {one_line(trace.current_state)}, results {json_line(trace.results, RESULTS)}", DIM))
     if trace.rest:
         printer.line((f"sleeps until {local_time(trace.rest.until)}: {one_line(trace.rest.reason)}", WAITING))
+    if state := _state(trace):
+        printer.line((one_line(state), WAITING))
     for one in trace.untaken[:MOST_UNTAKEN]:
         since, until = local_time(one.since), local_time(one.until)
         printer.line((f"nobody takes {one_line(one.event_type)} yet; waits since {since}, until {until}", WAITING))
@@ -37,7 +40,7 @@ def print_trace(trace: Trace, printer: Printer | None = None) -> None:
         printer.line((f"and {len(trace.untaken) - MOST_UNTAKEN} more that nobody takes", WAITING))
     printer.line()
     for line in trace.lines:
-        printer.tree(_tree(line, (f"{offset(line.time):<9} ", DIM)))
+        printer.tree(_tree(line, (offset_cell(line.time), DIM)))
 
 
 def _tree(line: Line, *before: Part) -> Tree:
@@ -117,6 +120,13 @@ def _note(line: Line) -> Part:
 
 def _took(line: Line) -> Part:
     return (f" after {span(line.took)}", DIM) if line.took is not None else ""
+
+
+def _state(trace: Trace) -> str:
+    """Say what a plan waits for besides what stands below: what nobody takes, and until when it sleeps."""
+    unheard = {one.request_id for one in trace.untaken}
+    waits = [one for one in trace.expectations if one.id not in unheard]
+    return describe_state(trace.status, waits, ()).partition("; ")[2]
 
 
 def _shares(trace: Trace) -> str:

@@ -10,6 +10,7 @@ from soorma_ai.terminal.escapes import one_line, printable
 
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 SHORT_ID = 8
+OFFSET_WIDTH = 14  # of "+59 min 59 s", "+23 h 59 min", "+9999 d 23 h", and a gap
 
 
 def span(length: timedelta) -> str:
@@ -31,6 +32,11 @@ def span(length: timedelta) -> str:
 
 def offset(time: timedelta) -> str:
     return f"+{span(time)}" if time >= timedelta(0) else span(time)
+
+
+def offset_cell(time: timedelta) -> str:
+    """Return the offset as a cell of a column, which holds milliseconds and years alike."""
+    return f"{offset(time):<{OFFSET_WIDTH}}"
 
 
 def portion(progress: Json) -> str:

@@ -7,6 +7,7 @@ from soorma_ai.late_names import late_names
 
 # Type checkers take a public name only where it is spelled; a test holds both lists together.
 if TYPE_CHECKING:
+    from soorma_ai.testing.cassettes import Cassette as Cassette
     from soorma_ai.testing.cassettes import UnmatchedModelCall as UnmatchedModelCall
     from soorma_ai.testing.cassettes import cassette as cassette
     from soorma_ai.testing.clock import VirtualClock as VirtualClock
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from soorma_ai.testing.scripted import wait as wait
 
 _HOMES = {
-    "cassettes": "UnmatchedModelCall cassette",
+    "cassettes": "Cassette UnmatchedModelCall cassette",
     "clock": "VirtualClock",
     "model_server": "ModelServer",
     "scripted": "ScriptedReasoner complete delegate draw publish publish_all wait",

@@ -90,7 +90,7 @@ def cassette(
         return
     path = _path(name_or_path)
     if mode == "replay" and not path.is_file():
-        raise ConfigError(f"there is no cassette at {path}; make it with mode='record'")
+        raise ConfigError(f"there is no cassette at {path}; make it with mode='record', or pytest --soorma-record")
     misses: list[UnmatchedModelCall] = []
     with _recorder(mode).use_cassette(str(path), allow_playback_repeats=repeat) as tape:
         played = Cassette(path, tape)

@@ -7,10 +7,11 @@ import re
 import shlex
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import chdir
+from contextlib import chdir, closing
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,8 @@ def test_plans_are_listed_the_newest_first_as_lines_that_a_script_can_cut_and_ch
     assert [row[2] for row in rows] == ["order.deliver", "order.break", "order.place", "order.check"]
     assert all(len(row[0]) == 36 for row in rows)
     assert "not offered" in rows[1][5]
+    assert rows[2][5].startswith("people have to approve 'payment.charge' (soorma approve "), "why it sleeps"
+    assert rows[0][5].startswith("it waits for 'slot.chosen', for which people are asked (soorma answer ")
     paused = shop("plans", "ls", "--status", "paused").stdout.splitlines()
     assert len(paused) == 2
     assert shop("plans", "ls", "--status", "paused", "--limit", "1").stdout.splitlines() == paused[:1]
@@ -123,6 +126,7 @@ def test_a_plan_is_shown_as_who_did_what_because_of_what(shop: Shop) -> None:
     shown = shop("plans", "show", shop.plan("order.place")["plan_id"][:8]).stdout
     for told in (
         "order.place paused",
+        "people have to approve 'payment.charge' (soorma approve ",
         'order.place came from local  {"order_id": "o-order.place"}\n  decided publish:stock.reserve',
         "Nothing can be sold before it is reserved.",
         '  published stock.reserve  {"sku": "A-1"}\n    stock published stock.low',
@@ -152,6 +156,28 @@ def test_a_plan_as_json_has_its_causal_tree_with_seconds_from_its_start(shop: Sh
     assert 0 <= request["time"] <= request["lines"][1]["time"] <= told["shares"]["total"]
 
 
+def test_a_plan_is_written_as_one_page_that_needs_nothing_beside_it(shop: Shop, tmp_path: Path) -> None:
+    plan_id, page = shop.plan("order.place")["plan_id"], tmp_path / "plan.html"
+    result = shop("plans", "show", plan_id, "--html", str(page))
+    assert (result.exit_code, result.stdout) == (DONE, "")
+    told = page.read_text(encoding="utf-8")
+    assert plan_id in told and "<svg" in told and 'id="decisions"' in told and "default-src 'none'" in told
+    assert not re.findall(r"""(?:src|href)=["'](?!#)""", told) and "<script" not in told
+    assert "give one of them" in shop("plans", "show", plan_id, "--html", str(page), "--json").stderr
+    assert "cannot be written" in shop("plans", "show", plan_id, "--html", str(tmp_path / "no" / "x")).stderr
+
+
+def test_a_plan_and_the_choreography_are_drawn_as_flowcharts_and_as_svg(shop: Shop) -> None:
+    plan_id = shop.plan("order.place")["plan_id"]
+    assert shop("graph", plan_id).stdout.startswith("flowchart TD")
+    assert shop("graph", "--registry").stdout.startswith("flowchart LR")
+    drawn = shop("graph", plan_id, "--format", "svg").stdout
+    assert drawn.startswith("<svg") and "<style>" in drawn and drawn.endswith("</svg>")
+    assert "has no states" in shop("graph", plan_id, "--states").stderr
+    for arguments in ([], [plan_id, "--registry"], ["--registry", "--states"]):
+        assert shop("graph", *arguments).exit_code == USAGE
+
+
 def test_why_tells_prompt_offer_model_and_answer_of_each_decision(shop: Shop) -> None:
     plan_id = shop.plan("order.place")["plan_id"]
     told = shop("why", plan_id).stdout
@@ -162,6 +188,23 @@ def test_why_tells_prompt_offer_model_and_answer_of_each_decision(shop: Shop) ->
             assert part in told
     assert "refusal   event 'payment.chrage' is not offered" in told
     assert f"{entries[0]['prompt_tokens']:,}+{entries[0]['completion_tokens']:,} tokens, $0.00" in told
+
+
+def test_why_shows_what_was_sent_for_a_decision_and_what_is_not_there_any_more(shop: Shop) -> None:
+    plan_id = shop.plan("order.place")["plan_id"]
+    shown = shop("why", plan_id, "--prompt")
+    assert (shown.exit_code, "decision 3 of 3, planner/decide version" in shown.stderr) == (DONE, True)
+    assert shown.stdout.startswith("--- system ---\nYou are ") and "--- assistant ---" in shown.stdout
+    assert "event 'payment.chrage' is not offered" in shown.stdout
+    first = shop.json("why", plan_id, "--prompt", "--decision", "1")
+    assert [one["role"] for one in first["messages"]] == ["system", "user"] and first["faults"] == []
+    assert shop("why", plan_id, "--decision", "1").exit_code == USAGE
+    assert "has no decision 4; it has 1 to 3" in shop("why", plan_id, "--prompt", "--decision", "4").stderr
+    with closing(sqlite3.connect(shop.store, isolation_level=None)) as db:
+        db.execute("DELETE FROM prompt_part WHERE body LIKE '%Answer again, with one step%'")
+    partly = shop("why", plan_id, "--prompt")
+    assert (partly.exit_code, partly.stdout) == (ERROR, "")
+    assert "not as it was sent: the template by which a refusal is told is not kept any more" in partly.stderr
 
 
 # Ids
@@ -395,8 +438,8 @@ def test_a_plan_that_failed_ends_with_3_and_says_why_on_stderr(empty: Shop) -> N
     assert "Traceback" not in run.stderr
 
 
-def test_off_a_terminal_nobody_is_asked_and_a_waiting_plan_ends_with_4(empty: Shop) -> None:
-    run = empty.run("order.place", "--json")
+def test_off_a_terminal_nobody_is_asked_and_without_waiting_a_question_ends_with_4(empty: Shop) -> None:
+    run = empty.run("order.place", "--no-wait", "--json")
     told = json.loads(run.stdout)
     assert (run.exit_code, told["status"], told["result"]) == (WAITS, "paused", None)
     assert [wait["proposed_data"] for wait in told["waits"]] == [{"amount": 120.5}]
@@ -404,7 +447,7 @@ def test_off_a_terminal_nobody_is_asked_and_a_waiting_plan_ends_with_4(empty: Sh
 
 
 def test_the_same_key_finds_the_same_plan_and_goes_on_with_it(empty: Shop) -> None:
-    first = empty.run("order.place", "--key", "k-1", "--json")
+    first = empty.run("order.place", "--key", "k-1", "--no-wait", "--json")
     empty("approve", empty.wait("payment.charge"))
     second = empty.run("order.place", "--key", "k-1", "--json")
     assert json.loads(first.stdout)["plan_id"] == json.loads(second.stdout)["plan_id"]
@@ -472,20 +515,14 @@ def test_a_question_answered_elsewhere_is_taken_back(empty: Shop) -> None:
     assert b"bob said reject" in told
 
 
-def test_no_wait_submits_and_leaves_the_rest_to_the_agents(empty: Shop) -> None:
-    run = empty.run("order.place", "--no-wait", "--key", "k-2")
-    assert run.exit_code == DONE
-    plan_id = run.stdout.strip()
-    assert len(plan_id) == 36
-    again = empty.run("order.place", "--key", "k-2", "--answer", "approve", "--json")
-    assert json.loads(again.stdout)["plan_id"] == plan_id
-
-
 @pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT])
 def test_agents_run_until_they_are_told_to_stop_and_that_is_no_failure(empty: Shop, name: signal.Signals) -> None:
     with empty.background(*SOORMA, "run", "orders:shop", ready="orders, stock, till on sqlite:///") as process:
         process.send_signal(name)
+        assert process.stdout is not None
+        told = process.stdout.read()
         assert process.wait() == DONE
+        assert told.startswith("stopping: what is in hand is finished first") and "\nstopped; " in told
 
 
 def test_an_app_that_cannot_be_had_is_an_error_that_says_what_was_looked_for(empty: Shop) -> None:

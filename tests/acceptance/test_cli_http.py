@@ -71,7 +71,7 @@ def test_a_server_says_what_the_store_says(looked_at: tuple[Shop, Served], comma
 
 
 @pytest.mark.parametrize("goal", ["order.check", "order.break"])
-@pytest.mark.parametrize("command", ["plans show", "why"])
+@pytest.mark.parametrize("command", ["plans show", "why", "why --prompt --decision 1"])
 def test_a_plan_is_shown_as_the_store_shows_it_by_the_beginning_of_its_id(
     looked_at: tuple[Shop, Served], goal: str, command: str
 ) -> None:

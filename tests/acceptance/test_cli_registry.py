@@ -84,7 +84,7 @@ def test_with_nothing_to_say_it_ends_with_0(tmp_path: Path) -> None:
     shop = register(tmp_path / "shop.db", tool("till", ("invoice.pay", PAY)))
     result = shop("registry", "check")
     assert (result.exit_code, result.stdout) == (DONE, "")
-    assert result.stderr == "every event can be found by what it says of itself\n"
+    assert result.stderr == "every event can be found by what it says of itself, and leads somewhere\n"
     assert shop.json("registry", "check") == []
 
 
@@ -100,3 +100,17 @@ def test_a_name_cannot_do_anything_to_a_terminal(tmp_path: Path) -> None:
         told = unstyled(shop("registry", "check", env=env).stdout)
         assert not {"\x1b", "\x07", "\u202e"} & set(told)
         assert "evil !" in told
+
+
+def test_agents_are_listed_and_shown_with_their_events_by_either_name(shop: Shop) -> None:
+    assert "no agent lives" in shop("registry", "ls").stderr
+    listed = [line.split("\t") for line in shop("registry", "ls", "--all").stdout.splitlines()]
+    assert [(row[0], row[3], row[4]) for row in listed] == [
+        ("bank", "gone", "supplier.pay"),
+        ("stock", "gone", "stock.count"),
+        ("till", "gone", "invoice.pay, drawer.open"),
+    ]
+    assert "invoice.pay" in shop("registry", "show", "till").stdout
+    told = shop.json("registry", "show", "invoice.pay")
+    assert (told["agents"], [one["agent"] for one in told["events"]]) == ([], ["till"])
+    assert "nothing here is called 'lost'" in shop("registry", "show", "lost").stderr

@@ -1,6 +1,8 @@
 """`soorma submit`, `request` and `publish`: work from one process for agents that run in another."""
 
 import json
+import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,9 +17,10 @@ def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path / "shop.db")
 
 
-@pytest.fixture
-def busy(shop: Shop) -> Iterator[Shop]:
-    """A store that an application runs on."""
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    """A store that an application runs on, for all who only give it work."""
+    shop = Shop(tmp_path_factory.mktemp("busy") / "shop.db")
     with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops"):
         yield shop
 
@@ -42,7 +45,8 @@ def test_a_request_is_answered_by_who_takes_it_and_one_that_must_be_approved_is_
     reply = busy("request", "stock.reserve", "--data", '{"sku": "A-1"}', "--wait", "20", "--json")
     assert (reply.exit_code, json.loads(reply.stdout)["success"]) == (DONE, True)
     held = busy("request", "payment.charge", "--data", '{"amount": 5}', "--json")
-    assert held.exit_code == WAITS and json.loads(held.stdout)["wait_id"] == busy.wait("payment.charge")
+    asked = {wait["wait_id"] for wait in busy.json("inbox")}
+    assert held.exit_code == WAITS and json.loads(held.stdout)["wait_id"] in asked
 
 
 def test_an_event_is_published_for_whoever_hears_it(busy: Shop) -> None:
@@ -55,3 +59,65 @@ def test_an_event_is_published_for_whoever_hears_it(busy: Shop) -> None:
 def test_what_nobody_takes_is_an_error_that_names_what_is_taken(busy: Shop) -> None:
     refused = busy("submit", "order.nonsense")
     assert refused.exit_code == ERROR and "no planner takes the goal 'order.nonsense'" in refused.stderr
+
+
+def test_an_application_tells_what_happens_while_others_work_with_it(shop: Shop) -> None:
+    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops") as process:
+        plan_id = json.loads(shop("submit", "order.place", "--json").stdout)["plan_id"]
+        _read_until(process, "soorma approve ")
+        wait = shop.wait("payment.charge")
+        assert shop("approve", wait, "--as", "ada").exit_code == DONE
+        told = _read_until(process, "orders: completed")
+        assert told.pop(0).split() == ["soorma", "reject", wait[:8]]
+        shown, tail = shop("plans", "show", plan_id[:8]).stdout, shop("events", "tail", "--plan", plan_id[:8]).stdout
+        process.send_signal(signal.SIGTERM)
+        rest = _read_until(process, "stopped; ")
+        assert process.wait() == DONE
+    assert "order.place completed" in shown and "ada said approve" in shown
+    assert tail.splitlines()[-1].split()[3] == "order.place.completed"
+    story = [line[20:].strip() for line in told]
+    assert story[0].startswith("ada said approve after ")
+    assert story[1].startswith("orders published payment.charge") and story[2].startswith("till answered after ")
+    said = [line.split("  ")[0] for line in story[3:]]
+    assert said == ["orders: decided complete", "It is paid.", "orders: completed"]
+    assert rest[0].startswith("stopping: ")
+
+
+def test_off_a_terminal_a_goal_waits_for_the_answer_of_another_process(shop: Shop) -> None:
+    command = (*SOORMA, "run", "orders:agents", "order.place")
+    with shop.background(*command, ready="waits until another process answers") as process:
+        assert shop("approve", shop.wait("payment.charge")).exit_code == DONE
+        told = _read_until(process, '  "paid": true')
+        assert process.wait() == DONE
+    decided = [line.partition("decided ")[2].split()[0] for line in told if "decided " in line]
+    assert decided == ["complete"], "what was told before is not told again"
+
+
+def test_for_machines_each_line_is_an_object(shop: Shop) -> None:
+    spoken: list[str] = []
+    with shop.background(*SOORMA, "run", "orders:agents", "--log-json", ready="Ctrl-C stops", told=spoken) as process:
+        shop("submit", "order.break", "--wait", "20")
+        spoken += _read_until(process, '"kind": "end"')
+    kinds = [json.loads(line)["kind"] for line in spoken]
+    assert sorted(set(kinds)) == ["decision", "end", "event", "log", "remark"]
+    assert kinds.count("decision") == 3
+
+
+def test_quiet_leaves_the_end_and_the_result(shop: Shop) -> None:
+    failed = shop.run("order.break", "--quiet")
+    assert (failed.exit_code, failed.stderr.split()[::2]) == (FAILED, ["plan", "failed"])
+    done = shop.run("order.check", "--quiet")
+    assert (done.exit_code, done.stderr, json.loads(done.stdout)) == (DONE, "", {"in_stock": True})
+    held = shop.run("order.place", "--quiet", "--no-wait")
+    assert held.exit_code == WAITS and "soorma approve " in held.stderr
+
+
+def _read_until(process: "subprocess.Popen[str]", part: str) -> list[str]:
+    """Return the lines that a process prints next, up to one with this part."""
+    assert process.stdout is not None
+    told: list[str] = []
+    for line in process.stdout:
+        told.append(line)
+        if part in line:
+            return told
+    raise AssertionError(f"it ended before it said {part!r}: {''.join(told)}")

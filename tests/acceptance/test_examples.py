@@ -17,6 +17,8 @@ FULFILMENT = EXAMPLES / "03_delegation" / "main.py"
 RESEARCH = EXAMPLES / "04_state_machine" / "main.py"
 ADVICE = EXAMPLES / "05_research_advisor" / "main.py"
 JOURNEY = EXAMPLES / "07_research" / "main.py"
+REPAYMENT = EXAMPLES / "08_refunds" / "main.py"
+READING = EXAMPLES / "09_files" / "main.py"
 
 CHARGE, RELEASE, SHIP = "payment.charge.requested", "inventory.release.requested", "shipment.requested"
 ASKED, ANSWERED = "notification.human_input", "plan.wait.answered"
@@ -63,6 +65,13 @@ RESEARCHES = {
 }
 ADVICES = {use: ["--answer", use] for use in ("work", "tours")}
 JOURNEYS = {f"{answer} questions": ["--answer", answer] for answer in ("approve", "modify")}
+REFUNDS = {
+    "at once": ["--order", "A1"],
+    "agreed": ["--answer", "approve"],
+    "refused": ["--answer", "reject"],
+    "forgotten": ["--answer", "none"],
+}
+COUNTS = {"complete": [], "incomplete": ["--lost", "2"]}
 
 
 @dataclass(frozen=True)
@@ -97,6 +106,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
     """Every run of every example but the quickstart, by its name."""
     folder = tmp_path_factory.mktemp("examples")
     examples = {ORDERS: ORDER_RUNS, FULFILMENT: FULFILMENTS, RESEARCH: RESEARCHES, ADVICE: ADVICES, JOURNEY: JOURNEYS}
+    examples |= {REPAYMENT: REFUNDS, READING: COUNTS}
     asked = [(name, str(main), options) for main, runs in examples.items() for name, options in runs.items()]
     ran = run(folder, "-c", SEVERAL_RUNS, json.dumps(asked))
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -121,9 +131,10 @@ def test_the_quickstart_asks_and_books(tmp_path: Path) -> None:
 
 def test_every_run_ends_well_and_prints_its_trace(runs: dict[str, Ran]) -> None:
     assert {name: ran.code for name, ran in runs.items()} == dict.fromkeys(runs, 0)
-    assert {name for name, ran in runs.items() if ran.err} == {"expired", "unpaid", "scarce", "withdrawn", "storms"}
+    failing = {"expired", "unpaid", "scarce", "withdrawn", "storms", *COUNTS}
+    assert {name for name, ran in runs.items() if ran.err} == failing
     assert {line.split()[0] for ran in runs.values() for line in ran.err.splitlines()} == {"delivery_failed"}
-    traced = {name: ran for name, ran in runs.items() if name not in JOURNEYS}
+    traced = {name: ran for name, ran in runs.items() if name not in {*JOURNEYS, *COUNTS}}
     assert [name for name, ran in traced.items() if f"{ran.events[0].type} came from " not in ran.out] == []
 
 
@@ -248,3 +259,28 @@ def test_research_goes_back_twice_and_quotes_nothing_that_the_archive_does_not_s
     assert "not in the archive: nothing" in ran.out
     thoughts = [event.id for event in ran.all("agent.thinking")]
     assert len(thoughts) == len(set(thoughts))
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("at once", "reminders: 0, paid: 40.0\nrefunded"),
+        ("agreed", "reminders: 0, paid: 900.0\nrefunded"),
+        ("refused", "reminders: 0, paid: 0\ndeclined"),
+        ("forgotten", "reminders: 1, paid: 0\ndeclined"),
+    ],
+)
+def test_a_refund_over_the_limit_is_paid_after_an_approval_in_time_only(
+    runs: dict[str, Ran], name: str, told: str
+) -> None:
+    ran, pay = runs[name], "refund.pay.requested"
+    assert told in ran.out
+    assert ran.has(ASKED) is (name != "at once") and ran.has(pay) is told.endswith("refunded")
+    assert ran.has("plan.wait.reminded") is (name == "forgotten")
+
+
+def test_thirty_files_are_read_and_paid_once_each_by_a_service_that_fails_now_and_then(runs: dict[str, Ran]) -> None:
+    assert "30 files, 3,000 words" in runs["complete"].out and " calls, 30 paid" in runs["complete"].out
+    assert len(runs["complete"].all("file.read.requested")) == 30
+    assert "28 files, 2,800 words\nlost-0: there is no file lost-0\nlost-1: " in runs["incomplete"].out
+    assert {line.split()[0] for line in runs["complete"].err.splitlines()} == {"delivery_failed"}

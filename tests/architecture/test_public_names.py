@@ -29,12 +29,10 @@ def imported_for_type_checkers(package: ModuleType) -> dict[str, str]:
 
 
 def promised_errors() -> Iterator[tuple[str, str]]:
-    """Where and which: the errors that the docstrings of public classes and their methods say they raise.
-
-    Those of the ports are for whoever writes an adapter, and stand in `soorma_ai.errors`.
-    """
+    """Where and which: the errors that the docstrings of public classes and their methods say they raise. Those of the
+    store are for whoever writes one, and stand in `soorma_ai.errors`."""
     for kind in (getattr(soorma_ai, name) for name in NAMES):
-        if not inspect.isclass(kind) or kind.__module__.startswith("soorma_ai.ports."):
+        if not inspect.isclass(kind) or kind is soorma_ai.Store:
             continue
         for name, member in inspect.getmembers(kind):
             if not name.startswith("_"):
@@ -85,3 +83,33 @@ def attributes_without_words(kind: type) -> Iterator[str]:
 def test_help_of_a_public_class_tells_what_it_has() -> None:
     kinds = [kind for kind in (getattr(soorma_ai, name) for name in NAMES) if inspect.isclass(kind)]
     assert [name for kind in kinds for name in attributes_without_words(kind)] == []
+
+
+def calls_without_words(kind: type) -> Iterator[str]:
+    """Public methods and properties that `help` shows without a word, its own or of what it is made of."""
+    told = " ".join(base.__doc__ or "" for base in kind.__mro__ if base is not object)
+    for name, member in inspect.getmembers(kind):
+        function = getattr(member, "fget", None) or getattr(member, "__func__", member)
+        is_ours = str(getattr(function, "__module__", "")).startswith("soorma_ai") and inspect.isfunction(function)
+        is_told = isinstance(member, property) and re.search(rf"`{name}\b", told)
+        if is_ours and not name.startswith("_") and not is_told and not inspect.getdoc(member):
+            yield f"{kind.__name__}.{name}"
+
+
+def test_every_public_class_and_every_call_of_it_says_what_it_is() -> None:
+    kinds = [kind for kind in (getattr(soorma_ai, name) for name in NAMES) if inspect.isclass(kind)]
+    dumb = [kind for kind in kinds if not vars(kind).get("__doc__")]
+    generated = [kind for kind in kinds if is_dataclass(kind) and str(kind.__doc__).startswith(f"{kind.__name__}(")]
+    assert [kind.__name__ for kind in (*dumb, *generated)] == []
+    # The calls of a PlatformClient are those of an AsyncClient, which explains them.
+    said = [name for kind in kinds if kind is not soorma_ai.PlatformClient for name in calls_without_words(kind)]
+    assert said == []
+
+
+def test_a_port_that_a_public_constructor_takes_is_public() -> None:
+    taken: set[str] = set()
+    for kind in (getattr(soorma_ai, name) for name in ("Platform", "Planner", "ChoreographyPlanner", "RemoteAgents")):
+        annotations = " ".join(str(one.annotation) for one in inspect.signature(kind.__init__).parameters.values())
+        taken |= set(re.findall(r"soorma_ai\.ports\.\w+\.(\w+)", annotations))
+    assert taken >= {"Bus", "Clock", "Embedder", "Reasoner", "Store"}
+    assert taken - set(NAMES) == set()

@@ -38,6 +38,16 @@ def test_the_prompts_in_the_wheel_are_those_of_the_project(names: set[str], trac
     assert shipped == tracked("prompts")
 
 
+@pytest.mark.parametrize(("inside", "folder"), [("template", "template"), ("demo", "examples/02_order_approval")])
+def test_what_is_written_and_what_is_shown_first_are_shipped(
+    names: set[str], tracked: Tracked, inside: str, folder: str
+) -> None:
+    beginning = f"soorma_ai/{inside}/"
+    shipped = {f"{folder}/{name.removeprefix(beginning)}" for name in names if name.startswith(beginning)}
+    assert len(shipped) > 3
+    assert shipped == tracked(folder)
+
+
 def test_every_module_is_in_the_wheel(names: set[str], tracked: Tracked) -> None:
     modules = {name for name in tracked("soorma_ai") if name.endswith(".py")}
     assert len(modules) > 20
@@ -56,7 +66,7 @@ def test_nothing_else_is_in_the_wheel(names: set[str]) -> None:
 def test_a_secret_that_git_ignores_is_not_shipped(tmp_path: Path) -> None:
     for name in ("pyproject.toml", "README.md", "LICENSE", ".gitignore"):
         shutil.copy(ROOT / name, tmp_path)
-    for folder in ("soorma_ai", "prompts"):
+    for folder in ("soorma_ai", "prompts", "template", "examples/02_order_approval"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "prompts" / "keys.db").write_text("secret")
     (tmp_path / "prompts" / "noted.md.j2").write_text("no secret")

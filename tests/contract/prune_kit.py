@@ -4,7 +4,22 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from store_kit import NOW, agent, awaiting_payment, claimed, do, entry, event, expectation, plan, planner, reply, step
+from store_kit import (
+    NOW,
+    agent,
+    awaiting_payment,
+    claimed,
+    do,
+    entry,
+    event,
+    expectation,
+    plan,
+    planner,
+    reply,
+    reserve,
+    settle,
+    step,
+)
 
 from soorma_ai.domain.effects import Ack, AppendStep, Close, DeadLetter, Effect, Expect, Publish, SavePlan, Spend
 from soorma_ai.domain.events import EventEnvelope
@@ -90,8 +105,8 @@ async def begun(
 async def answered(store: Store, made: PlanRecord, name: str, at: datetime = LONG_AGO) -> None:
     """The plan thought, asked the worker, and took its answer."""
     call = replace(CALL, root_plan_id=made.root_plan_id)
-    await store.plans.reserve(call, Limits())
-    await store.plans.settle(Settlement(call, call, entry(cause=f"goal-{name}", plan_id=made.plan_id)))
+    await reserve(store, call, Limits())
+    await settle(store, Settlement(call, call, entry(cause=f"goal-{name}", plan_id=made.plan_id)))
     request = in_tree(event(f"ask-{name}"), made, at)
     waiting = of_plan(expectation(request.id), made, at)
     await do(store, Publish(request), Expect(waiting), Spend(made.root_plan_id, 1, None), now=at)

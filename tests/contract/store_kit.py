@@ -12,12 +12,12 @@ from soorma_ai.domain.effects import Ack, Disposition, Effect, Expect, SavePlan
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic, Lineage
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import JournalEntry, JournalKey, Step, StepKind, Verdict
-from soorma_ai.domain.limits import Limits
+from soorma_ai.domain.limits import Charge, Limits
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration, Subscription
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.ports import Delivery, Store, Work
+from soorma_ai.ports import Delivery, Settlement, Store, Work
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 LEASE = timedelta(seconds=30)
@@ -278,6 +278,15 @@ async def handed(store: Store, event_id: str = "") -> Delivery:
 async def do(store: Store, *effects: Effect, now: datetime = NOW) -> None:
     """Apply effects as some handling would."""
     await store.queue.commit(Work(await handed(store), Ack(), effects), now)
+
+
+async def reserve(store: Store, charge: Charge, limits: Limits) -> None:
+    """Reserve a call as some handling would."""
+    await store.plans.reserve(charge, limits, await handed(store))
+
+
+async def settle(store: Store, one: Settlement) -> None:
+    await store.plans.settle(one, await handed(store))
 
 
 async def end(store: Store, delivery: Delivery, how: Disposition | None = None, now: datetime = NOW) -> None:

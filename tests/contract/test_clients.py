@@ -101,6 +101,10 @@ async def test_who_waits_in_vain_is_told_what_the_plan_waits_for(platform: Platf
     await sleeps(platform, plan.plan_id)
     with pytest.raises(DeadlineExceeded, match="it is paused; it is parked: no live agent offers any event"):
         await plan.result(timeout=0)
+    assert await plan.describe() == "it is paused; it is parked: no live agent offers any event"
+    await client.cancel(plan.plan_id)
+    await ended(platform, plan.plan_id)
+    assert await plan.describe() == "it is cancelled"
 
 
 async def test_the_same_key_is_the_same_plan_and_no_key_another(platform: Platform, client: PlatformClient) -> None:
@@ -314,9 +318,15 @@ async def test_everything_about_a_plan_is_read_as_it_was_stored(platform: Platfo
     plan_id = await finished(platform, client)
     assert await client.plan(plan_id) == await platform.plan(plan_id)
     assert await client.trace(plan_id) == await platform.trace(plan_id)
+    assert await client.prompt(plan_id) == await platform.prompt(plan_id)
+    assert await client.prompt(plan_id, 1) == await platform.prompt(plan_id, 1)
     assert await client.tracker.plan_progress(plan_id) == await platform.tracker.plan_progress(plan_id)
     assert await client.tracker.actions(plan_id) == await platform.tracker.actions(plan_id)
     assert await client.tracker.timeline(plan_id) == await platform.tracker.timeline(plan_id)
+    page = await client.tracker.plans(search=plan_id[:8], status="completed", limit=5)
+    assert page == await platform.tracker.plans(search=plan_id[:8], status="completed", limit=5)
+    assert [(plan.plan_id, plan.spent) for plan in page.plans] == [(plan_id, (await platform.plan(plan_id)).usage)]
+    assert await client.tracker.plans(before=1) == await platform.tracker.plans(before=1)
     assert await client.tracker.plan_tree(plan_id) == await platform.tracker.plan_tree(plan_id)
     assert await client.events(plan_id=plan_id) == await platform.events(plan_id=plan_id)
 
@@ -449,6 +459,7 @@ async def test_requests_of_a_plan_that_nobody_takes_are_told(platform: Platform,
 async def test_agents_and_their_events_are_found(platform: Platform, client: PlatformClient) -> None:
     await platform.start(planner([]), stock(), payments(BY_MANAGER))
     registry, here = client.registry, platform.registry
+    assert await registry.backlogs() == await here.backlogs() == []
     assert await registry.query() == await here.query() and len(await registry.query()) == 3
     assert await registry.query(name="stock") == await here.query(name="stock")
     assert await registry.query(event="payment.charge.requested", topic="action-requests", live=False)
@@ -495,6 +506,7 @@ async def test_an_agent_that_lives_is_not_deregistered_and_a_shared_one_by_nobod
 CALLS: dict[str, Callable[[PlatformClient, str], Awaitable[object]]] = {
     "plan": lambda client, name: client.plan(name),
     "trace": lambda client, name: client.trace(name),
+    "prompt": lambda client, name: client.prompt(name, 1),
     "follow": lambda client, name: client.follow(name),
     "cancel": lambda client, name: client.cancel(name),
     "events": lambda client, name: client.events(plan_id=name),

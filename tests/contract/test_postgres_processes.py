@@ -163,10 +163,10 @@ async def test_a_server_that_cannot_be_used_is_told(given: str, told: str) -> No
 
 async def test_a_newer_database_is_refused(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("UPDATE soorma.store SET version = version + 1")
+        connection.execute("UPDATE soorma.meta SET version = version + 1")
     try:
         with pytest.raises(ConfigError, match="written by a newer version"):
             await PostgresStore(url).open(NOW)
     finally:
         with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("UPDATE soorma.store SET version = version - 1")
+            connection.execute("UPDATE soorma.meta SET version = version - 1")

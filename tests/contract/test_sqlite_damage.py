@@ -30,6 +30,7 @@ from store_kit import (
     replied,
     reply,
     running,
+    settle,
     step,
     unsent_ids,
     wait,
@@ -234,7 +235,7 @@ async def fill(path: Path) -> None:
         await end(store, delivery, DeadLetter("no"))
         await do(store, Schedule("t-1", later(60), event("tick"), guards="w-1"), AppendStep(step(1)))
         charge = Charge("plan-1", 1, 2, 0.5)
-        await store.plans.settle(Settlement(charge, charge, entry()))
+        await settle(store, Settlement(charge, charge, entry()))
         session = SessionSummary("s-1", 0, NOW, NOW, "ann", None, {})
         await store.memory.memorize([StoreMemory(KEY, [1, 2]), OpenSession("default", session)], NOW)
         await store.queue.send([event("z")], None, NOW)

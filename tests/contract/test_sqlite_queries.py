@@ -12,10 +12,12 @@ import test_store_beginnings
 import test_store_budget
 import test_store_definitions
 import test_store_effects
+import test_store_forgetting
 import test_store_hands
 import test_store_identity
 import test_store_inbox
 import test_store_letters
+import test_store_listing
 import test_store_log
 import test_store_memory
 import test_store_registry
@@ -46,11 +48,13 @@ from store_kit import (
 )
 
 from soorma_ai.adapters.prompts import PromptFiles
+from soorma_ai.adapters.sql.tables.listing import MOST_LOOKED_AT
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.domain.effects import Schedule
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.memory import AppendMemory, MemoryKey
-from soorma_ai.ports import Store
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.ports import PlanFilter, Store
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.process.signals import Signals
 from soorma_ai.runtime.loops.relay import arrive
@@ -67,6 +71,7 @@ OPEN = (
     "SCAN behind USING INDEX inbox_blocked",
 )
 REGISTERED = ("SCAN taking",)
+BY_NUMBER = ("SCAN memo_text VIRTUAL TABLE INDEX 0:=",)
 # These read all events, and all questions of a tenant: the sweep's look into the outbox, the waiting that is counted by
 # target, and a closed question that a person names by the beginning of its id.
 WHOLE = re.compile(r"event\.plan_id = plan\.plan_id|target IS NOT NULL|FROM expectation WHERE tenant = '\w+' AND true")
@@ -74,8 +79,9 @@ SUITES = (
     *(test_store_answers, test_store_beginnings, test_store_budget, test_store_definitions, test_store_effects),
     *(test_store_hands, test_store_inbox, test_store_letters, test_store_log, test_store_memory, test_store_registry),
     test_store_identity,
+    test_store_listing,
     *(test_store_replies, test_store_runs, test_store_tasks, test_store_timers, test_store_untaken, test_store_values),
-    test_store_waits,
+    *(test_store_forgetting, test_store_waits),
 )
 
 
@@ -106,7 +112,7 @@ async def store() -> AsyncIterator[SqliteStore]:
 async def test_no_statement_scans_a_table_that_grows(store: SqliteStore, statements: list[str]) -> None:
     assert len(statements) > 1000
     others = [sql for sql in statements if not WHOLE.search(sql)]
-    assert await scans(store, others, FROM_THE_END + OPEN + REGISTERED) == set()
+    assert await scans(store, others, FROM_THE_END + OPEN + REGISTERED + BY_NUMBER) == set()
 
 
 async def test_the_hot_statements_need_no_sorting(store: SqliteStore, statements: list[str]) -> None:
@@ -321,6 +327,25 @@ async def test_the_lists_of_one_user_cost_the_same_however_much_others_have(stor
     await store.database.write(lambda db: db.execute(MANY_QUESTIONS))
     await store.database.write(lambda db: db.execute(MANY_NAMED))
     assert await look() <= 2 * few + 5
+
+
+async def test_a_page_of_plans_costs_the_same_however_many_there_are(store: SqliteStore) -> None:
+    async def look() -> int:
+        effort = Effort(store)
+        for wanted in (PlanFilter(), PlanFilter((PlanStatus.RUNNING,)), PlanFilter(search="p")):
+            page = await store.plans.plan_page("default", None, wanted, 0, 1)
+            assert len(page.rows) == 1
+            assert len(await store.plans.first_awaited([page.rows[0].plan.plan_id], 4)) <= 1
+        return effort.hundreds
+
+    await running(store, wait("mine"))
+    few = await look()
+    many = MANY_PLANS.replace("user_id)", "user_id, limits)").replace("'ben' FROM", "'ben', limits FROM")
+    await store.database.write(lambda db: db.execute(many))
+    most = await look()
+    await store.database.write(lambda db: db.execute(many.replace("'p-'", "'q-'")))
+    assert await look() <= most + 5
+    assert most <= few + 3 * MOST_LOOKED_AT / 5
 
 
 async def test_the_next_event_of_an_owner_with_many_is_found_at_once(store: SqliteStore) -> None:

@@ -1,21 +1,40 @@
 """Forgetting a user: all that is theirs goes, done or not, and nothing of anybody else's."""
 
+from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prune_kit import registered
-from store_kit import NOW, Backend, do, event, expectation, later, plan, step
+from store_kit import (
+    NOW,
+    Backend,
+    awaiting_payment,
+    claimed,
+    do,
+    entry,
+    event,
+    expectation,
+    fact,
+    later,
+    plan,
+    planner,
+    step,
+    wait,
+)
 
 from soorma_ai.core.memos import keep, make_memo, own_shelf, shared_shelf
-from soorma_ai.domain.effects import AppendStep, Expect, Publish, SavePlan, Schedule
-from soorma_ai.domain.events import EventEnvelope, Lineage
+from soorma_ai.domain.effects import Ack, AppendStep, Expect, Publish, SavePlan, Schedule
+from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.domain.identity import ApiKey, AuditEntry
+from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.memory import MemoryKey, OpenSession, SessionSummary, StoreMemory
 from soorma_ai.domain.memos import MemoKind
 from soorma_ai.domain.people import NO_USER
-from soorma_ai.ports import Forgotten, Store
+from soorma_ai.errors import LeaseLost, TransientError
+from soorma_ai.ports import Forgotten, Settlement, Store, Work
 
 WHO = (("default", "ann"), ("default", "ben"), ("other", "ann"), ("default", NO_USER))
 ANN = WHO[0]
@@ -165,3 +184,85 @@ async def test_no_byte_of_it_is_left_in_the_file(lasting: Backend, tmp_path: Pat
     await store.close()
     assert SECRET.encode() not in file.read_bytes()
     assert b"wake-default-ann" not in file.read_bytes()
+
+
+@pytest.mark.parametrize("is_begun", [True, False], ids=["of a plan", "of a goal that is being begun"])
+async def test_what_is_still_said_about_it_is_written_nowhere(store: Store, is_begun: bool) -> None:
+    """A model answers, and an agent speaks, when all that this was about is gone."""
+    await store.registry.register([planner()], NOW)
+    goal = of(ANN, event("goal", "goal.given"))
+    await store.queue.arrive([goal], NOW)
+    (in_hand,) = await claimed(store, "planner")
+    about = plan(in_hand.owner, lineage=replace(goal.lineage, plan_id=in_hand.owner), goal_id="goal")
+    if is_begun:
+        await do(store, SavePlan(about, None))
+    call = Charge(about.plan_id, llm_calls=1, tokens=100, cost_usd=0.5)
+    said = replace(entry(cause="goal", plan_id=about.plan_id, raw=SECRET), root_plan_id=about.plan_id)
+    earlier = replace(said, key=replace(said.key, ordinal=1))
+    told = of(ANN, event("thought", "agent.thinking", EventTopic.PLAN_EVENTS, plan_id=about.plan_id))
+    await store.plans.reserve(call, Limits(), in_hand)
+    await store.plans.settle(Settlement(call, call, earlier), in_hand)
+    await forget(store, ANN)
+    for write in (
+        store.plans.settle(Settlement(call, call, said), in_hand),
+        store.plans.reserve(call, Limits(), in_hand),
+        store.queue.send([told], None, NOW, delivery=in_hand),
+        store.queue.commit(Work(in_hand, Ack(), (), (Settlement(call, call, said),)), NOW),
+    ):
+        with pytest.raises(LeaseLost, match="removed"):
+            await write
+    assert await store.plans.decisions(about.plan_id) == []
+    assert await store.plans.spent(about.plan_id) == Spent()
+    assert await told_of(store, ANN) == {}
+
+
+def what_they_begin(store: Store, user: tuple[str, str], number: int) -> list[Coroutine[Any, Any, Any]]:
+    """An event, a request that people have to let go, a memo and a session."""
+    tenant, name = user
+    asked = of(user, event(f"new-{name}-{number}"))
+    gate = replace(expectation(f"gate-{name}-{number}", ExpectationKind.GATE), plan_id=None, user_id=name)
+    memo = make_memo(own_shelf(tenant, name, MemoKind.KNOWLEDGE), f"new-{number}", SECRET, "bot", NOW, {})
+    session = OpenSession(tenant, SessionSummary(f"new-{name}-{number}", 0, NOW, NOW, name, None, {}))
+    return [
+        store.queue.send([asked], None, NOW),
+        store.queue.send_once([Expect(gate), Publish(of(user, event(f"held-{name}-{number}")))], NOW),
+        store.memos.change([keep(memo)], NOW),
+        store.memory.memorize([session], NOW),
+    ]
+
+
+async def test_what_they_begin_meanwhile_is_refused_until_they_are_forgotten(store: Store) -> None:
+    await registered(store)
+    for user in WHO[:3]:
+        await everything(store, user)
+    await store.upkeep.begin_forgetting(*ANN, NOW)
+    for user in WHO[1:3]:
+        for begun in what_they_begin(store, user, 0):
+            await begun
+    for number in range(10):
+        for begun in what_they_begin(store, ANN, number):
+            with pytest.raises(TransientError, match="'ann' is being forgotten"):
+                await begun
+        assert not (await store.upkeep.forget(1, *ANN)).is_done
+    await forget(store, ANN)
+    assert await told_of(store, ANN) == {}
+    for begun in what_they_begin(store, ANN, 999):
+        await begun
+    assert (await store.upkeep.forget(5)).is_done
+    assert await store.memos.memo(own_shelf(*ANN, MemoKind.KNOWLEDGE), "new-999", NOW) is not None, "they may come back"
+
+
+async def test_what_others_sent_into_their_plans_stays_and_nothing_says_into_which(store: Store) -> None:
+    ben = WHO[1]
+    await store.registry.register([awaiting_payment()], NOW)
+    await everything(store, ANN)
+    waiting = wait("open", plan_id="p-default-ann", root_plan_id="p-default-ann", user_id="ann")
+    await do(store, Expect(waiting))
+    paid = of(ben, fact("paid")).model_copy(update={"data": {"order_id": "o-1"}})
+    await store.queue.arrive([paid], NOW)
+    (delivery,) = await claimed(store, "planner")
+    assert (delivery.event.id, delivery.owner) == ("paid", "p-default-ann")
+    await forget(store, ANN)
+    assert await store.events.event("paid") is not None
+    assert await store.events.handed(["paid"]) == []
+    assert await claimed(store, "planner") == []

@@ -42,6 +42,8 @@ from store_kit import (
     plan,
     planner,
     reply,
+    reserve,
+    settle,
     wait,
 )
 
@@ -82,8 +84,8 @@ async def test_what_a_handling_outside_of_any_plan_paid_for_goes_with_its_event(
         await store.queue.arrive([dated(event(name), at)], at)
         own, shown = f"worker:{name}", Showing(("publish:x",), ("publish:x",))
         call = Charge(own, 1, 10, 0.5)
-        await store.plans.reserve(call, Limits())
-        await store.plans.settle(Settlement(call, call, entry(cause=name, plan_id=own), shown))
+        await reserve(store, call, Limits())
+        await settle(store, Settlement(call, call, entry(cause=name, plan_id=own), shown))
         await handled(store, "worker", at=at)
     assert await prune(store) == Pruned(events=1)
     for name, kept in (("old", 0), ("young", 1)):

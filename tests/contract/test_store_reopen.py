@@ -24,7 +24,9 @@ from store_kit import (
     plan,
     replied,
     reply,
+    reserve,
     running,
+    settle,
     step,
     unsent_ids,
     wait,
@@ -44,8 +46,8 @@ async def test_everything_committed_is_there_after_reopening(lasting: Backend) -
         await running(store, expectation("q-1"), gate("g-1"))
         await do(store, AppendStep(step(0)), Spend("plan-1", 2, None), Schedule("t-1", later(9), event("tick")))
         await do(store, Publish(event("out")))
-        await store.plans.reserve(charge, Limits())
-        await store.plans.settle(Settlement(charge, charge, entry()))
+        await reserve(store, charge, Limits())
+        await settle(store, Settlement(charge, charge, entry()))
         await store.plans.answer("g-1", answer("act-1"), event("wake"), NOW)
         await store.queue.arrive([event("e-1"), event("e-2"), fact("early", {"order_id": "o-1"})], NOW)
         dead, _ = await claimed(store)

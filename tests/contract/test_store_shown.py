@@ -1,12 +1,16 @@
-"""What a model was shown is kept once for each of its forms, with the plan."""
+"""What a model was shown and told is kept once for each of its forms, with the plan or for all of its tenant."""
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
-from store_kit import entry
+from prune_kit import ended, prune, registered
+from store_kit import NOW, entry, settle
 
 from soorma_ai.domain.decisions import Showing
+from soorma_ai.domain.history import Kept
 from soorma_ai.domain.limits import Charge
+from soorma_ai.errors import VersionConflict
 from soorma_ai.ports import Settlement, Store
 
 FEW = Showing(("publish:x",), ("publish:x", "wait:y"))
@@ -27,7 +31,7 @@ async def write(
     made = replace(entry(ordinal, cause=cause, plan_id=plan_id), prompt_id=prompt_id)
     charge = Charge("plan-1", 1, 10, 0.0)
     made = replace(made, shown=showing.digest) if showing else made
-    await store.plans.settle(Settlement(charge, charge, made, showing))
+    await settle(store, Settlement(charge, charge, made, showing))
 
 
 async def test_what_was_shown_is_found_by_its_digest_and_kept_once(store: Store) -> None:
@@ -53,3 +57,54 @@ async def test_what_was_shown_for_another_purpose_is_not_what_was_shown_before(s
     await write(store, MORE, "e-2", prompt_id="selector/select")
     assert await store.plans.shown_before("plan-1", "e-9", PROMPT) == FEW
     assert await store.plans.shown_before("plan-1", "e-9", "selector/select") == MORE
+
+
+COMMON, OWN = Kept("c", "common", tenant_id="default"), Kept("o", "own", plan_id="plan-1")
+BOTH = ["c", "o"]
+
+
+async def tell(store: Store, cause: str, *kept: Kept, at: datetime = NOW) -> None:
+    charge = Charge("plan-1", 1, 10, 0.0)
+    await settle(store, Settlement(charge, charge, replace(entry(cause=cause), at=at), None, kept))
+
+
+async def test_texts_of_questions_are_found_by_the_plan_that_they_are_of_or_by_any_of_the_tenant(store: Store) -> None:
+    await tell(store, "e-1", COMMON, OWN)
+    await tell(store, "e-2", COMMON, OWN)
+    assert await store.plans.prompt_parts("default", "plan-1", BOTH) == {"c": "common", "o": "own"}
+    assert await store.plans.prompt_parts("default", "plan-2", BOTH) == {"c": "common"}
+    assert await store.plans.prompt_parts("acme", "plan-2", BOTH) == {}
+    assert await store.plans.prompt_parts("default", "plan-1", []) == {}
+
+
+async def test_a_text_is_written_again_where_the_transaction_that_wrote_it_first_was_undone(store: Store) -> None:
+    await tell(store, "e-1")
+    with pytest.raises(VersionConflict):
+        await tell(store, "e-1", COMMON)
+    await tell(store, "e-2", COMMON)
+    assert await store.plans.prompt_parts("default", "", BOTH) == {"c": "common"}
+
+
+@pytest.mark.parametrize(
+    ("used_again", "kept"), [(None, False), (timedelta(days=2), False), (timedelta(days=30), True)]
+)
+async def test_a_text_of_all_plans_goes_when_it_was_not_used_for_as_long_as_plans_are_kept(
+    store: Store, used_again: timedelta | None, kept: bool
+) -> None:
+    long_ago = NOW - timedelta(days=40)
+    await tell(store, "e-1", COMMON, OWN, at=long_ago)
+    if used_again is not None:
+        await tell(store, "e-2", COMMON, at=long_ago + used_again)
+    await prune(store)
+    found = await store.plans.prompt_parts("default", "plan-1", BOTH)
+    assert ("c" in found) is kept and "o" in found, "no plan of this name was removed"
+    await tell(store, "e-3", COMMON)
+    assert "c" in await store.plans.prompt_parts("default", "", BOTH), "and it is written when it is used again"
+
+
+async def test_texts_of_a_plan_go_with_it(store: Store) -> None:
+    await registered(store)
+    made = await ended(store, "a")
+    await tell(store, "e-1", replace(OWN, plan_id=made.plan_id))
+    await prune(store)
+    assert await store.plans.prompt_parts("default", made.plan_id, BOTH) == {}

@@ -14,6 +14,7 @@ from soorma_ai import (
     DelegationSpec,
     GoalContext,
     InvocationContext,
+    Limits,
     PlanContext,
     PlanFailed,
     Planner,
@@ -185,6 +186,68 @@ async def test_a_client_is_told_what_it_gave(
     ],
 )
 def test_an_author_is_told_what_was_given(act: Callable[[], Any], told: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        act()
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("act", "told"),
+    [
+        (
+            lambda: cast(Any, Planner("p").on_event)(two),
+            "on_event got the function two; name the event above it, as in",
+        ),
+        (
+            lambda: cast(Any, Planner("p").on_event)("a.b"),
+            "on_event('a.b'): give its topic, too: '' is no topic; there",
+        ),
+        (lambda: Planner("p").on_event("a.b", "bussiness-facts"), "'bussiness-facts' is no topic; there are business"),
+        (lambda: cast(Any, Planner("p").on_transition)(two), "write it with parentheses: @on_transition()"),
+        (lambda: cast(Any, Planner("p").every)(two), "every got the function two; name the event above it, as in @ev"),
+        (lambda: cast(Any, Planner("p").every)("0 9 * * *"), "every(''): give the event's own name, as text"),
+        (lambda: Planner("p").every(cast(Any, 5), "g"), "every(5): give a cron expression, or a timedelta"),
+        (lambda: Planner("p").every("9 o'clock", "g"), "has no next moment"),
+        (lambda: Planner("p").every("0 9 * * *", "g", zone="Mars"), "zone='Mars' is no time zone"),
+        (lambda: Planner("p").every("0 9 * * *", "g", cast(Any, [1])), "every(..., 'g'), data must be JSON"),
+        (lambda: cast(Any, Worker("w").on_result)(two), "on_result got the function two; name the event above it"),
+        (lambda: Planner("p").custom_context(), "custom_context decorates nothing: write it without parentheses"),
+        (lambda: Tool("t").on_startup(), "on_startup decorates nothing: write it without parentheses, as in @on_start"),
+        (lambda: Tool("t").on_shutdown(), "on_shutdown decorates nothing: write it without parentheses"),
+        (lambda: on_invoke(nonsense=5), "on_invoke('a.requested'): there is no nonsense; it takes retry_on, attempts"),
+        (lambda: on_invoke(approval=True), "'a.requested': approval=True: Input should be"),
+        (lambda: on_invoke(irreversible="x"), "'a.requested': irreversible='x': "),
+        (lambda: Tool(cast(Any, 5)), "agent 5: name=5: give text on one line"),
+        (lambda: Tool("a\nb"), "name='a\\nb': give text on one line"),
+        (lambda: Tool("t", version=""), "agent t: version='': give text"),
+        (lambda: Tool("t", tenant_id=""), "agent t: tenant_id='': give text"),
+        (lambda: Tool("t", cast(Any, 5)), "agent t: description=5: give text"),
+        (lambda: Tool("t", max_in_flight=cast(Any, "5")), "agent t: max_in_flight='5': give a whole number from 1"),
+        (lambda: Tool("t", capabilities=cast(Any, 5)), "capabilities=5: give a list"),
+        (lambda: Tool("t", capabilities=cast(Any, [5])), "agent t: capabilities=[5]: give names, or AgentCapability"),
+        (lambda: Tool("t", events_produced=cast(Any, [5])), "events_produced=[5]: give names of events, or EventDefi"),
+        (lambda: Tool("t", default_response_event="a b"), "default_response_event='a b': the name of an event has no"),
+        (lambda: Planner("p", goals=cast(Any, 5)), "goals=5: give a list"),
+        (lambda: Planner("p", limits=cast(Any, {})), "limits={}: give Limits(max_actions=20, ...)"),
+        (lambda: Planner("p", max_actions=cast(Any, "5")), "Limits(max_actions='5'): give a number from 0, or None"),
+        (lambda: Planner("p", reasoner=cast(Any, "openai/x")), "reasoner='openai/x': give a Reasoner; the name of a m"),
+        (lambda: Planner("p", embedder=cast(Any, "openai/x")), "embedder='openai/x': give an Embedder"),
+        (lambda: Planner("p", reasoning_model=""), "reasoning_model='': give 'provider/model', or leave it out"),
+        (lambda: Planner("p", api_base="http://gpu"), "api_base= is for a model: give reasoning_model='provider/mode"),
+        (lambda: Planner("p", offer_tokens=cast(Any, "5")), "planner p: offer_tokens='5': give a whole number from 1"),
+        (lambda: Planner("p", memory_tokens=cast(Any, "5")), "planner p: memory_tokens='5': give a whole number"),
+        (lambda: Planner("p", earlier_plans=True), "planner p: earlier_plans=True: give a whole number from 0"),
+        (lambda: Limits(deadline=cast(Any, 5)), "Limits(deadline=5): give a span above zero, or None"),
+        (lambda: Limits(max_cost_usd=cast(Any, "1")), "Limits(max_cost_usd='1'): give a number from 0"),
+        (lambda: Approval(cast(Any, 5)), "Approval, when=5: give 'always', or a condition"),
+        (lambda: Approval(approvers=cast(Any, (5,))), "Approval, approvers=[5]: give a tuple of names of roles"),
+        (lambda: Approval(reminders=cast(Any, timedelta(1))), "Approval, reminders=datetime.timedelta(days=1): give a"),
+        (lambda: Approval(response_schema=cast(Any, 5)), "Approval, response_schema=5: give a JSON Schema"),
+        (lambda: Platform(store=cast(Any, "sqlite:///x")), "Platform: store='sqlite:///x': give a Store; the place"),
+        (lambda: Platform(clock=cast(Any, 5)), "Platform: clock=5: give a Clock"),
+    ],
+)
+def test_a_newcomers_slip_is_told_where_it_was_made(act: Callable[[], Any], told: str) -> None:
     with pytest.raises(ConfigError) as refused:
         act()
     assert told in str(refused.value)

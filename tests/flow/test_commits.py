@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from kit import as_time_passes, ended, open_platform, order, planner, pursue, stock
-from worst import IS_WORST
+from worst import HAS_BROKER
 
 from soorma_ai import GoalContext, Limits, Platform, PlatformContext
 from soorma_ai.adapters.sqlite import SqliteStore
@@ -17,7 +17,7 @@ from soorma_ai.runtime.handling.bill import Bill
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 
-pytestmark = pytest.mark.skipif(IS_WORST, reason="by a broker there are more commits")
+pytestmark = pytest.mark.skipif(HAS_BROKER, reason="by a broker there are more commits")
 
 
 def asked(count: int) -> list[Any]:

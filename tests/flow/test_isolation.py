@@ -394,7 +394,7 @@ class Lost(Exception): ...
 
 @pytest.mark.parametrize("error", [ConnectionResetError("gone"), TransientError("busy"), Lost("gone")])
 async def test_a_handlers_own_word_on_its_tries_counts(
-    platform: Platform, clock: VirtualClock, error: Exception
+    platform: Platform, clock: VirtualClock, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     await platform.start(bad(raises(error), retry_on=Lost, attempts=7))
     asking = asyncio.ensure_future(platform.request("bad.requested", {}, timeout=3600))
@@ -403,6 +403,8 @@ async def test_a_handlers_own_word_on_its_tries_counts(
     reply: Any = await asking
     assert reply["error"]["code"] == "unavailable"
     assert "tried 7 times; it may work later" in reply["error"]["message"]
+    failed = [record for record in caplog.records if record.message.startswith("delivery_failed")]
+    assert len(failed) == 7 and not any(record.exc_info for record in failed[:-1]), "a line while it is tried again"
 
 
 async def test_the_tries_of_a_handler_for_results_are_its_own(platform: Platform, clock: VirtualClock) -> None:

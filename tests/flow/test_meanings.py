@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.errors import ConfigError, ModelUnavailable
+from soorma_ai.errors import ModelUnavailable
 from soorma_ai.runtime.handling.meanings import QUERY_CHARS, TEXTS_AT_ONCE, Meanings
+from soorma_ai.testing.clock import VirtualClock
 
 COLOURS = ("red", "green", "blue")
 
@@ -27,7 +28,9 @@ class ByColour:
             raise self.fault
         self.embedded += texts
         assert len(texts) <= TEXTS_AT_ONCE
-        return self.wrong or [[0.01, *(float(text.count(colour)) for colour in COLOURS)] for text in texts]
+        if self.wrong is not None:
+            return self.wrong()
+        return [[0.01, *(float(text.count(colour)) for colour in COLOURS)] for text in texts]
 
 
 def paint(*colours: str) -> list[EventDefinition]:
@@ -38,16 +41,16 @@ async def test_each_text_is_embedded_once_for_as_long_as_it_stays_as_it_is() -> 
     embedder = ByColour()
     meanings = Meanings(embedder)
     walls = paint("red", "green", "blue")
-    assert await meanings.rank(walls, "a green wall", 1) == ["paint.1"]
-    assert await meanings.rank(walls, "a blue wall", 1) == ["paint.2"]
+    assert await meanings.rank(walls, "a green wall", 1, VirtualClock()) == ["paint.1"]
+    assert await meanings.rank(walls, "a blue wall", 1, VirtualClock()) == ["paint.2"]
     assert len(embedder.embedded) == 3 + 2
-    assert await meanings.rank(paint("red", "red and blue", "blue"), "red blue", 1) == ["paint.1"]
+    assert await meanings.rank(paint("red", "red and blue", "blue"), "red blue", 1, VirtualClock()) == ["paint.1"]
     assert len(embedder.embedded) == 5 + 1 + 1
 
 
 async def test_many_events_are_embedded_in_parts() -> None:
     embedder = ByColour()
-    assert len(await Meanings(embedder).rank(paint(*(["red"] * 300)), "red", 400)) == 300
+    assert len(await Meanings(embedder).rank(paint(*(["red"] * 300)), "red", 400, VirtualClock())) == 300
     assert len(embedder.embedded) == 301
 
 
@@ -55,30 +58,44 @@ async def test_while_the_embedder_is_away_words_have_to_do() -> None:
     embedder = ByColour()
     meanings = Meanings(embedder)
     embedder.fault = ModelUnavailable("away")
-    assert await meanings.rank(paint("red"), "red", 1) == []
+    assert await meanings.rank(paint("red"), "red", 1, VirtualClock()) == []
     embedder.fault = None
-    assert await meanings.rank(paint("red"), "red", 1) == ["paint.0"]
+    assert await meanings.rank(paint("red"), "red", 1, VirtualClock()) == ["paint.0"]
 
 
-@pytest.mark.parametrize(("wrong", "words"), [([[1.0]] * 2, "2 vectors for 1"), ([[1.0]], "several lengths")])
-async def test_vectors_that_do_not_compare_are_a_fault_of_the_set_up(wrong: Any, words: str) -> None:
+@pytest.mark.parametrize("wrong", [[[1.0]] * 2, [["a", "b", "c", "d"]], [[0.0] * 4], [None], None, 7])
+async def test_what_does_not_compare_is_told_once_and_words_have_to_do(
+    wrong: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     embedder = ByColour()
     meanings = Meanings(embedder)
-    await meanings.rank(paint("red"), "red", 1)
-    embedder.wrong = wrong
-    with pytest.raises(ConfigError, match=words):
-        await meanings.rank(paint("red"), "blue", 1)
+    await meanings.rank(paint("red"), "red", 1, VirtualClock())
+    embedder.wrong = lambda: wrong
+    for _ in range(2):
+        assert await meanings.rank(paint("red"), "blue", 1, VirtualClock()) == []
+    assert [record.getMessage().split()[0] for record in caplog.records] == ["embedder_away"]
+    embedder.wrong = None
+    assert await meanings.rank(paint("red"), "red", 1, VirtualClock()) == ["paint.0"]
+
+
+async def test_where_the_length_of_vectors_changes_all_texts_are_embedded_anew() -> None:
+    embedder = ByColour()
+    meanings = Meanings(embedder)
+    await meanings.rank(paint("red"), "red", 1, VirtualClock())
+    embedder.wrong = lambda: [[1.0]]
+    assert await meanings.rank(paint("red"), "blue", 1, VirtualClock()) == []
+    assert await meanings.rank(paint("red"), "blue", 1, VirtualClock()) == ["paint.0"]
 
 
 async def test_of_an_endless_query_the_beginning_is_asked() -> None:
     embedder = ByColour()
-    await Meanings(embedder).rank(paint("red"), "red " * 99_999, 1)
+    await Meanings(embedder).rank(paint("red"), "red " * 99_999, 1, VirtualClock())
     assert max(map(len, embedder.embedded)) == QUERY_CHARS
 
 
 @pytest.mark.parametrize("query", ["", "  "])
 async def test_nothing_is_asked_for_nothing(query: str) -> None:
     embedder = ByColour()
-    assert await Meanings(embedder).rank(paint("red"), query, 1) == []
-    assert await Meanings(embedder).rank([], "red", 1) == []
+    assert await Meanings(embedder).rank(paint("red"), query, 1, VirtualClock()) == []
+    assert await Meanings(embedder).rank([], "red", 1, VirtualClock()) == []
     assert embedder.embedded == []

@@ -119,7 +119,8 @@ async def test_the_pause_of_a_child_ends_with_what_its_parent_gave_it(platform: 
         await plan.result(timeout=PATIENCE)
 
 
-async def test_what_a_paused_plan_capped_moves_with_it(platform: Platform, clock: VirtualClock) -> None:
+@pytest.mark.parametrize("paused", [1, 5], ids=["short", "longer than the deadline"])
+async def test_what_a_paused_plan_capped_moves_with_it(platform: Platform, clock: VirtualClock, paused: float) -> None:
     """A child, the task that it asked for, and the question of that task."""
     worker = Worker("reviewer")
 
@@ -153,21 +154,68 @@ async def test_what_a_paused_plan_capped_moves_with_it(platform: Platform, clock
     assert question.deadline == until_when
     await platform.publish("business-facts", "stop.wanted", {}, correlation_id=plan.plan_id)
     await sleeps(platform, plan.plan_id)
-    await clock.advance(HOUR)
+    assert [one.deadline for one in await platform.waits()] == [None, None]
+    await clock.advance(paused * HOUR)
     (pause,) = [one for one in await platform.waits() if one.expected_event == "plan.resumed"]
     assert await platform.answer(pause.wait_id, {}) == "accepted"
 
     async def has_moved() -> bool:
-        return (await platform.plan(plan.plan_id)).deadline == until_when + timedelta(hours=1)
+        return (await platform.plan(plan.plan_id)).deadline == until_when + timedelta(hours=paused)
 
     await until(platform, has_moved)
     (moved,) = await platform.waits()
     (delegated,) = [one for one in await platform.plans() if one.parent_plan_id == plan.plan_id]
-    assert (moved.wait_id, moved.deadline) == (question.wait_id, until_when + timedelta(hours=1))
-    assert delegated.deadline == until_when + timedelta(hours=1)
+    assert (moved.wait_id, moved.deadline) == (question.wait_id, until_when + timedelta(hours=paused))
+    assert delegated.deadline == until_when + timedelta(hours=paused)
     await clock.advance(1.5 * HOUR)
     assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
     assert await plan.result(timeout=PATIENCE) == {"done": True}
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["in line for its tool", "taken by nobody"])
+async def test_what_a_child_asked_for_waits_as_long_as_the_pause_of_its_root(
+    platform: Platform, clock: VirtualClock, *, is_known: bool
+) -> None:
+    child = Planner("small")
+
+    @child.on_goal("small.wanted")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        plan = await PlanContext.create_from_goal(goal, context, state_machine=BUYING)
+        await plan.execute_next()
+
+    root = planner([complete({"done": True})], limits=Limits(deadline=timedelta(hours=2)))
+
+    @root.on_goal("order.received")
+    async def begin_root(goal: GoalContext, context: PlatformContext) -> None:
+        action = DelegateAction(target_planner="small", goal_event="small.wanted", goal_data={})
+        await root.execute_decision(PlannerDecision(next_action=action), context)
+
+    @root.on_event("stop.wanted", topic="business-facts")
+    async def stop(event: EventContext, context: PlatformContext) -> None:
+        plan = await PlanContext.restore_by_correlation(event.correlation_id)
+        assert plan is not None
+        await plan.pause()
+
+    tool = payments()
+    await platform.start(root, child)
+    if is_known:
+        await platform.services.store.registry.register([tool.registration()], clock.now())
+    plan = await platform.submit("order.received", {})
+    await until(platform, lambda: _has_asked(platform))
+    await platform.publish("business-facts", "stop.wanted", {}, correlation_id=plan.plan_id)
+    await sleeps(platform, plan.plan_id)
+    for _ in range(10):
+        await clock.advance(0.5 * HOUR)
+    (pause,) = [one for one in await platform.waits() if one.expected_event == "plan.resumed"]
+    assert await platform.answer(pause.wait_id, {}) == "accepted"
+    await platform.start(tool)
+    assert await plan.result(timeout=PATIENCE) == {"done": True}
+
+
+async def _has_asked(platform: Platform) -> bool:
+    """Tell whether the child waits for what it has asked for."""
+    children = [one for one in await platform.plans() if one.agent == "small"]
+    return bool(children) and bool((await platform.plan(children[0].plan_id)).expectations)
 
 
 async def test_no_agents_are_no_plan(platform: Platform) -> None:

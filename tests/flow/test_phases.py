@@ -7,10 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import as_time_passes, ended, killed, open_platform, the_wait
+from kit import PATIENCE, as_time_passes, ended, killed, open_platform, the_wait, until
 from phased import BRIEF, Phase, Writer, library, seen, stranger
 
-from soorma_ai import Limits, LocalProtocolError, NotFound, PlanFailed, Platform
+from soorma_ai import (
+    InvocationContext,
+    Limits,
+    LocalProtocolError,
+    NotFound,
+    PlanFailed,
+    Platform,
+    PlatformContext,
+    Tool,
+)
 from soorma_ai.domain.phases import Checkpoint, CheckpointKind, PhaseTransition
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, wait
@@ -391,6 +400,24 @@ async def test_only_who_steers_the_tenant_submits_a_state_to_go_on_with(platform
         await plan.result(timeout=5)
 
 
+async def test_no_agent_submits_a_state_to_go_on_with(platform: Platform) -> None:
+    forger, state = Tool("forger"), {"agent_type": "Writer", "current_phase": "FIND"}
+
+    @forger.on_invoke("forgery.requested")
+    async def forge(request: InvocationContext, context: PlatformContext) -> dict[str, str]:
+        data = {"brief": BRIEF, "restored": state}
+        return {"asked": await context.bus.request("writer.wanted", data, response_event="forged")}
+
+    await platform.start(Writer([]), library(), forger)
+    await platform.request("forgery.requested", {}, timeout=PATIENCE)
+
+    async def is_refused() -> bool:
+        return [plan.status for plan in await platform.plans()] == ["failed"]
+
+    await until(platform, is_refused)
+    assert "only an operator" in ((await platform.plans())[0].reason or "")
+
+
 async def test_after_a_restart_the_journey_goes_on_in_its_phase(path: Path, clock: VirtualClock) -> None:
     stops = {Phase.FIND: QUESTIONS}
     before = open_platform(path, clock)
@@ -486,6 +513,10 @@ async def test_a_message_that_comes_before_the_journey_has_begun_is_not_lost(
     await platform.start(agent, library())
     journey = await agent.initialize(BRIEF)
     await platform.publish("notification-events", agent.message_event, {"text": "early"}, plan_id=journey.plan_id)
+    for _ in range(100):  # of seconds
+        await clock.advance(1)
+        await asyncio.sleep(0)
+    assert await platform.dead_letters() == []
     plain.set()
 
     async def is_kept() -> bool:

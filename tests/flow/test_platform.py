@@ -308,7 +308,7 @@ async def test_a_plan_that_nobody_can_serve_is_parked_and_its_details_say_so(pla
             ["mysql", "db/shop", "sqlite:///FILE", "postgresql://"],
         ),
         ("SOORMA_STORE_URL", [], "shop.db", ["'shop.db'", "sqlite:///FILE"]),
-        ("SOORMA_BUS_URL", ["sqlite://"], "nats://maria:s3cret@bus:4222", ["nats://", "leave it out", "'local:'"]),
+        ("SOORMA_BUS_URL", ["sqlite://"], "redis://maria:s3cret@bus:4222", ["redis://", "nats://HOST", "'local:'"]),
     ],
 )
 def test_a_store_or_a_bus_of_another_kind_is_refused_without_telling_its_password(

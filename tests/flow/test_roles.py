@@ -17,6 +17,7 @@ from soorma_ai.domain.memos import Memo
 from soorma_ai.domain.people import NO_USER, Person
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration
 from soorma_ai.domain.tasks import DelegationSpec
+from soorma_ai.domain.tracking import PlanPage
 from soorma_ai.domain.values import derived_id
 from soorma_ai.errors import DeadlineExceeded, Forbidden, LocalProtocolError, NotFound
 from soorma_ai.runtime.client.client import Client
@@ -107,6 +108,16 @@ async def _first_event(c: Client, t: Things) -> None:
 Call = Callable[[Client, Things], Awaitable[Any]]
 
 
+async def _pages(found: Awaitable[PlanPage], things: Things) -> None:
+    has((await found).plans, lambda one: one.plan_id == things.plan_id)
+
+
+async def _of_tenant(c: Client, t: Things, found: Awaitable[object]) -> None:
+    """What is told of the caller's own tenant."""
+    await found
+    has([c.person], lambda person: person.tenant_id == t.tenant_id)
+
+
 async def _listed(found: Awaitable[Iterable[T]], fits: Callable[[T], bool]) -> None:
     has(await found, fits)
 
@@ -168,6 +179,7 @@ SEEING: dict[str, Call] = {
     "tracker.plan_progress": lambda c, t: c.tracker.plan_progress(t.plan_id),
     "tracker.actions": lambda c, t: c.tracker.actions(t.plan_id),
     "tracker.timeline": lambda c, t: c.tracker.timeline(t.plan_id),
+    "tracker.plans": lambda c, t: _pages(c.tracker.plans(), t),
     "tracker.plan_tree": lambda c, t: c.tracker.plan_tree(t.plan_id),
     "tracker.session_plans": lambda c, t: _listed(
         c.tracker.session_plans(t.session_id), lambda one: one.plan_id == t.plan_id
@@ -177,6 +189,7 @@ SEEING: dict[str, Call] = {
 }
 # In an order in which none takes from the next what it needs.
 STEERING: dict[str, Call] = {
+    "prompt": lambda c, t: c.prompt(t.plan_id),
     "memory.store": lambda c, t: c.memory.store("k", 2, t.plan_id),
     "memory.store_plan_context": lambda c, t: c.memory.store_plan_context(t.plan_id, None, {"k": 3}),
     "memory.increment": lambda c, t: c.memory.increment("k", 1, t.plan_id),
@@ -217,7 +230,10 @@ GRANTING: dict[str, Call] = {
     "keys.ls": lambda c, t: _listed(c.keys.ls(), lambda one: one.key_id == t.key.key_id),
     "remove a shared agent": lambda c, t: _deregister(c, "shared" if t.tenant_id == "default" else t.agent),
 }
-OVERSEEING: dict[str, Call] = {"audit": lambda c, t: _listed(c.audit(), lambda one: one.entry.tenant_id == t.tenant_id)}
+OVERSEEING: dict[str, Call] = {
+    "audit": lambda c, t: _listed(c.audit(), lambda one: one.entry.tenant_id == t.tenant_id),
+    "registry.backlogs": lambda c, t: _of_tenant(c, t, c.registry.backlogs()),
+}
 BEGINNING: dict[str, Call] = {
     "submit": lambda c, t: c.submit("order.received", {}),
     "request": lambda c, t: c.request("inventory.reserve.requested", {"order_id": "A"}, timeout=PATIENCE),

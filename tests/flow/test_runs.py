@@ -14,7 +14,7 @@ import pytest
 from fanin import PART, WIDE, answers, arrive, register_parts, reply_to
 from kit import PATIENCE, as_time_passes, ended, killed, open_platform, planner, requested, until
 from test_commits import count_commits, failing_once
-from worst import IS_WORST
+from worst import HAS_BROKER
 
 from soorma_ai import (
     DelegationSpec,
@@ -357,7 +357,7 @@ async def test_what_is_stored_at_the_end_is_what_comes_of_them_one_by_one(
         assert together[table] == rows, table
 
 
-@pytest.mark.skipif(IS_WORST, reason="by a broker there are more commits")
+@pytest.mark.skipif(HAS_BROKER, reason="by a broker there are more commits")
 @pytest.mark.parametrize(("by", "most"), [("plan", 7), ("task", 5)])
 async def test_a_hundred_results_that_have_come_are_a_few_commits(path: Path, by: str, most: int) -> None:
     async with open_platform(path, VirtualClock()) as platform:

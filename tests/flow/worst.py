@@ -26,6 +26,8 @@ from soorma_ai.runtime.loops import relay, timers
 T = TypeVar("T")
 
 IS_WORST = os.environ.get("SOORMA_WORST") == "1"
+ON_NATS = os.environ.get("SOORMA_TEST_BUS") == "nats"
+HAS_BROKER = IS_WORST or ON_NATS
 
 
 class TwiceBus(LocalBus):

@@ -24,7 +24,7 @@ from soorma_ai.errors import ConfigError, SoormaError
 from soorma_ai.testing.clock import START, VirtualClock
 
 HERE = Path(__file__).parent
-GOLDEN = sorted(HERE.glob("*.db"))
+GOLDEN = sorted(HERE.glob("*.db"), key=lambda path: int(path.stem.removeprefix("v")))
 OLDER = [path for path in GOLDEN if path.stem != f"v{VERSION}"]
 NOTHING_TO_DO = """
     SELECT (SELECT count(*) FROM outbox) + (SELECT count(*) FROM timer)

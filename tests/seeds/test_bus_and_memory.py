@@ -8,6 +8,7 @@ from kit import PATIENCE, planner, until
 from seeds.acting import act, sent
 from soorma_ai import (
     Agent,
+    ConfigError,
     EventContext,
     EventEnvelope,
     InvocationContext,
@@ -68,7 +69,7 @@ async def test_a_handler_names_its_topic(platform: Platform) -> None:
     async def handler(event, context):  # noqa: F811
         heard.append(event.topic)
 
-    with pytest.raises(TypeError, match="topic"):
+    with pytest.raises(ConfigError, match="give its topic, too"):
         agent.on_event("data.requested")  # type: ignore[call-arg]
     await platform.start(agent)
     await platform.publish("action-requests", "data.requested", {})

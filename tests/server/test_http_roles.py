@@ -68,6 +68,7 @@ ROWS: dict[str, Row] = {
     f"GET {PLAN}/result": Row("see"),
     f"GET {PLAN}/events": Row("see"),
     f"GET {PLAN}/trace": Row("see"),
+    f"GET {PLAN}/prompt": Row("steer"),
     # What it answers is a question, which is asked of nobody here.
     f"POST {PLAN}/resume": Row("see", nothing),
     "POST /v1/requests": Row("begin", lambda t: REQUEST),
@@ -82,10 +83,12 @@ ROWS: dict[str, Row] = {
     "GET /v1/doubts": Row("begin"),
     "GET /v1/agents": lists(lambda t: t.agent, "meet"),
     "GET /v1/agents/{name}": Row("meet"),
+    "GET /v1/backlogs": Row("oversee"),
     "GET /v1/events/definitions": lists(lambda t: t.agent, "meet"),
     "GET /v1/events/definitions/{event_name}": Row("meet"),
     "POST /v1/discover": lists(lambda t: f'"{t.agent}"', "meet", lambda t: {"requirements": [f"skill of {t.agent}"]}),
     "GET /v1/asyncapi.json": lists(lambda t: t.agent, "meet"),
+    "GET /v1/tracker/plans": lists(lambda t: t.plan_id),
     f"GET {TRACKED}": Row("see"),
     f"GET {TRACKED}/actions": Row("see"),
     f"GET {TRACKED}/timeline": Row("see"),
@@ -189,6 +192,8 @@ def wanted(kind: str, role: str, whose: str) -> str:
     tables = {"see": SEE, "steer": STEER, "meet": MEET, "manage": MANAGE}
     if kind == "begin":
         return "may"
+    if kind == "oversee":
+        return "forbidden" if role == "user" else "may"
     if kind == "lend":
         return "forbidden" if role != "operator" else "hidden" if is_elsewhere else "may"
     if kind == "enrol":

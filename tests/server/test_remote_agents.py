@@ -134,6 +134,23 @@ async def test_what_its_process_held_when_it_ended_comes_again(platform: Platfor
         assert len([e for e in await platform.services.store.events.events() if e.event.source == "doubler"]) == 1
 
 
+async def test_a_loan_that_was_lost_on_its_way_is_lent_again_and_no_attempt(platform: Platform) -> None:
+    """As often as that may be; one that came is not lent twice, and another process takes nothing from this one."""
+    await platform.start()
+    async with calling(app(platform)) as http:
+        await http.post("/v1/agents", json=registration("doubler", DOUBLE))
+        await platform.ask(DOUBLE, {"number": 1})
+        for fence in range(1, 8):
+            lost = await lent(http, {"process": "one"})
+            assert [(held["attempt"], held["fence"]) for held in lost["deliveries"]] == [(1, fence)]
+        assert (await lent(http, {"process": "two"}))["deliveries"] == []
+        assert (await lent(http, {"process": "one", "last": lost["loan"]}))["deliveries"] == []
+        (held,) = lost["deliveries"]
+        await lent(http, {"process": "one", "held": [held["seq"]]})
+        committed = await http.post(place({**held, "agent": "doubler"}, "commit"), json=answer(held, 2))
+        assert committed.status_code == 204, committed.text
+
+
 async def test_a_lease_that_is_renewed_lasts_and_one_given_back_is_no_attempt(
     platform: Platform, clock: VirtualClock
 ) -> None:
@@ -345,9 +362,14 @@ def registration(name: str, *takes: str) -> dict[str, Any]:
 
 
 async def leased(http: httpx.AsyncClient, name: str = "doubler") -> list[dict[str, Any]]:
-    found = await http.post(f"/v1/agents/{name}/deliveries/lease", json={"limit": 5})
+    return [{**one, "agent": name} for one in (await lent(http, {}, name))["deliveries"]]
+
+
+async def lent(http: httpx.AsyncClient, room: dict[str, Any], name: str = "doubler") -> dict[str, Any]:
+    found = await http.post(f"/v1/agents/{name}/deliveries/lease", json={"limit": 5, **room})
     assert found.status_code == 200, found.text
-    return [{**one, "agent": name} for one in found.json()["deliveries"]]
+    loan: dict[str, Any] = found.json()
+    return loan
 
 
 def place(held: dict[str, Any], what: str) -> str:

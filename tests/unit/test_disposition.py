@@ -67,6 +67,12 @@ def test_nobody_is_told_while_it_is_still_tried(error: Exception) -> None:
     assert settled.failure is None
 
 
+@pytest.mark.parametrize("attempt", [1, MAX_ATTEMPTS, 99])
+def test_a_handler_may_wait_for_what_surely_comes_as_often_as_it_likes(attempt: int) -> None:
+    settled = dispose(Retry("not begun", after=timedelta(seconds=3), counts=False), attempt)
+    assert settled == Disposal(RetryAfter(timedelta(seconds=3), "not begun", undone=True, counts=False))
+
+
 @pytest.mark.parametrize("attempt", [1, MAX_ATTEMPTS, 1000])
 def test_what_is_away_is_waited_for_as_long_as_it_takes_and_that_is_no_attempt(attempt: int) -> None:
     pause = timedelta(hours=1)

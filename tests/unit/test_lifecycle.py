@@ -31,6 +31,8 @@ OPEN = [expectation(id="r"), expectation("child", id="c"), gate("open", id="g"),
         (HOUR, None, plan(deadline=END), END),
         (None, HOUR, plan(deadline=END), NOW + HOUR),
         (None, DAY, plan(deadline=NOW + HOUR), NOW + HOUR),
+        (None, -HOUR, plan(deadline=END), END),
+        (None, HOUR, plan(deadline=None), None),
     ],
 )
 def test_a_plan_has_the_earliest_deadline_and_one_timer_for_it(

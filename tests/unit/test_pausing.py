@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.arrival.endings import postpone, postpone_plan, postpone_task
+from soorma_ai.core.arrival.endings import postpone_plan, postpone_task
 from soorma_ai.core.plan.pausing import start_clock, stop_clock
 from soorma_ai.core.task import task_of
 from soorma_ai.domain.effects import Outcome, Postpone, SavePlan, SaveTask, Schedule, Unschedule
 from soorma_ai.domain.plans import Pause, PlanRecord
 from unit.kit import GOAL, NOW, of_kind, plan
 
-UNTIL, HOUR = NOW + timedelta(days=2), timedelta(hours=1)
+UNTIL, HOUR, DAY = NOW + timedelta(days=2), timedelta(hours=1), timedelta(days=1)
 
 
 def until(deadline: Any, **changes: Any) -> PlanRecord:
@@ -25,7 +25,7 @@ def test_a_paused_root_has_no_deadline_and_no_timer() -> None:
     stopped = stop_clock(until(UNTIL), NOW)
     assert (stopped.plan.deadline, stopped.plan.lineage.deadline) == (None, None)
     assert stopped.plan.paused == Pause(UNTIL, NOW)
-    assert stopped.effects == (Unschedule("deadline:p-1"),)
+    assert stopped.effects == (Unschedule("deadline:p-1"), Postpone("p-0", UNTIL, None))
 
 
 @pytest.mark.parametrize("given", [until(None), until(UNTIL, parent_plan_id="p-0")])
@@ -48,7 +48,7 @@ def test_a_resumed_plan_has_as_much_time_as_it_had(passed: timedelta) -> None:
     )
     (timer,) = of_kind(Schedule, going)
     assert (timer.id, timer.due, timer.event.plan_id) == ("deadline:p-1", UNTIL + passed, "p-1")
-    assert of_kind(Postpone, going) == [Postpone(stopped.root_plan_id, UNTIL, passed)]
+    assert of_kind(Postpone, going) == [Postpone(stopped.root_plan_id, UNTIL, UNTIL + passed)]
 
 
 def test_a_clock_that_went_back_takes_no_time_away() -> None:
@@ -69,16 +69,31 @@ def test_each_deadline_has_a_timer_event_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("deadline", "later"), [(UNTIL, UNTIL + HOUR), (UNTIL - HOUR, None), (UNTIL + HOUR, None), (None, None)]
+    ("deadline", "paused", "resumed"),
+    [
+        (UNTIL, None, UNTIL + HOUR),
+        (None, None, UNTIL + HOUR),
+        (UNTIL - HOUR, UNTIL - HOUR, UNTIL - HOUR),
+        (UNTIL + DAY, UNTIL + DAY, UNTIL + DAY),
+    ],
 )
-def test_only_what_ended_with_the_plan_moves(deadline: object, later: object) -> None:
-    asked = Postpone("p-0", UNTIL, HOUR)
+def test_only_what_ended_with_the_plan_has_no_end_while_it_is_paused_and_a_later_one_then(
+    deadline: Any, paused: Any, resumed: Any
+) -> None:
     child = until(deadline, parent_plan_id="p-0", version=3)
-    assert postpone(child.deadline, asked) == later
-    moved = of_kind(SavePlan, postpone_plan(child, asked))
-    assert [(one.plan.deadline, one.plan.version, one.expected_version) for one in moved] == (
-        [(later, 4, 3)] if later else []
-    )
     task = task_of(GOAL.model_copy(update={"deadline": deadline}), "hands", "done", NOW)
-    tasks = of_kind(SaveTask, postpone_task(task, asked))
-    assert [(one.task.lineage.deadline, one.expected_version) for one in tasks] == ([(later, 0)] if later else [])
+    for later, wanted in ((None, paused), (UNTIL + HOUR, resumed)):
+        asked = Postpone("p-0", UNTIL, later)
+        effects = postpone_plan(child, asked)
+        saved = of_kind(SavePlan, effects)
+        assert [(one.plan.deadline, one.plan.lineage.deadline, one.expected_version) for one in saved] == (
+            [(wanted, wanted, child.version)] if wanted != child.deadline else []
+        )
+        timers = [*of_kind(Schedule, effects), *of_kind(Unschedule, effects)]
+        assert [(type(one), getattr(one, "due", None)) for one in timers] == (
+            [] if not saved else [(Schedule, wanted)] if wanted else [(Unschedule, None)]
+        )
+        tasks = of_kind(SaveTask, postpone_task(task, asked))
+        assert [one.task.lineage.deadline for one in tasks] == ([wanted] if wanted != deadline else [])
+        child = saved[0].plan if saved else child
+        task, deadline = (tasks[0].task, wanted) if tasks else (task, deadline)

@@ -1,12 +1,14 @@
 """The status of a plan moves as this table says, and in no other way."""
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import soorma_ai
 from soorma_ai.core.plan.status import StatusTrigger, move
+from soorma_ai.domain.limits import Charge
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import IllegalTransition
 from unit.kit import HOUR, NOW, plan
@@ -33,6 +35,12 @@ def test_a_trigger_moves_a_status_as_the_table_says(status: str, trigger: str, t
     with pytest.raises(IllegalTransition, match=f"plan p-1 is {status}, and {trigger} is not possible"):
         move(before, StatusTrigger(trigger), NOW + HOUR)
     assert before == plan(status)
+
+
+@pytest.mark.parametrize(("trigger", "is_left"), [("go", True), ("rest", True), ("complete", False), ("fail", False)])
+def test_nothing_is_held_for_the_next_call_of_a_plan_that_has_ended(trigger: str, is_left: bool) -> None:
+    before = replace(plan("running"), next_call=Charge("p-1", 1, 100, 0.1))
+    assert move(before, StatusTrigger(trigger), NOW).next_call == (before.next_call if is_left else None)
 
 
 def test_the_table_knows_every_status_and_every_trigger() -> None:

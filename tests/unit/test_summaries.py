@@ -1,11 +1,15 @@
 """Tasks and plans as plain data hold what the seeds name, and can be written as JSON."""
 
 import json
+from dataclasses import replace
 
-from soorma_ai.core.report.summaries import plan_summary, task_summary
+from soorma_ai.core.report.summaries import plan_line, plan_summary, task_summary
 from soorma_ai.domain.events import EventTopic, Lineage
+from soorma_ai.domain.expectations import ExpectationKind
+from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from unit.kit import HOUR, NOW, plan
+from unit.rows import QUESTION, expectation
 
 TASK = TaskRecord(
     task_id="t",
@@ -51,3 +55,17 @@ def test_a_plan_tells_its_status_its_memory_and_when_it_must_end() -> None:
         "key",
     )
     assert plan_summary(plan(deadline=None), {})["deadline"] is None
+
+
+def test_a_line_of_a_list_tells_whom_a_plan_waits_for() -> None:
+    asked = replace(QUESTION, approvers=("manager",))
+    gate = expectation("gate", ExpectationKind.GATE, 0, subject="pay", ask=asked)
+    wait = expectation("wait", ExpectationKind.WAIT, 0, event_type="order.paid", ask=replace(asked, approvers=()))
+    answer = expectation("q", ExpectationKind.REPLY, 0, subject="reserve", producers=("stock",))
+    told = plan_line(plan(), Spent(tokens=7), [gate, wait, answer, expectation("j", ExpectationKind.JOIN, 0)])
+    assert (told.plan_id, told.spent.tokens) == (plan().plan_id, 7)
+    assert [(one.kind, one.what, one.whom) for one in told.awaits] == [
+        (ExpectationKind.GATE, "pay", ("manager",)),
+        (ExpectationKind.WAIT, "order.paid", ()),
+        (ExpectationKind.REPLY, "reserve", ("stock",)),
+    ]

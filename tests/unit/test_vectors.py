@@ -10,6 +10,7 @@ from soorma_ai.core.selection.vectors import (
     contenders,
     nearest,
     packed,
+    read_vectors,
     text_of,
     unpacked_signs,
     vector_of,
@@ -46,6 +47,27 @@ def test_ties_go_by_name() -> None:
 def test_what_has_no_direction_is_refused(numbers: list[float]) -> None:
     with pytest.raises(ConfigError, match="no direction"):
         vector_of(numbers)
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ([[1.0]], "1 vectors for 2 texts"),
+        ([[1.0]] * 3, "3 vectors for 2 texts"),
+        ([[1.0], [1.0, 2.0]], "several lengths, 1 and 2"),
+        ([[1.0], [0.0]], "no direction"),
+        ([[1.0] * 20_001] * 2, "at most 20,000"),
+    ],
+)
+def test_an_embedder_gives_each_text_a_vector_of_one_length(found: list[list[float]], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        read_vectors(found, 2)
+
+
+@pytest.mark.parametrize("texts", [0, 1, 3])
+def test_vectors_are_read_in_the_order_of_their_texts(texts: int) -> None:
+    given = [[1.0, float(n)] for n in range(texts)]
+    assert read_vectors(given, texts) == [vector_of(numbers) for numbers in given]
 
 
 def test_a_text_tells_all_that_an_event_is_good_for_and_is_not_endless() -> None:

@@ -1,30 +1,63 @@
 """Embedders: by a function, and by a model that litellm knows."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from inspect import isawaitable
+from contextlib import suppress
+from functools import partial
+from inspect import isawaitable, iscoroutinefunction
+from threading import Thread
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 from soorma_ai.adapters.models.faults import find_secrets, translate
 from soorma_ai.adapters.models.guard import check_allowed
 from soorma_ai.adapters.models.litellm.libraries import close_clients_with_loop, libraries
 from soorma_ai.adapters.models.litellm.transport import describe_fault
-from soorma_ai.errors import ConfigError, SoormaError
+from soorma_ai.domain.values import account_of
+from soorma_ai.errors import ConfigError, ModelUnavailable, SoormaError
 
 Vectors = Sequence[Sequence[float]]
 CALL_SECONDS = 60.0
 
 
 class ByFunction:
-    """Embeds by a function, which may be a coroutine function. Another model needs another name: vectors of two do not
-    compare."""
+    """Embeds by a function. A plain one runs off the loop, one call after the other; one that is a coroutine function
+    must not block. Another model needs another name: vectors of two do not compare."""
 
     def __init__(self, name: str, embed: Callable[[Sequence[str]], Vectors | Awaitable[Vectors]]) -> None:
         self.name = name
         self._embed = embed
+        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        found = self._embed(texts)
+        if iscoroutinefunction(self._embed):
+            found = self._embed(texts)
+        else:
+            found = await self._in_thread(texts)
         return await found if isawaitable(found) else found
+
+    async def _in_thread(self, texts: Sequence[str]) -> Vectors | Awaitable[Vectors]:
+        """Call it in a thread that does not keep the process from ending. Its turn ends with it, not with who waits."""
+        loop = asyncio.get_running_loop()
+        turn = self._turns.setdefault(loop, asyncio.Lock())
+        called: asyncio.Future[Vectors | Awaitable[Vectors]] = loop.create_future()
+        await turn.acquire()
+
+        def end(settle: Callable[[], None]) -> None:
+            turn.release()
+            if not called.done():
+                settle()
+
+        def call() -> None:
+            try:
+                settle = partial(called.set_result, self._embed(texts))
+            except BaseException as error:
+                settle = partial(called.set_exception, ModelUnavailable(f"{self.name}: {account_of(error)}"))
+            with suppress(RuntimeError):  # the loop is gone, and with it whoever waited
+                loop.call_soon_threadsafe(end, settle)
+
+        Thread(target=call, name=f"embedding by {self.name}", daemon=True).start()
+        return await called
 
 
 class LiteLLMEmbedder:
@@ -46,7 +79,8 @@ class LiteLLMEmbedder:
             return [row["embedding"] for row in sorted(rows, key=lambda row: row["index"])]
         except libs.faults as error:
             secrets = find_secrets(cast("str | None", self._options.get("api_key")))
-            raise _known(translate(describe_fault(error), self.name, secrets), self.name) from None
+            failed = describe_fault(error, cast("str | None", self._options.get("api_base")))
+            raise _known(translate(failed, self.name, secrets), self.name) from None
 
 
 def _known(fault: Exception, model: str) -> Exception:

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import cast
+from urllib.parse import urlsplit
 
+from soorma_ai.adapters.models.guard import is_loopback
 from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.errors import ConfigError, ContentFiltered, ModelUnavailable, RateLimited, SoormaError
 
@@ -29,6 +31,8 @@ _NO_SUCH_FORM = re.compile(
 _BESIDES = re.compile(r"Traceback|This looks like a bug")
 _UNREADABLE = re.compile(r"json response|Expecting value|invalid response", re.IGNORECASE)
 _RETRY_DELAY = re.compile(r"retryDelay\W+([0-9.]+)s")
+_NOBODY = frozenset({"ConnectError", "ConnectTimeout"})
+_MOST_CAUSES = 20
 _SHORTEST_SECRET = 8  # a shorter one is a placeholder, and may be a word of the message
 _MAY_WORK_LATER = frozenset({409, 425, 499})
 
@@ -61,13 +65,16 @@ def find_secrets(given: str | None) -> list[str]:
 @dataclass(frozen=True)
 class Failed:
     """What is known of a call that came to nothing. `text` is all that was said, `error` the provider's own object of
-    it; `kinds` are the names of the classes of a client's error."""
+    it; `kinds` are the names of the classes of a client's error. `unreached` is the URL at which nobody was found, and
+    `base` the address that the caller had given."""
 
     text: str
     status: int | None = None
     error: JsonObject = field(default_factory=dict[str, Json])
     retry_after: str | None = None
     kinds: frozenset[str] = frozenset()
+    unreached: str = ""
+    base: str | None = None
 
     @property
     def code(self) -> str:
@@ -98,18 +105,47 @@ def translate(failed: Failed, model: str, secrets: Iterable[str] = ()) -> Soorma
     if "ContentPolicyViolationError" in kinds or "content_filter" in (status, failed.code) or _FILTERED.search(text):
         return ContentFiltered(f"{model}: the provider filtered the request or the answer: {said}")
     if status in (401, 403) or kinds & {"AuthenticationError", "PermissionDeniedError"}:
-        return ConfigError(f"{model}: the provider does not accept the key (status {status}); set another one")
+        guess = guess_at(failed.base)
+        return ConfigError(f"{model}: the provider does not accept the key (status {status}); set another one{guess}")
     if status == 402 or failed.code == "insufficient_quota" or (_NO_QUOTA.search(text) and failed.pause is None):
         return ConfigError(f"{model}: the provider's quota is used up; add credit or use another key")
     if status == 429 or "RateLimitError" in kinds:
         return RateLimited(f"{model}: too many requests: {said}", retry_after=failed.pause)
+    if failed.unreached:
+        return ModelUnavailable(f"{model}: {failed.unreached} cannot be reached ({said}): {_advice(failed)}")
     if failed.timed_out:
         return ModelUnavailable(f"{model}: no answer in time")
     if isinstance(generation := failed.error.get("failed_generation"), str):
         return BadGeneration(generation)
     if _is_final(status, text):
-        return _refusal(status, kinds, text, model, said)
+        return _refusal(failed, model, said)
     return ModelUnavailable(f"{model}: no usable answer: {said}", retry_after=failed.pause)
+
+
+def guess_at(base: str | None) -> str:
+    """Return what may have been forgotten, where no address of a server was given."""
+    return "; api_base is not set: is a local server meant? Give api_base=" if base is None else ""
+
+
+def unreached_in(error: BaseException) -> str:
+    """Return the URL at which nobody was found, as the client behind an error tells it; empty for any other error. What
+    may hold a key is left out."""
+    cause: BaseException | None = error
+    for _ in range(_MOST_CAUSES):
+        if cause is None:
+            break
+        if type(cause).__name__ in _NOBODY and type(cause).__module__.partition(".")[0] == "httpx":
+            request: object = getattr(cause, "_request", None)
+            url = urlsplit(str(getattr(request, "url", "")))
+            return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
+        cause = cause.__cause__ or cause.__context__
+    return ""
+
+
+def _advice(failed: Failed) -> str:
+    if failed.base is not None or is_loopback(failed.unreached):
+        return "start the server there, or give the address of another by api_base="
+    return f"try again when the network is there{guess_at(failed.base)}"
 
 
 def error_in(text: str) -> JsonObject:
@@ -132,14 +168,15 @@ def _is_final(status: object, text: str) -> bool:
     return _UNREADABLE.search(text) is None
 
 
-def _refusal(status: object, kinds: frozenset[str], text: str, model: str, said: str) -> ConfigError | SchemaRejected:
+def _refusal(failed: Failed, model: str, said: str) -> ConfigError | SchemaRejected:
+    status, kinds, text = failed.status, failed.kinds, failed.text
     if "ContextWindowExceededError" in kinds or status == 413 or _TOO_LONG.search(text):
         return ConfigError(
             f"{model}: the prompt is longer than its context window: {said}. "
             "Use a model with a larger one, or shorten instructions, history or custom context"
         )
     if status == 404:
-        return ConfigError(f"{model}: no such model, or not for this key: {said}")
+        return ConfigError(f"{model}: no such model, or not for this key: {said}{guess_at(failed.base)}")
     if _NO_SUCH_FORM.search(text):
         return SchemaRejected(said)
     return ConfigError(f"{model}: the provider does not accept the request (status {status}): {said}")

@@ -13,7 +13,7 @@ from soorma_ai.adapters.models.answers import add_up, find_answer, paid_for, rea
 from soorma_ai.adapters.models.bodies import Usage
 from soorma_ai.adapters.models.direct.providers import PASSED_ON, speaks_openai
 from soorma_ai.adapters.models.direct.transport import Direct
-from soorma_ai.adapters.models.faults import BadGeneration, SchemaRejected
+from soorma_ai.adapters.models.faults import BadGeneration, SchemaRejected, guess_at
 from soorma_ai.adapters.models.forms import MODES, Form, Mode, form_for
 from soorma_ai.adapters.models.guard import check_allowed, is_loopback, is_replayed
 from soorma_ai.adapters.models.litellm.transport import ThroughLiteLLM
@@ -23,8 +23,17 @@ from soorma_ai.core.deciding.finding import Found
 from soorma_ai.core.schema.combine import list_in
 from soorma_ai.core.schema.texts import read_texts
 from soorma_ai.domain.history import Ending
-from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, ModelUnavailable, Paid, SoormaError
+from soorma_ai.errors import (
+    ConfigError,
+    ContentFiltered,
+    ModelRefused,
+    ModelUnavailable,
+    Paid,
+    RateLimited,
+    SoormaError,
+)
 from soorma_ai.ports import ModelAnswer, ModelQuestion
+from soorma_ai.runtime.handling.logs import warn
 
 Way = Literal["litellm", "direct"]
 
@@ -115,7 +124,8 @@ class LiteLLMReasoner:
             self._ways[model].check(model, self._base(model))
             if not self._has_key(model):
                 names = " or ".join(self._ways[model].missing_keys(model))
-                raise ConfigError(f"no key for {model}: set {names} in the environment, or give api_key=")
+                guess = guess_at(self._base(model))
+                raise ConfigError(f"no key for {model}: set {names} in the environment, or give api_key={guess}")
 
     async def ask(self, question: ModelQuestion) -> ModelAnswer:
         started = self._monotonic()
@@ -187,6 +197,7 @@ class LiteLLMReasoner:
             retry=tenacity.retry_if_exception(_may_pass),
             wait=_pause,
             sleep=self._sleep,
+            before_sleep=_warn_once,
             reraise=True,
         )
         said: Said = await retrying(self._ways[call.model].send, call)
@@ -265,6 +276,13 @@ def _may_pass(fault: BaseException) -> bool:
     if not isinstance(fault, ModelUnavailable):
         return False
     return fault.retry_after is None or fault.retry_after <= LONGEST_RETRY_AFTER
+
+
+def _warn_once(state: Any) -> None:
+    """Say at once that a model is away, before it is tried again and again."""
+    fault: object = state.outcome.exception()
+    if state.attempt_number == 1 and not isinstance(fault, RateLimited):
+        warn("model_away", reason=fault)
 
 
 def _pause(state: Any) -> float:

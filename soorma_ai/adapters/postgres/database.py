@@ -65,7 +65,7 @@ class Database(database.Database):
             begun=self._begun,
             ending=self._ending,
             on_commit=self.on_commit,
-            forget=self.routes.forget,
+            forget=self._forget,
         )
         listener = self._listener = Listener(self._url, loop, self._told)
         try:
@@ -118,8 +118,15 @@ class Database(database.Database):
         except psycopg.Error as error:
             raise mapped(error) from error
 
+    def _forget(self) -> None:
+        """Keep nothing that was derived from what is undone now."""
+        self.routes.forget()
+        if self._writer is not None:
+            self._writer.connection.parts.clear()
+
     def _begun(self, db: Connection, registry: int) -> None:
-        """Forget routes that another process has changed."""
+        """Forget routes that another process has changed, and parts of prompts, which one may have removed."""
+        db.parts.clear()
         if registry != self._registry:
             self.routes.forget()
             self._registry = registry
@@ -128,7 +135,7 @@ class Database(database.Database):
     def _ending(self, db: Connection) -> str:
         """Tell other processes what this transaction has changed; return the last statement of it."""
         if self.routes.epoch != self._routes_were:
-            (self._registry,) = db.execute("UPDATE store SET registry = registry + 1 RETURNING registry").fetchone()
+            (self._registry,) = db.execute("UPDATE meta SET registry = registry + 1 RETURNING registry").fetchone()
         if db.changes == self._changed or self._listener is None:
             return ""
         return self._listener.notification()

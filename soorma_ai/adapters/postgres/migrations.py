@@ -11,7 +11,7 @@ OLDEST_SERVER = 160000
 # By the version that it starts from, as in `adapters.sqlite.file.migrations`: the same numbers, the same tables.
 STEPS: dict[int, tuple[str, ...]] = {}
 # The first version that PostgreSQL has had.
-FIRST = 8
+FIRST = 10
 
 _LOCK = "SELECT pg_advisory_xact_lock(hashtext('soorma migrations'), 0)"
 
@@ -47,13 +47,13 @@ def _bring_forward(connection: psycopg.Connection, version: int) -> None:
     for number in range(max(version, FIRST), VERSION):
         for statement in STEPS[number]:
             connection.execute(statement.encode())
-    connection.execute("UPDATE store SET version = %s", (VERSION,))
+    connection.execute("UPDATE meta SET version = %s", (VERSION,))
 
 
 def _version(connection: psycopg.Connection) -> int:
     """0 is a database without a store."""
-    there = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{SCHEMA}.store",)).fetchone()
+    there = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{SCHEMA}.meta",)).fetchone()
     if there is None or not there[0]:
         return 0
-    row = connection.execute("SELECT version FROM store").fetchone()
+    row = connection.execute("SELECT version FROM meta").fetchone()
     return int(row[0]) if row else 0

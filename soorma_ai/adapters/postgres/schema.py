@@ -65,6 +65,8 @@ FUNCTIONS = (
         IMMUTABLE PARALLEL SAFE LANGUAGE sql AS $$ SELECT coalesce($1, $2) $$""",
     """CREATE FUNCTION ifnull(text, text) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE sql
         AS $$ SELECT coalesce($1, $2) $$""",
+    """CREATE FUNCTION instr(text, text) RETURNS integer IMMUTABLE PARALLEL SAFE LANGUAGE sql
+        AS $$ SELECT strpos($1, $2) $$""",
     """CREATE FUNCTION join_texts(text[]) RETURNS text IMMUTABLE PARALLEL SAFE LANGUAGE sql
         AS $$ SELECT array_to_string($1, ',') $$""",
     "CREATE AGGREGATE group_concat(text) (SFUNC = array_append, STYPE = text[], FINALFUNC = join_texts)",
@@ -83,8 +85,8 @@ WORDS = (
 
 # `registry` is another number after every change of who takes what. `version` is that of the tables.
 META = (
-    "CREATE TABLE store (only_row BOOLEAN PRIMARY KEY, version BIGINT NOT NULL, registry BIGINT NOT NULL)",
-    f"INSERT INTO store VALUES (true, {VERSION}, 0)",
+    "CREATE TABLE meta (only_row BOOLEAN PRIMARY KEY, version BIGINT NOT NULL, registry BIGINT NOT NULL)",
+    f"INSERT INTO meta VALUES (true, {VERSION}, 0)",
 )
 
 

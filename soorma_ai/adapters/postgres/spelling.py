@@ -9,6 +9,7 @@ _PARTS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _NAMED = re.compile(r"(?<![:\w]):([a-z_]+)\b")
 # What SQLite is told of the order of a join, and of an index, PostgreSQL finds by itself.
 _JOINED = re.compile(r"\bCROSS JOIN (\w+) ON\b")
+_UNINDEXED = re.compile(r"\bAND \+(?=[a-z_])")
 _INDEXED = re.compile(r"\bINDEXED BY \w+")
 
 
@@ -29,5 +30,6 @@ def split(statement: str) -> Iterable[tuple[str, bool]]:
 
 
 def _spell(part: str) -> str:
+    part = _UNINDEXED.sub("AND ", part)
     part = _INDEXED.sub("", _JOINED.sub(r"JOIN \1 ON", part.replace("%", "%%")))
     return _NAMED.sub(r"%(\1)s", part.replace("?", "%s"))

@@ -26,7 +26,7 @@ GROUP = 128
 PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0, 1.0, 1.0, 1.0)
 
 LOCK = "SELECT pg_advisory_xact_lock(hashtext('soorma writes'), hashtext(current_schema()))"
-_BEGIN = ("BEGIN", LOCK, "SELECT registry FROM store")
+_BEGIN = ("BEGIN", LOCK, "SELECT registry FROM meta")
 
 
 class Writer:

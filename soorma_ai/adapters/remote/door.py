@@ -36,6 +36,7 @@ class Coming:
 @dataclass(frozen=True)
 class Loan:
     deliveries: list[Lent]
+    loan: int | None = None
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,9 @@ class Door:
             request = get("agents", agent, "deliveries", wait=LONGEST_WAIT)
             return (await self._caller.ask(request, wait=LONGEST_WAIT)).read(Coming).has_come
 
-    async def lease(self, agent: str, body: JsonObject) -> list[Lent]:
+    async def lease(self, agent: str, body: JsonObject) -> Loan:
         with _as_a_store(), _let_in():
-            return (await self._caller.ask(self._post(agent, ("deliveries", "lease"), body))).read(Loan).deliveries
+            return (await self._caller.ask(self._post(agent, ("deliveries", "lease"), body))).read(Loan)
 
     async def renew(self, agent: str, body: JsonObject) -> list[Lease]:
         with _as_a_store(), _let_in():

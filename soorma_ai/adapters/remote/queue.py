@@ -19,7 +19,7 @@ from soorma_ai.domain.expectations import Arrival, Expectation
 from soorma_ai.domain.memory import OpenSession
 from soorma_ai.domain.plans import Rest
 from soorma_ai.domain.remote import Act, AnyEnding, Lent, Reading
-from soorma_ai.domain.tracking import PROGRESS
+from soorma_ai.domain.tracking import PROGRESS, Backlog
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Delivery, StoredEvent, Swept, Work
@@ -28,22 +28,27 @@ _ACTS = TypeAdapter(list[Act])
 
 
 class RemoteQueue:
-    """`idle` tells by agent whether it has leased all that had come for it, `lent` holds those that got something."""
+    """`process` is an id of this one. `idle` tells by agent whether it has leased all that had come for it, `lent`
+    holds those that got something."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: Door, process: str) -> None:
         self._door = door
+        self._process = process
+        self._last: dict[str, int | None] = {}
         self.idle: defaultdict[str, Event] = defaultdict(Event)
         self.lent: set[str] = set()
 
     async def claim(
         self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
     ) -> list[Delivery]:
-        lent = await self._door.lease(agent, {"limit": limit, "held": list(held)})
-        if lent:
+        body: JsonObject = {"limit": limit, "held": [*held], "process": self._process, "last": self._last.get(agent)}
+        loan = await self._door.lease(agent, body)
+        self._last[agent] = loan.loan
+        if loan.deliveries:
             self.lent.add(agent)
         else:
             self.idle[agent].set()
-        return [_delivery(agent, one) for one in lent]
+        return [_delivery(agent, one) for one in loan.deliveries]
 
     async def claim_suspect(
         self, agents: Sequence[str], now: datetime, lease: timedelta, held: Sequence[int] = ()
@@ -87,9 +92,10 @@ class RemoteQueue:
         now: datetime,
         *,
         session: OpenSession | None = None,
+        delivery: Delivery | None = None,
     ) -> Arrival:
         """Tell how far a task is, which is all that a handler sends at once."""
-        delivery = delivery_in_hand()
+        delivery = delivery or delivery_in_hand()
         for event in events:
             if event.type != PROGRESS:
                 raise LocalProtocolError(f"{event.type!r} is published by the context of a handler only")
@@ -117,6 +123,9 @@ class RemoteQueue:
 
     async def backlog(self, at_most: int) -> int:
         return 0
+
+    async def backlogs(self, tenant_id: str, at_most: int) -> list[Backlog]:
+        return []
 
     async def sweep(self, now: datetime) -> Swept:
         return Swept()

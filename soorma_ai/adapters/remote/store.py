@@ -221,7 +221,7 @@ class RemoteStore:
         self._caller = caller
         self._clock = clock
         self._door = door = Door(caller)
-        self._queue = RemoteQueue(door)
+        self._queue = RemoteQueue(door, clock.new_id())
         self._registry = RemoteRegistry(door)
         self._watching: dict[str, asyncio.Task[None]] = {}
         self._on_arrival: Callable[[Arrival], None] = lambda _: None

@@ -84,6 +84,10 @@ def add_row(db: Reader, table: str, conflict: str = "", /, **row: object) -> Row
     return db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places}) {conflict}", tuple(row.values()))
 
 
+# A moment, in seconds, of what is not due before it is moved.
+FAR_AWAY = 9e9
+
+
 def behind(beginning: str) -> str:
     """Return what comes after every text that begins so."""
     return f"{beginning}{chr(0x10FFFF)}"

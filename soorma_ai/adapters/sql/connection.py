@@ -2,12 +2,17 @@
 them lacks, its schema makes (see `adapters/postgres/schema.py`)."""
 
 from abc import ABC, abstractmethod
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from soorma_ai.ports import Delivery, Hands, StoredEvent
+
+# Parts of prompts that are known to be stored, and the seconds after which one that is in use is written again.
+MOST_PARTS = 4_096
+PARTS_IN_USE = 24 * 3600.0
 
 # A name of a parameter, `:name`, or its place, `?`.
 Parameters = Sequence[object] | Mapping[str, object]
@@ -83,7 +88,8 @@ class Connection(ABC):
     What still has to arrive in this transaction: `published` are new events, `brought` those that a bus has brought,
     `untaken` requests that nobody took so far. `taken` is what it leased to a free hand; `queued` are agents for whom
     there is something to claim. `is_leaving`: something stands in the outbox that the relay was not told of.
-    `is_careful`: one operation, or one event, may be undone by itself.
+    `is_careful`: one operation, or one event, may be undone by itself. `parts` are those of prompts that are known to
+    be stored, by this transaction or an earlier one, with when they were written.
     """
 
     def __init__(self) -> None:
@@ -97,6 +103,7 @@ class Connection(ABC):
         self.queued: set[str] = set()
         self.is_leaving = False
         self.is_careful = False
+        self.parts: OrderedDict[tuple[str, str, str], float] = OrderedDict()
 
     words: Words
 
@@ -115,6 +122,15 @@ class Connection(ABC):
     def overwriting(self) -> AbstractContextManager[None]:
         """Let nothing be left where rows are removed meanwhile, as far as the database can say so."""
         ...
+
+    def has_part(self, part: tuple[str, str, str], at: float) -> bool:
+        """Tell whether a part need not be written at this moment; if it must, it counts as stored from now on."""
+        written = self.parts.pop(part, None)
+        is_stored = written is not None and (bool(part[0]) or at - written < PARTS_IN_USE)
+        self.parts[part] = written if is_stored and written is not None else at
+        if len(self.parts) > MOST_PARTS:
+            self.parts.popitem(last=False)
+        return is_stored
 
     def take_hand(self, agent: str, *, freed: bool = False) -> bool:
         """Reserve a free hand."""

@@ -9,7 +9,7 @@ from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.adapters.sql.tables import expectations, inbox, plans, registry, tasks, timers, untaken
 from soorma_ai.core.arrival import effects as decided
 from soorma_ai.core.arrival import endings, meeting
-from soorma_ai.domain.effects import Postpone, SavePlan, Schedule
+from soorma_ai.domain.effects import Postpone, SavePlan, Schedule, Unschedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.domain.people import Answer
@@ -39,6 +39,8 @@ def _apply(db: Connection, effect: decided.Effect, now: datetime, about: StoredE
             return expectations.tell_stray(db, effect, now)
         case Schedule():
             timers.schedule(db, effect)
+        case Unschedule(timer_id):
+            return timers.unschedule(db, timer_id)
         case decided.Stop(plan_id, reason):
             return stop(db, plan_id, reason, now)
         case decided.Forbid(plan_id, reason):
@@ -133,9 +135,10 @@ def postpone(db: Connection, effect: Postpone) -> None:
         for saved in endings.postpone_task(task, effect):
             tasks.save(db, saved)
     for one in expectations.opened_of_tree(db, effect.root_plan_id):
-        if later := endings.postpone(one.deadline, effect):
-            expectations.move(db, one.id, later)
-            timers.put_off(db, one.id, effect.before, later)
+        if endings.is_postponed(one.deadline, effect):
+            expectations.move(db, one.id, effect.later)
+            timers.put_off(db, one.id, effect.before, effect.later)
+            untaken.put_off(db, one.id, effect.later)
 
 
 def stop(db: Connection, plan_id: str, reason: str, now: datetime) -> bool:

@@ -6,16 +6,18 @@ Pages are overwritten (`secure_delete`), and the words of the index are merged a
 """
 
 import json
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
 from soorma_ai.adapters.sql.codec import epoch
-from soorma_ai.adapters.sql.connection import Connection
+from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.adapters.sql.retention import REMOVE_EVENTS, REMOVE_PLANS, REMOVE_SOME
 from soorma_ai.adapters.sql.tables import memos
 from soorma_ai.adapters.sql.tables.events import USER
 from soorma_ai.core.arrival.endings import timer_of_plan
 from soorma_ai.core.arrival.untaken import timer_of_request
+from soorma_ai.errors import TransientError
 from soorma_ai.ports import Forgotten
 
 TREES_AT_ONCE = 20
@@ -26,16 +28,24 @@ _ROOTS = "(SELECT value FROM json_each(:roots))"
 _PLANS = f"(SELECT plan_id FROM plan WHERE root_plan_id IN {_ROOTS})"
 _SEQS = "(SELECT CAST(value AS BIGINT) FROM json_each(:seqs))"
 _IDS = "(SELECT value FROM json_each(:ids))"
-# Nothing of these trees can happen any more.
+# Nothing of these trees can happen any more. To the letter as the indexes have it.
 _STOP = (
-    f"DELETE FROM inbox WHERE owner IN {_PLANS}",
+    f"DELETE FROM inbox WHERE owner IN {_PLANS} AND state IN ('queued', 'leased', 'in_doubt')",
+    f"DELETE FROM inbox WHERE owner IN {_PLANS} AND state = 'blocked'",
     f"DELETE FROM sub_task WHERE (agent, task_id) IN (SELECT agent, task_id FROM task WHERE root_plan_id IN {_ROOTS})",
     f"DELETE FROM task WHERE root_plan_id IN {_ROOTS}",
 )
 _OPEN = f"SELECT id FROM expectation WHERE root_plan_id IN {_ROOTS} AND status = 'open'"
 _OF_TREES = f"SELECT seq FROM event WHERE root_plan_id IN {_ROOTS} LIMIT :limit"
 _GOALS = f"SELECT event.seq FROM plan JOIN event ON event.id = plan.goal_id WHERE plan.root_plan_id IN {_ROOTS}"
-_MET = f"SELECT id FROM expectation WHERE root_plan_id IN {_ROOTS} LIMIT :limit"
+_MET = f"SELECT id FROM expectation WHERE plan_id IN {_PLANS} LIMIT :limit"
+# What came to them from others, whose events stay.
+_FROM_OTHERS = f"""
+    DELETE FROM inbox WHERE owner IN {_PLANS} AND event_seq IN (
+        SELECT event.seq FROM expectation CROSS JOIN event ON event.id = expectation.met_by
+        WHERE expectation.id IN {_IDS}
+    )
+"""
 _LOOKED_AT = f"""
     SELECT seq, id, {USER} = :user FROM event WHERE tenant = :tenant AND seq > :after ORDER BY seq LIMIT :limit
 """
@@ -43,7 +53,10 @@ _ASKED_AT = """
     SELECT rowid, id, tenant = :tenant AND user_id = :user FROM expectation
     WHERE rowid > :after ORDER BY rowid LIMIT :limit
 """
-_OF_EVENTS = (f"DELETE FROM sub_task WHERE task_id IN {_IDS}", f"DELETE FROM task WHERE task_id IN {_IDS}")
+_OF_EVENTS = (
+    f"DELETE FROM sub_task WHERE (agent, task_id) IN (SELECT agent, task_id FROM task WHERE task_id IN {_IDS})",
+    f"DELETE FROM task WHERE task_id IN {_IDS}",
+)
 _OF_EXPECTATIONS = (
     f"DELETE FROM timer WHERE guards IN {_IDS}",
     f"DELETE FROM wait_key WHERE expectation_id IN {_IDS}",
@@ -54,6 +67,20 @@ _MEMOS_OF = """
     SELECT memo.seq, memo.shelf FROM shelf JOIN memo USING (shelf)
     WHERE tenant = :tenant AND user_id = :user AND is_shared = 0 LIMIT :limit
 """
+_SESSIONS = """
+    DELETE FROM session WHERE tenant = :tenant AND session_id IN (
+        SELECT session_id FROM session WHERE tenant = :tenant AND user_id = :user LIMIT :limit
+    )
+"""
+
+
+def must_not_be_forgotten(db: Reader, users: Iterable[tuple[str, str]]) -> None:
+    """Raise TransientError for one, by tenant and id, of whom not everything is removed yet: what they begin now would
+    go with the rest, or stay where it has been removed already."""
+    for tenant_id, user_id in set(users):
+        query = "SELECT 1 FROM forgetting WHERE tenant = ? AND user_id = ?"
+        if db.execute(query, (tenant_id, user_id)).fetchone() is not None:
+            raise TransientError(f"{user_id!r} is being forgotten; what they begin is taken again when that is done")
 
 
 def begin(db: Connection, tenant_id: str, user_id: str, now: datetime) -> int:
@@ -127,6 +154,7 @@ class _Batch:
         room = self._limit - len(seqs)
         if room > 0:
             ids = [id for (id,) in self._found(_MET, roots=roots, limit=room)]
+            self._done(_FROM_OTHERS, roots=roots, ids=json.dumps(ids))
             self._drop_expectations(ids)
             room -= len(ids)
         for statement in REMOVE_SOME:
@@ -145,14 +173,13 @@ class _Batch:
         return found[-1][0] if len(found) == self._limit else None
 
     def _remove_memos(self, after: int) -> int | None:
-        """What was said to people, and sessions, which are few, go with the last of them."""
+        """Their shelves, which are few, and sessions go behind the last of them."""
         rows = self._found(_MEMOS_OF)
         memos.remove(self._db, rows)
         self.memos += len(rows)
-        if len(rows) == self._limit:
+        if len(rows) == self._limit or self._done(_SESSIONS) == self._limit:
             return after
         self._done("DELETE FROM shelf WHERE tenant = :tenant AND user_id = :user AND is_shared = 0")
-        self._done("DELETE FROM session WHERE tenant = :tenant AND user_id = :user")
         return None
 
     def _merge_words(self, is_begun: int) -> None:

@@ -1,23 +1,26 @@
 """A store: what is asked of it, by port, and where that is done."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from datetime import datetime, timedelta
 from functools import partial
+from typing import TypeVar
 
 from soorma_ai.adapters.sql import arrivals, consequences, effects, firing, forgetting, registering, retention, sweep
 from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.database import Database, Part, reading, writing
-from soorma_ai.adapters.sql.tables import behind, budget, identity, inbox, memory, memos, registry, tasks
+from soorma_ai.adapters.sql.tables import behind, budget, identity, inbox, listing, memory, memos, registry, tasks
 from soorma_ai.adapters.sql.tables import dead_letters as letters
 from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.adapters.sql.tables import expectations as expected
 from soorma_ai.adapters.sql.tables import plans as pursued
 from soorma_ai.adapters.sql.tables import timers as timer_rows
-from soorma_ai.domain.effects import Declare, Effect, Schedule
+from soorma_ai.domain.effects import Declare, Effect, Publish, Schedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation
-from soorma_ai.domain.memory import OpenSession
+from soorma_ai.domain.limits import Charge, Limits
+from soorma_ai.domain.memory import MemoryChange, OpenSession
+from soorma_ai.domain.memos import KeepMemo, MemoChange
 from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
@@ -25,6 +28,7 @@ from soorma_ai.domain.tasks import SubTaskInfo
 from soorma_ai.ports import (
     Audit,
     DeadLetters,
+    Delivery,
     EventLog,
     Forgotten,
     Hands,
@@ -36,12 +40,15 @@ from soorma_ai.ports import (
     Pruned,
     Queue,
     Registry,
+    Settlement,
     Store,
     StoredEvent,
     Swept,
     Upkeep,
     Work,
 )
+
+T = TypeVar("T")
 
 # Events of a transaction that may run on the loop; one of more is left to the helper. A request is three effects or so.
 MOST_ON_THE_LOOP = 256
@@ -61,6 +68,7 @@ class SqlQueue(Part):
     pending = reading(inbox.pending)
     resting = reading(inbox.resting)
     backlog = reading(inbox.backlog)
+    backlogs = reading(listing.backlogs)
     next_due = reading(firing.next_due)
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
@@ -79,14 +87,28 @@ class SqlQueue(Part):
         now: datetime,
         *,
         session: OpenSession | None = None,
+        delivery: Delivery | None = None,
     ) -> Arrival:
         is_long = len(events) > MOST_ON_THE_LOOP
-        sending = partial(effects.send, events=events, expect=expect, session=session)
+
+        def sending(db: Connection) -> None:
+            if delivery is None:
+                forgetting.must_not_be_forgotten(db, _users_of(events))
+            else:
+                inbox.must_stand(db, delivery)
+            effects.send(db, events, expect, session)
+
         _, arrival = await self.publish(sending, now, is_long=is_long)
         return arrival
 
     async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:
-        is_new, _ = await self.publish(lambda db: effects.send_once(db, changes, now), now)
+        users = _users_of(effect.event for effect in changes if isinstance(effect, Publish))
+
+        def sending(db: Connection) -> bool:
+            forgetting.must_not_be_forgotten(db, users)
+            return effects.send_once(db, changes, now)
+
+        is_new, _ = await self.publish(sending, now)
         return is_new
 
     async def fire(self, now: datetime, limit: int) -> int:
@@ -124,6 +146,8 @@ class SqlPlans(Part):
     came_for = reading(pursued.came_for)
     in_hand = reading(pursued.in_hand)
     plans = reading(pursued.plans)
+    plan_page = reading(listing.plan_page)
+    first_awaited = reading(listing.first_awaited)
     plan_answering = reading(pursued.answering)
     steps = reading(pursued.steps)
     plan_values = reading(pursued.values)
@@ -150,10 +174,9 @@ class SqlPlans(Part):
     journal = reading(budget.journal)
     decisions = reading(budget.decisions)
     shown = reading(budget.shown)
+    prompt_parts = reading(budget.prompt_parts)
     shown_before = reading(budget.shown_before)
     spent = reading(budget.spent)
-    reserve = writing(budget.reserve)
-    settle = writing(budget.settle)
 
     async def cancel(self, plan_id: str, reason: str, now: datetime) -> bool:
         is_new, _ = await self.publish(lambda db: consequences.stop(db, plan_id, reason, now), now)
@@ -163,6 +186,20 @@ class SqlPlans(Part):
         is_first, _ = await self.publish(lambda db: consequences.answer(db, wait_id, answer, wake, now), now)
         return is_first
 
+    async def reserve(self, charge: Charge, limits: Limits, delivery: Delivery) -> None:
+        def reserving(db: Connection) -> None:
+            inbox.must_stand(db, delivery)
+            budget.reserve(db, charge, limits)
+
+        await self.write(reserving)
+
+    async def settle(self, one: Settlement, delivery: Delivery) -> None:
+        def settling(db: Connection) -> None:
+            inbox.must_stand(db, delivery)
+            budget.settle(db, one)
+
+        await self.write(settling)
+
     async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
         texts = await self.database.read_later(lambda db: tasks.sub_task_texts(db, agent, task_id))
         return lambda: tasks.parsed(texts())
@@ -171,9 +208,17 @@ class SqlPlans(Part):
 class SqlMemory(Part):
     recall = reading(memory.recall)
     memory_keys = reading(memory.keys)
-    memorize = writing(effects.apply)
     session = reading(memory.session)
     sessions = reading(memory.sessions)
+
+    async def memorize(self, changes: Sequence[MemoryChange | OpenSession], now: datetime) -> None:
+        users = [(one.tenant_id, one.session.user_id) for one in changes if isinstance(one, OpenSession)]
+
+        def memorizing(db: Connection) -> None:
+            forgetting.must_not_be_forgotten(db, users)
+            effects.apply(db, changes, now)
+
+        await self.write(memorizing)
 
 
 class SqlMemos(Part):
@@ -182,7 +227,15 @@ class SqlMemos(Part):
     signs = reading(memos.signs)
     numbers = reading(memos.numbers)
     memos_at = reading(memos.memos_at)
-    change = writing(effects.apply)
+
+    async def change(self, changes: Sequence[MemoChange], now: datetime) -> None:
+        shelves = [one.memo.shelf for one in changes if isinstance(one, KeepMemo)]
+
+        def changing(db: Connection) -> None:
+            forgetting.must_not_be_forgotten(db, [(one.tenant_id, one.user_id) for one in shelves if not one.is_shared])
+            effects.apply(db, changes, now)
+
+        await self.write(changing)
 
 
 class SqlRegistry(Part):
@@ -240,9 +293,12 @@ class SqlAudit(Part):
 class SqlUpkeep(Part):
     begin_forgetting = writing(forgetting.begin)
 
+    async def store_id(self, fresh: str) -> str:
+        return await self.database.write(lambda db: _store_id(db, fresh))
+
     async def forget(self, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:
         batch = partial(forgetting.go_on, limit=limit, tenant_id=tenant_id, user_id=user_id)
-        return await self.database.write(batch, is_long=True)
+        return await self.database.write(lambda db: _removing(db, batch), is_long=True)
 
     async def tenants(self) -> list[str]:
         return await self.database.read(retention.tenants)
@@ -261,7 +317,14 @@ class SqlUpkeep(Part):
         old = retention.Old(tenant_id, before, statuses, now)
         if dry_run:
             return await self.database.read(lambda db: retention.prune(db, old, limit, after, dry_run=True))
-        return await self.write(lambda db: retention.prune(db, old, limit, after, dry_run=False), is_long=True)
+        batch = partial(retention.prune, old=old, limit=limit, after=after, dry_run=False)
+        return await self.write(lambda db: _removing(db, batch), is_long=True)
+
+
+def _removing(db: Connection, batch: Callable[[Connection], T]) -> T:
+    """Remove; of parts of prompts nobody knows any more which are stored."""
+    db.parts.clear()
+    return batch(db)
 
 
 class SqlStore:
@@ -299,6 +362,15 @@ class SqlStore:
 
     async def close(self) -> None:
         await self.database.close()
+
+
+def _users_of(events: Iterable[EventEnvelope]) -> set[tuple[str, str]]:
+    return {(event.tenant_id, event.user_id) for event in events}
+
+
+def _store_id(db: Connection, fresh: str) -> str:
+    db.execute("INSERT INTO store (only_one, id) VALUES (1, ?) ON CONFLICT DO NOTHING", (fresh,))
+    return db.execute("SELECT id FROM store").fetchone()[0]
 
 
 def _recover(db: Connection, now: datetime) -> None:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from soorma_ai.adapters.sql.codec import epoch
-from soorma_ai.adapters.sql.connection import Reader
+from soorma_ai.adapters.sql.connection import PARTS_IN_USE, Reader
 from soorma_ai.domain.identity import AUDIT_KEPT
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LocalProtocolError
@@ -152,12 +152,13 @@ _SIZE = f"""
         + (SELECT count(*) FROM step WHERE plan_id IN {_PLANS})
         + (SELECT count(*) FROM journal WHERE plan_id IN {_PLANS})
         + (SELECT count(*) FROM expectation WHERE plan_id IN {_PLANS})
+        + (SELECT count(*) FROM prompt_part WHERE plan_id IN {_PLANS})
 """
 
 _FIRST = f"SELECT plan_id FROM plan WHERE plan_id IN {_ROOTS} ORDER BY {_CHANGED}, seq LIMIT 1"
 
 # What grows with a plan, by its key.
-_HISTORY = {"step": "plan_id, ordinal", "journal": "seq", "expectation": "id"}
+_HISTORY = {"step": "plan_id, ordinal", "journal": "seq", "expectation": "id", "prompt_part": "plan_id, tenant, digest"}
 REMOVE_PLANS = (
     f"DELETE FROM timer WHERE guards IN (SELECT id FROM expectation WHERE plan_id IN {_PLANS})",
     f"DELETE FROM wait_key WHERE expectation_id IN (SELECT id FROM expectation WHERE plan_id IN {_PLANS})",
@@ -172,14 +173,17 @@ REMOVE_SOME = tuple(
 
 _SEQS = "(SELECT CAST(value AS BIGINT) FROM json_each(:seqs))"
 _IDS = f"(SELECT id FROM event WHERE seq IN {_SEQS})"
-# Handlings, by the names under which those outside of any plan pay for their calls of a model.
-_HANDLINGS = f"""(
+# Payers that go with an event: handlings outside of any plan, by their names, and plans that it never came to begin.
+_PAYERS = f"""(
     SELECT inbox.agent || ':' || event.id FROM inbox JOIN event ON event.seq = inbox.event_seq
     WHERE inbox.event_seq IN {_SEQS}
+    UNION ALL
+    SELECT owner FROM inbox
+    WHERE event_seq IN {_SEQS} AND NOT EXISTS (SELECT 1 FROM plan WHERE plan.plan_id = inbox.owner)
 )"""
 REMOVE_EVENTS = (
-    *(f"DELETE FROM {table} WHERE plan_id IN {_HANDLINGS}" for table in ("journal", "shown")),
-    f"DELETE FROM budget WHERE root_plan_id IN {_HANDLINGS}",
+    *(f"DELETE FROM {table} WHERE plan_id IN {_PAYERS}" for table in ("journal", "shown", "prompt_part")),
+    f"DELETE FROM budget WHERE root_plan_id IN {_PAYERS}",
     f"DELETE FROM inbox WHERE event_seq IN {_SEQS}",
     f"DELETE FROM early WHERE event_seq IN {_SEQS}",
     f"DELETE FROM untaken WHERE event_seq IN {_SEQS}",
@@ -217,6 +221,15 @@ _REMOVE_GATES = """
 _REMOVE_AUDIT = """
     DELETE FROM audit WHERE seq IN (
         SELECT seq FROM audit WHERE tenant = :tenant AND at < :audit_before ORDER BY at LIMIT :limit
+    )
+"""
+
+
+# What is in use is written again once a day.
+_REMOVE_PARTS = """
+    DELETE FROM prompt_part WHERE (plan_id, tenant, digest) IN (
+        SELECT plan_id, tenant, digest FROM prompt_part
+        WHERE plan_id = '' AND tenant = :tenant AND used_at < :parts_before LIMIT :limit
     )
 """
 
@@ -267,6 +280,7 @@ class _Batch:
             "statuses": json.dumps(list(old.statuses)),
             "now": epoch(old.now),
             "audit_before": epoch(min(old.before, old.now - AUDIT_KEPT)),
+            "parts_before": epoch(old.before) - PARTS_IN_USE,
             "limit": limit,
             "roots": "[]",
             "going": "[]",
@@ -291,9 +305,9 @@ class _Batch:
         return then
 
     def requests(self, place: _Place) -> _Place:
-        """Requests of clients that were not answered, long after they stopped waiting, what people said of some, and
-        what is known of old changes."""
-        statements = () if self._dry_run else (_REMOVE_REQUESTS, _REMOVE_GATES, _REMOVE_AUDIT)
+        """Requests of clients that were not answered, long after they stopped waiting, what people said of some, what
+        is known of old changes, and texts that models are told no more."""
+        statements = () if self._dry_run else (_REMOVE_REQUESTS, _REMOVE_GATES, _REMOVE_AUDIT, _REMOVE_PARTS)
         removed = max(map(self._done, statements), default=0)
         return place if removed == self._limit else _Place(_LOOSE)
 

@@ -17,12 +17,13 @@ here. `journal.is_raw`: the value is what the raw text says.
 
 `memory`: a row whose body is NULL is a deleted key. What was appended to a list stands in `memory_item`.
 
-`outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it.
+`outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it. `store.id`: its name at a broker.
 """
 
 from soorma_ai.adapters.sql.memo_tables import MEMO_TABLES
+from soorma_ai.adapters.sql.model_tables import MODEL_TABLES
 
-VERSION = 8
+VERSION = 10
 APPLICATION_ID = 0x536F6F72
 
 
@@ -315,16 +316,6 @@ CREATE TABLE journal (
     UNIQUE (agent, cause_id, ordinal)
 ) STRICT;
 CREATE INDEX journal_plan ON journal (plan_id, seq);
-CREATE TABLE shown (plan_id TEXT NOT NULL, digest TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (plan_id, digest))
-    STRICT, WITHOUT ROWID;
-
-CREATE TABLE budget (
-    root_plan_id TEXT PRIMARY KEY,
-    actions INTEGER NOT NULL DEFAULT 0,
-    llm_calls INTEGER NOT NULL DEFAULT 0,
-    tokens INTEGER NOT NULL DEFAULT 0,
-    cost_usd REAL NOT NULL DEFAULT 0
-) STRICT, WITHOUT ROWID;
 
 CREATE TABLE agent (
     agent TEXT PRIMARY KEY,
@@ -385,7 +376,9 @@ CREATE TABLE audit (
 ) STRICT;
 CREATE INDEX audit_tenant ON audit (tenant, seq);
 CREATE INDEX audit_age ON audit (tenant, at);
+CREATE TABLE store (only_one INTEGER PRIMARY KEY CHECK (only_one = 1), id TEXT NOT NULL) STRICT;
 
+{MODEL_TABLES}
 {MEMO_TABLES}
 """)
 

@@ -4,13 +4,14 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from soorma_ai.adapters.sql import connection as family
 from soorma_ai.adapters.sql import database
 from soorma_ai.adapters.sqlite.file import files
-from soorma_ai.adapters.sqlite.file.connection import Looking
+from soorma_ai.adapters.sqlite.file.connection import Connection, Looking
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.adapters.sqlite.file.writer import Writer
 from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable
@@ -51,7 +52,8 @@ class Database(database.Database):
             self.routes.forget()
             connection = files.open_writer(self._path)
             on_disk = self._path is not None
-            self._writer = Writer(connection, on_disk=on_disk, on_commit=self.on_commit, forget=self.routes.forget)
+            forget = partial(self._forget, connection)
+            self._writer = Writer(connection, on_disk=on_disk, on_commit=self.on_commit, forget=forget)
         try:
             if self._writer is not None:
                 await self._writer.do(recover)
@@ -60,6 +62,11 @@ class Database(database.Database):
         except SoormaError:
             await self.close()
             raise
+
+    def _forget(self, connection: Connection) -> None:
+        """Keep nothing that was derived from what is undone now."""
+        self.routes.forget()
+        connection.parts.clear()
 
     async def close(self) -> None:
         reader, writer = self.reader, self._writer

@@ -101,6 +101,7 @@ class PlanContext:
 
     @classmethod
     async def of(cls, handling: Handling) -> "PlanContext":
+        """Return the context of the plan of a delivery."""
         await handling.read_values()
         await handling.open_now()
         return cls(handling)
@@ -257,6 +258,7 @@ class PlanContext:
         return self._view.has_next
 
     def is_complete(self) -> bool:
+        """Tell whether the plan has ended, or its machine stands in a state that ends it."""
         config = self._view.config
         return self.status.is_final or (config is not None and config.is_terminal)
 
@@ -285,6 +287,7 @@ class PlanContext:
             await self._machine.resume(json_object("the input", input_data))
 
     async def cancel(self, reason: str = "cancelled by its planner") -> None:
+        """End the plan as cancelled; one that has ended stays as it is."""
         if not self.status.is_final:
             handling = self._handling
             handling.apply(cancel(self.record, reason, await handling.open_now(), handling.moment()))

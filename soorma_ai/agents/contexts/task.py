@@ -1,7 +1,7 @@
 """The contexts of a worker's handlers: its task, and the results of what the task asked others to do."""
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Generic, cast
 
@@ -83,7 +83,7 @@ class TaskContext(Generic[T]):
         `assigned_to` names the one agent, or the capability, that it is for. After `timeout` seconds, or at the
         deadline of the task's own request, the handler gets a result that says so.
         """
-        spec = DelegationSpec(event_type, json_object(f"the data of {event_type!r}", data), response_event, assigned_to)
+        spec = DelegationSpec(event_type, data, response_event, assigned_to)
         return await self._delegate(spec, topic_of(response_topic), timeout, group=None)
 
     async def delegate_parallel(
@@ -140,7 +140,7 @@ class TaskContext(Generic[T]):
         now, said = services.clock.now(), json_object("progress", {"share": progress, "message": message})
         told = progress, str(said["message"])
         event = progress_of(self.in_hand.record, services.clock.new_id(), handling.event.id, told, now)
-        await services.store.queue.send([event], None, now)
+        await services.store.queue.send([event], None, now, delivery=handling.delivery)
 
     @property
     def has_ended(self) -> bool:
@@ -152,9 +152,8 @@ class TaskContext(Generic[T]):
     ) -> str:
         if spec.assigned_to is not None:
             must_be_text("assigned_to", spec.assigned_to)
-        request = replace(spec, data=json_object(f"the data of {spec.event_type!r}", spec.data))
         span = None if timeout is None else span_of("timeout", timeout)
-        return await self.in_hand.delegate(request, topic, span, group=group)
+        return await self.in_hand.delegate(spec, topic, span, group=group)
 
 
 class GroupResults(Mapping[str, Any]):

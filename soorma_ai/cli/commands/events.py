@@ -53,7 +53,7 @@ def tail(access: Access, follow: bool, limit: int, plan: str | None, as_json: bo
                 if as_json:
                     print_json(event.model_dump(mode="json", by_alias=True, exclude_none=True), indent=None)
                 else:
-                    _print(printer, event)
+                    print_event(printer, event)
 
     try:
         asyncio.run(show())
@@ -89,7 +89,7 @@ async def _chosen_events(
     if access.server is None:
         async with read_only_client(access) as client:
             root = (await client.plan(await find_plan(client, plan))).root_plan_id if plan else None
-            async for event in _events(client, root, limit, follow=follow):
+            async for event in events_of_store(client, root, limit, follow=follow):
                 yield event
         return
     if plan is None and not follow:
@@ -120,7 +120,10 @@ async def _events_of_server(
                 yield event
 
 
-async def _events(client: Client, root: str | None, limit: int, *, follow: bool) -> AsyncGenerator[EventEnvelope]:
+async def events_of_store(
+    client: Client, root: str | None, limit: int, *, follow: bool
+) -> AsyncGenerator[EventEnvelope]:
+    """Yield the newest events of the tenant, or of a root plan's tree, and those that come."""
     store, tenant_id = client.services.store, client.person.tenant_id
     past = await store.events.events(tenant_id=tenant_id, root_plan_id=root, limit=max(limit, 1), newest=True)
     for row in past if limit else []:
@@ -138,7 +141,7 @@ async def _events(client: Client, root: str | None, limit: int, *, follow: bool)
             await client.services.clock.sleep(LOOK_AGAIN_SECONDS)
 
 
-def _print(printer: Printer, event: EventEnvelope) -> None:
+def print_event(printer: Printer, event: EventEnvelope) -> None:
     """Print one line on a terminal; what does not fit is in --json."""
     when = f"{event.time.astimezone():%H:%M:%S.%f}"[:12]
     plan = f"  plan {short_id(event.plan_id)}" if event.plan_id else ""

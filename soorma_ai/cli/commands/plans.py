@@ -1,5 +1,8 @@
 """`soorma plans`: list, show, cancel."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import click
 
 from soorma_ai.adapters.clock import SystemClock
@@ -14,6 +17,7 @@ from soorma_ai.terminal.printing import Part, Printer, print_json, print_list, s
 from soorma_ai.terminal.story import print_trace
 from soorma_ai.terminal.wording import ago, short_id
 
+MOST_EXPLAINED = 100
 _TITLES = ("PLAN", "GOAL", "STATUS", "AGENT", "BEGUN", "REASON")
 
 
@@ -29,22 +33,42 @@ def plans() -> None:
 @with_platform
 def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
     """List plans, the newest first."""
-    records = look_up(access, lambda client: client.plans(status=status, limit=limit))
-    print_list(records, "no plans", _row, (_TITLES, _cells), as_json=as_json)
+
+    async def load(client: PlatformClient) -> tuple[list[PlanRecord], dict[str, str]]:
+        found = await client.plans(status=status, limit=limit)
+        return found, {} if as_json else await _states(client, found)
+
+    records, states = look_up(access, load)
+
+    def row(plan: PlanRecord) -> tuple[str, ...]:
+        return _row(plan, states.get(plan.plan_id, ""))
+
+    def cells(plan: PlanRecord) -> tuple[Part, ...]:
+        return _cells(plan, states.get(plan.plan_id, ""))
+
+    print_list(records, "no plans", row, (_TITLES, cells), as_json=as_json)
 
 
 @plans.command()
 @click.argument("plan", type=Id())
+@click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), help="Write one page to send.")
 @as_json
 @with_platform
-def show(access: Access, plan: str, as_json: bool) -> None:
-    """Show why everything in a plan happened: who published what because of what."""
+def show(access: Access, plan: str, page: Path | None, as_json: bool) -> None:
+    """Show why everything in a plan happened: who published what because of what.
+
+    The page that --html writes has the timeline, the graph, the story and all decisions, and needs nothing beside it.
+    """
+    if page is not None and as_json:
+        raise click.UsageError("--html writes a page, and --json prints JSON: give one of them")
 
     async def load(client: PlatformClient) -> Trace:
         return await client.trace(await find_plan(client, plan))
 
     trace = look_up(access, load)
-    if as_json:
+    if page is not None:
+        _write(page, trace)
+    elif as_json:
         print_json(trace)
     else:
         print_trace(trace)
@@ -69,17 +93,33 @@ def cancel(access: Access, plan: str, reason: str, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _row(plan: PlanRecord) -> tuple[str, ...]:
-    rest = (plan.goal_event, plan.agent, plan.created_at.isoformat(), plan.reason or "")
+async def _states(client: PlatformClient, found: Sequence[PlanRecord]) -> dict[str, str]:
+    """Return by plan why those sleep that do, of many of the first ones."""
+    asleep = [plan.plan_id for plan in found if plan.status is PlanStatus.PAUSED][:MOST_EXPLAINED]
+    return {plan_id: (await (await client.follow(plan_id)).describe()).partition("; ")[2] for plan_id in asleep}
+
+
+def _write(page: Path, trace: Trace) -> None:
+    from soorma_ai.console.plan_view import report
+
+    try:
+        page.write_text(report(trace), encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"{page} cannot be written: {error.strerror}") from error
+    Printer(stderr=True).line(f"{page} tells of plan {trace.plan_id}; it holds what the plan was given and told")
+
+
+def _row(plan: PlanRecord, state: str) -> tuple[str, ...]:
+    rest = (plan.goal_event, plan.agent, plan.created_at.isoformat(), plan.reason or state)
     return (plan.plan_id, plan.status, *map(one_line, rest))
 
 
-def _cells(plan: PlanRecord) -> tuple[Part, ...]:
+def _cells(plan: PlanRecord, state: str) -> tuple[Part, ...]:
     return (
         short_id(plan.plan_id),
         clip(one_line(plan.goal_event), 40),
         status_part(plan.status),
         clip(one_line(plan.agent), 24),
         ago(plan.created_at, SystemClock().now()),
-        clip(one_line(plan.reason or ""), 200),
+        clip(one_line(plan.reason or state), 200),
     )

@@ -1,6 +1,6 @@
-"""`soorma registry`: the events that agents have registered."""
+"""`soorma registry`: agents, the events that they have registered, and what is wrong with these."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 
 import click
@@ -8,13 +8,24 @@ import click
 from soorma_ai.cli.options import Access, as_json, with_platform
 from soorma_ai.cli.store_access import look_up
 from soorma_ai.clients.platform_client import PlatformClient
-from soorma_ai.core.selection.check import ADVICE, Finding, FoundEvent, check_events
-from soorma_ai.domain.registry import RegisteredEvent
+from soorma_ai.core.selection.check import ADVICE, Finding, FoundEvent, Problem, check_events
+from soorma_ai.core.selection.reach import check_reach
+from soorma_ai.domain.registry import TAKEN, DiscoveredAgent, EventRole, RegisteredEvent
 from soorma_ai.domain.values import clip
+from soorma_ai.errors import NotFound
 from soorma_ai.terminal.escapes import one_line
-from soorma_ai.terminal.printing import BOLD, DIM, WAITING, Part, Printer, print_json
+from soorma_ai.terminal.printing import BOLD, DIM, WAITING, Part, Printer, print_json, print_list
+from soorma_ai.terminal.wording import json_line
 
-_TITLES = {"no_description": "without a description", "same_words": "told in the same words"}
+_TITLES = {
+    Problem.NO_DESCRIPTION: "without a description",
+    Problem.SAME_WORDS: "told in the same words",
+    Problem.NOBODY_TAKES: "taken by nobody",
+    Problem.NOBODY_PURSUES: "pursued by nobody",
+    Problem.UNHEARD: "heard by nobody",
+    Problem.CIRCLE: "in a circle",
+}
+_AGENTS = ("AGENT", "KIND", "VERSION", "LIVES", "TAKES", "MAKES")
 _INDENT = 2
 _MOST_AGENTS = 3
 
@@ -28,27 +39,103 @@ def registry() -> None:
 @as_json
 @with_platform
 def check(access: Access, as_json: bool) -> None:
-    """Name events that planners will not find or cannot tell apart.
+    """Name events that planners will not find or cannot tell apart, and those that lead nowhere or in circles.
 
-    Says what to do about them, and exits with 1 where there are any. Looks at the requests and goals that agents take,
-    those of agents that are gone too.
+    Says what to do about them, and exits with 1 where something is wrong; facts that nobody hears, and circles, may be
+    meant. Looks at what agents take, those that are gone too; while any lives, what only those take that are gone is
+    taken by nobody.
     """
-    registered = look_up(access, _load)
-    findings, printer = check_events(registered), Printer()
+    registered, live = look_up(access, _load)
+    findings, printer = [*check_events(registered), *check_reach(registered, live)], Printer()
     if as_json:
         print_json([{"problem": one.problem, "advice": ADVICE[one.problem], "events": one.events} for one in findings])
     elif not findings:
-        Printer(stderr=True).line("every event can be found by what it says of itself")
+        Printer(stderr=True).line("every event can be found by what it says of itself, and leads somewhere")
     elif printer.is_plain:
         printer.rows(_row(one) for one in findings)
     else:
         _print(printer, findings)
-    if findings:
+    if not all(one.problem.is_note for one in findings):
         raise click.exceptions.Exit(1)
 
 
-async def _load(client: PlatformClient) -> Sequence[RegisteredEvent]:
-    return await client.registry.events(live=False)
+async def _load(client: PlatformClient) -> tuple[Sequence[RegisteredEvent], frozenset[str]]:
+    """Return all events, and the names of the agents that live."""
+    live = frozenset(one.name for one in await client.registry.query())
+    return await client.registry.events(live=False), live
+
+
+@registry.command()
+@click.option("--all", "with_gone", is_flag=True, help="Those that are gone, too.")
+@as_json
+@with_platform
+def ls(access: Access, with_gone: bool, as_json: bool) -> None:
+    """List agents, and what they take and make."""
+    agents = look_up(access, lambda client: client.registry.query(live=not with_gone))
+    nobody = "no agent is registered" if with_gone else "no agent lives; --all lists those that are gone"
+    print_list(agents, nobody, _agent_row, (_AGENTS, _agent_cells), as_json=as_json)
+
+
+@registry.command()
+@click.argument("name")
+@as_json
+@with_platform
+def show(access: Access, name: str, as_json: bool) -> None:
+    """Show an agent with all that it registered, or an event with its schemas and all who take or make it."""
+
+    async def load(client: PlatformClient) -> tuple[list[DiscoveredAgent], list[RegisteredEvent]]:
+        agents = await client.registry.query(name=name, live=False)
+        by = {"owner": name} if agents else {"name": name}
+        return agents, await client.registry.events(**by, live=False)
+
+    agents, events = look_up(access, load)
+    if not agents and not events:
+        raise NotFound(f"nothing here is called {name!r}: `soorma registry ls --all` lists the agents")
+    if as_json:
+        print_json({"agents": agents, "events": events})
+        return
+    printer = Printer()
+    for agent in agents:
+        lives = "lives" if agent.live else "gone"
+        printer.line((one_line(agent.name), BOLD), f"  {agent.kind} {one_line(agent.version)}, {lives}")
+        if agent.description:
+            printer.line(one_line(agent.description), indent=_INDENT)
+    for one in events:
+        _print_event(printer, one)
+
+
+def _print_event(printer: Printer, one: RegisteredEvent) -> None:
+    made = one.definition
+    by = f"{one_line(one.agent)} {one.role}"
+    printer.line((one_line(made.event_name), BOLD), (f"  {by}, {made.topic}, version {one_line(made.version)}", DIM))
+    told = {
+        "": made.description,
+        "use": made.when_to_use,
+        "not for": made.not_for,
+        "approval": made.approval.when if made.approval else "",
+        "payload": json_line(made.payload_schema),
+        "response": json_line(made.response_schema) if made.response_schema else "",
+    }
+    for label, text in told.items():
+        if text:
+            printer.line(one_line(text), indent=_INDENT, label=f"{label:<9}" if label else "")
+
+
+def _names(agent: DiscoveredAgent, roles: Collection[EventRole]) -> str:
+    found = dict.fromkeys(made.event_name for role, made in agent.events if role in roles)
+    return ", ".join(map(one_line, found))
+
+
+def _agent_row(agent: DiscoveredAgent) -> tuple[str, ...]:
+    made = dict.fromkeys([_names(agent, (EventRole.MAKES,)), *(one_line(one.event_name) for one in agent.produced)])
+    heard = _names(agent, (*TAKEN, EventRole.AWAITS))
+    about = (one_line(agent.name), str(agent.kind), one_line(agent.version), "yes" if agent.live else "gone")
+    return (*about, heard, ", ".join(filter(None, made)))
+
+
+def _agent_cells(agent: DiscoveredAgent) -> tuple[Part, ...]:
+    name, kind, version, lives, takes, makes = _agent_row(agent)
+    return clip(name, 32), kind, clip(version, 16), lives, clip(takes, 60), clip(makes, 200)
 
 
 def _row(finding: Finding) -> tuple[str, ...]:

@@ -7,23 +7,31 @@ from soorma_ai.cli.store_access import find_plan, look_up, types_of
 from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.core.report.lines import thought_of
 from soorma_ai.domain.decisions import Showing
-from soorma_ai.domain.history import JournalEntry
+from soorma_ai.domain.history import JournalEntry, SentPrompt
 from soorma_ai.domain.plans import PlanDetails
 from soorma_ai.domain.values import compact
-from soorma_ai.terminal.escapes import one_line
+from soorma_ai.terminal.escapes import one_line, printable
 from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, Printer, print_json
 from soorma_ai.terminal.wording import call_facts, offset, short_id
 
 
 @click.command()
 @click.argument("plan", type=Id())
+@click.option("--prompt", "of_prompt", is_flag=True, help="Show what was sent; exit code 1 where that cannot be told.")
+@click.option("--decision", type=click.IntRange(1), metavar="N", help="Of this decision, from 1 on; else the last.")
 @as_json
 @with_platform
-def why(access: Access, plan: str, as_json: bool) -> None:
+def why(access: Access, plan: str, of_prompt: bool, decision: int | None, as_json: bool) -> None:
     """Show what a model decided in a plan, and what it was told.
 
-    For each answer: prompt, offer, model, the answer as it came, why it was refused, tokens, cost, latency.
+    For each answer: prompt, offer, model, the answer as it came, why it was refused, tokens, cost, latency. With
+    --prompt the messages of one decision: made again from what is stored, and compared with what was sent.
     """
+    if of_prompt:
+        _show_prompt(look_up(access, lambda client: _load_prompt(client, plan, decision)), as_json=as_json)
+        return
+    if decision is not None:
+        raise click.UsageError("--decision says of which decision --prompt is shown: give both")
     details, causes = look_up(access, lambda client: _load(client, plan))
     if as_json:
         print_json(details.decisions)
@@ -44,6 +52,30 @@ async def _load(client: PlatformClient, plan: str) -> tuple[PlanDetails, dict[st
     details = await client.plan(await find_plan(client, plan))
     causes = [entry.key.cause_id for entry in details.decisions]
     return details, await types_of(client, details.plan_id, causes)
+
+
+async def _load_prompt(client: PlatformClient, plan: str, decision: int | None) -> SentPrompt:
+    return await client.prompt(await find_plan(client, plan), decision)
+
+
+def _show_prompt(sent: SentPrompt, *, as_json: bool) -> None:
+    """Print the messages, with what a terminal would obey spelled out; JSON has them to the byte. What is said about
+    them goes to standard error."""
+    if as_json:
+        print_json(sent)
+    else:
+        faults = Printer(stderr=True)
+        about = f"decision {sent.number} of {sent.count}, {sent.prompt_id} version {sent.prompt_version}, {sent.model}"
+        faults.line((one_line(about), DIM))
+        for fault in sent.faults:
+            faults.line(("not as it was sent: ", BAD), one_line(fault))
+        printer = Printer()
+        for message in sent.messages:
+            printer.line((f"--- {one_line(message.role)} ---", BOLD))
+            for line in message.content.split("\n"):
+                printer.line(printable(line))
+    if sent.faults:
+        raise click.exceptions.Exit(1)
 
 
 def _print_entry(printer: Printer, number: int, entry: JournalEntry, when: str, showing: Showing | None) -> None:

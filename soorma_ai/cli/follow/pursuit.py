@@ -1,39 +1,36 @@
 """One plan followed from its goal to its end, and printed as it goes on."""
 
 import asyncio
+from collections.abc import Hashable
 from contextlib import suppress
+from datetime import datetime
 
 from soorma_ai.cli.follow.responders import Responder
-from soorma_ai.core.report.lines import LineKind, flatten
+from soorma_ai.cli.view.live import Voice
+from soorma_ai.core.report.live import news
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.expectations import ExpectationKind, Wait
 from soorma_ai.domain.plans import plan_id_of
 from soorma_ai.errors import NotFound
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.handling.process.signals import until
-from soorma_ai.terminal.printing import Printer
-from soorma_ai.terminal.story import explanation, headline
-from soorma_ai.terminal.wording import offset
 
 POLL_SECONDS = 1.0
 PAUSE_PER_LOOK = 4
+MOST_READS = 3
 MOST_PLANS = 10_000
-INDENT = 11
 
 
-async def pursue(client: Client, plan_id: str, responder: Responder, printer: Printer, woken: asyncio.Event) -> None:
+async def pursue(client: Client, plan_id: str, responder: Responder, voice: Voice, woken: asyncio.Event) -> None:
     """Return when the plan has ended, or when only people can move it and nobody here will. `woken` is set whenever
     something may have changed."""
-    seen: set[tuple[object, ...]] = set()
+    telling = _Telling(voice)
     clock = client.services.clock
     while True:
         looked_at = clock.monotonic()
-        waits = await waits_of(client, plan_id)
-        trace: Trace | None = None
-        with suppress(NotFound):  # while no planner has taken the goal
-            trace = await client.trace(plan_id)
+        trace, waits = await _look(client, plan_id, woken)
         if trace is not None:
-            _print_new(trace, seen, printer)
+            telling.tell(trace)
             is_answered_here = await responder.attend(waits)
             if trace.status.is_final:
                 return
@@ -44,18 +41,35 @@ async def pursue(client: Client, plan_id: str, responder: Responder, printer: Pr
         await until(woken, clock, POLL_SECONDS)
 
 
-def _print_new(trace: Trace, seen: set[tuple[object, ...]], printer: Printer) -> None:
-    """Print what was not `seen` yet, in order of time. Of turns only that of the goal: what began others is there."""
-    for line in sorted(flatten(trace.lines), key=lambda line: line.time):
-        # What is done twice at the same moment differs in its event.
-        mark = (line.kind, line.time, line.who, line.what, line.event_id, line.plan_id)
-        is_told = line.kind is LineKind.OPEN or (line.kind is LineKind.TURN and line.data is None)
-        if is_told or mark in seen:
-            continue
-        seen.add(mark)
-        printer.line(*headline(line), label=f"{offset(line.time):<{INDENT}}")
-        if why := explanation(line):
-            printer.line(*why, indent=INDENT)
+async def _look(client: Client, plan_id: str, woken: asyncio.Event) -> tuple[Trace | None, list[Wait]]:
+    """Return the trace, None while no planner has taken the goal, and the open questions: of one moment, so far as
+    commits leave the time to read all of it between two of them."""
+    trace: Trace | None = None
+    waits: list[Wait] = []
+    for _ in range(MOST_READS):
+        woken.clear()
+        waits = await waits_of(client, plan_id)
+        with suppress(NotFound):
+            trace = await client.trace(plan_id)
+        if not woken.is_set():
+            break
+    return trace, waits
+
+
+class _Telling:
+    """Tells each thing of one plan once. Times count from the start that was known first: a plan begins anew where its
+    first handling does."""
+
+    def __init__(self, voice: Voice) -> None:
+        self._voice = voice
+        self._told: set[Hashable] = set()
+        self._start: datetime | None = None
+
+    def tell(self, trace: Trace) -> None:
+        self._start = self._start or trace.started_at
+        for one in news(trace, self._told):
+            self._told.add(one.mark)
+            self._voice.tell(one, self._start)
 
 
 async def waits_of(client: Client, root_plan_id: str) -> list[Wait]:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 
 from soorma_ai.cli.view.forms import Field, answer_payload, fields
+from soorma_ai.cli.view.live import Voice
 from soorma_ai.cli.view.waits import print_wait
 from soorma_ai.domain.expectations import Wait
 from soorma_ai.domain.people import ACCEPTED, INVALID, AnswerDecision, AnswerOutcome
@@ -25,6 +26,23 @@ class Responder:
 
     async def leave(self) -> None:
         """Ask no more."""
+
+
+class Others(Responder):
+    """Waits for the answers of other processes, and says once of each question what to type there."""
+
+    def __init__(self, client: Client, voice: Voice) -> None:
+        self._client = client
+        self._voice = voice
+        self._said: set[str] = set()
+
+    async def attend(self, waits: Sequence[Wait]) -> bool:
+        for wait in waits:
+            if wait.wait_id not in self._said:
+                self._said.add(wait.wait_id)
+                self._voice.ask(wait, "", self._client.services.clock.now(), is_known=True)
+                self._voice.insist("waits until another process answers; Ctrl-C leaves the question open")
+        return True
 
 
 class Always(Responder):

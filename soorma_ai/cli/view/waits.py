@@ -49,13 +49,17 @@ def _owner(wait: Wait, goal: str) -> str:
     return f"task {short_id(wait.task_id)}" if wait.task_id else f"request {short_id(wait.request_id or '')}"
 
 
-def print_commands(printer: Printer, wait: Wait, access: Access) -> None:
-    """Print the commands that answer it, to copy. A server knows by the token which roles who answers has."""
+def commands(wait: Wait, access: Access) -> list[str]:
+    """Return the commands that answer it, to copy. A server knows by the token which roles who answers has."""
     role = f" --role {shlex.quote(wait.approvers[0])}" if wait.approvers and access.server is None else ""
     id = f"{short_id(wait.wait_id)}{role}{access.flags}"
     held = wait.proposed_event is not None
-    for command in (f"approve {id}", f"reject {id}") if held else (f"answer {id} --data '{{...}}'",):
-        printer.line((f"soorma {command}", DIM), indent=INDENT)
+    return [f"soorma approve {id}", f"soorma reject {id}"] if held else [f"soorma answer {id} --data '{{...}}'"]
+
+
+def print_commands(printer: Printer, wait: Wait, access: Access, indent: int = INDENT) -> None:
+    for command in commands(wait, access):
+        printer.line((command, DIM), indent=indent)
 
 
 def row(wait: Wait, now: datetime) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from soorma_ai.domain.effects import SavePlan, Schedule
+from soorma_ai.domain.effects import SavePlan, Schedule, Unschedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation, Stray
 
@@ -135,6 +135,7 @@ Effect = (
     | Answered
     | Stray
     | Schedule
+    | Unschedule
     | Stop
     | Forbid
     | SavePlan

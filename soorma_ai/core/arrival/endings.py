@@ -58,24 +58,22 @@ def stop_children(plan_ids: Iterable[str]) -> tuple[Effect, ...]:
     return tuple(Stop(plan_id, PARENT_CANCELLED) for plan_id in plan_ids)
 
 
-def postpone(deadline: datetime | None, asked: Postpone) -> datetime | None:
-    """Return the later deadline of what ends with a plan that gets more time; None for what has its own."""
-    return asked.before + asked.by if deadline == asked.before else None
+def is_postponed(deadline: datetime | None, asked: Postpone) -> bool:
+    """Tell whether something ends with the plan that gets more time; what has an end of its own keeps it."""
+    return deadline in (None, asked.before) and deadline != asked.later
 
 
 def postpone_plan(child: PlanRecord, asked: Postpone) -> tuple[Effect, ...]:
-    later = postpone(child.deadline, asked)
-    if later is None:
+    if not is_postponed(child.deadline, asked):
         return ()
-    moved, timer = pausing.postpone(child, later)
+    moved, timer = pausing.postpone(child, asked.later)
     return SavePlan(replace(moved, version=child.version + 1), child.version), timer
 
 
 def postpone_task(task: TaskRecord, asked: Postpone) -> tuple[SaveTask, ...]:
-    later = postpone(task.lineage.deadline, asked)
-    if later is None:
+    if not is_postponed(task.lineage.deadline, asked):
         return ()
-    moved = replace(task, lineage=replace(task.lineage, deadline=later), version=task.version + 1)
+    moved = replace(task, lineage=replace(task.lineage, deadline=asked.later), version=task.version + 1)
     return (SaveTask(moved, task.version),)
 
 

@@ -33,6 +33,36 @@ from soorma_ai.domain.values import Json, JsonObject, Same, clip
 
 GOAL_TOKENS = FENCE_CHARS // CHARS_PER_TOKEN
 
+# Inputs that a plan's rows hold, and those that differ from call to call.
+_OF_ROWS = frozenset({"goal", "history", "trigger", "remembered"})
+_OF_LOOKUPS = frozenset({"added", "added_gated", "hidden", "note"})
+_OWN = _OF_LOOKUPS | {"custom_context", "seen", "remaining_actions", "at_once", "today", "trigger"}
+_OWN_OF_CHOICE = _OF_LOOKUPS | {"state", "instructions"}
+_OWN_OF_PLAN = frozenset({"goal", "custom_context", "remaining_actions", "today"})
+
+
+@dataclass(frozen=True)
+class Made:
+    """The inputs that a plan's rows hold, by their `names`: of its steps those from `first` to `last`, of the trigger
+    the `text` and the join that it tells of."""
+
+    names: frozenset[str]
+    first: int
+    last: int
+    text: str
+    join_id: str | None
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The inputs that a prompt declares. Those that are `own` differ from call to call. `is_common`: the others are the
+    same for every plan of the tenant, and hold nobody's words but the owner's. Some are `made` of the plan's rows."""
+
+    values: JsonObject
+    own: frozenset[str] = frozenset()
+    is_common: bool = False
+    made: Made | None = None
+
 
 @dataclass(frozen=True)
 class Occasion:
@@ -56,6 +86,15 @@ class Occasion:
             history_lines(earlier),
             _data_of(self.trigger, self.history[-1] if len(earlier) < len(self.history) else None),
         )
+
+    @property
+    def made(self) -> Made:
+        """Return what of it can be made again. A trigger that no step holds is none of that."""
+        steps, trigger = self.history, self.trigger
+        is_told = trigger.join_id is not None or len(_steps_before(steps, trigger)) < len(steps)
+        names = _OF_ROWS if is_told else _OF_ROWS - {"trigger"}
+        first, last = (steps[0].ordinal, steps[-1].ordinal) if steps else (0, -1)
+        return Made(names, first, last, trigger.text if is_told else "", trigger.join_id if is_told else None)
 
 
 @dataclass(frozen=True)
@@ -81,17 +120,27 @@ class Told:
         return any(line.has_outline for line in self.history) or any(map(is_outline, (self.goal, self.trigger)))
 
 
-def decide_inputs(
-    occasion: Occasion, offer: Offer, view: View, *, instructions: str, strategy: str
-) -> dict[str, object]:
+def tell(occasion: Occasion) -> JsonObject:
+    """Return the inputs that tell of what was so far."""
+    plan, trigger, told = occasion.plan, occasion.trigger, occasion.told
+    return {
+        "goal": {"name": plan.goal_event, "data": told.goal},
+        "history": "\n".join(line.told for line in told.history),
+        "trigger": {"text": fence(trigger.text, SAYING_CHARS), "data": told.trigger},
+        "remembered": fence_rows(occasion.remembered) if occasion.remembered else "",
+    }
+
+
+def decide_inputs(occasion: Occasion, offer: Offer, view: View, *, instructions: str, strategy: str) -> Inputs:
     """Return the inputs that the decide prompt declares."""
     showing = view.showing
-    plan, trigger, told = occasion.plan, occasion.trigger, occasion.told
+    plan = occasion.plan
     most = plan.limits.max_parallel
     left = _actions_left(plan, occasion.spent)
     free = None if most is None else max(0, most - occasion.in_flight)
     kinds = {name.partition(":")[0] for name in (*showing.lines, *showing.added)}
-    return {
+    values: JsonObject = {
+        **tell(occasion),
         "agent": plan.agent,
         "instructions": instructions,
         "strategy": strategy,
@@ -102,10 +151,7 @@ def decide_inputs(
         "can_delegate": DELEGATE[:-1] in kinds,
         "can_wait": WAIT[:-1] in kinds,
         "lacks_schemas": showing.hidden > 0 or lacks_schemas(showing),
-        "goal": {"name": plan.goal_event, "data": told.goal},
-        "history": "\n".join(line.told for line in told.history),
-        "refers": told.has_outlines,
-        "trigger": {"text": fence(trigger.text, SAYING_CHARS), "data": told.trigger},
+        "refers": occasion.told.has_outlines,
         "custom_context": fence(occasion.custom_context) if occasion.custom_context else "",
         "added": _lines(showing.added, offer),
         "added_gated": _gated(showing.added, offer),
@@ -115,14 +161,14 @@ def decide_inputs(
         "remaining_actions": left,
         "at_once": min((most for most in (left, free) if most is not None), default=None),
         "today": occasion.today,
-        "remembered": fence_rows(occasion.remembered) if occasion.remembered else "",
     }
+    return Inputs(values, _OWN, _shows_all(showing), occasion.made)
 
 
-def choice_inputs(agent: str, instructions: str, state: JsonObject, offer: Offer, view: View) -> dict[str, object]:
+def choice_inputs(agent: str, instructions: str, state: JsonObject, offer: Offer, view: View) -> Inputs:
     """Return the inputs that the select prompt declares."""
     showing = view.showing
-    return {
+    values: JsonObject = {
         "agent": agent,
         "instructions": instructions,
         "choices": _lines(showing.lines, offer),
@@ -134,6 +180,12 @@ def choice_inputs(agent: str, instructions: str, state: JsonObject, offer: Offer
         "note": view.note,
         "hidden": showing.hidden,
     }
+    return Inputs(values, _OWN_OF_CHOICE, _shows_all(showing))
+
+
+def _shows_all(showing: Showing) -> bool:
+    """Tell whether nothing was chosen: every plan is shown the same."""
+    return not showing.hidden and not showing.added
 
 
 def _lines(names: tuple[str, ...], offer: Offer) -> str:
@@ -164,10 +216,10 @@ def plan_inputs(
     material: Material,
     spent: Spent,
     today: str = "",
-) -> dict[str, object]:
+) -> Inputs:
     """Return the inputs that the plan prompt declares."""
     offer = material.offer
-    return {
+    values: JsonObject = {
         "agent": plan.agent,
         "instructions": instructions,
         "goal": {"name": plan.goal_event, "data": fence(shorten(plan.goal_data, FENCE_CHARS))},
@@ -181,6 +233,7 @@ def plan_inputs(
         "remaining_actions": _actions_left(plan, spent),
         "today": today,
     }
+    return Inputs(values, _OWN_OF_PLAN)
 
 
 def _data_of(trigger: Trigger, step: StepLines | None) -> str:
@@ -208,7 +261,7 @@ def _actions_left(plan: PlanRecord, spent: Spent) -> int | None:
     return None if most is None else max(0, most - spent.actions)
 
 
-def _plan_entry(definition: EventDefinition, material: Material) -> dict[str, object]:
+def _plan_entry(definition: EventDefinition, material: Material) -> JsonObject:
     """Describe a request. `after` are the names by which transitions know what comes back."""
     name = definition.event_name
     after = material.after(StateAction(event_type=name, timeout_seconds=1))

@@ -59,6 +59,8 @@ def dispose(error: Exception, attempt: int, tries: Tries = USUAL) -> Disposal:
     """`attempt` counts from 1."""
     said = message_of(error)
     match error:
+        case Retry(counts=False):
+            return Disposal(RetryAfter(_delay(error.after, attempt), said, undone=True, counts=False))
         case Retry():
             return _again(said, error.after, attempt, tries.attempts, "spent", undone=True)
         case VersionConflict():
@@ -103,6 +105,19 @@ def dispose_of_spent(attempt: int, *, in_doubt: bool) -> Disposal:
     if in_doubt:
         return Disposal(InDoubt(what))
     return _hopeless("spent", what, "it may be what kills the agent; do not ask for it again")
+
+
+def outlook(disposition: Disposition, seq: int) -> str:
+    """Say what comes of a delivery that failed, in words for whoever runs the agent; `seq` is its number."""
+    match disposition:
+        case RetryAfter():
+            return f"it is tried again in {disposition.delay.total_seconds():g} s"
+        case DeadLetter():
+            return f"it is a dead letter (soorma dead-letters show {seq})"
+        case InDoubt():
+            return "people are asked what became of it (soorma inbox)"
+        case Ack():
+            return "whoever asked is told"
 
 
 def hindrance(unreadable: str | None, plan_id: str | None, plan_status: PlanStatus | None) -> str | None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, Waiter, earliest, open_expectation, opened_by
+from soorma_ai.core.expecting.sentences import fill_sentence
 from soorma_ai.domain.conditions import applies
 from soorma_ai.domain.effects import Effect, Expect, Publish, Schedule
 from soorma_ai.domain.events import EventEnvelope, EventTopic
@@ -34,7 +35,7 @@ def approval_for(definition: EventDefinition, data: JsonObject, context: JsonObj
 def question_about(proposal: Proposal, approval: Approval) -> Ask:
     return Ask(
         reason="confirmation",
-        message=approval.message or f"May {proposal.event_type} be published?",
+        message=fill_sentence(approval.message, proposal.data) or f"May {proposal.event_type} be published?",
         response_schema=approval.response_schema or APPROVAL_ANSWER,
         allowed_decisions=(AnswerDecision.APPROVE, AnswerDecision.EDIT, AnswerDecision.REJECT),
         approvers=approval.approvers,

@@ -161,9 +161,18 @@ def declare_wait(offer: Offer, event_type: str, known: Iterable[RegisteredEvent]
 
 def request_in(registered: Iterable[RegisteredEvent], event_type: str) -> EventDefinition | None:
     """Return the definition of a request by all of these that take it; None where nobody does."""
-    requests = (one.definition for one in registered if one.role in TAKEN)
-    named = [one for one in requests if (one.topic, one.event_name) == (EventTopic.ACTION_REQUESTS, event_type)]
-    return merge_definitions(named) if named else None
+    named = _requests_of(Same(tuple(registered))).get(event_type)
+    return _merge(tuple(named)) if named else None
+
+
+@lru_cache(maxsize=16)
+def _requests_of(registered: Same[tuple[RegisteredEvent, ...]]) -> dict[str, list[Same[EventDefinition]]]:
+    """Return the definitions of requests by their names. A store gives the very same registrations, as for an offer."""
+    found: defaultdict[str, list[Same[EventDefinition]]] = defaultdict(list)
+    for one in registered.it:
+        if one.role in TAKEN and one.definition.topic is EventTopic.ACTION_REQUESTS:
+            found[one.definition.event_name].append(Same(one.definition))
+    return dict(found)
 
 
 @lru_cache(maxsize=4096)

@@ -106,6 +106,12 @@ def fire(
     return Outcome(stepped.plan, (*stepped.effects, *closed)), Trigger(text, [*results], join_id=join.id)
 
 
+def tell_results(join: Expectation, came: Sequence[Step], fired: Step) -> Sequence[JsonObject]:
+    """Return what the plan was told of the join when it `fired`."""
+    withdrawn = {place for place in _withdrawn_at(fired) if isinstance(place, int)}
+    return _results(_what_was_asked(join), came, withdrawn)
+
+
 def _withdrawn_at(fired: Step) -> Sequence[Json]:
     places = fired.data.get(_WITHDRAWN) if isinstance(fired.data, dict) else None
     return places if isinstance(places, list) else ()

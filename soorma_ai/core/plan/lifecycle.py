@@ -28,12 +28,14 @@ PARENT_CANCELLED = "the plan that it was for is cancelled"
 def begin(
     goal: EventEnvelope, parent: PlanRecord | None, limits: Limits, version: str, moment: Moment, *, prompt: str = ""
 ) -> Outcome:
-    """The plan of a goal. A child lives on its root's limits and cannot outlive its parent."""
+    """The plan of a goal. A child lives on its root's limits and cannot outlive its parent, whose time may have been
+    prolonged by a pause since the goal was sent."""
     plan_id = plan_id_of(goal.id, moment.agent)
     root_plan_id = parent.root_plan_id if parent else plan_id
     limits = parent.limits if parent else limits
     own = moment.now + limits.deadline if limits.deadline and not parent else None
-    deadline = earliest(own, goal.deadline, parent.deadline if parent else None)
+    is_prolonged = parent and goal.deadline and (parent.deadline is None or goal.deadline <= moment.now)
+    deadline = earliest(own, None if is_prolonged else goal.deadline, parent.deadline if parent else None)
     plan = PlanRecord(
         plan_id=plan_id,
         agent=moment.agent,

@@ -13,11 +13,12 @@ REMINDERS = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
 
 
 def stop_clock(plan: PlanRecord, now: datetime) -> Outcome:
-    """Take its deadline from a root plan; a child's pause ends with what its parent gave it."""
+    """Take its deadline from a root plan, and from all in its tree that it capped; a child's pause ends with what its
+    parent gave it."""
     if plan.parent_plan_id is not None or plan.deadline is None:
         return Outcome(plan)
     held = replace(_until(plan, None), paused=Pause(plan.deadline, now))
-    return Outcome(held, (Unschedule(timer_of(plan)),))
+    return Outcome(held, (Unschedule(timer_of(plan)), Postpone(plan.root_plan_id, plan.deadline, None)))
 
 
 def start_clock(plan: PlanRecord, now: datetime) -> Outcome:
@@ -26,13 +27,13 @@ def start_clock(plan: PlanRecord, now: datetime) -> Outcome:
         return Outcome(plan)
     before, by = plan.paused.deadline, max(now - plan.paused.since, timedelta(0))
     going, timer = postpone(replace(plan, paused=None), before + by)
-    return Outcome(going, (timer, Postpone(plan.root_plan_id, before, by)))
+    return Outcome(going, (timer, Postpone(plan.root_plan_id, before, before + by)))
 
 
-def postpone(plan: PlanRecord, deadline: datetime) -> tuple[PlanRecord, Schedule]:
-    """Return the plan with a later deadline, and its timer."""
+def postpone(plan: PlanRecord, deadline: datetime | None) -> tuple[PlanRecord, Schedule | Unschedule]:
+    """Return the plan with a later deadline, or None, and what becomes of its timer."""
     later = _until(plan, deadline)
-    return later, _timer(later, deadline)
+    return later, _timer(later, deadline) if deadline else Unschedule(timer_of(plan))
 
 
 def _until(plan: PlanRecord, deadline: datetime | None) -> PlanRecord:

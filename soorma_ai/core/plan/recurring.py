@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+from typing import cast
 
 from cronsim import CronSim, CronSimError
 
@@ -39,6 +40,8 @@ def timers_of(agent: str) -> str:
 
 def check_schedule(goal: Recurring, now: datetime) -> None:
     """Raise ConfigError for a moment that is none, or never comes."""
+    if not isinstance(cast(object, goal.when), str | timedelta):
+        raise ConfigError(f"planner {goal.agent}: every({goal.when!r}): give a cron expression, or a timedelta")
     if isinstance(goal.when, timedelta) and goal.when < SHORTEST:
         raise ConfigError(f"planner {goal.agent}: every({goal.when!r}) is too short; give a second or more")
     try:

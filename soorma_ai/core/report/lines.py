@@ -213,6 +213,7 @@ def untaken_line(untaken: Untaken, start: datetime, now: datetime) -> Line:
         who=untaken.asked_by,
         what=untaken.event_type,
         note="nobody takes it yet",
+        event_id=untaken.request_id,
         took=now - untaken.since,
     )
 

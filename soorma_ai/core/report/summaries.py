@@ -1,9 +1,12 @@
 """Tasks and plans as plain data, for handlers that want to look at one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind
+from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.domain.tracking import Awaited, PlanLine
 from soorma_ai.domain.values import JsonObject
 
 
@@ -52,3 +55,29 @@ def _common(record: TaskRecord | PlanRecord) -> JsonObject:
         "created_at": record.created_at.isoformat(),
         "version": record.version,
     }
+
+
+def plan_line(plan: PlanRecord, spent: Spent, expected: Sequence[Expectation]) -> PlanLine:
+    """Return a plan as a list shows it. `expected` are some of the expectations that are open."""
+    return PlanLine(
+        plan_id=plan.plan_id,
+        root_plan_id=plan.root_plan_id,
+        status=plan.status,
+        goal_event=plan.goal_event,
+        agent=plan.agent,
+        user_id=plan.lineage.user_id,
+        session_id=plan.lineage.session_id,
+        created_at=plan.created_at,
+        updated_at=plan.updated_at,
+        deadline=plan.deadline,
+        reason=plan.reason,
+        spent=spent,
+        awaits=tuple(_awaited(one) for one in expected if one.kind is not ExpectationKind.JOIN),
+    )
+
+
+def _awaited(one: Expectation) -> Awaited:
+    asked = one.ask.approvers if one.ask else ()
+    what = one.event_type if one.kind in (ExpectationKind.WAIT, ExpectationKind.OFFER) else one.subject
+    whom = asked if one.kind in FOR_PEOPLE else one.producers
+    return Awaited(one.id, one.kind, what or one.event_type, whom, one.deadline)

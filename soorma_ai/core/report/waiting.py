@@ -8,6 +8,7 @@ from soorma_ai.domain.values import clip
 
 MOST_NAMED = 3
 _MOST_CHARS = 200
+_SHORT_ID = 8  # commands take the beginning of an id
 
 
 def describe_state(
@@ -36,11 +37,11 @@ def _say(wait: Expectation) -> str:
         case ExpectationKind.REPLY | ExpectationKind.CHILD:
             return f"it waits for the answer to {wait.subject!r}"
         case ExpectationKind.GATE:
-            return f"people have to approve {wait.subject!r} (soorma approve {wait.id})"
+            return f"people have to approve {wait.subject!r} (soorma approve {wait.id[:_SHORT_ID]})"
         case ExpectationKind.DOUBT:
             return f"people have to say what became of {wait.subject!r} (soorma inbox)"
         case ExpectationKind.WAIT if wait.ask is not None:
-            return f"it waits for {name}, for which people are asked (soorma answer {wait.id})"
+            return f"it waits for {name}, for which people are asked (soorma answer {wait.id[:_SHORT_ID]})"
         case ExpectationKind.WAIT:
             return f"it waits for {name}"
         case ExpectationKind.JOIN | ExpectationKind.CLIENT:

@@ -15,8 +15,18 @@ _MOST_CHARS = 2_000
 
 
 class Problem(StrEnum):
+    """Faults, and notes (`is_note`) of what may well be meant."""
+
     NO_DESCRIPTION = "no_description"
     SAME_WORDS = "same_words"
+    NOBODY_TAKES = "nobody_takes"
+    NOBODY_PURSUES = "nobody_pursues"
+    UNHEARD = "unheard"
+    CIRCLE = "circle"
+
+    @property
+    def is_note(self) -> bool:
+        return self in (Problem.UNHEARD, Problem.CIRCLE)
 
 
 ADVICE = {
@@ -24,6 +34,11 @@ ADVICE = {
     "description, or its capability a when_to_use and synonyms.",
     Problem.SAME_WORDS: "Whoever asks in the words of one gets the other as well or before it. Say in each, by its "
     "description or when_to_use, what it alone does; or keep one of them.",
+    Problem.NOBODY_TAKES: "A request of this name waits until its deadline. Start an agent that takes it, or remove "
+    "those that ask for it.",
+    Problem.NOBODY_PURSUES: "A goal of this name waits until its deadline. Start its planner, or remove it.",
+    Problem.UNHEARD: "No agent takes it or waits for it. That is well where people or other systems read it.",
+    Problem.CIRCLE: "Each can lead to the next and to itself again. Make sure that something ends it.",
 }
 
 

@@ -15,6 +15,7 @@ from soorma_ai.errors import ConfigError
 K = TypeVar("K", bound=Hashable)
 
 MOST_CHARS = 2_000
+MOST_NUMBERS = 20_000
 # Events whose signs differ least, for each event wanted: the cosine decides between these.
 CONTENDERS = 4
 
@@ -28,8 +29,21 @@ class Vector:
     signs: int
 
 
+def read_vectors(found: Sequence[Sequence[float]], count: int) -> list[Vector]:
+    """Return what an embedder gave for so many texts. Raise ConfigError, TypeError and the like where that is not one
+    vector for each, all of one length."""
+    if len(found) != count:
+        raise ConfigError(f"{len(found)} vectors for {count} texts: give one each")
+    lengths = sorted({len(numbers) for numbers in found})
+    if len(lengths) > 1:
+        raise ConfigError(f"vectors of several lengths, {lengths[0]} and {lengths[1]}: give an embedder of one model")
+    return [vector_of(numbers) for numbers in found]
+
+
 def vector_of(numbers: Sequence[float]) -> Vector:
-    """Raise ConfigError for what has no direction."""
+    """Raise ConfigError for what has no direction, and for what is too long."""
+    if len(numbers) > MOST_NUMBERS:
+        raise ConfigError(f"an embedder gave a vector of {len(numbers):,} numbers; give at most {MOST_NUMBERS:,}")
     length = sqrt(sum(map(mul, numbers, numbers)))
     if not isfinite(length) or length == 0:
         raise ConfigError(f"an embedder gave a vector of length {length}, {len(numbers)} numbers: it has no direction")

@@ -89,6 +89,10 @@ class UserAgent(Agent):
         self._links = links
         self.on_event(HUMAN_INPUT, EventTopic.NOTIFICATION_EVENTS, attempts=len(PAUSES) + 1)(self.bring)
 
+    @property
+    def links(self) -> Links | None:
+        return self._links
+
     async def bring(self, event: EventEnvelope, context: PlatformContext) -> None:
         """Bring the question that this event announces to all who are asked."""
         asked = await context.handling.services.store.plans.expectation(str(event.data.get("wait_id", "")))

@@ -10,6 +10,7 @@ from soorma_ai.core.expecting.opening import Waiter, expectation_of
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, Wait
+from soorma_ai.domain.history import SentPrompt
 from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.memory import SessionSummary
 from soorma_ai.domain.people import ACCEPTED, Answer, AnswerOutcome, Person, roles_of
@@ -265,6 +266,14 @@ class Client(Upkeep):
     async def plan(self, plan_id: str) -> PlanDetails:
         """Return all that is known of a plan. Raise NotFound."""
         return await reading.plan_details(self.services, self.person, plan_id)
+
+    async def prompt(self, plan_id: str, decision: int | None = None) -> SentPrompt:
+        """Return what a model was sent for a decision of a plan, counted from 1; by default the last one. It is made
+        again of what is stored, and says where it is not what was sent. Raise NotFound."""
+        # Few programs look at prompts, and what makes them is large.
+        from soorma_ai.runtime.views.prompts import prompt_of
+
+        return await prompt_of(self.services, self.person, plan_id, decision)
 
     async def trace(self, plan_id: str) -> Trace:
         """Return why everything in a plan happened: who did what because of what, and when. Raise NotFound.

@@ -31,6 +31,7 @@ from soorma_ai.domain.tasks import TaskRecord
 from soorma_ai.domain.values import derived_id
 from soorma_ai.errors import ConfigError, Forbidden, LeaseLost, LocalProtocolError, NotFound
 from soorma_ai.ports import AgentRow, Delivery
+from soorma_ai.runtime.client.loans import Loans
 from soorma_ai.runtime.handling.bill import Bill
 from soorma_ai.runtime.handling.doubts import ask_people
 from soorma_ai.runtime.handling.execute import execute, validate
@@ -96,7 +97,7 @@ class Lending:
                 rest = left if due is None else max((due - now).total_seconds(), SHORTEST_REST)
                 await until(notice, clock, min(left, rest))
 
-    async def lease(self, limit: int, held: Sequence[int]) -> list[Delivery]:
+    async def lend(self, limit: int, held: Sequence[int]) -> list[Delivery]:
         """Lend deliveries, none of those that are held. What ends this process was none of theirs, so a suspect is
         lent too, by itself."""
         await self._row()
@@ -105,6 +106,17 @@ class Lending:
             return taken
         suspect = await self._queue.claim_suspect([self._agent], now, LEASE, held)
         return [suspect] if suspect else []
+
+    async def lend_to(
+        self, process: str, loans: Loans, last: int | None, limit: int, held: Sequence[int]
+    ) -> tuple[list[Delivery], int]:
+        """Lend to a process that says which loan was the last that came to it, and return the number of this one. What
+        was lent to it since is taken back, which is no attempt."""
+        await self._row()
+        lost = loans.lost((self._agent, process), last)
+        await self.release([one for one in lost if one.seq not in held])
+        lent = await self.lend(limit, held)
+        return lent, loans.lend((self._agent, process), [Lease(seq=one.seq, fence=one.fence) for one in lent])
 
     async def renew(self, leases: Sequence[Lease]) -> list[Lease]:
         """Prolong leases; return those that still are."""
@@ -133,7 +145,7 @@ class Lending:
             raise LocalProtocolError(f"{self._agent} has no task in hand by this delivery to report of")
         now, event_id = self._services.clock.now(), derived_id("report", self._agent, delivery.event.id, report_id)
         event = progress_of(task, event_id, delivery.event.id, (share, message), now)
-        await self._queue.send([event], None, now)
+        await self._queue.send([event], None, now, delivery=delivery)
 
     async def delivery(self, lease: Lease) -> Delivery:
         """Return what is lent. Raise LeaseLost."""

@@ -13,7 +13,7 @@ from soorma_ai.domain.expectations import Untaken, Wait
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, read_as
-from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, PlanCancelled, PlanFailed
+from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound, PlanCancelled, PlanFailed
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.process.signals import questions_of, until
 from soorma_ai.runtime.views.plans import untaken_of_tree
@@ -45,8 +45,8 @@ class PlanHandle:
         self._tenant_id = client.person.tenant_id
 
     async def status(self) -> PlanStatus:
-        """Return how it is with the plan; pending before a planner took it."""
-        plan = await self._services.store.plans.plan(self.plan_id)
+        """Return how it is with the plan; pending before a planner took it. Raise NotFound when it was removed."""
+        plan = await self._find()
         return plan.status if plan else PlanStatus.PENDING
 
     async def cancel(self, reason: str = "") -> bool:
@@ -57,24 +57,27 @@ class PlanHandle:
         """Return what the plan was completed with, as JSON or `as_` a model. `timeout` in seconds; None waits as long
         as the plan lives.
 
-        Raise PlanFailed, PlanCancelled, DeadlineExceeded (the plan itself goes on), and RemoteProtocolError for a
-        result that does not fit the model.
+        Raise PlanFailed, PlanCancelled, DeadlineExceeded (the plan itself goes on), NotFound when it was removed, and
+        RemoteProtocolError for a result that does not fit the model.
         """
         clock = self._services.clock
         until_when = None if timeout is None else clock.monotonic() + seconds(timeout)
         with self._services.signals.awaiting(self.plan_id) as ended:
             while True:
                 self._services.signals.check()
-                plan = await self._services.store.plans.plan(self.plan_id)
+                plan = await self._find()
                 if plan is not None and plan.status.is_final:
                     return read_as(f"the result of plan {plan.plan_id}", as_, _result_of(plan))
                 left = POLL_SECONDS if until_when is None else min(POLL_SECONDS, until_when - clock.monotonic())
                 if left <= 0:
-                    raise DeadlineExceeded(f"plan {self.plan_id} has no result after {timeout} s; {await self._say()}")
+                    raise DeadlineExceeded(
+                        f"plan {self.plan_id} has no result after {timeout} s; {await self.describe()}"
+                    )
                 await until(ended, clock, left)
 
     async def events(self) -> AsyncIterator[EventEnvelope]:
-        """Yield every event of the plan's tree, from its goal on, as they come; end when the plan has."""
+        """Yield every event of the plan's tree, from its goal on, as they come; end when the plan has. Raise NotFound
+        when it was removed."""
         store, seen = self._services.store, 0
         async with aclosing(self._looks()) as looks:
             async for plan in looks:
@@ -87,12 +90,13 @@ class PlanHandle:
                     return
 
     async def next_wait(self) -> Wait | None:
-        """Return the next question to a person in this plan's tree once it is open, None when the plan ends before."""
+        """Return the next question to a person in this plan's tree once it is open, None when the plan ends before.
+        Raise NotFound when it was removed."""
         services, root = self._services, self.plan_id
         while True:
             services.signals.check()
             with services.signals.awaiting(self.plan_id, questions_of(root)) as woken:
-                plan = await services.store.plans.plan(self.plan_id)
+                plan = await self._find()
                 if plan is not None and plan.root_plan_id != root:
                     root = plan.root_plan_id
                     continue
@@ -108,8 +112,20 @@ class PlanHandle:
         root = plan.root_plan_id if plan else self.plan_id
         return await untaken_of_tree(self._services, self._tenant_id, root)
 
-    async def _say(self) -> str:
-        """Say how it is with a plan that has not ended."""
+    async def _find(self) -> PlanRecord | None:
+        """Return the plan, None before a planner took it. Raise NotFound when its goal is gone too: nothing will come
+        of it any more."""
+        store = self._services.store
+        plan = await store.plans.plan(self.plan_id)
+        if plan is None and await store.events.event(self.goal_id) is None:
+            raise NotFound(
+                f"plan {self.plan_id} is gone, with its goal: it was pruned, or its user was forgotten; "
+                "`soorma plans ls` lists those that are there"
+            )
+        return plan
+
+    async def describe(self) -> str:
+        """Return in words how it is with the plan, and what it waits for or why it sleeps."""
         store, now = self._services.store, self._services.clock.now()
         plan = await store.plans.plan(self.plan_id)
         open_now = await store.plans.expectations(plan_id=self.plan_id)
@@ -123,7 +139,7 @@ class PlanHandle:
         try:
             while True:
                 services.signals.check()
-                yield await services.store.plans.plan(self.plan_id)
+                yield await self._find()
                 await until(watcher, services.clock, POLL_SECONDS)
         finally:
             services.signals.unwatch(watcher)

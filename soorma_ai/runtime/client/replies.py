@@ -3,7 +3,7 @@
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.errors import DeadlineExceeded
+from soorma_ai.errors import DeadlineExceeded, NotFound
 from soorma_ai.ports import Store
 from soorma_ai.runtime.client.plan_handle import POLL_SECONDS
 from soorma_ai.runtime.handling.handling import Services
@@ -14,8 +14,8 @@ from soorma_ai.runtime.handling.requests import read_reply
 async def reply_within(
     services: Services, expectation: Expectation, answered: Notice, at_most: float, *, is_new: bool = False
 ) -> JsonObject:
-    """Return the reply once it is there. Raise DeadlineExceeded after so many seconds. A request that `is_new` has no
-    reply yet, so the store is not asked for it at first."""
+    """Return the reply once it is there. Raise DeadlineExceeded after so many seconds, and NotFound for a request that
+    was removed. One that `is_new` has no reply yet, so the store is not asked for it at first."""
     until_when = services.clock.monotonic() + at_most
     while True:
         services.signals.check()
@@ -34,7 +34,9 @@ async def reply_within(
 
 async def _stored(store: Store, request_id: str) -> EventEnvelope | None:
     expectation = await store.plans.expectation(request_id)
-    if expectation is None or expectation.met_by is None or expectation.status is not ExpectationStatus.MET:
+    if expectation is None:
+        raise NotFound(f"request {request_id} is gone: it was pruned, or its user was forgotten")
+    if expectation.met_by is None or expectation.status is not ExpectationStatus.MET:
         return None
     event = await store.events.event(expectation.met_by)
     return event and await read_reply(store.registry, expectation, event)

@@ -7,13 +7,14 @@ from itertools import count
 
 from soorma_ai.core.expecting.gates import approval_for, hold_recorded
 from soorma_ai.core.expecting.opening import LONGEST_WAIT, Moment, Waiter
-from soorma_ai.domain.effects import Disposition, Expect, Publish, RetryAfter, Schedule
+from soorma_ai.domain.effects import AppendStep, Disposition, Expect, Publish, RetryAfter, Schedule
 from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable, TransientError
-from soorma_ai.ports import Clock, Work
+from soorma_ai.ports import Clock, Delivery, Work
 from soorma_ai.runtime.handling.bill import Bill
 from soorma_ai.runtime.handling.handling import Handling, Services
 from soorma_ai.runtime.handling.logs import warn
@@ -89,17 +90,20 @@ async def execute(handling: Handling, disposition: Disposition) -> None:
         services.signals.happened([handling.plan.plan_id])
     opened = [effect.expectation for effect in handling.effects if isinstance(effect, Expect)]
     services.signals.happened(questions_of(one.root_plan_id) for one in opened if one.ask and one.root_plan_id)
+    for effect in handling.effects:
+        if isinstance(effect, AppendStep) and effect.step.kind is StepKind.PARKED:
+            warn("plan_parked", plan_id=effect.step.plan_id, agent=handling.agent, reason=effect.step.note)
     if isinstance(disposition, RetryAfter) or any(isinstance(effect, Schedule) for effect in handling.effects):
         services.signals.timers.set()
 
 
-async def settle_alone(services: Services, bill: Bill) -> None:
+async def settle_alone(services: Services, bill: Bill, delivery: Delivery) -> None:
     """Write down what models have answered where the commit that acts on it was not made, before anything runs again.
     What was reserved for calls without an answer stays spent: whether that commit was made may not be known."""
     for settlement in bill.take_owed():
         if settlement.entry is not None:
             with suppress(TransientError):
-                await services.store.plans.settle(settlement)
+                await services.store.plans.settle(settlement, delivery)
 
 
 async def patiently(clock: Clock, write: Callable[[], Awaitable[object]]) -> None:

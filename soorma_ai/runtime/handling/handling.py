@@ -22,13 +22,14 @@ from soorma_ai.domain.plans import Marked, PlanInHand, PlanRecord
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.tasks import TaskRecord
 from soorma_ai.errors import ConfigError, LocalProtocolError
-from soorma_ai.ports import Clock, Delivery, Embedder, ModelSettings, Prompts, Reasoner, Store
+from soorma_ai.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, Store
 from soorma_ai.runtime.handling.bill import Bill
 from soorma_ai.runtime.handling.copies.memory import MemoryInHand
 from soorma_ai.runtime.handling.copies.plan_values import PlanValues
 from soorma_ai.runtime.handling.copies.recorded import Changes, Recorded
 from soorma_ai.runtime.handling.copies.sub_tasks import SubTasks
 from soorma_ai.runtime.handling.process.circuits import Circuits
+from soorma_ai.runtime.handling.process.embedding import Embedding
 from soorma_ai.runtime.handling.process.histories import Histories
 from soorma_ai.runtime.handling.process.signals import Presence, Signals
 from soorma_ai.runtime.handling.requests import request_type
@@ -51,7 +52,7 @@ class Services:
     histories: Histories = field(default_factory=Histories)
     max_backlog: int = MAX_BACKLOG
     make_reasoner: Callable[[ModelSettings], Reasoner] = _make_no_reasoner
-    embedder: Embedder | None = None
+    embedding: Embedding | None = None
     is_remote: bool = False
 
 
@@ -60,8 +61,8 @@ class NotFirst(Exception):
 
 
 class Handling:
-    """`deliveries` are those that its transaction ends, in order: the first is leased, the last is in hand. `in_vain`
-    are some behind them that were handled too, and will be again."""
+    """`deliveries` are those that its transaction ends, in order: the first is leased, the last is in hand. Some behind
+    them, `in_vain`, were handled too, and will be again."""
 
     def __init__(self, delivery: Delivery, services: Services, bill: Bill) -> None:
         self.delivery = delivery
@@ -354,8 +355,7 @@ class Handling:
             return None
         if event_type not in self._request_types:
             registry, now = self.services.store.registry, self.services.clock.now()
-            found = await request_type(registry, self.event.tenant_id, event_type, now)
-            self._request_types[event_type] = found
+            self._request_types[event_type] = await request_type(registry, self.event.tenant_id, event_type, now)
         return self._request_types[event_type]
 
     async def join_progress(self, join_id: str) -> JoinProgress:

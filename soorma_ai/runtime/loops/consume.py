@@ -182,7 +182,7 @@ class Consumer:
         """Release a claim, so that an interruption is no attempt and, when the process ends with it, no crash."""
         try:
             await self._services.store.queue.release([replace(hand.delivery, hold=hand.bill.hold)])
-            await settle_alone(self._services, hand.bill)
+            await settle_alone(self._services, hand.bill, hand.delivery)
         except TransientError as error:
             warn("release_failed", agent=self.agent, reason=error)
 

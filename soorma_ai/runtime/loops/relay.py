@@ -1,12 +1,13 @@
 """The relay, from the outbox to the bus and from the bus into the inbox."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.letters import cannot_arrive
-from soorma_ai.errors import SoormaError, TransientError
-from soorma_ai.ports import Bus
+from soorma_ai.errors import BusUnavailable, LocalProtocolError, SoormaError, TransientError
+from soorma_ai.ports import Bus, StoredEvent
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import note, warn
 from soorma_ai.runtime.handling.process.signals import Signals, until
@@ -22,14 +23,32 @@ async def relay(services: Services, bus: Bus) -> None:
         try:
             waiting = await services.store.queue.unsent(BATCH)
             if waiting:
-                await bus.publish([row.event for row in waiting])
-                await services.store.queue.sent([row.seq for row in waiting], services.clock.now())
+                await _send(services, bus, waiting)
                 continue
+        except BusUnavailable:
+            # The bus has told the log itself, and only once.
+            await services.clock.sleep(PAUSE_AFTER_FAULT)
+            continue
         except TransientError as error:
             warn("relay_failed", reason=error)
             await services.clock.sleep(PAUSE_AFTER_FAULT)
             continue
         await until(services.signals.outbox, services.clock, None)
+
+
+async def _send(services: Services, bus: Bus, waiting: Sequence[StoredEvent]) -> None:
+    """Send events. One that the bus can never carry holds up no other."""
+    try:
+        await bus.publish([row.event for row in waiting])
+    except LocalProtocolError as error:
+        if len(waiting) > 1:
+            middle = len(waiting) // 2
+            await _send(services, bus, waiting[:middle])
+            await _send(services, bus, waiting[middle:])
+        else:
+            await _set_aside(services, waiting[0].event, error)
+        return
+    await services.store.queue.sent([row.seq for row in waiting], services.clock.now())
 
 
 async def arrive(services: Services, events: Sequence[EventEnvelope]) -> None:
@@ -69,8 +88,16 @@ def tell(signals: Signals, arrival: Arrival) -> None:
 
 
 async def _set_aside(services: Services, event: EventEnvelope, error: Exception) -> None:
-    """Make a dead letter of an event that would fail whenever it came. If that fails too, the bus brings it again."""
-    reason = cannot_arrive(error)
+    """Make a dead letter of an event that would fail whenever it came, and tell whoever asked for it. If that fails
+    too, the event is sent or brought again."""
+    # The rules for what arrives are the store's, and loaded with it.
+    from soorma_ai.core.arrival.arrival import refusal_of
+
+    reason, now = cannot_arrive(error), services.clock.now()
     bug = None if isinstance(error, SoormaError) else error
     warn("event_set_aside", bug=bug, event_type=event.type, event_id=event.id, reason=reason)
-    await services.store.letters.set_aside(event, reason, services.clock.now())
+    if told := refusal_of(event, reason, now):
+        # One that was told before in other words stands.
+        with suppress(LocalProtocolError):
+            await services.store.queue.send([told], None, now)
+    await services.store.letters.set_aside(event, reason, now)

@@ -1,15 +1,17 @@
 """Ask a model for one thing, judge what it says, and write every answer down before anything is done about it."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Generic, TypeVar, cast
 
 from soorma_ai.core.deciding.asking import may_ask_again, room_after
+from soorma_ai.core.deciding.prompt import Inputs
+from soorma_ai.core.deciding.sent import digest_messages, keep, spell_form, write_down
 from soorma_ai.core.schema.portable import wire_of
 from soorma_ai.core.telling.fence import fence, tokens_of
 from soorma_ai.domain.decisions import Showing
-from soorma_ai.domain.history import Ending, JournalEntry, JournalKey, Verdict
+from soorma_ai.domain.history import NO_ANSWER, Ending, JournalEntry, JournalKey, Kept, Sent, Verdict
 from soorma_ai.domain.limits import Charge, Payer, beyond, fill_in, next_call_after
 from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, Same, compact, is_storable
 from soorma_ai.errors import (
@@ -32,12 +34,14 @@ _Refusal = DecisionError | LimitExceeded | ModelRefused | ContentFiltered
 
 @dataclass(frozen=True)
 class Inquiry(Generic[T]):
-    """Question to a model. `judge` makes it of the JSON that was found, or of what kept it from being JSON; the
-    DecisionError that it raises is told to the model by the prompt `again`. `digest` names the form of the answer,
-    `shown` what of the offer is shown. `remembered` is what it is told from memory. `acts_at_once`: nothing but our own
-    code runs between its answer and the commit that acts on it, so that the journal is written by that."""
+    """Question to a model, by a `prompt` that is made of `inputs`. `judge` makes it of the JSON that was found, or of
+    what kept it from being JSON; the DecisionError that it raises is told to the model by the prompt `again`. `digest`
+    names the form of the answer, `shown` what of the offer is shown. `remembered` is what it is told from memory.
+    `acts_at_once`: nothing but our own code runs between its answer and the commit that acts on it, so that the journal
+    is written by that."""
 
     prompt: Prompt
+    inputs: Inputs
     again: str
     schema: JsonObject
     digest: str
@@ -50,6 +54,28 @@ class Inquiry(Generic[T]):
     def as_it_was(self, shown: Showing | None) -> "Inquiry[T]":
         """Return the inquiry with what was shown, too, when a row of the journal was written: an answer means that."""
         return self.show_again(shown) if shown and self.show_again and shown != self.shown else self
+
+
+@dataclass(frozen=True)
+class _Retold:
+    """Answers that were refused, by their numbers, each with what the model is told about it by the prompt `again`."""
+
+    exchanges: tuple[Message, ...] = ()
+    after: tuple[int, ...] = ()
+    again: Prompt | None = None
+
+    def then(self, entry: JournalEntry, again: Prompt) -> "_Retold":
+        told = (Message("assistant", entry.raw or NO_ANSWER), Message("user", again.parts["user"]))
+        return _Retold((*self.exchanges, *told), (*self.after, entry.key.ordinal), again)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """One call of a model: its row of the journal, the room of its answer, the answers before it that were refused."""
+
+    key: JournalKey
+    room: int
+    retold: _Retold
 
 
 @dataclass(frozen=True)
@@ -71,7 +97,7 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T],
     journal = await plans.journal(handling.agent, handling.event.id) if handling.is_again else ()
     written = {entry.key: entry for entry in journal}
     shown = await plans.shown(payer.plan_id) if written else {}
-    exchanges: list[Message] = []
+    retold = _Retold()
     unusable: list[Ending] = []
     while True:
         key = JournalKey(handling.agent, handling.event.id, handling.next_call())
@@ -82,8 +108,7 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T],
             judged = await _judge_again(inquiry, entry)
         else:
             room = room_after(unusable, reasoner.max_output_tokens)
-            question = ModelQuestion(_messages(inquiry.prompt, exchanges), inquiry.schema, room)
-            asking = partial(_ask, handling, reasoner, inquiry, payer, key, question)
+            asking = partial(_ask, handling, reasoner, inquiry, payer, _Call(key, room, retold))
             circuits, clock = handling.services.circuits, handling.services.clock
             entry, judged = await circuits.call(reasoner.provider, payer.plan_id, handling.rests, clock, asking)
         if isinstance(judged, Further):
@@ -100,19 +125,17 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T],
         if not may_ask_again(unusable):
             raise judged
         if entry.ending is not Ending.CUT:
-            refusal = handling.services.prompts.render(inquiry.again, {"refusal": fence(str(judged))})
-            exchanges += [Message("assistant", entry.raw or "(nothing)"), Message("user", refusal.parts["user"])]
-
-
-def _messages(prompt: Prompt, exchanges: Sequence[Message]) -> tuple[Message, ...]:
-    return (Message("system", prompt.parts["system"]), Message("user", prompt.parts["user"]), *exchanges)
+            again = handling.services.prompts.render(inquiry.again, {"refusal": fence(str(judged))})
+            retold = retold.then(entry, again)
 
 
 async def _ask(
-    handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer, key: JournalKey, question: ModelQuestion
+    handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer, call: _Call
 ) -> tuple[JournalEntry, T | Further[T] | _Refusal]:
     """Charged on disk before it is sent; judged when the answer is there, and settled and journalled together."""
-    store, root = handling.services.store, payer.root_plan_id
+    store, root, delivery = handling.services.store, payer.root_plan_id, handling.delivery
+    question = ModelQuestion(_messages(inquiry.prompt, call.retold), inquiry.schema, call.room)
+    sent, kept = _write_down(handling, inquiry, payer, question, call.retold)
     held = _most(reasoner, question)
     if held.cost_usd is None and payer.limits.max_cost_usd is not None:
         raise ConfigError(f"the tree's budget is in US dollars, and the price of {reasoner.model} is not known")
@@ -122,33 +145,55 @@ async def _ask(
     except (ModelRefused, ContentFiltered) as declined:
         spent = fill_in(declined.paid, held)
         nothing = ModelAnswer("", None, declined.code, reasoner.model, *spent[:3], 0.0)
-        entry = _entry(handling, inquiry, payer, key, replace(nothing, cached_tokens=spent.cached_tokens))
-        entry = replace(entry, verdict=Verdict.DECLINED, refusal=str(declined))
-        await store.plans.settle(Settlement(reserved, _charge(root, spent), entry, inquiry.shown))
+        entry = _entry(handling, inquiry, payer, call.key, replace(nothing, cached_tokens=spent.cached_tokens))
+        entry = replace(entry, verdict=Verdict.DECLINED, refusal=str(declined), sent=sent)
+        await store.plans.settle(Settlement(reserved, _charge(root, spent), entry, inquiry.shown, kept), delivery)
         return entry, declined
     except SoormaError as fault:
-        await store.plans.settle(Settlement(reserved, _charge(root, fill_in(fault.paid, held))))
+        await store.plans.settle(Settlement(reserved, _charge(root, fill_in(fault.paid, held))), delivery)
         raise
     except Exception:
-        await store.plans.settle(Settlement(reserved, replace(reserved, tokens=0, cost_usd=0.0)))
+        await store.plans.settle(Settlement(reserved, replace(reserved, tokens=0, cost_usd=0.0)), delivery)
         raise
     spent = fill_in(answer.paid, held)
-    entry = _entry(handling, inquiry, payer, key, replace(answer, **spent._asdict()))
+    entry = replace(_entry(handling, inquiry, payer, call.key, replace(answer, **spent._asdict())), sent=sent)
     used = _charge(root, spent)
     try:
         judged = await _judge(inquiry, answer.value, answer.fault)
     except Exception:
         # It is paid, and is judged when this is handled again.
-        await store.plans.settle(Settlement(reserved, used, entry, inquiry.shown))
+        await store.plans.settle(Settlement(reserved, used, entry, inquiry.shown, kept), delivery)
         raise
     entry = _with_verdict(entry, judged)
-    settlement = Settlement(reserved, used, entry, inquiry.shown)
+    settlement = Settlement(reserved, used, entry, inquiry.shown, kept)
     if inquiry.acts_at_once and entry.verdict is Verdict.ACCEPTED:
         handling.bill.owe(settlement)
     else:
         # With its entry it can be written twice: the journal has room for one. Without, it would be given back twice.
-        await patiently(handling.services.clock, lambda: store.plans.settle(settlement))
+        await patiently(handling.services.clock, lambda: store.plans.settle(settlement, delivery))
     return entry, judged
+
+
+def _messages(prompt: Prompt, retold: _Retold) -> tuple[Message, ...]:
+    return (Message("system", prompt.parts["system"]), Message("user", prompt.parts["user"]), *retold.exchanges)
+
+
+def _write_down(
+    handling: Handling, inquiry: Inquiry[T], payer: Payer, question: ModelQuestion, retold: _Retold
+) -> tuple[Sent, tuple[Kept, ...]]:
+    """Return what the question is made of, for the journal, and the texts that it shares with others."""
+    prompt, inputs, tenant_id = inquiry.prompt, inquiry.inputs, handling.working_lineage.tenant_id
+    sent, kept = write_down(inputs, tenant_id, payer)
+    templates = [one for one in (prompt, retold.again) if one is not None]
+    digest = digest_messages((message.role, message.content) for message in question.messages)
+    return (
+        replace(sent, digest=digest, again=retold.again.hash if retold.again else "", after=retold.after),
+        (
+            *(Kept(one.hash, one.template, tenant_id=tenant_id) for one in templates),
+            keep(inquiry.digest, spell_form(inquiry.schema), inputs, tenant_id, payer),
+            *kept,
+        ),
+    )
 
 
 async def _reserve(handling: Handling, payer: Payer, needed: Charge) -> Charge:
@@ -159,7 +204,7 @@ async def _reserve(handling: Handling, payer: Payer, needed: Charge) -> Charge:
     if more is None:
         return held or needed
     try:
-        await handling.services.store.plans.reserve(more, payer.limits)
+        await handling.services.store.plans.reserve(more, payer.limits, handling.delivery)
     except BaseException:
         handling.bill.hold = held
         raise

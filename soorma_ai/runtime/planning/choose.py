@@ -86,11 +86,10 @@ class _Subject:
 
     def inquire(self, view: View) -> Inquiry[_Choice]:
         inputs = choice_inputs(self.handling.agent, self.settings.instructions, self.state, self.offer, view)
-        prompt = self.handling.services.prompts.render(SELECT, inputs)
+        prompt = self.handling.services.prompts.render(SELECT, inputs.values)
         form = choice_form_of(self.offer, view.showing)
-        return Inquiry(
-            prompt, REASK, form, digest_of(form), partial(self._judge, view), view.showing, partial(self._again, view)
-        )
+        judge, again = partial(self._judge, view), partial(self._again, view)
+        return Inquiry(prompt, inputs, REASK, form, digest_of(form), judge, view.showing, again)
 
     def _again(self, view: View, shown: Showing) -> Inquiry[_Choice]:
         kept = still_offered(shown, self.offer).schemas

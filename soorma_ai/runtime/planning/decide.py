@@ -36,8 +36,9 @@ from soorma_ai.domain.registry import DiscoveredAgent
 from soorma_ai.domain.states import PlanDefinition
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import PayloadMismatch
+from soorma_ai.ports import Clock
 from soorma_ai.runtime.handling.handling import Handling
-from soorma_ai.runtime.handling.meanings import Meanings
+from soorma_ai.runtime.handling.meanings import Means
 from soorma_ai.runtime.planning.ask_model import Further, Inquiry, ask_model
 from soorma_ai.runtime.planning.recalling import recall
 from soorma_ai.runtime.planning.settings import PlannerSettings
@@ -120,17 +121,18 @@ async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer,
     before = await handling.services.store.plans.shown_before(
         handling.plan.plan_id, handling.event.id, settings.step_prompt
     )
-    ranked = await rank_choices(offer, query_about(occasion, settings.instructions), settings.meanings)
+    means = settings.means(handling.services.clock)
+    ranked = await rank_choices(offer, query_about(occasion, settings.instructions), means)
     return show_offer(offer, settings.room, ranked, used_in(occasion.history, offer), before)
 
 
-async def rank_choices(offer: Offer, query: Query | str, meanings: Meanings | None = None) -> list[str]:
+async def rank_choices(offer: Offer, query: Query | str, means: Means | None = None) -> list[str]:
     """Return the likely choices, best first: by words, and by what they mean where that is known."""
     await asyncio.to_thread(lambda: offer.index)  # of very many it takes long to make, while others go on
-    if meanings is None:
+    if means is None:
         return rank(offer, query)
     words = query if isinstance(query, str) else " ".join(text for text, _ in query.parts)
-    return rank(offer, query, await meanings.rank([*offer.choices.values()], words, MOST_RANKED))
+    return rank(offer, query, await means([*offer.choices.values()], words, MOST_RANKED))
 
 
 @dataclass(frozen=True)
@@ -149,11 +151,12 @@ class _Subject:
         inputs = decide_inputs(
             self.occasion, self.offer, view, instructions=settings.instructions, strategy=settings.strategy
         )
-        prompt = self.handling.services.prompts.render(settings.step_prompt, inputs)
+        prompt = self.handling.services.prompts.render(settings.step_prompt, inputs.values)
         refers = self.occasion.told.has_outlines
         form = form_of(self.offer, view.showing, plan.limits.max_parallel, refers=refers)
         return Inquiry(
             prompt,
+            inputs,
             REASK,
             form,
             digest_of(form),
@@ -198,7 +201,8 @@ class _Subject:
             named = parse_reference(lookup.path)
             part = slice_of(named, await self._results([named.step]), RESULT_TOKENS * CHARS_PER_TOKEN)
             return replace(view, seen={**view.seen, str(named): part}, note="", lookups=lookups)
-        found = await rank_choices(self.offer, lookup.words, self.settings.meanings) if lookup.words else ()
+        means = self.settings.means(self.handling.services.clock)
+        found = await rank_choices(self.offer, lookup.words, means) if lookup.words else ()
         showing, note = look_up(lookup, self.offer, view.showing, found, self.settings.room)
         return replace(view, showing=showing, note=note, lookups=lookups)
 
@@ -221,7 +225,7 @@ async def draft(
         return drawn
 
     occasion = Occasion(plan, Trigger(""), spent=(await handling.in_hand()).spent)
-    shown = await _narrow(material, settings, occasion)
+    shown = await _narrow(material, settings, occasion, services.clock)
     inputs = plan_inputs(
         plan,
         instructions=settings.instructions,
@@ -230,19 +234,19 @@ async def draft(
         spent=occasion.spent,
         today=settings.today(services.clock.now()),
     )
-    prompt = services.prompts.render(PLAN, inputs)
+    prompt = services.prompts.render(PLAN, inputs.values)
     handling.apply(Outcome(replace(plan, prompt=services.prompts.label(PLAN))))
-    inquiry = Inquiry(prompt, REPLAN, shown.schema, shown.digest, review_now)
+    inquiry = Inquiry(prompt, inputs, REPLAN, shown.schema, shown.digest, review_now)
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
 
 
-async def _narrow(material: Material, settings: PlannerSettings, occasion: Occasion) -> Material:
+async def _narrow(material: Material, settings: PlannerSettings, occasion: Occasion, clock: Clock) -> Material:
     """Leave out what is unlikely where not everything fits: of a whole plan nothing can be asked for later."""
     offer, room = material.offer, settings.room
     if not needs_ranking(offer, room):
         return material
     pinned = replace(room, pinned=(*room.pinned, *material.wanted), schemas=DRAWN_FROM)
-    ranked = await rank_choices(offer, query_about(occasion, settings.instructions), settings.meanings)
+    ranked = await rank_choices(offer, query_about(occasion, settings.instructions), settings.means(clock))
     showing = show_offer(offer, pinned, ranked, (), None)
     waits = (name for name in showing.lines if name.startswith(WAIT))
     return narrow(material, {*showing.schemas, *waits})

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from soorma_ai.core.deciding.holding import parse_holds
+from soorma_ai.core.deciding.prompt import Inputs
 from soorma_ai.core.expecting.opening import opened_by
 from soorma_ai.core.expecting.wakeups import PHASE_ENTERED, wake_plan
 from soorma_ai.core.machine.journeys import BRIEF, MESSAGES, STANDING, move_key, moves_in, work_key, works_in
@@ -174,7 +175,7 @@ class JourneyInHand:
             time=now,
             causation_id=cause.id,
         )
-        await services.store.queue.send([told], None, now)
+        await services.store.queue.send([told], None, now, delivery=self.handling.delivery)
 
     async def decide(self, settings: PlannerSettings, frame: Frame, trigger: Trigger) -> Judged:
         """Ask the model for one step of the phase. Raise Parked where nobody takes what the phase asks, else as
@@ -211,7 +212,7 @@ class JourneyInHand:
     ) -> tuple[bool, str]:
         """Ask the model whether a condition holds, and what is to be done about it."""
         said, standing = self.hear_messages(), self.standing
-        inputs: dict[str, object] = {
+        inputs: JsonObject = {
             "agent": self.plan.agent,
             "question": transition.question,
             "phase": standing.phase,
@@ -221,7 +222,7 @@ class JourneyInHand:
             "messages": fence([*said]) if said else "",
         }
         prompt = self.handling.services.prompts.render(CONDITION, inputs)
-        inquiry = Inquiry(prompt, REASK, _HOLDS, digest_of(_HOLDS), _judge_condition)
+        inquiry = Inquiry(prompt, Inputs(inputs), REASK, _HOLDS, digest_of(_HOLDS), _judge_condition)
         return await ask_model(self.handling, settings.must_have_model(), inquiry, self.plan.payer)
 
     async def move(self, leading: Leading, most_visits: Mapping[str, int | None]) -> None:

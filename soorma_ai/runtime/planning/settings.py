@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
+from functools import partial
 
 from soorma_ai.core.telling.today import name_day
 from soorma_ai.domain.decisions import Room
@@ -11,8 +12,8 @@ from soorma_ai.domain.memos import Recollection
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError, LocalProtocolError
-from soorma_ai.ports import Reasoner
-from soorma_ai.runtime.handling.meanings import Meanings
+from soorma_ai.ports import Clock, Reasoner
+from soorma_ai.runtime.handling.meanings import Meanings, Means
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,10 @@ class PlannerSettings:
     def today(self, now: datetime) -> str:
         """Return what the model is told about the day; nothing without a zone."""
         return name_day(now.astimezone(self.zone).date()) if self.zone else ""
+
+    def means(self, clock: Clock) -> Means | None:
+        """Return what ranks events by their meaning; None without an embedder."""
+        return partial(self.meanings.rank, clock=clock) if self.meanings else None
 
     @property
     def step_prompt(self) -> str:

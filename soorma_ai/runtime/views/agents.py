@@ -9,12 +9,14 @@ from soorma_ai.domain.events import EventTopic, topic_of
 from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.registry import DiscoveredAgent, Discovery, EventDefinition, EventRole, RegisteredEvent, name_of
+from soorma_ai.domain.tracking import Backlog
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import AgentRow
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.runtime.views.audit import changing
 
+MOST_COUNTED = 2_000
 # An agent that takes an event knows best what must be in it.
 _BY_WEIGHT = (EventRole.TAKES, EventRole.TAKES_AS_GOAL, EventRole.MAKES, EventRole.AWAITS)
 
@@ -107,6 +109,12 @@ class Directory:
         """Return the schema of the event's payload; see `get_event`."""
         found = await self.get_event(event_name, version, topic=topic)
         return found.payload_schema if found else None
+
+    async def backlogs(self) -> list[Backlog]:
+        """Return how much of the tenant's waits for which agent; of very much, a part. Raise Forbidden."""
+        here = self._person.tenant_id
+        check(self._person, "registry.backlogs", Owner(here), "")
+        return await self._services.store.queue.backlogs(here, MOST_COUNTED)
 
     async def deregister(self, agent: str) -> list[EventDefinition]:
         """Remove an agent that is gone for good, and return the definitions that it alone registered, also removed.

@@ -1,22 +1,28 @@
 """Everything stored about plans, put together for one person."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from soorma_ai.core.authority import check, only_user
 from soorma_ai.core.plan.lifecycle import before_it_began
+from soorma_ai.core.report.summaries import plan_line
 from soorma_ai.core.report.time_shares import time_of_people
 from soorma_ai.core.report.trace import Trace, trace
+from soorma_ai.domain import tracking
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Untaken
+from soorma_ai.domain.expectations import Expectation, Untaken
 from soorma_ai.domain.people import Person
-from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, ValueKind
+from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, PlanValue, ValueKind
+from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.ports import PlanFilter
 from soorma_ai.runtime.handling.handling import Services
 
 PAGE = 500
 MOST_PLANS = 10_000
 MOST_UNTAKEN = 1_000
 ACTIVE = "active"
+MOST_AWAITED = 4
 
 
 async def own_plan(services: Services, person: Person, plan_id: str, call: str = "plan") -> PlanRecord:
@@ -33,16 +39,21 @@ async def own_plan(services: Services, person: Person, plan_id: str, call: str =
     return plan
 
 
+def statuses_of(status: PlanStatus | str | None) -> tuple[PlanStatus, ...]:
+    """Return the statuses that are meant; none for all. Raise LocalProtocolError for what is no status."""
+    if status not in (None, ACTIVE, *PlanStatus):
+        raise LocalProtocolError(f"{status!r} is no status of a plan; there are {', '.join(PlanStatus)} and {ACTIVE}")
+    if status == ACTIVE:
+        return tuple(one for one in PlanStatus if not one.is_final)
+    return (PlanStatus(status),) if status else ()
+
+
 async def plans(
     services: Services, person: Person, status: PlanStatus | str | None, session_id: str | None, limit: int
 ) -> list[PlanRecord]:
     """Return the plans that a person sees, newest first."""
-    if status not in (None, ACTIVE, *PlanStatus):
-        raise LocalProtocolError(f"{status!r} is no status of a plan; there are {', '.join(PlanStatus)} and {ACTIVE}")
-    going = [one for one in PlanStatus if not one.is_final]
-    wanted = going if status == ACTIVE else [PlanStatus(status) if status else None]
     found: list[PlanRecord] = []
-    for one in wanted:
+    for one in statuses_of(status) or (None,):
         found += await services.store.plans.plans(
             tenant_id=person.tenant_id,
             status=one,
@@ -52,6 +63,19 @@ async def plans(
             user_id=only_user(person),
         )
     return sorted(found, key=lambda plan: plan.created_at, reverse=True)[:limit] if status == ACTIVE else found
+
+
+async def plan_page(
+    services: Services, person: Person, wanted: PlanFilter, before: int, limit: int
+) -> tracking.PlanPage:
+    """Return plans that a person sees, newest first, with what they spent and what they wait for."""
+    found = await services.store.plans.plan_page(person.tenant_id, only_user(person), wanted, before, limit)
+    going = [row.plan.plan_id for row in found.rows if not row.plan.status.is_final]
+    awaited = defaultdict[str | None, list[Expectation]](list)
+    for one in await services.store.plans.first_awaited(going, MOST_AWAITED) if going else ():
+        awaited[one.plan_id].append(one)
+    lines = (plan_line(row.plan, row.spent, awaited[row.plan.plan_id]) for row in found.rows)
+    return tracking.PlanPage(tuple(lines), found.before, found.is_end)
 
 
 async def plan_details(services: Services, person: Person, plan_id: str) -> PlanDetails:
@@ -98,9 +122,15 @@ async def _details(services: Services, plan: PlanRecord, untaken: Sequence[Untak
         current_state=plan.current_state,
         results={value.key: value.value for value in values if value.kind is ValueKind.RESULT},
         phases={value.key: value.value for value in values if value.kind is ValueKind.PHASE},
+        machine=_machine_in(values),
         rest=await store.queue.resting(plan.agent, plan_id, services.clock.now()),
         untaken=tuple(one for one in untaken if one.plan_id == plan_id),
     )
+
+
+def _machine_in(values: Sequence[PlanValue]) -> JsonObject:
+    machine = next((value.value for value in values if value.kind is ValueKind.MACHINE), None)
+    return machine if isinstance(machine, dict) else {}
 
 
 async def trace_of(services: Services, person: Person, plan_id: str) -> Trace:

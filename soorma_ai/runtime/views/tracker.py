@@ -9,9 +9,10 @@ from soorma_ai.domain.events import EventEnvelope, completion_of
 from soorma_ai.domain.expectations import Expectation, Untaken
 from soorma_ai.domain.memory import PlanSummary
 from soorma_ai.domain.people import Person
-from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.tracking import Action, DelegationGroup, Handed, PlanNode, PlanProgress, TimelineEntry
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.tracking import Action, DelegationGroup, Handed, PlanNode, PlanPage, PlanProgress, TimelineEntry
 from soorma_ai.errors import NotFound
+from soorma_ai.ports import PlanFilter
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.views import plans as reading
 
@@ -35,6 +36,20 @@ class Tracker:
     async def timeline(self, plan_id: str) -> list[TimelineEntry]:
         """Return the lines of `soorma plans show`, in the order of time."""
         return tracking.timeline(await reading.trace_of(self._services, self._person, plan_id))
+
+    async def plans(
+        self,
+        *,
+        status: PlanStatus | str | None = None,
+        session_id: str | None = None,
+        search: str = "",
+        before: int = 0,
+        limit: int = 50,
+    ) -> PlanPage:
+        """Return plans, the newest first, with what they spent and wait for. `search` is a part of the id, or of the
+        goal's, the planner's or the user's name; `before` is that of the page before. `status` may be 'active'."""
+        wanted = PlanFilter(reading.statuses_of(status), session_id, search)
+        return await reading.plan_page(self._services, self._person, wanted, before, limit)
 
     async def plan_tree(self, plan_id: str) -> PlanNode:
         """Return the plan, and those that it led to, as a tree."""

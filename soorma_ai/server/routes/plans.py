@@ -7,6 +7,7 @@ from pydantic import Field
 
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.expectations import ExpectationStatus
+from soorma_ai.domain.history import SentPrompt
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus
 from soorma_ai.domain.states import RESUMED
 from soorma_ai.domain.values import Json, JsonObject
@@ -67,12 +68,21 @@ class End(Made):
 
 
 class NotEnded(Made):
+    """`state` says in words what the plan waits for, or why it sleeps."""
+
     plan_id: str
     status: Literal["active"] = ACTIVE
+    state: str
 
 
 class OfPlan(Form):
     plan_id: Id
+
+
+class DecisionOfPlan(OfPlan):
+    """`decision` counts from 1; the last one where it is left out."""
+
+    decision: int | None = Field(None, ge=1, le=2**31)
 
 
 class EndOfPlan(OfPlan):
@@ -152,7 +162,7 @@ async def show_result(call: Call[EndOfPlan, Nothing]) -> Answer:
     plan = await call.client.follow(call.asked.plan_id)
     end = await _end(call.surroundings, plan, call.asked.wait)
     if end is None:
-        return Answer(NotEnded(plan_id=plan.plan_id), _OPEN)
+        return Answer(NotEnded(plan_id=plan.plan_id, state=await plan.describe()), _OPEN)
     return Answer(end, _ENDED)
 
 
@@ -171,6 +181,11 @@ async def stream_plan(call: Call[EventsOfPlan, Nothing]) -> Answer | Stream:
         if standing is not None and standing[0].is_final and page.is_end and not page.events:
             return Answer(None, HTTPStatus.NO_CONTENT)
     return Stream(follow_plan(client, call.surroundings, asked.plan_id, after))
+
+
+async def show_prompt(call: Call[DecisionOfPlan, Nothing]) -> Answer:
+    """Return what a model was sent for a decision of a plan, made again; `faults` say where it is not what was sent."""
+    return Answer(await call.client.prompt(call.asked.plan_id, call.asked.decision))
 
 
 async def show_trace(call: Call[OfPlan, Nothing]) -> Answer:
@@ -225,6 +240,7 @@ OPERATIONS: tuple[AnyOperation, ...] = (
         also={HTTPStatus.NO_CONTENT: None},
         streams=True,
     ),
+    get("/v1/plans/{plan_id}/prompt", show_prompt, DecisionOfPlan, SentPrompt, NOT_FOUND),
     get("/v1/plans/{plan_id}/trace", show_trace, OfPlan, Trace, NOT_FOUND),
     post("/v1/plans/{plan_id}/cancel", cancel_plan, OfPlan, Reason, {_ENDED: Cancelled}, NOT_FOUND, CONFLICT),
     post(

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition, RegisteredEvent
+from soorma_ai.domain.tracking import Backlog
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import NotFound
 from soorma_ai.server.asyncapi import document
@@ -124,6 +125,11 @@ async def discover(call: Call[Nothing, Requirements]) -> Answer:
     return Answer(Discovered.model_construct(agents=found, unmet=[*found.unmet]))
 
 
+async def list_backlogs(call: Call[Paged, Nothing]) -> Answer:
+    """List how much waits for which agent, by name; of very much, a part is counted."""
+    return Answer(cut(await call.client.registry.backlogs(), lambda one: one.agent, call.asked.after, call.asked.limit))
+
+
 async def export_asyncapi(call: Call[Nothing, Nothing]) -> Answer:
     """Return what live agents take and make as an AsyncAPI 3.1 document."""
     return Answer(document(await call.client.registry.query()))
@@ -136,6 +142,7 @@ def _place(one: RegisteredEvent) -> str:
 
 OPERATIONS: tuple[AnyOperation, ...] = (
     get("/v1/agents", list_agents, Agents, Page[DiscoveredAgent], NOT_FOUND),
+    get("/v1/backlogs", list_backlogs, Paged, Page[Backlog], NOT_FOUND),
     get("/v1/agents/{name}", show_agent, OfAgent, DiscoveredAgent, NOT_FOUND),
     delete("/v1/agents/{name}", deregister, OfAgent, Deregistered, NOT_FOUND, CONFLICT),
     get("/v1/events/definitions", list_definitions, Definitions, Page[RegisteredEvent], NOT_FOUND),

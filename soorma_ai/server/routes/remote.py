@@ -69,16 +69,20 @@ class HasCome(Made):
 
 
 class Room(Form):
-    """For how many deliveries there is room, and the rows of those that are in hand."""
+    """For how many deliveries there is room, and the rows of those that are in hand. A `process` that names itself,
+    and the `last` loan that came to it, is lent again what did not come, and no attempt is counted for that."""
 
     limit: int = Field(1, ge=1, le=MOST_LEASES)
     held: list[RowId] = Field(default_factory=list[int], max_length=MOST_LEASES)
+    process: Id | None = None
+    last: RowId | None = None
 
 
 class Loan(Made):
-    """At most sixteen deliveries."""
+    """At most sixteen deliveries; the number of the loan, for a process that names itself."""
 
     deliveries: list[Lent]
+    loan: RowId | None = None
 
 
 class Leases(Form):
@@ -155,8 +159,13 @@ async def await_deliveries(call: Call[Waiting, Nothing]) -> Answer:
 
 async def lease_deliveries(call: Call[OfRemote, Room]) -> Answer:
     """Lease what has come for an agent, one delivery for each plan, task or request, for thirty seconds."""
-    taken = await _lending(call).lease(call.sent.limit, call.sent.held)
-    return Answer(Loan.model_construct(deliveries=[_lent(one) for one in taken]))
+    room, lending, number = call.sent, _lending(call), None
+    if room.process is None:
+        taken = await lending.lend(room.limit, room.held)
+    else:
+        loans = call.surroundings.loans
+        taken, number = await lending.lend_to(room.process, loans, room.last, room.limit, room.held)
+    return Answer(Loan.model_construct(deliveries=[_lent(one) for one in taken], loan=number))
 
 
 async def renew_leases(call: Call[OfRemote, Leases]) -> Answer:

@@ -1,10 +1,39 @@
 """The progress of plans. It is read only: agents report by events."""
 
+from typing import Literal
+
+from pydantic import Field
+
 from soorma_ai.domain.expectations import Untaken
 from soorma_ai.domain.memory import PlanSummary
-from soorma_ai.domain.tracking import Action, DelegationGroup, PlanNode, PlanProgress, TimelineEntry
-from soorma_ai.server.operation import NOT_FOUND, Answer, AnyOperation, Call, Form, Id, Nothing, Page, Paged, get
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.tracking import Action, DelegationGroup, PlanNode, PlanPage, PlanProgress, TimelineEntry
+from soorma_ai.server.operation import (
+    LONGEST_ID,
+    NOT_FOUND,
+    Answer,
+    AnyOperation,
+    Call,
+    Form,
+    Id,
+    Limit,
+    Nothing,
+    Page,
+    Paged,
+    get,
+)
 from soorma_ai.server.pages import cut, make_page, page_of
+
+
+class Plans(Form):
+    """`search` is a part of the id, or of the goal's, the planner's or the user's name. `before` is that of the page
+    before."""
+
+    status: PlanStatus | Literal["active"] | None = None
+    session_id: Id | None = None
+    search: str = Field("", max_length=LONGEST_ID)
+    before: int = Field(0, ge=0, le=2**62)
+    limit: Limit = 50
 
 
 class OfPlan(Form):
@@ -26,6 +55,21 @@ class OfGroup(Form):
 class NotTaken(Paged):
     plan_id: Id | None = None
     task_id: Id | None = None
+
+
+async def track_plans(call: Call[Plans, Nothing]) -> Answer:
+    """List plans, the newest first, with what they spent and wait for. A page may be short, or empty, before the
+    end."""
+    asked = call.asked
+    return Answer(
+        await call.client.tracker.plans(
+            status=asked.status,
+            session_id=asked.session_id,
+            search=asked.search,
+            before=asked.before,
+            limit=asked.limit,
+        )
+    )
 
 
 async def track_plan(call: Call[OfPlan, Nothing]) -> Answer:
@@ -85,6 +129,7 @@ async def track_untaken(call: Call[NotTaken, Nothing]) -> Answer:
 
 
 OPERATIONS: tuple[AnyOperation, ...] = (
+    get("/v1/tracker/plans", track_plans, Plans, PlanPage),
     get("/v1/tracker/plans/{plan_id}", track_plan, OfPlan, PlanProgress, NOT_FOUND),
     get("/v1/tracker/plans/{plan_id}/actions", track_actions, PartsOfPlan, Page[Action], NOT_FOUND),
     get("/v1/tracker/plans/{plan_id}/timeline", track_timeline, PartsOfPlan, Page[TimelineEntry], NOT_FOUND),

@@ -2,13 +2,14 @@
 
 import asyncio
 import importlib
+from dataclasses import replace
 from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from soorma_ai.adapters.models.direct.providers import PLACES, address_of, key_of
 from soorma_ai.adapters.models.direct.wire import read, write
-from soorma_ai.adapters.models.faults import BadGeneration, Failed, find_secrets, translate
+from soorma_ai.adapters.models.faults import BadGeneration, Failed, find_secrets, translate, unreached_in
 from soorma_ai.adapters.models.loops import close_with_loop
 from soorma_ai.adapters.models.prices import Price, installed_table, price_in
 from soorma_ai.adapters.models.transport import Call, Said
@@ -42,11 +43,12 @@ class Direct:
                 answer = await self._post(call)
         except (_httpx().HTTPError, OSError) as error:
             kinds = frozenset(kind.__name__ for kind in type(error).__mro__)
-            answer, cause = Failed(str(error) or type(error).__name__, kinds=kinds), error
+            said = str(error) or type(error).__name__
+            answer, cause = Failed(said, kinds=kinds, unreached=unreached_in(error)), error
         if isinstance(answer, Said):
             return answer
         secrets = find_secrets(call.key)
-        fault = translate(answer, call.model, secrets)
+        fault = translate(replace(answer, base=call.base), call.model, secrets)
         if answer.timed_out or isinstance(fault, BadGeneration):
             call.spent.append(Paid(uncounted=1))
         # A provider's complaint about a key repeats parts of it; then nothing of it may reach a log.

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from soorma_ai.adapters.models.answers import paid_for
 from soorma_ai.adapters.models.bodies import Body, read_body, usage_of
-from soorma_ai.adapters.models.faults import BadGeneration, Failed, error_in, find_secrets, translate
+from soorma_ai.adapters.models.faults import BadGeneration, Failed, error_in, find_secrets, translate, unreached_in
 from soorma_ai.adapters.models.litellm.libraries import close_clients_with_loop, libraries
 from soorma_ai.adapters.models.litellm.shapes import arguments_for
 from soorma_ai.adapters.models.prices import Price, price_in
@@ -63,7 +63,7 @@ class ThroughLiteLLM:
 def _make_the_best_of(error: Exception, body: Body | None, said: list[object], call: Call) -> Said:
     """Return the answer that litellm has got and cannot put together. Raises what the error means."""
     secrets = find_secrets(call.key)
-    failed = describe_fault(error)
+    failed = describe_fault(error, call.base)
     fault = translate(failed, call.model, secrets)
     if body is not None:
         if (response := _rebuild(body)) is not None:
@@ -77,7 +77,7 @@ def _make_the_best_of(error: Exception, body: Body | None, said: list[object], c
     raise fault from (None if failed.names_a_key(secrets) else error)
 
 
-def describe_fault(error: Exception) -> Failed:
+def describe_fault(error: Exception, base: str | None) -> Failed:
     headers = getattr(error, "litellm_response_headers", None)
     body = getattr(error, "body", None)
     text = str(error)
@@ -89,6 +89,8 @@ def describe_fault(error: Exception) -> Failed:
         {"code": status, **object_} if isinstance(status, str) else object_,
         cast(Mapping[str, str], headers).get("retry-after") if isinstance(headers, Mapping) else None,
         frozenset(kind.__name__ for kind in type(error).__mro__),
+        unreached_in(error),
+        base,
     )
 
 

@@ -1,11 +1,13 @@
 """Spending of a plan's tree, and the answers it was spent on."""
 
+from collections.abc import Collection, Iterable
+
 from pydantic_core import from_json
 
-from soorma_ai.adapters.sql.codec import CHARGE, JOURNAL, LIMITS, SHOWING, add_row
-from soorma_ai.adapters.sql.connection import Reader
+from soorma_ai.adapters.sql.codec import CHARGE, JOURNAL, LIMITS, SHOWING, add_row, epoch
+from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.domain.decisions import Showing
-from soorma_ai.domain.history import JournalEntry
+from soorma_ai.domain.history import JournalEntry, Kept
 from soorma_ai.domain.limits import Charge, Limits, Spent, room_to_hold
 from soorma_ai.domain.values import compact
 from soorma_ai.errors import ConfigError, LimitExceeded, VersionConflict
@@ -14,6 +16,11 @@ from soorma_ai.ports import Settlement
 _NEXT_CALL = """
     SELECT next_call, limits FROM plan
     WHERE plan_id = ? AND status NOT IN ('completed', 'failed', 'cancelled') AND next_call IS NOT NULL
+"""
+_KEEP = """
+    INSERT INTO prompt_part (plan_id, tenant, digest, used_at, body) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (plan_id, tenant, digest) DO UPDATE SET used_at = excluded.used_at
+    WHERE prompt_part.used_at < excluded.used_at
 """
 
 
@@ -62,7 +69,7 @@ def let_go(db: Reader, held: Charge) -> None:
     _add(db, held.root_plan_id, Spent(0, -held.llm_calls, -held.tokens, -held.cost_usd))
 
 
-def settle(db: Reader, one: Settlement) -> None:
+def settle(db: Connection, one: Settlement) -> None:
     reserved, actual, entry, showing = one.reserved, one.actual, one.entry, one.showing
     difference = Spent(
         0, actual.llm_calls - reserved.llm_calls, actual.tokens - reserved.tokens, actual.cost_usd - reserved.cost_usd
@@ -73,6 +80,24 @@ def settle(db: Reader, one: Settlement) -> None:
     if entry is not None and showing is not None:
         row = (entry.plan_id, showing.digest, SHOWING.text(showing))
         db.execute("INSERT INTO shown (plan_id, digest, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
+    if entry is not None:
+        _keep(db, one.kept, epoch(entry.at))
+
+
+def _keep(db: Connection, kept: Iterable[Kept], at: float) -> None:
+    """Write what is not known to be stored. What is of all plans says from time to time that it is in use."""
+    for part in kept:
+        if not db.has_part((part.plan_id, part.tenant_id, part.digest), at):
+            db.execute(_KEEP, (part.plan_id, part.tenant_id, part.digest, at, part.body))
+
+
+def prompt_parts(db: Reader, tenant_id: str, plan_id: str, digests: Collection[str]) -> dict[str, str]:
+    found = db.execute(
+        "SELECT digest, body FROM prompt_part WHERE digest IN (SELECT value FROM json_each(?)) "
+        "AND plan_id IN ('', ?) AND tenant IN ('', ?)",
+        (compact([*digests]), plan_id, tenant_id),
+    )
+    return dict(found.fetchall())
 
 
 def journal(db: Reader, agent: str, cause_id: str) -> list[JournalEntry]:

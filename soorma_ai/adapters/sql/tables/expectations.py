@@ -181,7 +181,7 @@ def insert(db: Reader, expectation: Expectation) -> None:
         raise VersionConflict(f"expectation {expectation.id} exists already; somebody else opened it first")
     ask = expectation.ask
     if ask is not None and ask.approvers:
-        due = epoch(expectation.deadline) if expectation.deadline else _NEVER
+        due = _due(expectation.deadline)
         db.executemany(
             "INSERT INTO asked_role (tenant, role, due, opened_at, expectation_id) VALUES (?, ?, ?, ?, ?)",
             [
@@ -201,14 +201,18 @@ def insert(db: Reader, expectation: Expectation) -> None:
         )
 
 
-def move(db: Reader, expectation_id: str, deadline: datetime) -> None:
-    """Give an open one a later deadline."""
+def _due(deadline: datetime | None) -> float:
+    return epoch(deadline) if deadline else _NEVER
+
+
+def move(db: Reader, expectation_id: str, deadline: datetime | None) -> None:
+    """Give an open one a later deadline, or none."""
     found = find(db, expectation_id)
     if found is None:
         return
     text = EXPECTATION.text(replace(found, deadline=deadline))
     db.execute("UPDATE expectation SET rest = ? WHERE id = ?", (text, expectation_id))
-    db.execute("UPDATE asked_role SET due = ? WHERE expectation_id = ?", (epoch(deadline), expectation_id))
+    db.execute("UPDATE asked_role SET due = ? WHERE expectation_id = ?", (_due(deadline), expectation_id))
 
 
 def close(

@@ -137,6 +137,12 @@ def begin(db: Reader, delivery: Delivery) -> None:
         raise lost(delivery)
 
 
+def must_stand(db: Reader, delivery: Delivery) -> None:
+    """Raise LeaseLost for a delivery that was removed, with all that it is about."""
+    if db.execute("SELECT 1 FROM inbox WHERE seq = ?", (delivery.seq,)).fetchone() is None:
+        raise lost(delivery)
+
+
 def release(db: Connection, deliveries: Sequence[Delivery]) -> None:
     for delivery in deliveries:
         db.queued.add(delivery.agent)
@@ -151,8 +157,8 @@ def release(db: Connection, deliveries: Sequence[Delivery]) -> None:
 
 def has(db: Reader, agent: str, event_seq: int) -> bool:
     """Tell whether this agent got this event, handled or not."""
-    found = db.execute("SELECT 1 FROM inbox WHERE agent = ? AND event_seq = ?", (agent, event_seq)).fetchone()
-    return found is not None
+    query = "SELECT 1 FROM inbox WHERE agent = ? AND event_seq = ?"
+    return db.execute(query, (agent, event_seq)).fetchone() is not None
 
 
 def was_handed(db: Reader, agent: str, event_ids: Sequence[str]) -> bool:
@@ -389,7 +395,5 @@ def _next_in_line(db: Reader, agent: str, owner: str) -> int | None:
 
 
 def lost(delivery: Delivery) -> LeaseLost:
-    return LeaseLost(
-        f"{delivery.agent} holds delivery {delivery.seq} by fence {delivery.fence} no more: "
-        "its lease ran out and another claim took it, or it is done"
-    )
+    held = f"{delivery.agent} holds delivery {delivery.seq} by fence {delivery.fence} no more"
+    return LeaseLost(f"{held}: its lease ran out and another claim took it, or it is done, or was removed")

@@ -14,8 +14,10 @@ from soorma_ai.domain import memos as domain
 from soorma_ai.errors import LocalProtocolError
 
 _MEMO = Codec(domain.Memo)
-# How many places of words one search looks at, rarer words first.
-MOST_LOOKED_AT = 1_000
+# How many places of words one search looks at, rarer words first, and of how many words. By measure: with more, a
+# search among ten thousand takes more than five milliseconds; with less, it finds less than BM25 over all words.
+MOST_LOOKED_AT = 500
+MOST_WORDS = 24
 
 _PLACE = "tenant = ? AND user_id = ? AND is_shared = ? AND kind = ? AND agent = ?"
 NEWEST = """
@@ -160,7 +162,7 @@ def _telling(db: Reader, shelves: Sequence[int], query: domain.MemoQuery) -> lis
     for word in sorted((word for word in words if word in counts), key=lambda word: (counts[word], word)):
         if room is not None:
             room -= counts[word]
-            if room < 0 and telling:
+            if telling and (room < 0 or len(telling) == MOST_WORDS):
                 break
         telling.append(word)
     return telling

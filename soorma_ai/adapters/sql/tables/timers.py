@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
-from soorma_ai.adapters.sql.codec import behind, epoch
+from soorma_ai.adapters.sql.codec import FAR_AWAY, behind, epoch
 from soorma_ai.adapters.sql.connection import Reader
 from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.adapters.sql.tables import expectations
@@ -47,11 +47,11 @@ def unschedule(db: Reader, timer_id: str) -> bool:
     return db.execute("DELETE FROM timer WHERE id = ?", (timer_id,)).rowcount == 1
 
 
-def put_off(db: Reader, guards: str, before: datetime, later: datetime) -> None:
-    """Move the timer of a deadline, and none of a series."""
+def put_off(db: Reader, guards: str, before: datetime, later: datetime | None) -> None:
+    """Move the timer of a deadline, and none of a series; to None it stays, and is not due before it is moved again."""
     db.execute(
-        "UPDATE timer SET due = ? WHERE guards = ? AND due = ? AND series IS NULL",
-        (epoch(later), guards, epoch(before)),
+        "UPDATE timer SET due = ? WHERE guards = ? AND due IN (?, ?) AND series IS NULL",
+        (epoch(later) if later else FAR_AWAY, guards, epoch(before), FAR_AWAY),
     )
 
 
@@ -68,4 +68,4 @@ def is_overtaken(db: Reader, guards: str | None, series: str, now: datetime) -> 
 
 
 def next_due(db: Reader) -> float | None:
-    return db.execute("SELECT min(due) FROM timer").fetchone()[0]
+    return db.execute("SELECT min(due) FROM timer WHERE due < ?", (FAR_AWAY,)).fetchone()[0]

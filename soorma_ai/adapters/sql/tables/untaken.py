@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from soorma_ai.adapters.sql.codec import epoch
+from soorma_ai.adapters.sql.codec import FAR_AWAY, epoch
 from soorma_ai.adapters.sql.connection import Reader
 from soorma_ai.adapters.sql.tables.events import USER
 from soorma_ai.core.arrival.effects import KeepUntaken
@@ -44,6 +44,14 @@ def was_kept(db: Reader, event_seq: int) -> bool:
 
 def drop_expired(db: Reader, now: datetime) -> None:
     db.execute("UPDATE untaken SET is_over = 1 WHERE is_over = 0 AND expires <= ?", (epoch(now),))
+
+
+def put_off(db: Reader, request_id: str, later: datetime | None) -> None:
+    """Move the end of a request that waits for a taker, if it does; None: until it is moved again."""
+    db.execute(
+        "UPDATE untaken SET expires = ? WHERE is_over = 0 AND event_seq = (SELECT seq FROM event WHERE id = ?)",
+        (epoch(later) if later else FAR_AWAY, request_id),
+    )
 
 
 def drop(db: Reader, event_seq: int) -> None:

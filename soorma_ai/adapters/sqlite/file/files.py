@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -54,6 +54,12 @@ def open_reader(path: Path, *, oldest: int = VERSION) -> Looking:
                 "start the platform on it once, which brings it forward"
             )
     return connection
+
+
+def schema_of(path: Path) -> int:
+    """Return the version of a store's schema, of an older one too. Raise as `open_reader` does."""
+    with closing(open_reader(path, oldest=1)) as connection:
+        return _version(connection, path)
 
 
 @contextmanager

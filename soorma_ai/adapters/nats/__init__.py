@@ -1,0 +1,1 @@
+"""The bus over NATS JetStream, for platforms of several processes and hosts."""

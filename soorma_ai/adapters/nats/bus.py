@@ -1,0 +1,202 @@
+"""The bus over NATS JetStream. It carries, and the store queues: what comes is acknowledged when it is in the inbox."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from nats.aio.msg import Msg
+from nats.js.api import Header
+from nats.js.errors import APIError
+
+from soorma_ai.adapters.nats.configuration import consumer_config, consumer_name
+from soorma_ai.adapters.nats.connection import Connection
+from soorma_ai.adapters.nats.outage import Outage
+from soorma_ai.adapters.nats.providing import provide
+from soorma_ai.adapters.nats.pulling import Pulling
+from soorma_ai.adapters.nats.subjects import LONGEST_SUBJECT, subject_of, token
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.values import clip
+from soorma_ai.errors import BusUnavailable, ConfigError, LocalProtocolError, RemoteProtocolError
+from soorma_ai.runtime.handling.hand import Sheltered
+from soorma_ai.runtime.handling.logs import warn
+
+Receive = Callable[[Sequence[EventEnvelope]], Awaitable[None]]
+
+BROUGHT_AGAIN_AFTER = 1.0
+PAUSE_AFTER_FAULT = 0.5
+
+_TOO_LARGE = 10054
+# Of the block that headers stand in.
+_FRAME = len("NATS/1.0\r\n: \r\n\r\n")
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """An event as it is sent."""
+
+    subject: str
+    body: bytes
+    headers: dict[str, str]
+
+    @property
+    def size(self) -> int:
+        return len(self.body) + sum(len(name) + len(value) + _FRAME for name, value in self.headers.items())
+
+
+class NatsBus:
+    """Carries what the store of this id sends and takes. All its processes share one consumer, so that each event comes
+    to one of them; an acknowledgement that is lost brings it again, which changes nothing.
+
+    `url` is what is shown of the servers, without a password.
+    """
+
+    is_broker = True
+
+    def __init__(self, servers: Sequence[str], namespace: str, url: str, store_id: str) -> None:
+        self._connection = Connection(servers, url)
+        self._namespace = namespace
+        self._store_id = store_id
+        self._consumer = consumer_config(namespace, store_id)
+        self._pulling = Pulling(self._connection, namespace, consumer_name(store_id))
+        self._sending = Outage("bus_sending", url)
+        self._intake = Outage("bus_intake", url)
+        self._unusable = Outage("bus_config", url)
+        self._task: Sheltered[None] | None = None
+        self._in_hand: list[Msg] = []
+        self._is_closed = False
+
+    async def open(self) -> None:
+        """Connect, and make what is not there yet. Raise ConfigError for what cannot be used (and says why),
+        BusUnavailable for what may come back."""
+        await self._connection.open()
+        try:
+            await provide(self._connection, self._namespace, self._consumer)
+        except BaseException:
+            await self._connection.close()
+            raise
+
+    async def publish(self, events: Sequence[EventEnvelope]) -> None:
+        parcels = [self._parcel(event) for event in events]
+        try:
+            await self._send(events, parcels)
+        except BusUnavailable as error:
+            if self._connection.client.is_connected:
+                self._sending.begin(error)
+            raise
+        self._sending.end()
+
+    async def subscribe(self, receive: Receive) -> None:
+        await self._pulling.begin()
+        self._connection.on_loss = self._pulling.give_up
+        self._task = Sheltered(self._take_in(receive), "bus")
+
+    async def close(self) -> None:
+        self._is_closed = True
+        if self._task is not None:
+            self._task.stop()
+            await asyncio.gather(self._task, return_exceptions=True)
+            await self._give_back()
+        await self._connection.flush()
+        await self._connection.close()
+
+    def _parcel(self, event: EventEnvelope) -> Parcel:
+        """Raise LocalProtocolError for an event that no server takes of us."""
+        subject, name = subject_of(self._namespace, self._store_id, event), clip(event.type, 80)
+        parcel = Parcel(subject, event.to_json().encode(), {Header.MSG_ID.value: token(event.id)})
+        most = self._connection.client.max_payload
+        if parcel.size > most:
+            raise LocalProtocolError(
+                f"{name!r} has {parcel.size:,} bytes, and NATS takes {most:,}: let it name what is large by where it "
+                "lies, or raise max_payload of the server"
+            )
+        if len(subject) > LONGEST_SUBJECT:
+            raise LocalProtocolError(
+                f"{name!r} has a subject of {len(subject):,} letters with its tenant, and NATS takes "
+                f"{LONGEST_SUBJECT:,}: give it a shorter name"
+            )
+        return parcel
+
+    async def _send(self, events: Sequence[EventEnvelope], parcels: Sequence[Parcel]) -> None:
+        streams = self._connection.streams
+        sending = (streams.publish(one.subject, one.body, headers=one.headers) for one in parcels)
+        async with self._connection.unless_lost():
+            results = await asyncio.gather(*sending, return_exceptions=True)
+        for event, fault in zip(events, results, strict=True):
+            if isinstance(fault, APIError) and fault.err_code == _TOO_LARGE:
+                raise LocalProtocolError(f"{clip(event.type, 80)!r} is larger than the stream takes")
+            if isinstance(fault, BaseException):
+                with self._connection.in_our_words(f"take {clip(event.type, 80)!r}"):
+                    raise fault
+
+    async def _take_in(self, receive: Receive) -> None:
+        while True:
+            try:
+                messages = await self._pulling.next()
+                with self._connection.in_our_words("be answered"):
+                    await self._hand_over(messages, receive)
+            except BusUnavailable as error:
+                self._connection.outage.begin(error)
+                await asyncio.sleep(PAUSE_AFTER_FAULT)
+                await self._begin_again()
+            except asyncio.CancelledError:
+                if self._is_closed:
+                    raise
+                # A handler has cancelled what this was waiting for.
+                warn("loop_cancelled", loop="bus")
+
+    async def _begin_again(self) -> None:
+        """Connect anew, and mend what somebody has removed."""
+        try:
+            await self._connection.close()
+            await self.open()
+            await self._pulling.begin()
+        except BusUnavailable:
+            return
+        except ConfigError as error:
+            self._unusable.begin(error)
+            return
+        self._unusable.end()
+        self._connection.outage.end()
+
+    async def _hand_over(self, messages: Sequence[Msg], receive: Receive) -> None:
+        taken = self._in_hand = []
+        events: list[EventEnvelope] = []
+        for message in messages:
+            event = self._read(message)
+            if event is None:
+                await message.term()
+            else:
+                taken.append(message)
+                events.append(event)
+        try:
+            await receive(events)
+        except Exception as error:
+            self._intake.begin(error)
+            for message in taken:
+                await message.nak(BROUGHT_AGAIN_AFTER)
+        else:
+            self._intake.end()
+            for message in taken:
+                await message.ack()
+        self._in_hand = []
+
+    async def _give_back(self) -> None:
+        """Leave to others at once what this process had in hand."""
+        with suppress(BusUnavailable), self._connection.in_our_words("take back"):
+            await self._pulling.end()
+            for message in (*self._in_hand, *self._pulling.take_all()):
+                await message.nak()
+
+    def _read(self, message: Msg) -> EventEnvelope | None:
+        """Return the event; None for what is none. Permissions are given by subjects, so an event that says something
+        else than its subject is none either."""
+        try:
+            event = EventEnvelope.from_json(message.data)
+            wanted = subject_of(self._namespace, self._store_id, event)
+            if wanted != message.subject:
+                raise RemoteProtocolError(f"an event of {wanted} was published under another subject")
+        except RemoteProtocolError as error:
+            warn("event_refused", subject=clip(message.subject, 200), reason=clip(str(error), 300))
+            return None
+        return event

@@ -1,0 +1,26 @@
+"""The tables of what models were told, and of what they cost.
+
+`prompt_part`: text of questions to models, of a plan or, where `plan_id` is empty, of all plans of a tenant; `used_at`
+is when such a one was in use, within a day.
+"""
+
+MODEL_TABLES = """
+CREATE TABLE shown (plan_id TEXT NOT NULL, digest TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (plan_id, digest))
+    STRICT, WITHOUT ROWID;
+CREATE TABLE prompt_part (
+    plan_id TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    used_at REAL NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (plan_id, tenant, digest)
+) STRICT;
+
+CREATE TABLE budget (
+    root_plan_id TEXT PRIMARY KEY,
+    actions INTEGER NOT NULL DEFAULT 0,
+    llm_calls INTEGER NOT NULL DEFAULT 0,
+    tokens INTEGER NOT NULL DEFAULT 0,
+    cost_usd REAL NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+"""

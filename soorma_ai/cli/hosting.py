@@ -1,0 +1,75 @@
+"""Agents of this process and their platform, served over HTTP: what `serve` and `dev` share."""
+
+import asyncio
+import socket
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from soorma_ai.agents.agent import Agent
+from soorma_ai.cli.options import Access
+from soorma_ai.cli.running import open_platform
+from soorma_ai.platform import Platform
+from soorma_ai.ports import Authenticator, Inlet
+from soorma_ai.runtime.client.doors import Door
+from soorma_ai.settings import place_of_store
+
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = 8700
+
+MakeAuthenticator = Callable[[Platform], Authenticator]
+# What is done beside serving, from when calls are taken until they are not.
+Beside = Callable[[Platform, str], Coroutine[None, None, None]]
+
+
+@dataclass(frozen=True)
+class Hosted:
+    """`roles` are those of local callers, `names` those by which the host is called. Without `make_authenticator`,
+    only programs of this machine are served."""
+
+    agents: Sequence[Agent]
+    roles: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    make_authenticator: MakeAuthenticator | None = None
+
+
+async def host(access: Access, hosted: Hosted, listener: socket.socket, until: asyncio.Event, beside: Beside) -> None:
+    """Run the agents and serve their platform until the event is set, or what is done beside it fails."""
+    from soorma_ai.console import Console
+    from soorma_ai.console.secret import kept_secret
+    from soorma_ai.gateways.user_agent import UserAgent
+    from soorma_ai.server import Options, app
+    from soorma_ai.server.serving import serve, url_of
+
+    agents, make, url = hosted.agents, hosted.make_authenticator, url_of(listener)
+    async with AsyncExitStack() as stack:
+        platform = await open_platform(stack, access, agents)
+        await platform.start(*agents)
+        inlets = [agent for agent in agents if isinstance(agent, Inlet)]
+        doors = [agent for agent in agents if isinstance(agent, Door)]
+        links = next((agent.links for agent in agents if isinstance(agent, UserAgent) and agent.links), None)
+        site = Console(secret=kept_secret(place_of_store(access.store_url)), links=links)
+        options = Options(roles=hosted.roles, inlets=inlets, doors=doors, site=site)
+        if hosted.names:
+            options["hosts"] = hosted.names
+        served = app(platform, auth=make(platform) if make else None, **options)
+        tasks: list[asyncio.Task[None]] = []
+
+        def begin() -> None:
+            task = asyncio.create_task(beside(platform, url))
+            task.add_done_callback(lambda done: done.cancelled() or (done.exception() and until.set()))
+            tasks.append(task)
+
+        try:
+            await serve(served, listener, until, begin)
+        finally:
+            await _end(tasks)
+
+
+async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Cancel what goes on, and raise what one of them failed with."""
+    for task in tasks:
+        task.cancel()
+    for ended in await asyncio.gather(*tasks, return_exceptions=True):
+        if isinstance(ended, Exception):
+            raise ended

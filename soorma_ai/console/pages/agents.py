@@ -1,0 +1,209 @@
+"""Agents, what they registered, and what could not be handled."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from markupsafe import Markup
+from starlette.types import ASGIApp
+
+from soorma_ai.console.visitor import PageRoute, Visitor, get, post
+from soorma_ai.console.words import words
+from soorma_ai.core.delivery.doubts import REASON
+from soorma_ai.core.drawing.layout import Direction
+from soorma_ai.core.drawing.mermaid import write
+from soorma_ai.core.drawing.svg import draw
+from soorma_ai.core.report.choreography import by_problem, graph_of_registry
+from soorma_ai.core.selection.check import ADVICE, Finding, Problem, check_events
+from soorma_ai.core.selection.reach import check_reach
+from soorma_ai.domain.registry import DiscoveredAgent, EventRole, RegisteredEvent
+from soorma_ai.domain.tracking import Backlog
+from soorma_ai.errors import Forbidden, NotFound
+
+MOST_AGENTS = 100
+MOST_LETTERS = 50
+MOST_DOUBTS = 50
+MOST_UNTAKEN = 50
+MOST_EVENTS = 200
+MOST_FINDINGS = 50
+LONGEST_NOTE = 2_000
+DONE = {
+    "redriven": "The letter is in line again.",
+    "discarded": "The letter is discarded.",
+    "no letter": "It is no dead letter any more.",
+}
+
+
+@dataclass(frozen=True)
+class ToldAgent:
+    """An agent with the names of what it takes and makes, and what waits for it, where the visitor may know."""
+
+    agent: DiscoveredAgent
+    goals: tuple[str, ...]
+    takes: tuple[str, ...]
+    makes: tuple[str, ...]
+    backlog: Backlog | None
+
+
+async def list_agents(visitor: Visitor) -> ASGIApp:
+    client, search = visitor.client, visitor.asked("search").strip()[:200]
+    agents = await client.registry.query(live=False)
+    after = visitor.asked("after")
+    found = [one for one in agents if search.lower() in one.name.lower() and one.name > after]
+    shown = found[:MOST_AGENTS]
+    more = len(found) - len(shown)
+    backlogs = await _backlogs(visitor)
+    letters = await client.dead_letters(limit=MOST_LETTERS + 1)
+    doubts = [wait for wait in await client.waits(limit=MOST_DOUBTS * 4) if wait.reason == REASON]
+    return visitor.frame.page(
+        "agents.html",
+        title="Agents",
+        section="/agents",
+        now=visitor.now,
+        search=search,
+        agents=[_told(one, backlogs) for one in shown],
+        more_agents=more,
+        next_agents=visitor.frame.path("agents", search=search or None, after=shown[-1].name) if more else None,
+        letters=letters[:MOST_LETTERS],
+        more_letters=len(letters) > MOST_LETTERS,
+        doubts=doubts[:MOST_DOUBTS],
+        untaken=await client.tracker.untaken(limit=MOST_UNTAKEN),
+        done=DONE.get(visitor.asked("done"), ""),
+    )
+
+
+async def show_agent(visitor: Visitor) -> ASGIApp:
+    found = await visitor.client.registry.query(name=visitor.part("name"), live=False)
+    if not found:
+        raise NotFound(f"no agent {visitor.part('name')[:80]!r} is registered here")
+    one = _told(found[0], await _backlogs(visitor))
+    return visitor.frame.page(
+        "agent.html",
+        title=f"Agent {words(one.agent.name, 80)}",
+        section="/agents",
+        now=visitor.now,
+        one=one,
+        events=one.agent.events[:MOST_EVENTS],
+        more_events=max(0, len(one.agent.events) - MOST_EVENTS),
+    )
+
+
+async def show_letter(visitor: Visitor) -> ASGIApp:
+    letter = await visitor.client.dead_letter(_number(visitor))
+    return visitor.frame.page(
+        "letter.html", title=f"Dead letter {letter.letter_id}", section="/agents", now=visitor.now, letter=letter
+    )
+
+
+async def redrive(visitor: Visitor) -> ASGIApp:
+    is_redriven = await visitor.client.redrive(_number(visitor))
+    return _told_of(visitor, "redriven" if is_redriven else "no letter")
+
+
+async def discard(visitor: Visitor) -> ASGIApp:
+    note = visitor.said("note").strip()[:LONGEST_NOTE]
+    is_discarded = await visitor.client.discard(_number(visitor), note)
+    return _told_of(visitor, "discarded" if is_discarded else "no letter")
+
+
+async def show_choreography(visitor: Visitor) -> ASGIApp:
+    registry = visitor.client.registry
+    live = frozenset(one.name for one in await registry.query())
+    known = _Known.of(await registry.events(live=False), live)
+    drawn = await asyncio.to_thread(_draw, known)
+    return visitor.frame.page(
+        "choreography.html", title="Choreography", section="/choreography", drawn=drawn, advice=ADVICE
+    )
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is registered, the same where all that is drawn and looked at is the same."""
+
+    words: tuple[str, ...]
+    live: frozenset[str]
+    events: Sequence[RegisteredEvent] = field(compare=False)
+
+    @classmethod
+    def of(cls, events: Sequence[RegisteredEvent], live: frozenset[str]) -> "_Known":
+        words = (
+            word
+            for one in events
+            for made in [one.definition]
+            for word in (one.agent, one.role, made.topic, made.event_name, made.description, made.when_to_use)
+        )
+        return cls(tuple(words), live, events)
+
+
+@dataclass(frozen=True)
+class Choreography:
+    """The drawing, and by problem some of the findings and their number."""
+
+    graph: Markup
+    mermaid: str
+    is_empty: bool
+    more: int
+    findings: Mapping[Problem, Sequence[Finding]]
+    counts: Mapping[Problem, int]
+
+
+@lru_cache(maxsize=8)
+def _draw(known: _Known) -> Choreography:
+    """Return what is made once for as long as nobody registers anything else: of ten thousand events, it takes more
+    than a second."""
+    reach = check_reach(known.events, known.live)
+    graph = graph_of_registry(known.events, known.live, reach)
+    findings = by_problem([*check_events(known.events), *reach])
+    return Choreography(
+        graph=Markup(draw(graph, "Which agent's events reach whom", Direction.RIGHT)),
+        mermaid=write(graph, Direction.RIGHT),
+        is_empty=not graph.nodes,
+        more=graph.more,
+        findings={problem: found[:MOST_FINDINGS] for problem, found in findings.items()},
+        counts={problem: len(found) for problem, found in findings.items()},
+    )
+
+
+async def _backlogs(visitor: Visitor) -> dict[str, Backlog] | None:
+    """Return backlogs by agent; None for who may not know them."""
+    try:
+        return {one.agent: one for one in await visitor.client.registry.backlogs()}
+    except Forbidden:
+        return None
+
+
+def _told(agent: DiscoveredAgent, backlogs: dict[str, Backlog] | None) -> ToldAgent:
+    return ToldAgent(
+        agent,
+        _names(agent, (EventRole.TAKES_AS_GOAL,)),
+        _names(agent, (EventRole.TAKES, EventRole.AWAITS)),
+        tuple(dict.fromkeys((*_names(agent, (EventRole.MAKES,)), *(made.event_name for made in agent.produced)))),
+        backlogs.get(agent.name) if backlogs else None,
+    )
+
+
+def _names(agent: DiscoveredAgent, roles: Iterable[EventRole]) -> tuple[str, ...]:
+    wanted = {*roles}
+    return tuple(dict.fromkeys(made.event_name for role, made in agent.events if role in wanted))
+
+
+def _number(visitor: Visitor) -> int:
+    said = visitor.part("letter_id")
+    if not (said.isascii() and said.isdigit() and len(said) < 19):
+        raise NotFound(f"no dead letter {said[:40]!r}: give its number")
+    return int(said)
+
+
+def _told_of(visitor: Visitor, done: str) -> ASGIApp:
+    return visitor.frame.see_other("agents", done=done)
+
+
+ROUTES: tuple[PageRoute, ...] = (
+    get("/agents", list_agents),
+    get("/agents/{name}", show_agent),
+    get("/dead-letters/{letter_id}", show_letter),
+    post("/dead-letters/{letter_id}/redrive", redrive),
+    post("/dead-letters/{letter_id}/discard", discard),
+    get("/choreography", show_choreography),
+)

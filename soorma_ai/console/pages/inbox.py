@@ -1,0 +1,117 @@
+"""The inbox: what people are asked, and one question beside it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+
+from starlette.types import ASGIApp
+
+from soorma_ai.console.pages import question
+from soorma_ai.console.pages.question import Around
+from soorma_ai.console.visitor import PageRoute, Visitor, get, post
+from soorma_ai.core.report.questions import Urgency, urgency
+from soorma_ai.domain.expectations import Wait
+from soorma_ai.domain.values import clip
+from soorma_ai.errors import NotFound
+from soorma_ai.terminal.wording import time_left
+
+PAGE = 50
+MOST_PAGES = 8  # a page costs what it takes to read all before it
+LONGEST_LINE = 160
+LONGEST_NAME = 60
+TEMPLATE = "inbox.html"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A question as a line of the list. `left` is how much time there is, in words."""
+
+    wait_id: str
+    what: str
+    who: str
+    left: str
+    urgency: Urgency
+
+
+@dataclass(frozen=True)
+class Queue:
+    """One page of the questions. `count` is how many there are, `50+` where not all were counted; a list that is cut
+    goes on, and is not shown further."""
+
+    rows: tuple[Row, ...]
+    count: str
+    page: int
+    has_more: bool
+    is_cut: bool
+
+
+async def show_inbox(visitor: Visitor) -> ASGIApp:
+    """Show the list, and beside it the most urgent question."""
+    queue = await _queue(visitor)
+    first = queue.rows[0].wait_id if queue.rows else None
+    try:
+        details = await question.load(visitor, first) if first else None
+    except NotFound:
+        details = None  # it has gone since
+    if details is not None:
+        return question.show(visitor, _around(visitor, queue, details.asked.id, is_list=True), details)
+    values = {**_around(visitor, queue, None, is_list=True).values, "question": None}
+    return visitor.frame.page(TEMPLATE, HTTPStatus.OK, **values)
+
+
+async def show_question(visitor: Visitor) -> ASGIApp:
+    details = await question.load(visitor, visitor.part("wait_id"))
+    return question.show(visitor, _around(visitor, await _queue(visitor), details.asked.id), details)
+
+
+async def answer_question(visitor: Visitor) -> ASGIApp:
+    wait_id = visitor.part("wait_id")
+    return await question.answer(visitor, _around(visitor, await _queue(visitor), wait_id), wait_id)
+
+
+async def send_payload(visitor: Visitor) -> ASGIApp:
+    return question.payload_of(await question.load(visitor, visitor.part("wait_id")))
+
+
+def _around(visitor: Visitor, queue: Queue, wait_id: str | None, *, is_list: bool = False) -> Around:
+    page = queue.page if queue.page > 1 else None
+    path = ("inbox", wait_id) if wait_id else ("inbox",)
+    values: dict[str, object] = {
+        "title": "Inbox",
+        "section": "/inbox",
+        "queue": queue,
+        "chosen": wait_id,
+        "here": visitor.frame.path(*path, page=page),
+        "is_list": is_list,
+    }
+    return Around(TEMPLATE, path, values, {"page": page}, visitor.frame.path("inbox", page=page))
+
+
+async def _queue(visitor: Visitor) -> Queue:
+    said = visitor.asked("page", "1")
+    page = min(int(said), MOST_PAGES) if said.isascii() and said.isdigit() and 0 < len(said) < 4 else 1
+    page, now = max(page, 1), visitor.now
+    found = await visitor.client.waits(limit=page * PAGE + 1)
+    begin = (page - 1) * PAGE
+    has_more = len(found) > page * PAGE
+    count = f"{page * PAGE}+" if has_more else str(len(found))
+    rows = tuple(_row(wait, now) for wait in found[begin : begin + PAGE])
+    return Queue(rows, count, page, has_more and page < MOST_PAGES, has_more and page == MOST_PAGES)
+
+
+def _row(wait: Wait, now: datetime) -> Row:
+    return Row(
+        wait.wait_id,
+        clip(" ".join(wait.message.split()), LONGEST_LINE) or wait.expected_event,
+        clip(wait.agent, LONGEST_NAME),
+        time_left(wait.deadline, now),
+        urgency(wait.opened_at, wait.deadline, now),
+    )
+
+
+ROUTES: tuple[PageRoute, ...] = (
+    get("/inbox", show_inbox),
+    get("/inbox/{wait_id}", show_question),
+    post("/inbox/{wait_id}", answer_question),
+    get("/inbox/{wait_id}/payload", send_payload),
+)

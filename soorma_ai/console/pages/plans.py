@@ -1,0 +1,182 @@
+"""Plans: all of them, and one."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from http import HTTPStatus
+
+from starlette.responses import StreamingResponse
+from starlette.types import ASGIApp
+
+from soorma_ai.console.plan_view import view_of
+from soorma_ai.console.visitor import HEADERS, PageRoute, Visitor, get, post
+from soorma_ai.console.words import words
+from soorma_ai.core.report.lines import LineKind, flatten
+from soorma_ai.domain.expectations import ExpectationStatus
+from soorma_ai.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.states import RESUMED
+from soorma_ai.domain.tracking import PlanPage
+from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound
+from soorma_ai.runtime.views.plans import ACTIVE
+
+PAGE = 50
+MOST_CANCELLED = 50
+EVENTS = 50
+MOST_WAITS = 20
+LONGEST_REASON = 2_000
+MOST_DOWNLOADED = 20_000
+# What was done, by what an address says of it: no address puts words of its own on a page.
+DONE = {
+    "cancelled": "The plan was asked to stop, with all that it led to.",
+    "ended": "The plan had ended already.",
+    ACCEPTED: "The plan goes on.",
+    DUPLICATE: "Somebody else was first.",
+    LATE: "It was too late for that.",
+    SUPERSEDED: "The plan had gone on already.",
+    INVALID: "That was not accepted: the plan waits still.",
+}
+STATUSES = (ACTIVE, *PlanStatus)
+
+
+async def list_plans(visitor: Visitor) -> ASGIApp:
+    status, session, search = (visitor.asked(name).strip() for name in ("status", "session", "search"))
+    if status not in ("", *STATUSES):
+        raise LocalProtocolError(f"{status[:40]!r} is no status of a plan; there are {', '.join(STATUSES)}")
+    before = number(visitor.asked("before"))
+    page = await visitor.client.tracker.plans(
+        status=status or None, session_id=session or None, search=search[:200], before=before, limit=PAGE
+    )
+    asked = {"status": status or None, "session": session or None, "search": search or None}
+    return visitor.frame.page(
+        "plans.html",
+        title="Plans",
+        section="/plans",
+        page=page,
+        now=visitor.now,
+        statuses=STATUSES,
+        asked=asked,
+        command=_command_of(asked),
+        older=None if page.is_end else visitor.frame.path("plans", **asked, before=page.before),
+        newest=visitor.frame.path("plans", **asked) if before else None,
+        done=_done_to_several(visitor),
+        age=_age_of(page, visitor),
+    )
+
+
+def _age_of(page: PlanPage, visitor: Visitor) -> dict[str, timedelta]:
+    """Return how long each plan took, or has lasted by now."""
+    ends = {one.plan_id: one.updated_at if one.status.is_final else visitor.now for one in page.plans}
+    return {one.plan_id: ends[one.plan_id] - one.created_at for one in page.plans}
+
+
+def _command_of(asked: dict[str, str | None]) -> str:
+    status = asked["status"]
+    return f"soorma plans ls --status {status}" if status and status != ACTIVE else "soorma plans ls"
+
+
+async def cancel_plans(visitor: Visitor) -> ASGIApp:
+    """Cancel the plans that are ticked, and tell how many that were."""
+    chosen = list(dict.fromkeys(value for key, value in visitor.sent if key == "plan"))[:MOST_CANCELLED]
+    reason = visitor.said("reason").strip()[:LONGEST_REASON]
+    cancelled, missing = 0, 0
+    for plan_id in chosen:
+        try:
+            cancelled += await visitor.client.cancel(plan_id, reason)
+        except NotFound:
+            missing += 1
+    others = len(chosen) - cancelled - missing
+    status = visitor.said("status") or None
+    return visitor.frame.see_other("plans", status=status, cancelled=cancelled, ended=others, missing=missing)
+
+
+def _done_to_several(visitor: Visitor) -> str:
+    """Return what became of plans that were picked, as numbers in the address tell it."""
+    if not visitor.asked("cancelled"):
+        return ""
+    counts = {"asked to stop": "cancelled", "had ended": "ended", "not found": "missing"}
+    said = [f"{count} {words}" for words, field in counts.items() if (count := number(visitor.asked(field)))]
+    return ", ".join(said) or "no plan was picked"
+
+
+async def show_plan(visitor: Visitor) -> ASGIApp:
+    plan_id = visitor.part("plan_id")
+    trace = await visitor.client.trace(plan_id)
+    after = number(visitor.asked("after"))
+    events = await visitor.client.events(plan_id=plan_id, after=after, limit=EVENTS)
+    waits = await visitor.client.waits(plan_id=plan_id, limit=MOST_WAITS)
+    children = [line for line in flatten(trace.lines) if line.kind is LineKind.PLAN][:EVENTS]
+    is_paused = any(
+        one.event_type == RESUMED and one.ask is not None and one.status is ExpectationStatus.OPEN
+        for one in trace.expectations
+    )
+    return visitor.frame.page(
+        "plan.html",
+        HTTPStatus.OK,
+        title=f"{words(trace.goal_event, 80)} · plan {trace.plan_id[:8]}",
+        section="/plans",
+        now=visitor.now,
+        waits=waits,
+        children=children,
+        is_paused=is_paused,
+        events=events,
+        next_events=None if events.is_end else visitor.frame.path("plans", plan_id, after=events.after),
+        done=DONE.get(visitor.asked("done"), ""),
+        **await asyncio.to_thread(view_of, trace),
+    )
+
+
+async def cancel_plan(visitor: Visitor) -> ASGIApp:
+    plan_id = visitor.part("plan_id")
+    is_cancelled = await visitor.client.cancel(plan_id, visitor.said("reason").strip()[:LONGEST_REASON])
+    return visitor.frame.see_other("plans", plan_id, done="cancelled" if is_cancelled else "ended")
+
+
+async def resume_plan(visitor: Visitor) -> ASGIApp:
+    """Let a plan go on that was paused until somebody resumes it."""
+    plan_id = visitor.part("plan_id")
+    plan = await visitor.client.plan(plan_id)
+    paused = [
+        one.id
+        for one in plan.expectations
+        if one.event_type == RESUMED and one.ask is not None and one.status is ExpectationStatus.OPEN
+    ]
+    if not paused:
+        raise IllegalTransition(f"plan {plan.plan_id} is {plan.status}, and nobody has to resume it")
+    outcome = await visitor.client.answer(paused[0], {}, note=visitor.said("note").strip()[:LONGEST_REASON])
+    return visitor.frame.see_other("plans", plan_id, done=str(outcome))
+
+
+async def download_events(visitor: Visitor) -> ASGIApp:
+    """Send the events of a plan's tree, a CloudEvent a line; of very many, the first."""
+    plan_id = visitor.part("plan_id")
+    await visitor.client.follow(plan_id)
+    name = "".join(one for one in plan_id if one.isascii() and (one.isalnum() or one == "-"))[:80]
+    headers = {**HEADERS, "content-disposition": f'attachment; filename="plan-{name}.ndjson"'}
+    return StreamingResponse(_events(visitor, plan_id), headers=headers, media_type="application/x-ndjson")
+
+
+async def _events(visitor: Visitor, plan_id: str) -> AsyncIterator[bytes]:
+    after, is_end, count = 0, False, 0
+    while not is_end and count < MOST_DOWNLOADED:
+        page = await visitor.client.events(plan_id=plan_id, after=after, limit=EVENTS)
+        for row in page.events:
+            written = row.event.model_dump(mode="json", by_alias=True, exclude_none=True)
+            yield json.dumps(written, ensure_ascii=False).encode() + b"\n"
+        after, is_end, count = page.after, page.is_end, count + len(page.events)
+
+
+def number(said: str) -> int:
+    """Return a place of a list as an address says it; the beginning for anything else."""
+    return int(said) if said.isascii() and said.isdigit() and len(said) < 19 else 0
+
+
+ROUTES: tuple[PageRoute, ...] = (
+    get("/plans", list_plans),
+    post("/plans/cancel", cancel_plans),
+    get("/plans/{plan_id}", show_plan),
+    post("/plans/{plan_id}/cancel", cancel_plan),
+    post("/plans/{plan_id}/resume", resume_plan),
+    get("/plans/{plan_id}/events.ndjson", download_events),
+)

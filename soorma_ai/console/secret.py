@@ -1,0 +1,39 @@
+"""The secret of sessions: kept beside the store's file, so that a restart signs nobody out."""
+
+import os
+import secrets
+from pathlib import Path
+
+from soorma_ai.errors import ConfigError
+
+SUFFIX = ".console"
+BYTES = 32
+
+
+def kept_secret(store: Path | None) -> str:
+    """Return the secret beside the file of a store, which is made at first; of a store in memory, a new one. Raise
+    ConfigError where it can be neither read nor made."""
+    if store is None:
+        return secrets.token_urlsafe(BYTES)
+    path = store.with_name(f"{store.name}{SUFFIX}")
+    try:
+        _make(path)
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read or made: {error}; give the console a secret= instead") from error
+
+
+def _make(path: Path) -> None:
+    """Write a new secret where there is none, whole or not at all: of two who come at once, one wins."""
+    if path.exists():
+        return
+    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(secrets.token_urlsafe(BYTES))
+        os.link(partial, path)
+    except FileExistsError:
+        pass
+    finally:
+        partial.unlink()

@@ -1,0 +1,85 @@
+"""Sessions of browsers: a token that was signed in with, sealed in a cookie, and what proves that a form is ours."""
+
+import hmac
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from soorma_ai.errors import ConfigError, Unauthenticated
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
+
+SHORTEST_SECRET = 32
+LONGEST_TOKEN = 2_800  # sealed, it fits into the 4 kB of a cookie
+SESSION = timedelta(hours=12)
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """`secret` seals the tokens: with another one, everybody signs in again."""
+
+    secret: str
+
+    def __post_init__(self) -> None:
+        if len(self.secret) < SHORTEST_SECRET:
+            raise ConfigError(
+                f"the secret of the console has {len(self.secret)} characters; {SHORTEST_SECRET} are the least"
+            )
+
+    def __repr__(self) -> str:
+        return "Sessions()"
+
+    @property
+    def label(self) -> str:
+        """Text that differs between servers, so that two on one host do not take each other's cookies."""
+        return self._key("name").hex()[:8]
+
+    def seal(self, token: str, now: datetime) -> str:
+        """Return what a cookie holds. Raise Unauthenticated for a token that is too long for one."""
+        if len(token) > LONGEST_TOKEN:
+            raise Unauthenticated(f"the token is longer than the {LONGEST_TOKEN} characters that a session holds")
+        return _fernet(self._key("session")).encrypt_at_time(token.encode(), _second(now)).decode()
+
+    def open(self, sealed: str, now: datetime) -> str:
+        """Return the token. Raise Unauthenticated for what is not ours, or has ended."""
+        if not sealed:
+            raise Unauthenticated("sign in first")
+        found = _unseal(_fernet(self._key("session")), sealed, now)
+        if found is None:
+            raise Unauthenticated("the session has ended: sign in")
+        return found
+
+    def form_token(self, visit: str, session: str) -> str:
+        """Return what every form carries: only who has both cookies of this browser gets it."""
+        said = f"{visit}\n{session}".encode()
+        return hmac.new(self._key("form"), said, sha256).hexdigest()
+
+    def is_form_token(self, given: str, visit: str, session: str) -> bool:
+        return bool(visit) and hmac.compare_digest(given.encode(), self.form_token(visit, session).encode())
+
+    def _key(self, use: str) -> bytes:
+        return hmac.new(self.secret.encode(), f"console {use}".encode(), sha256).digest()
+
+
+def _second(now: datetime) -> int:
+    return int(now.timestamp())
+
+
+def _fernet(key: bytes) -> "Fernet":
+    try:
+        from cryptography.fernet import Fernet
+    except ImportError as error:
+        raise ConfigError("to sign in needs cryptography: pip install 'soorma-ai[server]'") from error
+    return Fernet(urlsafe_b64encode(key))
+
+
+def _unseal(fernet: "Fernet", sealed: str, now: datetime) -> str | None:
+    from cryptography.fernet import InvalidToken
+
+    try:
+        return fernet.decrypt_at_time(sealed.encode(), int(SESSION.total_seconds()), _second(now)).decode()
+    except InvalidToken:
+        return None

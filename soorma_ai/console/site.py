@@ -1,0 +1,288 @@
+"""The console as a part of the server: who calls, by their session, and which page answers them."""
+
+import secrets
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from http import HTTPStatus
+from typing import Protocol
+from urllib.parse import parse_qsl
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from soorma_ai.console import live
+from soorma_ai.console.pages import ROUTES
+from soorma_ai.console.rendering import STATIC, static_file
+from soorma_ai.console.sessions import Sessions
+from soorma_ai.console.visitor import HEADERS, Frame, PageRoute, Visitor
+from soorma_ai.domain.identity import Caller
+from soorma_ai.domain.people import Person
+from soorma_ai.errors import Forbidden, LocalProtocolError, NotFound, SoormaError, Unauthenticated
+from soorma_ai.server.application import Desk, Refused, report_error
+from soorma_ai.server.entrance import name_of
+from soorma_ai.server.problems import Problem, problem_of
+from soorma_ai.server.streams import EventStream
+
+MOST_FIELDS = 5_000
+FORM_TOKEN = "form_token"
+BY_LINK = "link"  # the key of the audit for who answered by a link
+HOME = "inbox"
+
+
+class ReadsLinks(Protocol):
+    def read(self, token: str, now: datetime) -> tuple[str, Person]:
+        """Return the question that a link opens, and for whom. Raise Unauthenticated."""
+        ...
+
+
+class Console:
+    """`secret` seals the sessions of browsers; without one, they end with the process. `links` are those by which one
+    person answers one question, without a session."""
+
+    def __init__(self, *, secret: str | None = None, links: ReadsLinks | None = None) -> None:
+        self._sessions = Sessions(secret or secrets.token_urlsafe())
+        self._links = links
+
+    def routes(self, desk: Desk) -> Sequence[Route]:
+        """Return what is served beside the API."""
+        door = _Door(desk, self._sessions, self._links)
+        by_path: defaultdict[str, dict[str, Answering]] = defaultdict(dict)
+        for route in ROUTES:
+            if route.by_link and self._links is None:
+                continue
+            by_path[route.path][route.method] = partial(door.show, route)
+        return [
+            Route("/", _Place(GET=door.go_home)),
+            Route("/static/{name}", _Place(GET=_serve_static)),
+            Route("/live", _Place(GET=door.follow)),
+            Route("/sign-in", _Place(GET=door.show_sign_in, POST=door.sign_in)),
+            Route("/sign-out", _Place(POST=door.sign_out)),
+            *(Route(path, _Place(**answering)) for path, answering in by_path.items()),
+        ]
+
+
+@dataclass(frozen=True)
+class _Browser:
+    """What a browser says of itself: `visit` names it, `session` is its sealed token."""
+
+    frame: Frame
+    visit: str
+    session: str
+    is_new: bool
+
+
+class _Door:
+    """Lets browsers in by their session, and answers them with pages, also where something is wrong."""
+
+    def __init__(self, desk: Desk, sessions: Sessions, links: ReadsLinks | None) -> None:
+        self._desk = desk
+        self._sessions = sessions
+        self._links = links
+        self._cookies = CookieNames(f"soorma_{sessions.label}", f"soorma_visit_{sessions.label}")
+
+    async def show(self, route: PageRoute, request: Request) -> ASGIApp:
+        return await self._answer(request, partial(self._show, route))
+
+    async def go_home(self, request: Request) -> ASGIApp:
+        return await self._answer(request, self._go_home)
+
+    async def show_sign_in(self, request: Request) -> ASGIApp:
+        return await self._answer(request, self._show_sign_in)
+
+    async def sign_in(self, request: Request) -> ASGIApp:
+        return await self._answer(request, self._sign_in)
+
+    async def sign_out(self, request: Request) -> ASGIApp:
+        return await self._answer(request, self._sign_out)
+
+    async def follow(self, request: Request) -> ASGIApp:
+        return await self._answer(request, self._follow)
+
+    async def _show(self, route: PageRoute, request: Request, browser: _Browser) -> ASGIApp:
+        link = ""
+        if route.by_link:
+            link, caller = self._open_link(request)
+            frame = replace(browser.frame, is_open=False)
+        else:
+            caller = await self._admit(request)
+            frame = _with_caller(browser.frame, caller)
+        surroundings = self._desk.surroundings
+        sent = await self._read_form(request, browser) if route.method == "POST" else ()
+        try:
+            return await route.handle(Visitor(request, surroundings.client_of(caller), frame, surroundings, sent, link))
+        except Unauthenticated:
+            raise
+        except SoormaError as error:
+            return _error_page(frame, problem_of(error) or report_error(error, route.path))
+
+    def _open_link(self, request: Request) -> tuple[str, Caller]:
+        """Return the question of a link, and whom it is for."""
+        entrance, clock = self._desk.entrance, self._desk.surroundings.services.clock
+        entrance.let_by_link(request, clock)
+        if self._links is None:
+            raise NotFound("no links are made here")
+        try:
+            wait_id, person = self._links.read(str(request.path_params["token"]), clock.now())
+        except Unauthenticated as error:
+            raise Forbidden(str(error)) from error
+        return wait_id, Caller(person, key_id=BY_LINK)
+
+    async def _go_home(self, request: Request, browser: _Browser) -> ASGIApp:
+        return browser.frame.see_other(HOME)
+
+    async def _show_sign_in(self, request: Request, browser: _Browser) -> ASGIApp:
+        if self._desk.entrance.auth is None:
+            return browser.frame.see_other(HOME)
+        return _sign_in_page(browser.frame, request.query_params.get("next", ""))
+
+    async def _sign_in(self, request: Request, browser: _Browser) -> ASGIApp:
+        entrance, clock = self._desk.entrance, self._desk.surroundings.services.clock
+        sent = dict(await self._read_form(request, browser))
+        token, target = sent.get("token", "").strip(), sent.get("next", "")
+        try:
+            await entrance.sign_in(request, clock, token)
+            session = self._sessions.seal(token, clock.now())
+        except Unauthenticated as error:
+            return _sign_in_page(browser.frame, target, str(error))
+        answer = browser.frame.go_on(target)
+        self._set(answer, request, self._cookies.session, session)
+        return answer
+
+    async def _sign_out(self, request: Request, browser: _Browser) -> ASGIApp:
+        await self._read_form(request, browser)
+        answer = browser.frame.see_other("sign-in")
+        answer.delete_cookie(self._cookies.session, path=browser.frame.root or "/")
+        return answer
+
+    async def _follow(self, request: Request, browser: _Browser) -> ASGIApp:
+        caller, desk = await self._admit(request), self._desk
+        if request.method == "HEAD":
+            return Response(None, HTTPStatus.OK, HEADERS, "text/event-stream")
+        client, name = desk.surroundings.client_of(caller), name_of(caller)
+        key = await live.key_of(client, request.query_params.get("plan"))
+        desk.streams.take(name)
+        return EventStream(
+            live.follow(client, desk.surroundings, key),
+            client.services.clock,
+            partial(desk.entrance.is_still_in, request, self._token_of),
+            partial(desk.streams.give_back, name),
+        )
+
+    async def _admit(self, request: Request) -> Caller:
+        return await self._desk.entrance.admit(request, self._desk.surroundings.services.clock, self._token_of)
+
+    def _token_of(self, request: Request) -> str:
+        sealed = request.cookies.get(self._cookies.session, "")
+        return self._sessions.open(sealed, self._desk.surroundings.services.clock.now())
+
+    async def _read_form(self, request: Request, browser: _Browser) -> Sequence[tuple[str, str]]:
+        """Return the fields of a form. Raise Forbidden for one that was not made for this browser."""
+        body = await self._desk.read(request)
+        try:
+            fields = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+        except ValueError as error:
+            raise LocalProtocolError(f"this form cannot be read: {error}") from error
+        given = next((value for name, value in fields if name == FORM_TOKEN), "")
+        if browser.is_new or not self._sessions.is_form_token(given, browser.visit, browser.session):
+            raise Forbidden("this form is of another session, or an old one: go back, load the page again, and repeat")
+        return fields
+
+    async def _answer(self, request: Request, answering: "Answered") -> ASGIApp:
+        """Return the page, or that which says what is wrong; and name a browser that has no name yet."""
+        browser = self._browser(request)
+        try:
+            answer = await answering(request, browser)
+        except Unauthenticated as error:
+            answer = _ask_to_sign_in(request, browser.frame, error)
+        except Refused as refused:
+            answer = _error_page(browser.frame, refused.problem)
+        except SoormaError as error:
+            answer = _error_page(browser.frame, problem_of(error) or report_error(error, request.url.path))
+        except ClientDisconnect:
+            return Response(status_code=HTTPStatus.BAD_REQUEST)
+        except Exception as error:
+            answer = _error_page(browser.frame, report_error(error, request.url.path))
+        if browser.is_new and isinstance(answer, Response):
+            self._set(answer, request, self._cookies.visit, browser.visit)
+        return answer
+
+    def _browser(self, request: Request) -> _Browser:
+        visit, session = (request.cookies.get(name, "") for name in (self._cookies.visit, self._cookies.session))
+        is_new = not visit
+        visit = visit or secrets.token_urlsafe()
+        form_token = self._sessions.form_token(visit, session)
+        root = str(request.scope.get("root_path", ""))
+        frame = Frame(root, form_token, is_open=self._desk.entrance.auth is None)
+        return _Browser(frame, visit, session, is_new)
+
+    def _set(self, answer: Response, request: Request, name: str, value: str) -> None:
+        """Set a cookie until the browser ends. What a page of https sent comes by https, whatever a proxy makes of
+        it."""
+        is_secure = request.url.scheme == "https" or request.headers.get("origin", "").startswith("https://")
+        path = str(request.scope.get("root_path", "")) or "/"
+        answer.set_cookie(name, value, path=path, secure=is_secure, httponly=True, samesite="lax")
+
+
+@dataclass(frozen=True)
+class CookieNames:
+    session: str
+    visit: str
+
+
+Answering = Callable[[Request], Awaitable[ASGIApp]]
+Answered = Callable[[Request, _Browser], Awaitable[ASGIApp]]
+
+
+class _Place:
+    """What is at one path, by method."""
+
+    def __init__(self, **answering: Answering) -> None:
+        self._answering = answering
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request, method = Request(scope, receive), str(scope["method"])
+        answering = self._answering.get("GET" if method == "HEAD" else method)
+        if answering is None:
+            allowed = {**HEADERS, "allow": ", ".join(self._answering)}
+            answer: ASGIApp = Response(None, HTTPStatus.METHOD_NOT_ALLOWED, allowed)
+        else:
+            answer = await answering(request)
+        await answer(scope, receive, send)
+
+
+async def _serve_static(request: Request) -> ASGIApp:
+    name = str(request.path_params["name"])
+    if name not in STATIC:
+        return Response("there is nothing at this path", HTTPStatus.NOT_FOUND, HEADERS, "text/plain")
+    kept = {**HEADERS, "cache-control": "public, max-age=86400"}  # its path changes with its content
+    return Response(static_file(name)[0], HTTPStatus.OK, kept, STATIC[name])
+
+
+def _with_caller(frame: Frame, caller: Caller) -> Frame:
+    person = caller.person
+    return replace(frame, user=person.user_id, tenant=person.tenant_id, roles=", ".join(sorted(person.roles or ())))
+
+
+def _sign_in_page(frame: Frame, target: str, fault: str = "") -> Response:
+    status = HTTPStatus.UNAUTHORIZED if fault else HTTPStatus.OK
+    return frame.page("sign_in.html", status, title="Sign in", target=target, fault=fault)
+
+
+def _ask_to_sign_in(request: Request, frame: Frame, error: Unauthenticated) -> Response:
+    if request.method not in ("GET", "HEAD"):
+        return _sign_in_page(frame, "", str(error))
+    asked = request.url.query
+    path = request.url.path.removeprefix(frame.root)
+    return frame.see_other("sign-in", next=f"{path}?{asked}" if asked else path)
+
+
+def _error_page(frame: Frame, told: Problem) -> Response:
+    page = frame.page("error.html", HTTPStatus(told.status), title=told.title, problem=told)
+    if "retry-after" in told.headers:
+        page.headers["retry-after"] = told.headers["retry-after"]
+    return page

@@ -1,0 +1,133 @@
+"""A browser's call, once it is let in: who calls, what they sent, and how they are answered."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from http import HTTPStatus
+from typing import Final, Literal
+from urllib.parse import quote, urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from soorma_ai.console.rendering import render
+from soorma_ai.runtime.client.client import Client
+from soorma_ai.server.surroundings import Surroundings
+
+HEADERS: Final[Mapping[str, str]] = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    # With no-referrer, browsers send forms of our own with an origin of null.
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
+}
+HTML = "text/html; charset=utf-8"
+
+
+@dataclass(frozen=True)
+class Section:
+    """An entry of the navigation."""
+
+    path: str
+    name: str
+
+
+SECTIONS: Final = (
+    Section("/inbox", "Inbox"),
+    Section("/plans", "Plans"),
+    Section("/agents", "Agents"),
+    Section("/choreography", "Choreography"),
+)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What every page shows around its subject. `root` is the path that the console is mounted at, `user` who is signed
+    in; `is_open` where nobody is asked who they are."""
+
+    root: str
+    form_token: str
+    user: str = ""
+    tenant: str = ""
+    roles: str = ""
+    is_open: bool = False
+
+    def page(self, template: str, status: HTTPStatus = HTTPStatus.OK, **values: object) -> Response:
+        """Return a page. `title` is among the values of all templates, `section` the path of the one it belongs to."""
+        said = {"frame": self, "sections": SECTIONS, "section": "", **values}
+        return Response(render(template, said), status, HEADERS, HTML)
+
+    def path(self, *parts: str, **asked: str | int | None) -> str:
+        """Return the path of a page, as `path("plans", plan_id, tab="events")`; fields of None are left out."""
+        fields = urlencode({name: value for name, value in asked.items() if value is not None})
+        place = "/".join((self.root, *(quote(part, safe="") for part in parts)))
+        return f"{place}?{fields}" if fields else place
+
+    def see_other(self, *parts: str, **asked: str | int | None) -> Response:
+        """Return what sends a browser to a page, to read it."""
+        return Response(None, HTTPStatus.SEE_OTHER, {**HEADERS, "location": self.path(*parts, **asked)})
+
+    def go_on(self, target: str) -> Response:
+        """Return what sends a browser to a path below the console that it asked for; anything else is the inbox."""
+        is_ours = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
+        place = f"{self.root}{quote(target, safe='/?&=%')}" if is_ours else self.path("inbox")
+        return Response(None, HTTPStatus.SEE_OTHER, {**HEADERS, "location": place})
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Somebody who was let in. `client` has their calls; `sent` are the fields of a form, in their order; `link` is the
+    one question that they may open, where they came by a link to it."""
+
+    request: Request
+    client: Client
+    frame: Frame
+    surroundings: Surroundings
+    sent: Sequence[tuple[str, str]] = field(default=())
+    link: str = ""
+
+    @property
+    def now(self) -> datetime:
+        return self.client.services.clock.now()
+
+    def asked(self, name: str, default: str = "") -> str:
+        """Return a field of the query."""
+        return self.request.query_params.get(name, default)
+
+    def part(self, name: str) -> str:
+        """Return a part of the path."""
+        return str(self.request.path_params[name])
+
+    def said(self, name: str, default: str = "") -> str:
+        """Return a field of the form, the first of its name."""
+        return next((value for key, value in self.sent if key == name), default)
+
+
+Handler = Callable[[Visitor], Awaitable[ASGIApp]]
+
+
+@dataclass(frozen=True)
+class PageRoute:
+    """One page, for who has a session, or who comes `by_link`: then the path has the link's `{token}`."""
+
+    method: Literal["GET", "POST"]
+    path: str
+    handle: Handler
+    by_link: bool = False
+
+
+def get(path: str, handle: Handler) -> PageRoute:
+    return PageRoute("GET", path, handle)
+
+
+def post(path: str, handle: Handler) -> PageRoute:
+    return PageRoute("POST", path, handle)
+
+
+def by_link(method: Literal["GET", "POST"], path: str, handle: Handler) -> PageRoute:
+    return PageRoute(method, path, handle, by_link=True)

@@ -1,0 +1,218 @@
+"""What is set up and how it stands, judged for whoever wonders why nothing goes on."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+# As far as a clock may be off before it is told.
+MOST_OFF = timedelta(seconds=30)
+MOST_NAMED = 8
+
+
+class Level(StrEnum):
+    FINE = "ok"
+    NOTE = "note"
+    FAULT = "fault"
+
+
+class Origin(StrEnum):
+    ARGUMENT = "argument"
+    ENVIRONMENT = "environment"
+    DEFAULT = "default"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`advice` is what to do, and empty where nothing is to be done."""
+
+    subject: str
+    level: Level
+    found: str
+    advice: str = ""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """`value` without passwords. `fault` says why it cannot be used."""
+
+    name: str
+    value: str
+    origin: Origin
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class StoreFile:
+    """`fault` is why it cannot be read. `schema` None: there is none to be read. `owner` None: nobody's; else
+    `answers` says whether it takes calls. `size` None: a database on a server, which has no owner."""
+
+    place: str
+    is_there: bool
+    size: int | None = 0
+    schema: int | None = None
+    fault: str = ""
+    owner: str | None = None
+    answers: bool = False
+
+
+@dataclass(frozen=True)
+class Server:
+    """`fault` is why it cannot be asked. `ahead` is how far its clock is before ours."""
+
+    url: str
+    fault: str = ""
+    ahead: timedelta = timedelta()
+
+
+@dataclass(frozen=True)
+class Life:
+    """What goes on; of `backlog` None is known. Counts of `most` are that many or more. `newest` is when the newest
+    event was made."""
+
+    alive: Sequence[str]
+    gone: Sequence[str]
+    questions: int
+    dead_letters: int
+    untaken: int
+    most: int
+    backlog: int | None = None
+    newest: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """`keys` are the names of variables that end as those for keys of models do. `libraries` are pairs of an extra and
+    the library by which it is known to be installed, "" where it is not."""
+
+    now: datetime
+    zone: str
+    versions: Sequence[tuple[str, str]]
+    settings: Sequence[Setting]
+    keys: Sequence[str]
+    libraries: Sequence[tuple[str, str]]
+    schema: int
+    most_backlog: int
+    store: StoreFile | None = None
+    server: Server | None = None
+    life: Life | None = None
+
+
+def diagnose(facts: Facts) -> list[Finding]:
+    """Return what there is to say, in the order in which one thing needs another."""
+    return [
+        *(Finding(name, Level.FINE, version) for name, version in facts.versions),
+        *(_setting(one) for one in facts.settings),
+        *(_store(facts.store, facts.schema) if facts.store else ()),
+        *(_server(facts.server) if facts.server else ()),
+        _clock(facts),
+        _model(facts),
+        *(Finding(f"[{extra}]", Level.FINE, library or "not installed") for extra, library in facts.libraries),
+        *(_life(facts.life, facts) if facts.life else ()),
+    ]
+
+
+def is_well(findings: Sequence[Finding]) -> bool:
+    return all(one.level is not Level.FAULT for one in findings)
+
+
+def _setting(one: Setting) -> Finding:
+    found = f"{one.value} ({one.origin})"
+    return Finding(one.name, Level.FAULT, found, one.fault) if one.fault else Finding(one.name, Level.FINE, found)
+
+
+def _store(one: StoreFile, known: int) -> Iterator[Finding]:
+    yield _database(one, known)
+    if one.size is not None:
+        yield from _owner(one)
+
+
+def _database(one: StoreFile, known: int) -> Finding:
+    size = "" if one.size is None else f", {one.size:,} bytes"
+    if one.fault:
+        return Finding(
+            "store", Level.FAULT, one.fault, "see what the message says to do; copies are made by soorma backup"
+        )
+    if not one.is_there:
+        return Finding("store", Level.NOTE, f"no file at {one.place}", "the first run of agents makes it")
+    if one.schema is not None and one.schema < known:
+        found = f"{one.place}{size}, schema {one.schema}, older than {known}"
+        return Finding("store", Level.NOTE, found, "soorma backup, then start the agents on it: that brings it forward")
+    return Finding("store", Level.FINE, f"{one.place}{size}, schema {one.schema}")
+
+
+def _owner(one: StoreFile) -> Iterator[Finding]:
+    if one.owner is None:
+        if one.is_there:
+            yield Finding("owner", Level.NOTE, "no process runs on it", "start the agents: soorma serve, or soorma run")
+    elif one.answers:
+        yield Finding("owner", Level.FINE, one.owner)
+    else:
+        advice = "wait a moment; if it stays so, stop that process and start the agents again"
+        yield Finding("owner", Level.FAULT, f"{one.owner} does not answer", advice)
+
+
+def _server(one: Server) -> Iterator[Finding]:
+    if one.fault:
+        yield Finding("server", Level.FAULT, one.fault, "start it there, or correct SOORMA_URL and SOORMA_TOKEN")
+        return
+    yield Finding("server", Level.FINE, f"{one.url} answers")
+    if abs(one.ahead) > MOST_OFF:
+        seconds = one.ahead.total_seconds()
+        yield Finding("server clock", Level.FAULT, f"{seconds:+.0f} s from ours", "let both hosts set theirs by NTP")
+
+
+def _clock(facts: Facts) -> Finding:
+    found = f"{facts.now:%Y-%m-%d %H:%M:%S} UTC, shown in {facts.zone}"
+    newest = facts.life.newest if facts.life else None
+    if newest is None or newest - facts.now <= MOST_OFF:
+        return Finding("clock", Level.FINE, found)
+    behind = f"{found}; the newest event was made {(newest - facts.now).total_seconds():.0f} s later"
+    return Finding("clock", Level.FAULT, behind, "set the clock (NTP): deadlines are kept by it")
+
+
+def _model(facts: Facts) -> Finding:
+    if facts.keys:
+        return Finding("keys of models", Level.FINE, f"set: {_some(facts.keys)}")
+    advice = "a planner with a model needs its provider's, such as OPENAI_API_KEY; scripts and recordings need none"
+    return Finding("keys of models", Level.NOTE, "no variable that ends in _API_KEY is set", advice)
+
+
+def _life(life: Life, facts: Facts) -> Iterator[Finding]:
+    yield _agents(life)
+    if life.backlog is not None:
+        yield _backlog(life.backlog, life, facts)
+    yield _count(life.questions, life.most, "questions to people", "soorma inbox")
+    yield _count(
+        life.untaken, life.most, "requests that nobody takes", "soorma events untaken, and start who takes them"
+    )
+    yield _count(life.dead_letters, life.most, "dead letters", "soorma dead-letters ls; mend the agent, then redrive")
+
+
+def _agents(life: Life) -> Finding:
+    if life.alive:
+        return Finding(
+            "agents", Level.FINE, f"alive: {_some(life.alive)}" + (f"; gone: {_some(life.gone)}" if life.gone else "")
+        )
+    found = f"all gone: {_some(life.gone)}" if life.gone else "none has ever run"
+    return Finding("agents", Level.NOTE, found, "start them: soorma serve, or soorma run")
+
+
+def _backlog(backlog: int, life: Life, facts: Facts) -> Finding:
+    if backlog >= facts.most_backlog:
+        advice = "start more agents, or let them catch up; SOORMA_MAX_BACKLOG moves the bound"
+        return Finding("backlog", Level.FAULT, f"{backlog:,} or more: new goals are refused", advice)
+    if backlog and not life.alive:
+        return Finding("backlog", Level.NOTE, f"{backlog:,} wait, and nobody is alive", "start the agents")
+    return Finding("backlog", Level.FINE, f"{backlog:,}")
+
+
+def _count(count: int, most: int, what: str, advice: str) -> Finding:
+    if not count:
+        return Finding(what, Level.FINE, "none")
+    return Finding(what, Level.NOTE, f"{count:,} or more" if count >= most else f"{count:,}", advice)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more

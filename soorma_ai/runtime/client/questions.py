@@ -1,0 +1,104 @@
+"""A question to people with what helps to answer it, put together for one person."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from soorma_ai.core.authority import is_open_to
+from soorma_ai.core.report.difference import Difference, difference
+from soorma_ai.core.report.questions import Consequences, Standing, Tally, consequences, standing, tally
+from soorma_ai.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.domain.history import JournalEntry, Verdict
+from soorma_ai.domain.limits import Spent
+from soorma_ai.domain.people import ACCEPTED, Person
+from soorma_ai.domain.plans import PlanRecord
+from soorma_ai.errors import NotFound
+from soorma_ai.runtime.client.people import own_question
+from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.runtime.views.agents import Directory
+from soorma_ai.runtime.views.plans import own_plan
+
+# Of what was changed from outside, so much is looked through for earlier answers.
+_LOOKED_THROUGH = 500
+_MOST_ANSWERED = 50
+
+
+@dataclass(frozen=True)
+class Reasoning:
+    """The words with which a model decided, and which model it was."""
+
+    words: str
+    model: str
+
+
+@dataclass(frozen=True)
+class QuestionDetails:
+    """`rule` is the condition that stopped a request. `plan`, what its tree has `spent`, and `reasoning` are None where
+    no plan asks, or its plan is not this person's to see. `since` is the difference from what was let go last."""
+
+    asked: Expectation
+    standing: Standing
+    consequences: Consequences
+    rule: str
+    earlier: Tally
+    since: Difference | None
+    plan: PlanRecord | None
+    spent: Spent | None
+    reasoning: Reasoning | None
+
+
+async def question_details(services: Services, person: Person, wait_id: str) -> QuestionDetails:
+    """Raise NotFound for what is not theirs to see or to answer."""
+    now = services.clock.now()
+    asked = await own_question(services.store, person, wait_id, now)
+    held = asked.ask.proposal if asked.ask else None
+    earlier = await _earlier(services, person, asked, now) if held else Tally()
+    plan = await _plan(services, person, asked)
+    return QuestionDetails(
+        asked=asked,
+        standing=standing(asked, now),
+        consequences=consequences(asked),
+        rule=await _rule(services, person, asked),
+        earlier=earlier,
+        since=difference(earlier.last_payload, held.data) if held and earlier.last_payload is not None else None,
+        plan=plan,
+        spent=await services.store.plans.spent(plan.root_plan_id) if plan else None,
+        reasoning=_reasoning(await services.store.plans.decisions(plan.plan_id), asked.opened_at) if plan else None,
+    )
+
+
+async def _plan(services: Services, person: Person, asked: Expectation) -> PlanRecord | None:
+    if asked.plan_id is None:
+        return None
+    try:
+        return await own_plan(services, person, asked.plan_id)
+    except NotFound:
+        return None
+
+
+async def _rule(services: Services, person: Person, asked: Expectation) -> str:
+    if asked.kind is not ExpectationKind.GATE:
+        return ""
+    definition = await Directory(services, person).get_event(asked.subject)
+    return definition.approval.when if definition and definition.approval else ""
+
+
+async def _earlier(services: Services, person: Person, asked: Expectation, now: datetime) -> Tally:
+    """Return how people answered of late about the same event, of what this person could have answered or sees."""
+    rows = await services.store.audit.entries(asked.tenant_id, _LOOKED_THROUGH)
+    answers = [row.entry for row in rows if row.entry.call == "answer" and row.entry.outcome == ACCEPTED]
+    ids = [one.what for one in answers if one.what != asked.id][:_MOST_ANSWERED]
+    found = {one.id: one for one in await services.store.plans.named_expectations(ids)}
+    others = [found[one] for one in ids if one in found]
+    return tally(one for one in others if _is_like(one, asked) and is_open_to(person, one, now))
+
+
+def _is_like(one: Expectation, asked: Expectation) -> bool:
+    return (one.kind, one.subject, one.tenant_id) == (asked.kind, asked.subject, asked.tenant_id)
+
+
+def _reasoning(decisions: list[JournalEntry], opened_at: datetime) -> Reasoning | None:
+    """Return that of the last decision that counted before the question was asked."""
+    counted = (one for one in reversed(decisions) if one.verdict is Verdict.ACCEPTED and one.at <= opened_at)
+    last = next(counted, None)
+    said = last.value.get("reasoning") if last and isinstance(last.value, dict) else None
+    return Reasoning(said, last.model) if last and isinstance(said, str) and said else None

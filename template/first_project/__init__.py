@@ -1,0 +1,1 @@
+"""Refunds that a planner decides on, and a manager approves."""

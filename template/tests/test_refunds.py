@@ -1,0 +1,39 @@
+"""What a customer and a manager meet. No test calls a model: the plugin of soorma_ai sees to that."""
+
+from typing import Any
+
+import pytest
+from soorma_ai import Agent, Platform
+from soorma_ai.testing.cassettes import Cassette
+
+from first_project.app import agents, offline
+
+
+async def refund(order_id: str, running: tuple[Agent, ...], *, approved: bool | None = None) -> Any:
+    """Return the answer to the customer. A question, if there is one, gets this answer of a manager."""
+    async with Platform("sqlite://") as platform:
+        await platform.start(*running)
+        plan = await platform.submit("refund.wanted", {"order_id": order_id, "reason": "it came broken"})
+        question = await plan.next_wait()
+        assert (question is None) is (approved is None)
+        if question is not None:
+            maria = platform.as_user(tenant_id="default", user_id="maria", roles={"manager"})
+            assert await maria.answer(question.wait_id, {"approved": approved}) == "accepted"
+        return await plan.result(timeout=20)
+
+
+async def test_a_small_refund_is_paid_at_once() -> None:
+    assert (await refund("B2", offline()))["status"] == "paid"
+
+
+@pytest.mark.parametrize(("approved", "status"), [(True, "paid"), (False, "refused")])
+async def test_a_large_refund_is_paid_when_a_manager_approves_it(approved: bool, status: str) -> None:
+    assert (await refund("A1", offline(), approved=approved))["status"] == status
+
+
+async def test_what_was_never_ordered_is_not_paid_back() -> None:
+    assert (await refund("Z9", offline()))["status"] == "refused"
+
+
+async def test_the_recorded_model_pays_what_a_manager_approves(soorma_cassette: Cassette) -> None:
+    assert (await refund("A1", agents(), approved=True))["status"] == "paid"

@@ -1,0 +1,205 @@
+"""`soorma init`, `dev`, `doctor` and `completion`: what somebody meets on the first day. The test of the tutorial goes
+the whole way, with the demo, a new project and its tests."""
+
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from cli_kit import SOORMA, Shop
+from click.shell_completion import ShellComplete
+
+from soorma_ai import Agent, Platform
+from soorma_ai.cli.commands.dev import DEMO, DEMO_GOAL
+from soorma_ai.cli.loading import load_agents
+from soorma_ai.cli.main import cli
+from soorma_ai.cli.project import Names, names_of
+from soorma_ai.cli.shipped import shipped
+from soorma_ai.cli.watching import changed, look
+from soorma_ai.errors import ConfigError
+
+URL = re.compile(r"http://[\d.:]+")
+AGENT = """
+from soorma_ai import InvocationContext, PlatformContext, Tool
+
+echo = Tool("echo")
+
+
+@echo.on_invoke("echo.requested")
+async def say(request: InvocationContext, context: PlatformContext) -> dict[str, str]:
+    return {"said": "first"}
+"""
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[tuple[Agent, ...]]:
+    """The shop's agents; no other test finds its modules, whose names are anybody's."""
+    path, modules = sys.path.copy(), set(sys.modules)
+    yield load_agents(DEMO, shipped("demo"))
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        if getattr(sys.modules[name], "__file__", "").startswith(str(shipped("demo"))):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    ("order", "status"),
+    [
+        ({"order_id": "B2", "sku": "drill", "quantity": 2, "amount": 90}, "shipped"),
+        ({"order_id": "C3", "sku": "nail", "quantity": 500, "amount": 90}, "rejected"),
+    ],
+)
+async def test_the_shop_without_a_model_takes_orders_of_any_kind(
+    demo: tuple[Agent, ...], order: dict[str, Any], status: str
+) -> None:
+    async with Platform("sqlite://") as platform:
+        await platform.start(*demo)
+        plan = await platform.submit(DEMO_GOAL, order)
+        end = await plan.result(timeout=20)
+    assert (end["order_id"], end["status"]) == (order["order_id"], status)
+
+
+@pytest.mark.timeout(300)
+def test_dev_begins_anew_when_a_source_changes_and_waits_for_one_that_is_broken_to_be_mended(tmp_path: Path) -> None:
+    shop, source, told = Shop(tmp_path / "echo.db"), tmp_path / "talk.py", list[str]()
+    source.write_text(AGENT)
+    with shop.background(
+        *SOORMA, "dev", "talk:echo", "--port", "0", ready="Ctrl-C stops", told=told, folder=tmp_path
+    ) as dev:
+        assert dev.stdout is not None
+        source.write_text("this is no Python")
+        next(line for line in dev.stdout if "changed: talk.py" in line)
+        next(line for line in dev.stdout if "waiting for a source to change" in line)
+        source.write_text(AGENT.replace("first", "second"))
+        begun = next(line for line in dev.stdout if "echo on sqlite" in line)
+        url = URL.search(begun)
+        assert url is not None
+        asked = httpx.post(
+            f"{url[0]}/v1/requests?wait=20", json={"event_type": "echo.requested", "data": {}}, timeout=30
+        )
+        assert "second" in asked.text
+        dev.send_signal(signal.SIGTERM)
+        assert dev.wait(20) == 0
+
+
+def test_what_is_watched_are_sources_outside_of_environments_and_hidden_folders(tmp_path: Path) -> None:
+    for place in ("a.py", "b/c.py", "p/d.md.j2", ".git/e.py", "env/f.py", "b/__pycache__/g.py", "data.json"):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).write_text("")
+    (tmp_path / "env" / "pyvenv.cfg").write_text("")
+    (tmp_path / "lost.py").symlink_to("nothing")
+    before, is_all = look(tmp_path)
+    assert {str(Path(path).relative_to(tmp_path)) for path in before} == {"a.py", "b/c.py", "p/d.md.j2"}
+    assert is_all
+    (tmp_path / "a.py").unlink()
+    (tmp_path / "new.py").write_text("")
+    os.utime(tmp_path / "b" / "c.py", (0, 0))
+    after, _ = look(tmp_path)
+    assert [Path(path).name for path in changed(before, after)] == ["a.py", "c.py", "new.py"]
+    assert changed(after, after) == []
+
+
+def test_a_tree_that_is_too_large_is_looked_at_in_part_only(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"{number}.py").write_text("")
+    assert look(tmp_path, most=20) == ({}, False)
+
+
+def test_the_doctor_says_where_a_setting_comes_from_and_never_a_key(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "none.db")
+    secrets = {"OPENAI_API_KEY": "sk-very-secret", "SOORMA_TOKEN": "token-secret"}
+    for arguments, origin in (([], "environment"), (["--store", "sqlite:///other.db"], "argument")):
+        found = shop("doctor", "--json", *arguments, env=secrets)
+        assert found.exit_code == 0, found.output
+        assert "secret" not in found.output
+        findings = {one["subject"]: one for one in json.loads(found.stdout)["findings"]}
+        assert findings["SOORMA_STORE_URL"]["found"].endswith(f"({origin})")
+        assert findings["keys of models"]["found"] == "set: OPENAI_API_KEY"
+        assert findings["store"]["level"] == "note"
+
+
+@pytest.mark.parametrize(
+    ("env", "arguments", "said"),
+    [
+        ({"SOORMA_MAX_BACKLOG": "many"}, [], "give a number from 1"),
+        ({"SOORMA_BUS_URL": "nats://x:y@z"}, [], "nats://***@z (environment)"),
+        ({"SOORMA_STORE_URL": "postgresql://x:y@z"}, [], "this version stores in SQLite"),
+        ({"SOORMA_PROMPTS_DIR": "lost"}, [], "no folder at lost"),
+        ({}, ["--url", "http://127.0.0.1:9"], "cannot be reached"),
+    ],
+)
+def test_the_doctor_exits_with_1_where_something_cannot_work(
+    tmp_path: Path, env: dict[str, str], arguments: list[str], said: str
+) -> None:
+    found = Shop(tmp_path / "none.db")("doctor", *arguments, env=env)
+    assert found.exit_code == 1, found.output
+    assert said in found.stdout
+    assert "x:y" not in found.output
+
+
+def test_the_doctor_looks_at_what_is_owned_and_at_what_is_no_store(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop.db")
+    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops"):
+        findings = {one["subject"]: one for one in shop.json("doctor")["findings"]}
+    assert findings["owner"]["level"] == "ok" and "process" in findings["owner"]["found"]
+    assert findings["agents"]["found"].startswith("alive: ")
+    other = Shop(tmp_path / "other.db")
+    other.store.write_text("no database")
+    assert "is not an SQLite database" in other("doctor").stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_what_a_shell_takes(tmp_path: Path, shell: str) -> None:
+    printed = Shop(tmp_path / "none.db")("completion", shell)
+    assert printed.exit_code == 0
+    assert f"_SOORMA_COMPLETE={shell}_complete" in printed.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "beginning", "offered"),
+    [([], "do", {"doctor"}), (["plans"], "c", {"cancel"}), (["dev"], "--re", {"--reload"})],
+)
+def test_commands_of_commands_and_options_are_completed(typed: list[str], beginning: str, offered: set[str]) -> None:
+    found = ShellComplete(cli, {}, "soorma", "_SOORMA_COMPLETE").get_completions(typed, beginning)
+    assert {item.value for item in found} == offered
+
+
+def test_a_new_project_is_called_as_it_is_told_in_each_of_its_files(tmp_path: Path) -> None:
+    folder = tmp_path / "refund desk"
+    made = Shop(tmp_path / "none.db")("init", str(folder))
+    assert made.exit_code == 0, made.output
+    files = {file for file in folder.rglob("*") if file.is_file()}
+    assert set(map(str, files)) == set(made.stdout.splitlines())
+    assert (folder / "refund_desk" / "app.py") in files
+    assert [
+        file for file in files if re.search("first.project", f"{file.relative_to(folder)} {file.read_text()}")
+    ] == []
+
+
+def test_nothing_is_written_over_and_nothing_is_written_at_all_then(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("mine")
+    (tmp_path / "Makefile").symlink_to("nowhere")
+    refused = Shop(tmp_path / "none.db")("init", str(tmp_path), "--name", "desk")
+    assert refused.exit_code == 1
+    assert "Makefile, README.md already" in " ".join(refused.stderr.split())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["Makefile", "README.md"]
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "distribution"),
+    [("refund-desk", "refund_desk", "refund-desk"), ("Refund Desk", "refund_desk", "refund-desk"), ("a1", "a1", "a1")],
+)
+def test_a_project_is_called_as_its_folder_is(name: str, module: str, distribution: str) -> None:
+    assert names_of(name) == Names(module, distribution)
+
+
+@pytest.mark.parametrize("name", ["", "1st", "class", "json", "tests", "soorma-ai", "a/b", "..", "é", "a" * 61, "a--b"])
+def test_what_no_package_can_be_called_is_refused(name: str) -> None:
+    with pytest.raises(ConfigError, match="give --name"):
+        names_of(name)

@@ -1,0 +1,19 @@
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from kit import open_platform
+
+from soorma_ai import Platform
+from soorma_ai.testing.clock import VirtualClock
+
+
+@pytest.fixture
+def clock() -> VirtualClock:
+    return VirtualClock()
+
+
+@pytest.fixture
+async def platform(tmp_path: Path, clock: VirtualClock) -> AsyncIterator[Platform]:
+    async with open_platform(tmp_path / "console.db", clock) as opened:
+        yield opened

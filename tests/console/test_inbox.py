@@ -1,0 +1,173 @@
+"""The inbox, by forms and redirects alone."""
+
+from datetime import timedelta
+
+from console_kit import ORDER, Browser, ask, browsing, key_for, shop, site
+
+from soorma_ai import Platform
+from soorma_ai.testing.clock import VirtualClock
+
+NOTE = "the invoice has another total"
+
+
+async def signed_in(browser: Browser, platform: Platform, user: str = "maria", *roles: str) -> Browser:
+    return await browser.sign_in(await key_for(platform, user, *(roles or ("manager", "operator"))))
+
+
+async def test_a_question_is_answered_without_script_from_the_sign_in_to_the_end_of_the_plan(
+    platform: Platform,
+) -> None:
+    charged: list[float] = []
+    await platform.start(*shop(charged))
+    async with browsing(site(platform)) as browser:
+        await signed_in(browser, platform)
+        assert "Nobody waits for you" in browser.text
+        plan = await platform.submit("order.received", {"order_id": "4711"})
+        assert await plan.next_wait()
+        await browser.open("/inbox")
+        assert "<title>(1) Inbox" in browser.page.text
+        for words in (
+            "Pay 1,840 $ to ACME Tools for order 4711",
+            "Nothing like it was approved before",
+            "Stopped by the rule payload.amount > 1000.0",
+            "1 of 60 model calls",
+            "The goods are reserved: pay them.",
+            "published with exactly this payload, and orders goes on with its plan",
+            "silence is a no",
+            '"payee": "ACME Tools"',
+        ):
+            assert words in browser.text
+        await browser.press("edit", **{"payload$.amount": "6000", "payload$.lines[0].sku": "a lathe"})
+        assert browser.page.status_code == 422
+        assert "6000 is greater than the maximum of 5000" in browser.text
+        assert dict(browser.form("edit").fields)["payload$.lines[0].sku"] == "a lathe"
+        await browser.press("approve")
+        assert "You changed the payload" in browser.text
+        await browser.press("edit", **{"payload$.amount": "1500", "payload$.lines[0].sku": "lathe"}, note="as agreed")
+        assert "Your answer counts" in browser.text
+        assert "maria approved this with changes" in browser.text
+        await plan.result(timeout=5)
+        assert charged == [1500]
+
+
+async def test_the_next_question_tells_how_it_differs_from_what_was_let_go_last(platform: Platform) -> None:
+    await platform.start(*shop())
+    async with browsing(site(platform)) as browser:
+        await signed_in(browser, platform)
+        for amount, do in ((1840.0, "approve"), (1900.0, "reject")):
+            await browser.open(f"/inbox/{await ask(platform, amount=amount)}")
+            await browser.press(do, note="no")
+        await browser.open(f"/inbox/{await ask(platform, amount=2500.0, payee='ACME Ltd')}")
+        assert "Compared with what maria let go" in browser.text
+        assert 'payee "ACME Tools" "ACME Ltd" amount 1840.0 2500.0' in browser.text
+        assert "1 approved, 0 changed, 1 rejected" in browser.text
+
+
+async def test_a_no_needs_a_reason_which_the_one_who_asked_is_told(platform: Platform) -> None:
+    await platform.start(*shop())
+    async with browsing(site(platform)) as browser:
+        await signed_in(browser, platform)
+        wait_id = await ask(platform)
+        await browser.open(f"/inbox/{wait_id}")
+        await browser.press("reject", note="  ")
+        assert browser.page.status_code == 422
+        assert "a reason is needed" in browser.text
+        await browser.press("reject", note=NOTE)
+        assert f"Note: {NOTE}" in browser.text
+    answered = await platform.services.store.plans.expectation(wait_id)
+    assert answered and answered.answer and answered.answer.note == NOTE
+
+
+async def test_who_is_second_is_told_who_was_first_and_a_double_press_is_one_answer(platform: Platform) -> None:
+    await platform.start(*shop())
+    wait_id, served = await ask(platform), site(platform)
+    async with browsing(served) as maria, browsing(served) as bob:
+        await signed_in(maria, platform)
+        await signed_in(bob, platform, "bob", "manager")
+        await maria.open(f"/inbox/{wait_id}")
+        await bob.open(f"/inbox/{wait_id}")
+        page = bob.page
+        await bob.press("approve")
+        assert "Your answer counts" in bob.text
+        bob.page = page
+        await bob.press("approve")
+        assert "Your answer counts" in bob.text
+        await maria.press("reject", note=NOTE)
+        assert maria.page.status_code == 409
+        assert "bob was first: approve at" in maria.text
+
+
+async def test_after_the_deadline_nothing_can_be_answered(platform: Platform, clock: VirtualClock) -> None:
+    await platform.start(*shop())
+    wait_id = await ask(platform)
+    async with browsing(site(platform)) as browser:
+        await signed_in(browser, platform)
+        await browser.open(f"/inbox/{wait_id}")
+        await clock.advance(timedelta(hours=3))
+        await browser.press("approve")
+        assert browser.page.status_code == 410
+        assert "an answer was possible until" in browser.text
+
+
+async def test_who_may_not_see_a_question_is_told_what_a_stranger_is_told(platform: Platform) -> None:
+    await platform.start(*shop())
+    wait_id = await ask(platform)
+    async with browsing(site(platform)) as browser:
+        await signed_in(browser, platform, "mallory", "clerk")
+        assert "Nobody waits for you" in browser.text
+        await browser.open(f"/inbox/{wait_id}")
+        assert browser.page.status_code == 404
+        unknown = (await browser.open("/inbox/unknown")).page
+        assert unknown.status_code == 404
+        assert (await browser.open(f"/inbox/{wait_id}/payload")).page.status_code == 404
+
+
+async def test_what_others_wrote_is_shown_harmless_and_bounded(platform: Platform) -> None:
+    await platform.start(*shop())
+    hostile = "<script>alert(1)</script>\u202egnp.exe" + "W" * 300_000
+    wait_id = await ask(platform, payee=hostile, order_id='"><img src=x onerror=alert(1)>')
+    async with browsing(site(platform)) as browser:
+        await signed_in(browser, platform)
+        await browser.open(f"/inbox/{wait_id}")
+        assert "<script>alert" not in browser.page.text
+        assert "<img" not in browser.page.text
+        assert "\u202e" not in browser.page.text
+        assert "\\u202e" in browser.page.text
+        assert len(browser.page.content) < 60_000
+        assert "too long to be changed here" in browser.text
+        await browser.press("edit", **{"payload$.amount": "1200"})  # the long text stays as it is
+        assert "Your answer counts" in browser.text
+        whole = await browser.client.get(f"/inbox/{wait_id}/payload")
+        assert whole.json()["payee"] == hostile
+        assert whole.headers["content-disposition"].startswith("attachment")
+
+
+async def test_an_item_is_added_and_removed_by_buttons(platform: Platform) -> None:
+    await platform.start(*shop())
+    wait_id = await ask(platform)
+    async with browsing(site(platform)) as browser:
+        await signed_in(browser, platform)
+        await browser.open(f"/inbox/{wait_id}")
+        await browser.press("add payload$.lines", **{"payload$.amount": "2000"})
+        assert browser.page.status_code == 200
+        more = {"payload$.lines[1].sku": "chuck", "payload$.lines[1].quantity": "3"}
+        await browser.press("remove payload$.lines 0", **more)
+        await browser.press("edit")
+        assert "Your answer counts" in browser.text
+    answered = await platform.services.store.plans.expectation(wait_id)
+    assert answered and answered.answer
+    assert answered.answer.payload["data"] == {**ORDER, "amount": 2000, "lines": [{"sku": "chuck", "quantity": 3}]}
+
+
+async def test_the_list_goes_on_page_by_page(platform: Platform) -> None:
+    await platform.start(*shop())
+    ids = [await ask(platform, order_id=str(number)) for number in range(53)]
+    async with browsing(site(platform)) as browser:
+        await signed_in(browser, platform)
+        assert "<title>(50+) Inbox" in browser.page.text
+        await browser.open("/inbox?page=2")
+        assert browser.page.text.count('class="row ') == 3
+        await browser.open(f"/inbox/{ids[0]}?page=2")
+        assert 'href="/inbox?page=1"' in browser.page.text
+        for odd in ("0", "-1", "x", "99999999999"):
+            assert (await browser.open(f"/inbox?page={odd}")).page.status_code == 200

@@ -1,0 +1,155 @@
+"""Who is let into the console, by which session, and what a page of somebody else can do there."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from console_kit import Browser, browsing, key_for, shop, site
+
+from soorma_ai import Platform
+from soorma_ai.console.secret import kept_secret
+from soorma_ai.errors import ConfigError
+from soorma_ai.testing.clock import VirtualClock
+
+
+async def test_a_page_asks_to_sign_in_and_leads_back_to_itself(platform: Platform) -> None:
+    async with browsing(site(platform)) as browser:
+        await browser.open("/plans?status=active")
+        assert browser.page.url.path == "/sign-in"
+        await browser.press("", token="soorma_no_key")
+        assert browser.page.status_code == 401
+        assert "this API key is unknown" in browser.text
+        await browser.press("", token=await key_for(platform, "maria"))
+        assert str(browser.page.url) == "http://localhost/plans?status=active"
+        assert "maria of default" in browser.text
+
+
+@pytest.mark.parametrize("target", ["https://evil.example", "//evil.example", "/\\evil.example", "/\tx", ""])
+async def test_a_sign_in_leads_to_no_other_site(platform: Platform, target: str) -> None:
+    async with browsing(site(platform)) as browser:
+        await browser.open("/sign-in")
+        await browser.press("", token=await key_for(platform, "maria"), next=target)
+        assert str(browser.page.url) == "http://localhost/inbox"
+
+
+async def test_a_session_ends_with_its_key_with_its_time_and_when_one_signs_out(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    served, token = site(platform), await key_for(platform, "maria")
+    async with browsing(served) as first, browsing(served) as second:
+        await first.sign_in(token)
+        await second.sign_in(token)
+        await first.press("")  # the button of the header has no name
+        assert first.page.url.path == "/sign-in"
+        await clock.advance(timedelta(hours=13))
+        assert (await second.open("/inbox")).page.url.path == "/sign-in"
+        await second.sign_in(token)
+        assert second.page.url.path == "/inbox"
+        await platform.keys.revoke(token.split("_")[1])
+        assert (await second.open("/inbox")).page.url.path == "/sign-in"
+
+
+async def test_a_cookie_that_was_changed_is_no_session(platform: Platform) -> None:
+    async with browsing(site(platform)) as browser:
+        await browser.sign_in(await key_for(platform, "maria"))
+        [name] = [name for name in browser.client.cookies if not name.startswith("soorma_visit")]
+        sealed = browser.client.cookies[name].strip('"')
+        for changed in (f"{sealed[:20]}x{sealed[21:]}", sealed[:-4], "x", "\u00e4"):
+            headers = {b"cookie": f"{name}={changed}".encode("latin-1")}
+            answer = await browser.client.get("/inbox", headers=headers, follow_redirects=False)
+            assert answer.headers["location"] == "/sign-in?next=%2Finbox"
+
+
+async def test_a_form_of_another_session_changes_nothing(platform: Platform) -> None:
+    served = site(platform)
+    async with browsing(served) as maria, browsing(served) as mallory:
+        await maria.sign_in(await key_for(platform, "maria"))
+        await mallory.sign_in(await key_for(platform, "mallory"))
+        theirs = dict(mallory.form("").fields)["form_token"]
+        for token in (theirs, "", "0" * 64, "\ud7ff"):
+            answer = await maria.client.post("/sign-out", data={"form_token": token})
+            assert answer.status_code == 403
+        assert (await maria.open("/inbox")).page.url.path == "/inbox"
+
+
+async def test_a_page_of_another_site_changes_nothing(platform: Platform) -> None:
+    async with browsing(site(platform), origin="https://evil.example") as browser:
+        await browser.sign_in(await key_for(platform, "maria"))
+        assert browser.page.status_code == 403
+
+
+async def test_cookies_are_no_business_of_scripts_and_of_other_sites(platform: Platform) -> None:
+    async with browsing(site(platform)) as browser:
+        await browser.sign_in(await key_for(platform, "maria"))
+        found = [line for answer in browser.page.history for line in answer.headers.get_list("set-cookie")]
+        assert found
+        assert all("HttpOnly" in line and "SameSite=lax" in line and "Secure" not in line for line in found)
+    async with browsing(site(platform)) as browser:  # by a proxy that speaks https with the browser
+        browser.page = await browser.client.get("/sign-in")
+        sent = {**dict(browser.form("").fields), "token": await key_for(platform, "maria")}
+        browser.client.follow_redirects = False
+        answer = await browser.client.post("/sign-in", data=sent, headers={"origin": "https://localhost"})
+        assert answer.status_code == 303
+        assert "Secure" in answer.headers["set-cookie"]
+
+
+async def test_every_page_says_what_a_browser_may_load(platform: Platform) -> None:
+    async with browsing(site(platform)) as browser:
+        for path in ("/sign-in", "/inbox", "/static/style.css", "/static/nothing", "/live"):
+            headers = (await browser.open(path)).page.headers
+            assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["referrer-policy"] == "same-origin"
+
+
+async def test_an_open_server_says_so_and_asks_nobody(platform: Platform) -> None:
+    async with browsing(site(platform, is_open=True)) as browser:
+        assert "Nobody is asked to sign in here" in (await browser.open("/")).text
+        assert browser.page.url.path == "/inbox"
+        assert (await browser.open("/sign-in")).page.url.path == "/inbox"
+
+
+async def test_the_api_is_where_it_was_beside_the_pages(platform: Platform) -> None:
+    await platform.start(*shop())
+    async with browsing(site(platform, is_open=True)) as browser:
+        assert (await browser.open("/v1/waits")).page.json() == {"items": [], "next": None}
+        assert (await browser.open("/healthz")).page.json() == {"status": "alive"}
+        assert (await browser.client.post("/inbox")).status_code == 405
+        for path in ("/inbox", "/live"):
+            assert (await browser.client.head(path)).status_code == 200
+
+
+async def test_a_session_opens_nothing_of_the_api(platform: Platform) -> None:
+    async with browsing(site(platform)) as browser:
+        await browser.sign_in(await key_for(platform, "maria"))
+        assert (await browser.client.get("/v1/plans")).status_code == 401
+
+
+async def test_the_first_page_is_small(platform: Platform) -> None:
+    async with browsing(site(platform, is_open=True)) as browser:
+        page = (await browser.open("/")).page
+        parts = [part.split('"')[0] for part in page.text.split('="/static/')[1:]]
+        sizes = {part.split("?")[0]: len((await browser.client.get(f"/static/{part}")).content) for part in parts}
+        assert sizes["live.js"] < 20_000
+        assert len(page.content) + sum(sizes.values()) < 60_000
+
+
+def test_the_secret_is_made_once_beside_the_store_and_is_nobody_elses(tmp_path: Path) -> None:
+    store = tmp_path / "soorma.db"
+    first = kept_secret(store)
+    assert kept_secret(store) == first
+    assert len(first) >= 32
+    assert [(path.name, path.stat().st_mode & 0o777) for path in tmp_path.iterdir()] == [("soorma.db.console", 0o600)]
+    assert kept_secret(None) != kept_secret(None)
+    with pytest.raises(ConfigError, match="cannot be read or made"):
+        kept_secret(tmp_path / "nowhere" / "soorma.db")
+
+
+async def test_a_form_that_is_no_form_is_refused_as_such(platform: Platform) -> None:
+    async with browsing(site(platform)) as browser:
+        await browser.sign_in(await key_for(platform, "maria"))
+        many = "&".join(f"a{number}=1" for number in range(6_000))
+        for body in (many, b"\xff=1", "x=" + "y" * 2**20):
+            answer = await browser.client.post("/sign-out", content=body)
+            assert answer.status_code in (403, 413, 422)
+    assert isinstance(browser, Browser)

@@ -1,0 +1,78 @@
+"""What the contract tests of buses are written with: events to carry, a relay's patience, and what came."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from nats_server import NatsServer
+
+from soorma_ai.adapters.nats.bus import NatsBus
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.errors import TransientError
+from soorma_ai.ports import Bus
+from soorma_ai.settings import hide_password, nats_url
+
+PATIENCE = 20.0
+
+
+class Receiver:
+    """Takes events, and wakes whoever waits for them. It raises what `refuse` returns for a batch."""
+
+    def __init__(self, refuse: Callable[[Sequence[EventEnvelope]], Exception | None] = lambda events: None) -> None:
+        self.came: list[EventEnvelope] = []
+        self.calls = 0
+        self._refuse = refuse
+        self._news = asyncio.Event()
+
+    async def __call__(self, events: Sequence[EventEnvelope]) -> None:
+        self.calls += 1
+        fault = self._refuse(events)
+        self._news.set()
+        if fault is not None:
+            raise fault
+        self.came += events
+
+    @property
+    def counted(self) -> Counter[str]:
+        return Counter(event.id for event in self.came)
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while not condition():
+                await self._news.wait()
+                self._news.clear()
+
+    async def has(self, *ids: str) -> None:
+        """Return when these have come."""
+        await self.until(lambda: set(ids) <= set(self.counted))
+
+
+async def send(bus: Bus, *events: EventEnvelope) -> None:
+    """Send as the relay does, which keeps what was not taken."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            try:
+                await bus.publish(events)
+            except TransientError:
+                await asyncio.sleep(0.01)
+            else:
+                return
+
+
+@dataclass(frozen=True)
+class Broker:
+    """A namespace of a NATS server, and buses of stores in it."""
+
+    server: NatsServer
+    url: str
+
+    def bus(self, store_id: str = "one") -> NatsBus:
+        found = nats_url(self.url)
+        assert found is not None
+        return NatsBus(found.servers, found.namespace, hide_password(self.url), store_id)
+
+    async def opened(self, store_id: str = "one") -> NatsBus:
+        bus = self.bus(store_id)
+        await bus.open()
+        return bus

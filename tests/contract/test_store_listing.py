@@ -1,0 +1,85 @@
+"""Plans and backlogs as lists show them."""
+
+from dataclasses import replace
+
+import pytest
+from store_kit import NOW, agent, claimed, do, event, expectation, gate, later, plan
+
+from soorma_ai.domain.effects import Expect, SavePlan
+from soorma_ai.domain.events import Lineage
+from soorma_ai.domain.limits import Charge
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.ports import PlanFilter, Store
+
+
+async def kept(store: Store, count: int = 6) -> None:
+    """Plans p-0, p-1 ...: every third is paused, the last is another tenant's, p-1 is of zoe in the session s."""
+    for number in range(count):
+        made = plan(f"p-{number}", tenant="acme" if number == count - 1 else "default")
+        if number % 3 == 0:
+            made = replace(made, status=PlanStatus.PAUSED, goal_event="Order.Place")
+        if number == 1:
+            lineage = Lineage("default", "zoe", session_id="s", plan_id="p-1", root_plan_id="p-1")
+            made = replace(made, lineage=lineage)
+        await do(store, SavePlan(made, None))
+
+
+@pytest.mark.parametrize(
+    ("user", "wanted", "found"),
+    [
+        (None, PlanFilter(), ["p-4", "p-3", "p-2", "p-1", "p-0"]),
+        (None, PlanFilter((PlanStatus.PAUSED,)), ["p-3", "p-0"]),
+        (None, PlanFilter((PlanStatus.PAUSED, PlanStatus.RUNNING)), ["p-4", "p-3", "p-2", "p-1", "p-0"]),
+        (None, PlanFilter((PlanStatus.FAILED,)), []),
+        (None, PlanFilter(session_id="s"), ["p-1"]),
+        ("zoe", PlanFilter(), ["p-1"]),
+        ("zoe", PlanFilter((PlanStatus.PAUSED,), session_id="s"), []),
+        (None, PlanFilter(search="p-2"), ["p-2"]),
+        (None, PlanFilter(search="ORDER.pl"), ["p-3", "p-0"]),
+        (None, PlanFilter(search="zoe"), ["p-1"]),
+        (None, PlanFilter(search="%"), []),
+    ],
+)
+async def test_plans_are_listed_newest_first_by_what_is_wanted(
+    store: Store, user: str | None, wanted: PlanFilter, found: list[str]
+) -> None:
+    await kept(store)
+    page = await store.plans.plan_page("default", user, wanted, 0, 50)
+    assert [row.plan.plan_id for row in page.rows] == found
+    assert page.is_end
+
+
+@pytest.mark.parametrize("statuses", [(), (PlanStatus.RUNNING, PlanStatus.PAUSED)])
+async def test_pages_follow_each_other_and_none_is_missed(store: Store, statuses: tuple[PlanStatus, ...]) -> None:
+    await kept(store)
+    seen, before, is_end = list[str](), 0, False
+    while not is_end:
+        page = await store.plans.plan_page("default", None, PlanFilter(statuses), before, 2)
+        seen += [row.plan.plan_id for row in page.rows]
+        before, is_end = page.before, page.is_end
+    assert seen == ["p-4", "p-3", "p-2", "p-1", "p-0"]
+
+
+async def test_a_plan_is_listed_with_what_its_tree_has_spent(store: Store) -> None:
+    await kept(store)
+    await store.plans.reserve(Charge("p-2", 1, 70, 0.5), plan().limits)
+    rows = (await store.plans.plan_page("default", None, PlanFilter(), 0, 50)).rows
+    assert {row.plan.plan_id: row.spent.tokens for row in rows if row.spent.llm_calls} == {"p-2": 70}
+
+
+async def test_of_many_open_expectations_the_oldest_of_each_plan_are_told(store: Store) -> None:
+    await kept(store, 3)
+    of_first = [expectation(f"e-{n}", plan_id="p-0", opened_at=later(n)) for n in range(4)]
+    await do(store, *map(Expect, of_first), Expect(gate("g-1", plan_id="p-1")))
+    found = await store.plans.first_awaited(["p-0", "p-1", "p-2"], 2)
+    assert sorted(one.id for one in found) == ["e-0", "e-1", "g-1"]
+
+
+async def test_what_waits_is_counted_by_agent_of_a_tenant(store: Store) -> None:
+    await store.registry.register([agent("worker", "work.asked"), agent("other", "work.asked")], NOW)
+    mine = [event(f"e-{n}") for n in range(3)]
+    await store.queue.arrive([*mine, event("theirs", tenant="acme")], NOW)
+    await claimed(store, "worker", limit=1)
+    found = await store.queue.backlogs("default", 100)
+    assert [(one.agent, one.waiting, one.in_hand) for one in found] == [("other", 3, 0), ("worker", 2, 1)]
+    assert await store.queue.backlogs("nobody", 100) == []

@@ -1,0 +1,176 @@
+"""Blocks of a page, and a session in which they are carried out from its first to its last."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import chdir
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from soorma_ai.cli.main import cli
+
+SOORMA = (sys.executable, "-c", "from soorma_ai.cli.main import main; main()")
+PROJECT = Path(__file__).parents[2]
+NOT_RUN = "# not run"
+# What is the machine's, or needs a network: it is told, and not tried.
+NOT_OURS = frozenset({"pip", "export"})
+PLUGINS = " ".join(f"-p no:{name}" for name in ("schemathesis", "hypothesispytest", "xdist", "examples"))
+
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"# ([\w/]+\.py)\n")
+_EXITS = re.compile(r"# exits with (\d+)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """`line` is where it begins in its page."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+
+    @property
+    def is_run(self) -> bool:
+        return not self.text.startswith(NOT_RUN)
+
+    @property
+    def file(self) -> str | None:
+        """The file that this is, where its first line names one."""
+        found = _FILE.match(self.text)
+        return found[1] if found else None
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
+    name = str(page.relative_to(PROJECT))
+    return [Block(name, text[: found.start()].count("\n") + 1, found[1], found[2]) for found in _BLOCK.finditer(text)]
+
+
+def programs(page: Path) -> Iterator[tuple[Block, str | None]]:
+    """Yield each whole program, and what the page says that it prints."""
+    found = blocks(page)
+    for block, behind in zip_longest(found, found[1:]):
+        if block.language == "python" and block.is_run and block.file is None:
+            yield block, behind.text if behind is not None and behind.language == "text" else None
+
+
+class Session:
+    """A shell that is in a folder, and beside it another one, in which what does not end is running."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._running: subprocess.Popen[str] | None = None
+        self._command: list[str] = []
+        self._told: list[str] = []
+        self._written: list[Block] = []
+
+    def carry_out(self, block: Block) -> None:
+        if block.file is not None:
+            self._written.append(block)
+            return
+        self._save()
+        wanted = 0
+        for line in block.text.splitlines():
+            words = shlex.split(line)
+            if found := _EXITS.fullmatch(line):
+                wanted = int(found[1])
+            elif words[0] not in NOT_OURS:
+                self._run(words, wanted, f"{block.page}, below line {block.line}: {line}")
+
+    def end(self) -> None:
+        """End what is running, which has to end well."""
+        self._save()
+        if self._running is None:
+            return
+        self._running.send_signal(signal.SIGINT)
+        self._told.append(self._running.communicate(timeout=60)[0])
+        assert self._running.returncode == 0, "".join(self._told)
+        self._running = None
+
+    def kill(self) -> None:
+        if self._running is not None:
+            self._running.kill()
+            self._running.communicate()
+
+    def _run(self, words: list[str], wanted: int, place: str) -> None:
+        if words[0] == "cd":
+            self._folder = self._folder / words[1]
+        elif words == ["make", "dev"]:
+            self._begin(shlex.split(self._process(["make", "-n", "dev"], place)))
+        elif words[:2] == ["soorma", "dev"]:
+            self._begin(words)
+        elif words[0] == "make":
+            self._process(words, place)
+        else:
+            assert words[0] == "soorma", place
+            options = words[words.index("--store") :] if "--store" in words else []
+            done = self._soorma([self._id(word, options) for word in words[1:]])
+            assert done.exit_code == wanted, f"{place}\n{done.output}"
+
+    def _process(self, words: list[str], place: str) -> str:
+        ran = subprocess.run(
+            words, cwd=self._folder, env=self._environment, check=False, capture_output=True, text=True
+        )
+        assert ran.returncode == 0, f"{place}\n{ran.stdout}\n{ran.stderr}"
+        return ran.stdout
+
+    def _soorma(self, words: list[str]) -> Result:
+        with chdir(self._folder):
+            return CliRunner().invoke(cli, words, env={"SOORMA_STORE_URL": None, "COLUMNS": "100", "FORCE_COLOR": None})
+
+    def _id(self, word: str, options: list[str]) -> str:
+        """Return the id that a word stands for, of the newest; a question is waited for."""
+        if word == "PLAN":
+            return str(json.loads(self._soorma(["plans", "ls", "--json", *options]).stdout)[0]["plan_id"])
+        if word != "WAIT":
+            return word
+        while not (waits := json.loads(self._soorma(["inbox", "--json", *options]).stdout)):
+            self._hear("notification.human_input")
+        return str(waits[0]["wait_id"])
+
+    def _begin(self, words: list[str]) -> None:
+        """Start what does not end, in the place of what ran so far."""
+        if words == self._command:
+            return
+        self.end()
+        self._command = words
+        self._running = subprocess.Popen(
+            [*SOORMA, *words[1:], "--port", "0"],
+            cwd=self._folder,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self._hear("Ctrl-C stops")
+
+    def _save(self) -> None:
+        """Write files, all at once, and see what runs begin anew."""
+        for block in self._written:
+            (self._folder / str(block.file)).write_text(block.text)
+        if self._written and self._running is not None:
+            self._hear("beginning anew")
+            self._hear("Ctrl-C stops")
+        self._written.clear()
+
+    def _hear(self, word: str) -> None:
+        """Read what runs until it says this."""
+        assert self._running is not None and self._running.stdout is not None, f"nothing runs that says {word!r}"
+        for line in self._running.stdout:
+            self._told.append(line)
+            if word in line:
+                return
+        raise AssertionError(f"{word!r} was never said: {''.join(self._told)}")
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, "PYTHON": sys.executable, "PYTEST_ADDOPTS": PLUGINS}

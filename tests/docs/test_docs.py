@@ -1,0 +1,114 @@
+"""The pages say what is so: those that are made of the code, programs that are run, commands that are carried out."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from pages import DOCS, OTHER_CODES, PROJECT, cause_and_remedy, kinds, navigation, pages
+from reading import NOT_RUN, Block, Session, blocks, programs
+
+from soorma_ai import Platform
+
+NEW = [DOCS / name for name in ("index.md", "tutorial.md", "from-langgraph.md", "models.md")]
+NEW += sorted((DOCS / "how-to").glob("*.md"))
+PROGRAMS = [found for page in NEW for found in programs(page)]
+# All in one process, each in a folder of its own: the imports take longer than the programs.
+SEVERAL = """
+import contextlib, io, json, os, sys, traceback
+
+for number, program in enumerate(json.load(sys.stdin)):
+    os.mkdir(str(number))
+    said, fault = io.StringIO(), ""
+    with contextlib.chdir(str(number)), contextlib.redirect_stdout(said):
+        try:
+            exec(compile(program, f"program {number}", "exec"), {"__name__": "__main__"})
+        except BaseException:
+            fault = traceback.format_exc()
+    print(json.dumps({"said": said.getvalue(), "fault": fault}))
+"""
+
+
+@pytest.mark.parametrize("place", pages(), ids=lambda place: place.name)
+def test_a_page_that_is_made_of_the_code_is_up_to_date(place: Path) -> None:
+    assert place.read_text(encoding="utf-8") == pages()[place], "write it anew: python tests/docs/pages.py"
+
+
+def test_every_error_says_its_cause_and_what_to_do() -> None:
+    assert [kind.__name__ for kind in kinds() if not all(cause_and_remedy(kind))] == []
+
+
+def test_every_code_without_a_class_is_one_of_the_package() -> None:
+    source = "".join(path.read_text(encoding="utf-8") for path in (PROJECT / "soorma_ai").rglob("*.py"))
+    assert [code for code in OTHER_CODES if f'"{code}"' not in source] == []
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    assert set(navigation().values()) == {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
+    texts = json.dumps([block.text for block, _ in PROGRAMS])
+    folder = tmp_path_factory.mktemp("programs")
+    ran = subprocess.run(
+        [sys.executable, "-c", SEVERAL], check=False, cwd=folder, input=texts, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert [line for line in ran.stderr.splitlines() if not line.startswith("delivery_failed ")] == []
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("number", range(len(PROGRAMS)), ids=[f"{one.page}:{one.line}" for one, _ in PROGRAMS])
+def test_a_program_of_a_page_prints_what_the_page_says(printed: list[dict[str, str]], number: int) -> None:
+    said = PROGRAMS[number][1]
+    assert printed[number]["fault"] == ""
+    assert printed[number]["said"] == (said or "")
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Generator[Session]:
+    session = Session(tmp_path)
+    try:
+        yield session
+    finally:
+        session.kill()
+
+
+def commands(page: Path) -> list[Block]:
+    return [one for one in blocks(page) if one.is_run and (one.language == "console" or one.file)]
+
+
+# On a busy machine its processes take their time.
+@pytest.mark.timeout(400)
+def test_the_tutorial_goes_as_it_is_written(session: Session) -> None:
+    for page in (DOCS / "index.md", DOCS / "tutorial.md"):
+        for block in commands(page):
+            session.carry_out(block)
+    session.end()
+
+
+def test_the_commands_of_operations_work(tmp_path: Path) -> None:
+    async def make_store() -> None:
+        async with Platform(f"sqlite:///{tmp_path / 'soorma.db'}"):
+            pass
+
+    asyncio.run(make_store())
+    session = Session(tmp_path)
+    for block in commands(DOCS / "how-to" / "operations.md"):
+        session.carry_out(block)
+
+
+def test_every_block_of_the_pages_is_run_or_says_that_it_is_not() -> None:
+    run = {id_of(one) for one, _ in PROGRAMS}
+    run |= {id_of(one) for name in ("index.md", "tutorial.md", "how-to/operations.md") for one in commands(DOCS / name)}
+    code = [one for page in NEW for one in blocks(page) if one.language in ("python", "console", "sh", "bash")]
+    assert len(code) > 20
+    assert [id_of(one) for one in code if id_of(one) not in run and not one.text.startswith(NOT_RUN)] == []
+
+
+def id_of(block: Block) -> str:
+    return f"{block.page}:{block.line}"

@@ -1,0 +1,81 @@
+"""What is going on for a user when they are forgotten ends, tells those who wait, and leaves nothing behind."""
+
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import as_time_passes, happens, open_platform, planner
+from phased import BRIEF, Writer, library
+
+from soorma_ai import NotFound, Platform
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete
+
+SECRET = "xylophone"
+KEPT = ("event", "inbox", "outbox", "plan", "plan_value", "journal", "shown", "budget", "timer", "expectation")
+
+
+class SlowModel:
+    """Answers when it is let."""
+
+    def __init__(self, answer: Any) -> None:
+        self.is_asked, self.may_answer = asyncio.Event(), asyncio.Event()
+        self._answer = answer
+
+    async def __call__(self, question: object) -> Any:
+        self.is_asked.set()
+        await self.may_answer.wait()
+        return self._answer
+
+
+@pytest.mark.parametrize("is_journey", [False, True], ids=["a plan", "a journey"])
+async def test_what_a_model_says_afterwards_is_written_nowhere(path: Path, *, is_journey: bool) -> None:
+    model = SlowModel(complete({"questions": [SECRET]}))
+    agent = Writer(model) if is_journey else planner(model)
+    async with open_platform(path) as platform:
+        await platform.start(agent, library())
+        ann = platform.as_user(tenant_id="default", user_id="ann")
+        await ann.submit(*(("writer.wanted", {"brief": BRIEF}) if is_journey else ("order.received", {"said": SECRET})))
+        await happens(model.is_asked)
+        await platform.forget("ann")
+        model.may_answer.set()
+    with closing(sqlite3.connect(path)) as file:
+        assert [file.execute(f"SELECT count(*) FROM {table}").fetchone() for table in KEPT] == [(0,)] * len(KEPT)
+    assert SECRET.encode() not in _bytes_of(path)
+
+
+def _bytes_of(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+WAITING: list[Callable[[Any], Awaitable[Any]]] = [
+    lambda plan: plan.result(),
+    lambda plan: plan.next_wait(),
+    lambda plan: _all(plan.events()),
+]
+
+
+async def _all(events: Any) -> Any:
+    return [event async for event in events]
+
+
+@pytest.mark.parametrize("waiting", WAITING, ids=["the end", "a question", "the events"])
+async def test_who_waits_for_it_is_told_that_it_is_gone(platform: Platform, clock: VirtualClock, waiting: Any) -> None:
+    model = SlowModel(complete({}))
+    await platform.start(planner(model), library())
+    plan = await platform.as_user(tenant_id="default", user_id="ann").submit("order.received", {})
+    await happens(model.is_asked)
+    waits = asyncio.ensure_future(waiting(plan))
+    await platform.forget("ann")
+    await as_time_passes(clock, lambda: _is_done(waits))
+    model.may_answer.set()
+    with pytest.raises(NotFound, match="is gone"):
+        await waits
+
+
+async def _is_done(waits: asyncio.Future[Any]) -> bool:
+    return waits.done()

@@ -1,0 +1,80 @@
+"""Over a broker: what it cannot carry is told, its death is a pause, and a killed process leaves all as it was."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from kit import PATIENCE, ended, events, planner, stock
+from nats_server import NatsServer
+from worst import HAS_BROKER
+
+from soorma_ai import Platform
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.ports import ModelQuestion
+from soorma_ai.testing.scripted import complete, publish
+
+pytestmark = pytest.mark.skipif(HAS_BROKER, reason="it chooses its bus itself, and runs once")
+
+PROGRAM = Path(__file__).parent / "nats_program.py"
+
+
+@pytest.fixture
+def url(nats_server: NatsServer) -> str:
+    return nats_server.namespace_url()
+
+
+async def test_a_request_too_large_for_the_bus_is_answered_so_and_holds_up_no_other(path: Path, url: str) -> None:
+    async with Platform(f"sqlite:///{path}", url) as platform:
+        await platform.start(stock())
+        large = await platform.request("inventory.reserve.requested", {"order_id": "x" * 1_100_000})
+        small = await platform.request("inventory.reserve.requested", {"order_id": "A"})
+        (letter,) = await platform.dead_letters()
+    assert large["error"]["code"] == "cannot_arrive"
+    assert "NATS takes 1,048,576" in large["error"]["message"]
+    assert small["result"] == {"reserved": "A"}
+    assert letter.event.type == "inventory.reserve.requested"
+
+
+async def test_the_death_of_the_server_under_load_is_a_pause(path: Path, tmp_path: Path) -> None:
+    server = NatsServer(tmp_path / "nats")
+    server.start()
+    async with Platform(f"sqlite:///{path}", server.namespace_url()) as platform:
+        await platform.start(planner(reserve_then_complete), stock())
+        plans = [await platform.submit("order.received", {"number": number}) for number in range(20)]
+        for _ in range(2):
+            await plans.pop().result(timeout=PATIENCE)
+            server.kill()
+            server.start()
+        found = [await ended(platform, plan.plan_id) for plan in plans]
+        assert {plan.status for plan in found} == {"completed"}
+        happened = await events(platform)
+    server.stop()
+    counted = Counter(event.type for event in happened)
+    assert counted["inventory.reserve.requested"] == counted["order.received.completed"] == 20
+
+
+def reserve_then_complete(question: ModelQuestion) -> JsonObject:
+    came = "The goal came" in question.messages[-1].content
+    return publish("inventory.reserve.requested", order_id="A") if came else complete({"ok": True})
+
+
+@pytest.mark.parametrize(("moment", "arrival"), [("committed", 2), ("came", 3)])
+def test_a_process_killed_around_the_commit_of_what_came_leaves_nothing_lost_or_doubled(
+    url: str, tmp_path: Path, moment: str, arrival: int
+) -> None:
+    """Killed after the rows are there and nothing is acknowledged, or before there are any."""
+    first = life(tmp_path, url, moment, arrival)
+    assert first.returncode == -signal.SIGKILL, first.stderr
+    second = life(tmp_path, url, "never", 0)
+    assert second.returncode == 0, second.stderr
+    told = json.loads(second.stdout)
+    assert told == {"statuses": ["completed"] * 5, "dead": 0, "doubled": [], "requests": 5}
+
+
+def life(folder: Path, url: str, moment: str, arrival: int) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(PROGRAM), str(folder), url, moment, str(arrival)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)

@@ -1,0 +1,60 @@
+"""A real NATS server for tests, which a wheel brings; it keeps its streams in a folder and may be killed."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from itertools import count
+from pathlib import Path
+
+PROGRAM = Path(sys.executable).parent / "nats-server"
+_LISTENS = re.compile(r"Listening for client connections on 127\.0\.0\.1:(\d+)")
+_numbers = count(1)
+
+
+class NatsServer:
+    """On a free port of this machine, which it keeps when it is started again."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self._folder = folder
+        self._options = options
+        self._port = "-1"
+        self._process: subprocess.Popen[str] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"nats://127.0.0.1:{self._port}"
+
+    def namespace_url(self) -> str:
+        """Return a bus URL whose namespace nobody has used."""
+        return f"{self.url}/ns-{os.getpid()}-{next(_numbers)}"
+
+    def start(self) -> None:
+        command = [str(PROGRAM), "-a", "127.0.0.1", "-p", self._port, "-js", "-sd", str(self._folder), *self._options]
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert self._process.stderr is not None
+        said: list[str] = []
+        for line in self._process.stderr:
+            said.append(line)
+            if found := _LISTENS.search(line):
+                self._port = found[1]
+            if "Server is ready" in line:
+                return
+        raise AssertionError(f"{PROGRAM} did not start:\n{''.join(said)}")
+
+    def kill(self) -> None:
+        """End it at once, as a failure of the machine's power would not: what it has written stays written."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals) -> None:
+        if self._process is None:
+            return
+        self._process.send_signal(how)
+        self._process.wait()
+        assert self._process.stderr is not None
+        self._process.stderr.close()
+        self._process = None

@@ -1,0 +1,242 @@
+"""The console's pages about plans, agents and the choreography, without a browser."""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from contract.store_kit import do, plan
+from http_kit import Keys, caller
+from kit import ended, payments, planner, stock, the_wait, until
+
+from soorma_ai import Approval, GoalContext, InvocationContext, PlanContext, Planner, Platform, PlatformContext, Tool
+from soorma_ai.console import Console
+from soorma_ai.domain.effects import SavePlan
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.server import app
+from soorma_ai.testing.scripted import publish
+
+RESERVE = publish("inventory.reserve.requested", order_id="A1")
+CHARGE = publish("payment.charge.requested", amount=12000)
+HOSTILE = "<script>alert(1)</script>\"'> <img src=x onerror=alert(2)> \u202e\x07" + "x" * 5_000
+SECRET = "s" * 40
+
+
+class Browser:
+    """Keeps cookies, follows where it is sent, and sends the forms of the page that it looked at last."""
+
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self._http = http
+        self._form_token = ""
+
+    async def look(self, path: str, status: int = 200) -> str:
+        return self._read(await self._http.get(path), status)
+
+    async def send(self, path: str, status: int = 200, **fields: str | list[str]) -> str:
+        data = {"form_token": self._form_token, **fields}
+        return self._read(await self._http.post(path, data=data), status)
+
+    def _read(self, page: httpx.Response, status: int) -> str:
+        assert page.status_code == status, page.text
+        assert "'unsafe" not in page.headers["content-security-policy"]
+        assert " style=" not in page.text and "<style" not in page.text
+        if found := re.search(r'name="form_token" value="([^"]+)"', page.text):
+            self._form_token = found[1]
+        return page.text
+
+
+@asynccontextmanager
+async def browsing(platform: Platform, *roles: str) -> AsyncIterator[Browser]:
+    served = app(platform, roles=roles, site=Console(secret=SECRET))
+    transport = httpx.ASGITransport(served, client=("127.0.0.1", 5000))
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://127.0.0.1:8700", follow_redirects=True, timeout=20
+    ) as http:
+        yield Browser(http)
+
+
+@asynccontextmanager
+async def signed_in(platform: Platform, tenant: str, user: str, *roles: str) -> AsyncIterator[Browser]:
+    keys = Keys(token=caller(tenant, user, *roles))
+    served = app(platform, auth=keys, site=Console(secret=SECRET))
+    transport = httpx.ASGITransport(served, client=("127.0.0.1", 5000))
+    async with httpx.AsyncClient(
+        transport=transport, base_url="http://127.0.0.1:8700", follow_redirects=True, timeout=20
+    ) as http:
+        browser = Browser(http)
+        await browser.look("/sign-in")
+        await browser.send("/sign-in", 404, token="token", next="/plans/none")
+        yield browser
+
+
+def carrier() -> Tool:
+    tool = Tool("carrier", description=HOSTILE)
+
+    @tool.on_invoke("parcel.bring.requested", description=HOSTILE)
+    async def bring(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        raise ValueError(HOSTILE)
+
+    return tool
+
+
+async def held(platform: Platform, **data: Any) -> str:
+    """A plan that waits for a manager."""
+    await platform.start(
+        planner([RESERVE, CHARGE] * 3), stock(), payments(Approval(approvers=("manager",), message=HOSTILE))
+    )
+    handle = await platform.submit("order.received", {"order_id": "A1", **data}, session_id="tea")
+    await the_wait(platform)
+    return handle.plan_id
+
+
+async def test_plans_are_listed_with_whom_they_wait_for_and_found_by_words_status_and_session(
+    platform: Platform,
+) -> None:
+    plan_id = await held(platform)
+    async with browsing(platform) as browser:
+        page = await browser.look("/plans")
+        assert f'href="/plans/{plan_id}"' in page
+        assert "manager: <bdi>payment.charge.requested</bdi>" in page
+        for query in ("status=active", "status=paused", "session=tea", "search=ORDER", f"search={plan_id[:8]}"):
+            assert plan_id in await browser.look(f"/plans?{query}")
+        for query in ("status=failed", "session=coffee", "search=nothing", "before=1"):
+            assert plan_id not in await browser.look(f"/plans?{query}")
+        assert "is no status of a plan" in await browser.look("/plans?status=odd", 422)
+
+
+async def test_pages_of_plans_follow_each_other(platform: Platform) -> None:
+    ids = [f"plan-{n}" for n in range(60)]
+    for plan_id in ids:
+        await do(platform.services.store, SavePlan(plan(plan_id, status=PlanStatus.COMPLETED), None))
+    async with browsing(platform) as browser:
+        first = await browser.look("/plans?status=completed")
+        (older,) = re.findall(r'href="([^"]+)" rel="next"', first)
+        second = await browser.look(older.replace("&amp;", "&"))
+    shown = [re.findall(r'class="row-title" href="/plans/([^"]+)"', page) for page in (first, second)]
+    assert [len(page) for page in shown] == [50, 10]
+    assert set(shown[0]) | set(shown[1]) == set(ids)
+
+
+async def test_a_plan_tells_its_time_its_graph_its_story_and_every_decision(platform: Platform) -> None:
+    plan_id = await held(platform)
+    async with browsing(platform) as browser:
+        page = await browser.look(f"/plans/{plan_id}")
+        wait = await the_wait(platform)
+        assert f'href="/inbox/{wait.wait_id}"' in page
+        for said in ('class="people is-open"', '<svg xmlns="http://www.w3.org/2000/svg"', "held for approval"):
+            assert said in page
+        assert page.count('class="deciding"') == 2
+        for command in ("soorma graph", "soorma plans show", "soorma why", "soorma plans cancel", "soorma approve"):
+            assert f"{command} " in page
+        lines = set(re.findall(r'<li id="(line-\d+)"', page))
+        assert set(re.findall(r'href="#(line-\d+)"', page)) <= lines
+        events = await browser.look(f"/plans/{plan_id}/events.ndjson")
+        assert [line.startswith('{"specversion"') for line in events.splitlines()] == [True] * events.count("\n")
+
+
+async def test_plans_are_cancelled_one_by_one_and_together(platform: Platform) -> None:
+    plan_id = await held(platform)
+    other = await platform.submit("order.received", {"order_id": "A1"})
+    async with browsing(platform) as browser:
+        await browser.look("/plans")
+        page = await browser.send("/plans/cancel", plan=[plan_id, "none"], reason="not now")
+        assert "1 asked to stop, 1 not found" in page
+        await browser.look(f"/plans/{other.plan_id}")
+        assert "asked to stop" in await browser.send(f"/plans/{other.plan_id}/cancel", reason="")
+        for one in (plan_id, other.plan_id):
+            await until(platform, lambda one=one: _is_final(platform, one))
+    assert str((await platform.plan(plan_id)).reason).startswith("not now;")
+
+
+async def _is_final(platform: Platform, plan_id: str) -> bool:
+    return (await platform.plan(plan_id)).status.is_final
+
+
+async def test_who_sees_the_tenant_but_steers_nothing_is_told_so_and_another_tenant_sees_nothing(
+    platform: Platform,
+) -> None:
+    plan_id = await held(platform)
+    async with signed_in(platform, "default", "aud", "auditor") as auditor:
+        await auditor.look(f"/plans/{plan_id}")
+        await auditor.send(f"/plans/{plan_id}/cancel", 403)
+        await auditor.send("/plans/cancel", 403, plan=[plan_id])
+    async with signed_in(platform, "elsewhere", "eve", "operator") as stranger:
+        for path in (f"/plans/{plan_id}", f"/plans/{plan_id}/events.ndjson", "/dead-letters/1", "/agents/nobody"):
+            await stranger.look(path, 404)
+        assert plan_id not in await stranger.look("/plans")
+        await stranger.send(f"/plans/{plan_id}/cancel", 404)
+    assert not (await platform.plan(plan_id)).status.is_final
+
+
+async def test_agents_are_shown_with_their_events_and_dead_letters_are_redriven_and_discarded(
+    platform: Platform,
+) -> None:
+    await platform.start(carrier(), stock())
+    await platform.request("parcel.bring.requested", {"note": HOSTILE})
+    (letter,) = await platform.dead_letters()
+    async with browsing(platform) as browser:
+        page = await browser.look("/agents")
+        assert "inventory.reserve.requested" in page and f"/dead-letters/{letter.letter_id}" in page
+        assert "order_id" in await browser.look("/agents/stock")
+        path = f"/dead-letters/{letter.letter_id}"
+        assert "soorma dead-letters redrive" in await browser.look(path)
+        assert "in line again" in await browser.send(f"{path}/redrive")
+        await until(platform, platform.dead_letters)
+        await browser.look(path)
+        assert "discarded" in await browser.send(f"{path}/discard", note="gone")
+        assert await platform.dead_letters() == []
+        await browser.look("/dead-letters/x", 404)
+
+
+async def test_the_choreography_is_drawn_with_what_is_wrong_in_it(platform: Platform) -> None:
+    async with browsing(platform) as browser:
+        assert "No agent has registered an event" in await browser.look("/choreography")
+        await platform.start(planner([RESERVE]), stock(), carrier())
+        page = await browser.look("/choreography")
+    for said in (">orders<", ">inventory.reserve.requested<", "without a description", "flowchart LR"):
+        assert said in page
+
+
+@pytest.mark.parametrize("long", [HOSTILE, "<" * 1_000_000])
+async def test_what_others_wrote_is_shown_harmless_and_bounded(platform: Platform, long: str) -> None:
+    await platform.start(carrier())
+    plan_id = await held(platform, note=long)
+    await platform.request("parcel.bring.requested", {"note": HOSTILE})
+    (letter,) = await platform.dead_letters()
+    paths = ("/plans", f"/plans/{plan_id}", "/agents", "/agents/carrier", f"/dead-letters/{letter.letter_id}")
+    async with browsing(platform) as browser:
+        for path in (*paths, "/choreography"):
+            page = await browser.look(path)
+            assert "<script>alert" not in page and "<img src=x" not in page
+            assert "\u202e" not in page and "\x07" not in page
+            assert len(page) < 200_000, path
+
+
+async def test_a_paused_plan_is_resumed(platform: Platform) -> None:
+    made = Planner("buyer")
+
+    @made.on_goal("buy.wanted")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        machine = {"start": {"default_next": "done"}, "done": {"is_terminal": True}}
+        wanted = await PlanContext.create_from_goal(goal, context, state_machine=machine)
+        await wanted.pause(reason="until somebody has looked")
+
+    await platform.start(made)
+    bought = await platform.submit("buy.wanted", {})
+    await the_wait(platform)
+    async with browsing(platform) as browser:
+        page = await browser.look(f"/plans/{bought.plan_id}")
+        assert ">Resume<" in page and 'id="machine"' in page
+        assert "The plan goes on" in await browser.send(f"/plans/{bought.plan_id}/resume", note="go on")
+        await ended(platform, bought.plan_id)
+        assert ">Resume<" not in await browser.look(f"/plans/{bought.plan_id}")
+        await browser.send(f"/plans/{bought.plan_id}/resume", 409)
+
+
+async def test_no_address_puts_words_of_its_own_on_a_page(platform: Platform) -> None:
+    plan_id = await held(platform)
+    async with browsing(platform) as browser:
+        for path in ("/plans", f"/plans/{plan_id}", "/agents"):
+            assert "call+this" not in await browser.look(f"{path}?done=call%2Bthis&cancelled=call%2Bthis")

@@ -1,0 +1,110 @@
+"""What a person filled in, judged before it is said."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from soorma_ai.console.answering import Given, Refusal, Sheet, answer_form, change_list, judge, payload_form, sheet_of
+from soorma_ai.core.expecting.gates import APPROVAL_ANSWER
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.domain.people import AnswerDecision, Ask, Proposal
+
+A, E, R, S = AnswerDecision
+AMOUNT: Any = {"type": "object", "properties": {"amount": {"type": "number", "maximum": 10}}, "required": ["amount"]}
+WHICH: Any = {"type": "object", "properties": {"day": {"enum": ["monday", "tuesday"]}}, "required": ["day"]}
+BOTH: Any = {
+    "type": "object",
+    "properties": {"approved": {"type": "boolean"}, "note": {"type": "string"}, "limit": {"type": "integer"}},
+    "required": ["approved", "limit"],
+}
+HELD = Proposal("pay", {"amount": 5}, "0" * 64, AMOUNT)
+GATE = Ask("confirmation", "Pay?", APPROVAL_ANSWER, (A, E, R), proposal=HELD)
+QUESTION = Ask("input_required", "Which day?", WHICH, (S,))
+SAME = {"$.amount": "5"}
+
+
+def asked(ask: Ask) -> Expectation:
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    topic = EventTopic.NOTIFICATION_EVENTS
+    return Expectation("w", ExpectationKind.GATE, "a", "t", None, None, "pay", topic, now, None, "pay", ask=ask)
+
+
+@pytest.mark.parametrize(
+    ("ask", "sheet", "given"),
+    [
+        (GATE, Sheet("approve", "", SAME), Given(A, {"approved": True}, "")),
+        (GATE, Sheet("approve", "fine", {}), Given(A, {"note": "fine", "approved": True}, "fine")),
+        (GATE, Sheet("reject", "no", {"$.amount": "x"}), Given(R, {"note": "no", "approved": False}, "no")),
+        (GATE, Sheet("edit", "", {"$.amount": "7"}), Given(E, {"data": {"amount": 7}}, "")),
+        (QUESTION, Sheet("respond", "", {}, {"$.day": '"monday"'}), Given(S, {"day": "monday"}, "")),
+        (
+            replace(GATE, response_schema=BOTH),
+            Sheet("approve", "", SAME, {"$.limit": "3"}),
+            Given(A, {"limit": 3, "approved": True}, ""),
+        ),
+        (
+            replace(GATE, response_schema=BOTH),
+            Sheet("reject", "no", SAME),
+            Given(R, {"note": "no", "approved": False}, "no"),
+        ),
+    ],
+)
+def test_a_button_and_what_was_typed_are_one_answer(ask: Ask, sheet: Sheet, given: Given) -> None:
+    assert judge(asked(ask), sheet) == given
+
+
+@pytest.mark.parametrize(
+    ("ask", "sheet", "words"),
+    [
+        (GATE, Sheet("", "", SAME), "Choose one of the buttons."),
+        (GATE, Sheet("respond", "", SAME), "Choose one of the buttons."),
+        (GATE, Sheet("reject", "", SAME), "Say why: who asked is told your reason."),
+        (GATE, Sheet("reject", "x" * 2_001, SAME), "The note is too long."),
+        (GATE, Sheet("edit", "", SAME), "Nothing was changed. Approve it as it is, or change it."),
+        (GATE, Sheet("edit", "", {"$.amount": "11"}), "The changed payload cannot be published yet."),
+        (
+            GATE,
+            Sheet("approve", "", {"$.amount": "7"}),
+            "You changed the payload. Approve it with the changes, or set it back to what was asked.",
+        ),
+        (QUESTION, Sheet("respond", "", {}, {"$.day": ""}), "The answer is not complete yet."),
+        (replace(GATE, response_schema=BOTH), Sheet("approve", "", SAME), "The answer is not complete yet."),
+    ],
+)
+def test_what_cannot_be_said_is_told_first(ask: Ask, sheet: Sheet, words: str) -> None:
+    found = judge(asked(ask), sheet)
+    assert isinstance(found, Refusal)
+    assert found.words == words
+
+
+def test_fields_are_those_of_the_payload_or_of_the_answer_by_their_names() -> None:
+    sheet = sheet_of(
+        [("do", "edit"), ("note", " a "), ("payload$.amount", "7"), ("answer$.day", "x"), ("payload", "y")]
+    )
+    assert sheet == Sheet("edit", "a", {"$.amount": "7"}, {"$.day": "x"})
+
+
+@pytest.mark.parametrize(
+    ("do", "payload", "answer"),
+    [
+        ("add payload$.a", {"$.a#": "2", "$.a[0]": "x"}, {"$.a#": "1"}),
+        ("remove payload$.a 0", {"$.a#": "0"}, {"$.a#": "1"}),
+        ("add answer$.a", {"$.a#": "1", "$.a[0]": "x"}, {"$.a#": "2"}),
+        ("remove payload$.a x", {"$.a#": "1", "$.a[0]": "x"}, {"$.a#": "1"}),
+    ],
+)
+def test_buttons_of_a_list_change_what_was_typed(do: str, payload: dict[str, str], answer: dict[str, str]) -> None:
+    changed = change_list(Sheet(do, "", {"$.a#": "1", "$.a[0]": "x"}, {"$.a#": "1"}))
+    assert changed == Sheet(do, "", payload, answer)
+
+
+def test_where_button_and_note_are_the_whole_answer_there_are_no_fields() -> None:
+    assert answer_form(GATE, Sheet(), None) is None
+    assert payload_form(QUESTION, Sheet(), None) is None
+    fields = answer_form(replace(GATE, response_schema=BOTH), Sheet(), None)
+    assert fields is not None
+    assert [one.label for one in fields.fields] == ["limit"]
+    assert change_list(Sheet("approve")) is None

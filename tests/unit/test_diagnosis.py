@@ -1,0 +1,119 @@
+"""What the doctor says of what it found."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from soorma_ai.core.report.diagnosis import (
+    Facts,
+    Finding,
+    Level,
+    Life,
+    Origin,
+    Server,
+    Setting,
+    StoreFile,
+    diagnose,
+    is_well,
+)
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+STORE = StoreFile("shop.db", True, 4096, 8, owner="process 7 (shop)", answers=True)
+LIFE = Life(alive=["stock"], gone=[], questions=0, dead_letters=0, untaken=0, most=1000, backlog=0, newest=NOW)
+FACTS = Facts(
+    now=NOW,
+    zone="UTC",
+    versions=[("soorma-ai", "0.1.0")],
+    settings=[Setting("SOORMA_STORE_URL", "sqlite:///shop.db", Origin.DEFAULT)],
+    keys=["OPENAI_API_KEY"],
+    libraries=[("llm", "litellm 1"), ("a2a", "")],
+    schema=8,
+    most_backlog=100,
+    store=STORE,
+    life=LIFE,
+)
+
+
+def about(subject: str, facts: Facts) -> Finding:
+    (found,) = [one for one in diagnose(facts) if one.subject == subject]
+    return found
+
+
+def test_where_all_is_well_nothing_is_to_be_done() -> None:
+    findings = diagnose(FACTS)
+    assert is_well(findings)
+    assert [(one.level, one.advice) for one in findings if one.level is not Level.FINE or one.advice] == []
+
+
+def test_what_needs_something_is_said_after_what_it_needs() -> None:
+    subjects = [one.subject for one in diagnose(FACTS)]
+    assert subjects.index("SOORMA_STORE_URL") < subjects.index("store") < subjects.index("owner")
+    assert subjects.index("owner") < subjects.index("agents") < subjects.index("backlog")
+
+
+@pytest.mark.parametrize(
+    ("subject", "facts", "level", "said", "advice"),
+    [
+        ("SOORMA_STORE_URL", FACTS, Level.FINE, "sqlite:///shop.db (default)", ""),
+        (
+            "SOORMA_PROMPTS_DIR",
+            replace(FACTS, settings=[Setting("SOORMA_PROMPTS_DIR", "lost", Origin.ENVIRONMENT, "no folder at lost")]),
+            Level.FAULT,
+            "lost (environment)",
+            "no folder at lost",
+        ),
+        ("store", FACTS, Level.FINE, "schema 8", ""),
+        ("store", replace(FACTS, store=StoreFile("shop.db", False), life=None), Level.NOTE, "no file", "makes it"),
+        ("store", replace(FACTS, store=replace(STORE, schema=7)), Level.NOTE, "older than 8", "soorma backup"),
+        ("store", replace(FACTS, store=replace(STORE, fault="it is damaged")), Level.FAULT, "damaged", "see what"),
+        ("owner", FACTS, Level.FINE, "process 7 (shop)", ""),
+        ("owner", replace(FACTS, store=replace(STORE, owner=None)), Level.NOTE, "no process", "soorma serve"),
+        ("owner", replace(FACTS, store=replace(STORE, answers=False)), Level.FAULT, "does not answer", "stop"),
+        ("server", replace(FACTS, store=None, server=Server("http://x")), Level.FINE, "http://x answers", ""),
+        ("server", replace(FACTS, server=Server("http://x", "gone")), Level.FAULT, "gone", "SOORMA_URL"),
+        (
+            "server clock",
+            replace(FACTS, server=Server("http://x", ahead=timedelta(minutes=-2))),
+            Level.FAULT,
+            "-120 s",
+            "NTP",
+        ),
+        ("clock", FACTS, Level.FINE, "2026-11-22 12:00:00 UTC", ""),
+        (
+            "clock",
+            replace(FACTS, life=replace(LIFE, newest=NOW + timedelta(hours=1))),
+            Level.FAULT,
+            "3600 s later",
+            "NTP",
+        ),
+        ("keys of models", FACTS, Level.FINE, "OPENAI_API_KEY", ""),
+        ("keys of models", replace(FACTS, keys=[]), Level.NOTE, "no variable", "recordings need none"),
+        ("[llm]", FACTS, Level.FINE, "litellm 1", ""),
+        ("[a2a]", FACTS, Level.FINE, "not installed", ""),
+        ("agents", FACTS, Level.FINE, "alive: stock", ""),
+        ("agents", replace(FACTS, life=replace(LIFE, gone=["till"])), Level.FINE, "gone: till", ""),
+        ("agents", replace(FACTS, life=replace(LIFE, alive=[], gone=["till"])), Level.NOTE, "all gone", "start"),
+        ("agents", replace(FACTS, life=replace(LIFE, alive=[])), Level.NOTE, "none has ever run", "start"),
+        ("backlog", FACTS, Level.FINE, "0", ""),
+        ("backlog", replace(FACTS, life=replace(LIFE, backlog=7)), Level.FINE, "7", ""),
+        ("backlog", replace(FACTS, life=replace(LIFE, alive=[], backlog=7)), Level.NOTE, "nobody is alive", "start"),
+        ("backlog", replace(FACTS, life=replace(LIFE, backlog=100)), Level.FAULT, "refused", "SOORMA_MAX_BACKLOG"),
+        ("questions to people", replace(FACTS, life=replace(LIFE, questions=3)), Level.NOTE, "3", "soorma inbox"),
+        ("dead letters", replace(FACTS, life=replace(LIFE, dead_letters=1000)), Level.NOTE, "1,000 or more", "redrive"),
+        ("requests that nobody takes", replace(FACTS, life=replace(LIFE, untaken=1)), Level.NOTE, "1", "untaken"),
+    ],
+)
+def test_each_fact_is_judged(subject: str, facts: Facts, level: Level, said: str, advice: str) -> None:
+    found = about(subject, facts)
+    assert found.level is level
+    assert said in found.found
+    assert advice in found.advice and bool(advice) is bool(found.advice)
+    assert is_well(diagnose(facts)) is (level is not Level.FAULT)
+
+
+def test_a_server_tells_no_backlog_and_ten_thousand_names_are_told_as_a_few() -> None:
+    many = replace(LIFE, alive=[f"agent{number}" for number in range(10_000)], backlog=None)
+    facts = replace(FACTS, life=many)
+    assert "backlog" not in {one.subject for one in diagnose(facts)}
+    assert about("agents", facts).found.endswith("agent7 and 9992 more")

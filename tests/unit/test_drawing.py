@@ -1,0 +1,168 @@
+"""Graphs are laid out without overlaps, and drawn so that nothing in their texts acts."""
+
+import re
+from collections.abc import Sequence
+from itertools import combinations, pairwise
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from soorma_ai.core.drawing.graph import (
+    LONGEST_LABEL,
+    MOST_NODES,
+    Edge,
+    EdgeKind,
+    Graph,
+    Node,
+    NodeKind,
+    label_of,
+    make_graph,
+    title_of,
+    width_of,
+)
+from soorma_ai.core.drawing.layout import Direction, lay_out
+from soorma_ai.core.drawing.mermaid import write
+from soorma_ai.core.drawing.svg import draw
+
+SVG = "{http://www.w3.org/2000/svg}"
+HOSTILE = '<script>alert("1")</script> & ]]> \u202e\x00\ud800 "quoted" `x` --> end'
+
+
+def graph(*ways: str) -> Graph:
+    """`"a b"` is an edge from a to b, `"a b word"` one with a label; nodes in the order in which they are named."""
+    parts = [way.split(maxsplit=2) for way in ways]
+    names = dict.fromkeys(name for part in parts for name in part[:2])
+    edges = [Edge(part[0], part[1], " ".join(part[2:])) for part in parts if len(part) > 1]
+    return make_graph([Node(name, name, NodeKind.EVENT) for name in names], edges)
+
+
+def rows(of: Graph) -> list[list[str]]:
+    """Names of the nodes by their layers, from the top down."""
+    places = sorted((box.y, box.x, box.node.id) for box in lay_out(of).boxes)
+    return [[id for at, _, id in places if at == y] for y in dict.fromkeys(y for y, _, _ in places)]
+
+
+@pytest.mark.parametrize(
+    ("ways", "found"),
+    [
+        (["a b", "b c"], [["a"], ["b"], ["c"]]),
+        (["a b", "a c", "b d", "c d"], [["a"], ["b", "c"], ["d"]]),
+        (["a b", "b c", "a c"], [["a"], ["b"], ["c"]]),
+        (["a b", "b a"], [["a"], ["b"]]),
+        (["a b", "b c", "c a"], [["a"], ["b"], ["c"]]),
+        (["a a", "a b"], [["a"], ["b"]]),
+        (["a b", "b c", "late c"], [["a"], ["b", "late"], ["c"]]),
+        ([], []),
+    ],
+)
+def test_what_leads_to_something_stands_in_a_layer_before_it(ways: list[str], found: list[list[str]]) -> None:
+    assert rows(graph(*ways)) == found
+
+
+def test_a_node_in_a_row_stands_near_those_that_lead_to_it() -> None:
+    assert rows(graph("a x", "b y", "c z", "z p", "y q", "x r"))[2] == ["r", "q", "p"]
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14), st.sampled_from(["", "word"])), max_size=40))
+def test_nothing_overlaps_and_all_of_it_is_inside(ways: Sequence[tuple[int, int, str]]) -> None:
+    made = graph(*(f"{a} {b} {label}" for a, b, label in ways))
+    for direction in Direction:
+        drawing = lay_out(made, direction)
+        for one, other in combinations(drawing.boxes, 2):
+            is_apart = (
+                abs(one.x - other.x) >= (one.width + other.width) / 2
+                or abs(one.y - other.y) >= (one.height + other.height) / 2
+            )
+            assert is_apart, (one, other)
+        for box in drawing.boxes:
+            assert box.x - box.width / 2 >= 0 and box.x + box.width / 2 <= drawing.width
+            assert box.y - box.height / 2 >= 0 and box.y + box.height / 2 <= drawing.height
+        assert len(drawing.paths) == len(made.edges)
+
+
+def test_an_edge_begins_and_ends_at_its_own_nodes_also_where_it_was_turned_around() -> None:
+    drawing = lay_out(graph("a b", "b c", "c a"))
+    places = {box.node.id: box.y for box in drawing.boxes}
+    for path in drawing.paths:
+        assert abs(path.points[0][1] - places[path.edge.source]) < 30
+        assert abs(path.points[-1][1] - places[path.edge.target]) < 30
+
+
+def test_labels_of_edges_between_the_same_layers_stand_side_by_side() -> None:
+    drawing = lay_out(graph("a b one", "a c another", "b a back"))
+    middles = sorted(path.middle for path in drawing.paths)
+    assert all(second[0] - first[0] > 20 for first, second in pairwise(middles))
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("short", "short"),
+        ("two\nlines\there", "two lines here"),
+        ("x" * 100, "x" * (LONGEST_LABEL - 1) + "…"),
+        ("字" * 100, "字" * (LONGEST_LABEL // 2 - 1) + "…"),
+        ("a\u202eb\x00c\ud800d", "a�b�c�d"),
+        ("", ""),
+    ],
+)
+def test_a_label_is_on_one_line_bounded_and_turns_nothing_around(text: str, label: str) -> None:
+    assert label_of(text) == label
+    assert width_of(label_of(text)) <= LONGEST_LABEL
+
+
+def test_a_megabyte_of_text_costs_no_more_than_is_shown() -> None:
+    long = "<" * 1_000_000
+    made = make_graph([Node("a", long, NodeKind.EVENT, long)], [Edge("a", "a", long)])
+    assert len(draw(made, long)) < 20_000
+    assert len(write(made)) < 20_000
+    assert len(title_of(long)) == 300
+
+
+def test_a_drawing_is_well_formed_and_holds_no_script_no_style_and_no_address_but_fragments() -> None:
+    nodes = [Node("a", HOSTILE, NodeKind.PEOPLE, HOSTILE, "line-1", is_current=True), Node("b", "b", NodeKind.GONE)]
+    made = make_graph(nodes, [Edge("a", "b", HOSTILE), Edge("b", "a")])
+    root = ElementTree.fromstring(draw(made, HOSTILE))
+    tags = {element.tag.removeprefix(SVG) for element in root.iter()}
+    assert tags == {"svg", "defs", "marker", "path", "a", "g", "title", "rect", "text"}
+    names = {name for element in root.iter() for name in element.attrib}
+    assert not [name for name in names if name.startswith("on") or name == "style"]
+    assert [element.attrib["href"] for element in root.iter(f"{SVG}a")] == ["#line-1"]
+    assert "alert" in "".join(root.itertext())
+    assert root.find(f".//{SVG}g[@class='node people current']") is not None
+
+
+def test_a_drawing_that_stands_alone_takes_its_style_along() -> None:
+    assert draw(graph("a b"), "t", style="rect{fill:red}").count("<style>rect{fill:red}</style>") == 1
+
+
+def test_of_too_many_nodes_the_first_are_shown_and_the_others_counted() -> None:
+    made = make_graph([Node(str(n), str(n), NodeKind.EVENT) for n in range(400)], [Edge("0", "399"), Edge("0", "1")])
+    assert (len(made.nodes), made.more) == (MOST_NODES, 100)
+    assert made.edges == (Edge("0", "1"),)
+    assert "and 100 more" in write(made)
+
+
+def test_edges_between_the_same_nodes_are_one_with_their_labels() -> None:
+    made = make_graph(graph("a b").nodes, [Edge("a", "b", "x"), Edge("a", "b", "y"), Edge("a", "b", "x")])
+    assert made.edges == (Edge("a", "b", "x | y"),)
+
+
+def test_a_flowchart_names_nodes_by_numbers_and_spells_all_else_in_entities() -> None:
+    made = make_graph(
+        [Node("a", "order.placed", NodeKind.DECISION, is_current=True), Node("b", 'x"] --> n0', NodeKind.EVENT)],
+        [Edge("a", "b", "a|b"), Edge("b", "a", kind=EdgeKind.MAYBE)],
+    )
+    told = write(made).splitlines()
+    assert told[:5] == [
+        "flowchart TD",
+        '    n0["order.placed"]',
+        '    n1["x#34;#93; --#62; n0"]',
+        '    n0 -->|"a#124;b"| n1',
+        "    n1 -.-> n0",
+    ]
+    assert told[5:7] == ["    class n0 decision", "    class n0 current"]
+    for line in write(make_graph([Node("a", HOSTILE, NodeKind.EVENT)], [])).splitlines()[1:2]:
+        assert re.fullmatch(r'    n0\["[\w .,:/+\-#;]+"\]', line)

@@ -1,0 +1,226 @@
+"""What happens is told once, in order, in columns that hold, however long it took."""
+
+import logging
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from soorma_ai.cli.options import Access
+from soorma_ai.cli.view.live import json_of, label_of, words_of
+from soorma_ai.cli.view.logs import describe, frames_of
+from soorma_ai.core.expecting.wakeups import ANSWERED, CANCEL_REQUESTED, EXPIRED, STRANDED
+from soorma_ai.core.report.lines import LineKind
+from soorma_ai.core.report.live import Found, Told, lines_of, news, wanted
+from soorma_ai.core.report.trace import trace
+from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus, Untaken
+from soorma_ai.domain.history import SELECT, StepKind
+from soorma_ai.domain.states import HUMAN_INPUT, WAIT_REMINDED
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.terminal.printing import text_of
+from soorma_ai.terminal.wording import OFFSET_WIDTH, offset_cell
+from unit.rows import GOAL, PLAN, PLANNER, QUESTION, Story, answer, at, decision, event, expectation, reply
+from unit.test_trace import reserving, traced
+
+LONG = [timedelta(seconds=s) for s in (0, 0.04, 59.9, 60, 3599.4, 3600, 86_399, 86_400, 7 * 86_400 - 1, 400 * 86_400)]
+ACCESS = Access("sqlite:///shop.db", "default")
+
+
+def words(told: Told) -> str:
+    return text_of(words_of(told, None)).plain
+
+
+# One plan that is followed
+
+
+def test_each_line_is_told_once_and_in_order_though_the_start_of_the_plan_moves() -> None:
+    whole, events = reserving()
+    told: dict[object, Told] = {}
+    for until, begun in ((-1, -1.0), (0, -1.0), (2, 0.0), (6, 0.5), (10, 0.5)):
+        seen = replace(whole, steps=[one for one in whole.steps if one.at <= at(until)], begun=begun)
+        seen.decisions = [one for one in whole.decisions if one.at <= at(until)]
+        seen.expectations = whole.expectations if until >= 2 else []
+        for one in news(traced(seen, [one for one in events if one.time <= at(until)]), told.keys()):
+            assert told.setdefault(one.mark, one) is one
+    kinds = [one.line.kind for one in told.values()]
+    assert kinds.count(LineKind.DECISION) == len(whole.decisions)
+    assert told.keys() == {one.mark for one in news(traced(whole, events), set())}
+    assert [one.at for one in told.values()] == sorted(one.at for one in told.values())
+    assert news(traced(whole, events), told.keys()) == []
+
+
+def test_two_refusals_of_one_moment_are_two() -> None:
+    story = Story()
+    story.step(StepKind.GOAL, 0, GOAL, "order.place")
+    story.decisions += [decision(GOAL, 1, "publish:x", ordinal=n, refusal="no") for n in range(2)]
+    told = [one.line.kind for one in news(traced(story), set())]
+    assert told == [LineKind.TURN, LineKind.DECISION, LineKind.DECISION]
+
+
+def test_that_nobody_takes_a_request_is_news_and_that_no_answer_came_yet_is_none() -> None:
+    story, events = Story(), [event("reserve", 2, because=GOAL)]
+    story.step(StepKind.GOAL, 0, GOAL, "order.place")
+    story.step(StepKind.PUBLISHED, 2, "reserve", "reserve", to="reserve")
+    story.expectations.append(expectation("reserve", "reply", 2))
+    assert LineKind.OPEN not in {one.line.kind for one in news(traced(story, events), set())}
+    nobody = Untaken("reserve", "reserve", PLANNER, None, PLAN, None, at(2), at(60))
+    waiting = trace(replace(story.details(), untaken=(nobody,)), [], events, at(9))
+    (one,) = [one for one in news(waiting, set()) if one.line.kind is LineKind.OPEN]
+    assert words(one).startswith("nobody takes it yet")
+    assert news(replace(waiting, started_at=at(5)), {one.mark for one in news(waiting, set())}) == []
+
+
+# All that happens
+
+
+def asked(kind: str = "gate", **changes: Any) -> Expectation:
+    return expectation("wait-1", kind, 0, ask=QUESTION, subject="charge", agent=PLANNER, event_type="charge", **changes)
+
+
+def about_it(type: str, seconds: float, topic: EventTopic, source: str = PLANNER) -> EventEnvelope:
+    """An event about the question."""
+    made = event(type, seconds, because=GOAL, source=source)
+    return made.model_copy(update={"topic": topic, "subject": "wait-1"})
+
+
+def announced(type: str, seconds: float) -> EventEnvelope:
+    return about_it(type, seconds, EventTopic.NOTIFICATION_EVENTS)
+
+
+def woken(type: str, seconds: float) -> EventEnvelope:
+    return about_it(type, seconds, EventTopic.PLAN_EVENTS, SYSTEM)
+
+
+def ended(data: JsonObject) -> EventEnvelope:
+    return event("done", 9, because="r1", data=data, answers=GOAL).model_copy(update={"answers": GOAL})
+
+
+END: JsonObject = {"request_id": "r", "plan_id": PLAN, "success": True, "status": "completed", "result": {"paid": True}}
+LOST: JsonObject = {
+    **END,
+    "success": False,
+    "status": "failed",
+    "error": {"code": "x", "message": "no money"},
+    "result": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("happened", "found", "told"),
+    [
+        (
+            event("goods.came", 1, because=None, source="client", data={"n": 1}),
+            Found(),
+            ['local published goods.came  {"n": 1}'],
+        ),
+        (
+            event("pay", 2, because=GOAL),
+            Found([decision(GOAL, 1, "publish:oops", refusal="no such"), decision(GOAL, 2, "publish:pay", ordinal=1)]),
+            ["orders: refused publish:oops", "orders: decided publish:pay", "orders published pay"],
+        ),
+        (
+            event("mail", 2, because="m", source="desk"),
+            Found([decision("m", 2, "mail", agent="desk", prompt_id=SELECT)]),
+            ["desk: decided mail", "desk published mail"],
+        ),
+        (
+            reply("r1", 65, to="pay", source="till", result={"ok": 1}).model_copy(update={"answers": "pay"}),
+            Found(request=event("pay", 5, because=GOAL)),
+            ['till answered after 1 min  {"ok": 1}'],
+        ),
+        (ended(END), Found(), ['orders: completed  {"paid": true}']),
+        (ended(LOST), Found(), ["orders: failed: no money"]),
+        (announced(HUMAN_INPUT, 0), Found(expectation=asked()), ['orders: held charge  {"amount": 5}']),
+        (announced(WAIT_REMINDED, 60), Found(expectation=asked()), ["charge people are reminded of it"]),
+        (
+            woken(ANSWERED, 7200),
+            Found(expectation=asked(closed=7200, answer=answer(7200, "reject", "too dear"))),
+            ['mia said reject after 2 h: too dear  {"approved": false}'],
+        ),
+        (
+            woken(EXPIRED, 86_400),
+            Found(expectation=asked(closed=86_400, status=ExpectationStatus.EXPIRED)),
+            ["orders: no answer came in time after 1 d"],
+        ),
+        (woken(CANCEL_REQUESTED, 5), Found(), ["the plan was asked to stop"]),
+        (woken(STRANDED, 5), Found(), []),
+        (woken(ANSWERED, 5), Found(), []),
+    ],
+)
+def test_an_event_tells_the_decisions_behind_it_and_then_itself(
+    happened: EventEnvelope, found: Found, told: list[str]
+) -> None:
+    lines = lines_of(happened, found)
+    assert [words(one)[: len(start)] for one, start in zip(lines, told, strict=True)] == told
+    assert {one.plan_id for one in lines} <= {PLAN}
+
+
+def test_what_has_to_be_looked_up_is_named_by_the_event_alone() -> None:
+    assert wanted(event("pay", 2, because=GOAL)).handling == (PLANNER, GOAL)
+    assert wanted(event("goods.came", 1, because=None, source="client")).handling is None
+    assert wanted(woken(ANSWERED, 1)).expectation_id == "wait-1"
+    assert wanted(woken(STRANDED, 1)).expectation_id is None
+
+
+def test_a_question_is_told_with_the_commands_that_answer_it_to_machines_too() -> None:
+    (held,) = lines_of(announced(HUMAN_INPUT, 0), Found(expectation=asked()))
+    spoken = json_of(held, ACCESS)
+    assert (spoken["kind"], spoken["wait_id"]) == ("gate", "wait-1")
+    assert spoken["commands"] == ["soorma approve wait-1 --role finance", "soorma reject wait-1 --role finance"]
+
+
+# Columns
+
+
+@pytest.mark.parametrize("waited", LONG)
+def test_the_columns_hold_however_long_somebody_was_waited_for(waited: timedelta) -> None:
+    assert len(offset_cell(waited)) == len(offset_cell(-waited)) == OFFSET_WIDTH
+    assert offset_cell(waited).endswith("  ")
+    (told,) = lines_of(event("goods.came", waited.total_seconds(), because=None), Found())
+    assert len(label_of(told, at(0))) == OFFSET_WIDTH
+    assert len(label_of(told, None)) == len(label_of(replace(told, plan_id=None), None)) == 20
+
+
+# The log
+
+
+def test_a_bug_is_shown_from_its_authors_first_frame_on() -> None:
+    def author() -> None:
+        raise RuntimeError("the drawer is stuck")
+
+    with pytest.raises(RuntimeError) as raised:
+        author()
+    bug = (RuntimeError, raised.value, raised.value.__traceback__)
+    shown = frames_of(logging.LogRecord("soorma_ai", logging.ERROR, "", 0, "x", None, bug))
+    assert shown[0].lstrip().startswith("File ") and "in author" in shown[-2]
+    assert frames_of(logging.LogRecord("soorma_ai", logging.ERROR, "", 0, "x", None, None)) == []
+
+
+FAILED = {
+    "agent": "till",
+    "event_type": "pay",
+    "attempt": 1,
+    "reason": "ValueError: boom",
+    "then": "it is a dead letter",
+}
+PARKED = {"plan_id": "0123456789", "agent": "orders", "reason": "nobody is there"}
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "said"),
+    [
+        ("delivery_failed", FAILED, "till failed at pay: ValueError: boom; it is a dead letter"),
+        ("delivery_failed", {**FAILED, "attempt": 2}, "till failed at pay, attempt 2: ValueError: boom; it is"),
+        ("event_not_taken", {**FAILED, "reason": "untaken"}, "no agent takes pay yet; it waits for one (soorma events"),
+        ("event_not_taken", {**FAILED, "reason": "late"}, "event_not_taken x=y"),
+        ("plan_parked", PARKED, "plan 01234567 of orders is parked: nobody is there (soorma plans show 01234567)"),
+        ("event_set_aside", {**FAILED, "reason": "cannot_arrive: y"}, "pay is a dead letter: cannot_arrive: y (soorma"),
+        ("delivery_failed", {}, "delivery_failed x=y"),
+    ],
+)
+def test_the_log_names_the_agent_the_event_and_what_comes_of_it(
+    name: str, fields: dict[str, object], said: str
+) -> None:
+    assert describe(f"{name} x=y", fields).startswith(said)

@@ -1,0 +1,48 @@
+"""Subjects: a token for every name, and no two names with the same."""
+
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from soorma_ai.adapters.nats.subjects import subject_of, subjects_of, token
+from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.testing.clock import START
+
+
+@pytest.mark.parametrize(
+    ("name", "quoted"),
+    [
+        ("default", "default"),
+        ("order.placed", "order%2Eplaced"),
+        ("a b", "a%20b"),
+        ("*", "%2A"),
+        (">", "%3E"),
+        ("", "%"),
+        ("%", "%25"),
+        ("a/b", "a%2Fb"),
+        ("naïve", "na%C3%AFve"),
+        ("x\r\nPUB y 0", "x%0D%0APUB%20y%200"),
+        ("\udcff", "%ED%B3%BF"),
+    ],
+)
+def test_a_name_is_one_token(name: str, quoted: str) -> None:
+    assert token(name) == quoted
+
+
+@given(some.text())
+def test_every_name_comes_back_from_its_token(name: str) -> None:
+    made = token(name)
+    assert made and made.isascii() and made.isprintable()
+    assert not set(made) & set(" .*>")
+    assert (unquote(made, errors="surrogatepass") if name else "%") == (name or made)
+
+
+def test_a_subject_says_store_tenant_topic_and_type() -> None:
+    event = EventEnvelope(
+        id="1", source="s", type="order.placed", topic=EventTopic.BUSINESS_FACTS, time=START, tenant_id="a.b"
+    )
+    assert subject_of("soorma", "s-1", event) == "soorma.s-1.a%2Eb.business-facts.order%2Eplaced"
+    assert subjects_of("soorma", "s.1") == "soorma.s%2E1.>"
+    assert subjects_of("soorma") == "soorma.>"

@@ -1,0 +1,97 @@
+"""Questions as they are told: urgency, what an answer leads to, what became of it, and earlier answers."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from soorma_ai.core.report.questions import Tally, Urgency, consequences, standing, tally, urgency
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Proposal
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+HELD = Proposal("pay", {"amount": 1}, "0" * 64, {"type": "object"})
+GATE = Expectation(
+    id="w",
+    kind=ExpectationKind.GATE,
+    agent="orders",
+    tenant_id="shop",
+    plan_id="p",
+    root_plan_id="p",
+    event_type="pay",
+    event_topic=EventTopic.NOTIFICATION_EVENTS,
+    opened_at=NOW,
+    deadline=NOW + timedelta(hours=2),
+    subject="pay",
+    ask=Ask("confirmation", "Pay?", {}, (AnswerDecision.APPROVE, AnswerDecision.REJECT), proposal=HELD),
+)
+
+
+def answered(decision: AnswerDecision, payload: dict[str, object] | None = None) -> Expectation:
+    answer = Answer("a", payload or {}, decision, "ann", NOW)  # type: ignore[arg-type]
+    return replace(GATE, status=ExpectationStatus.MET, answer=answer)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "left", "word"),
+    [
+        (None, 0, Urgency.NONE),
+        (600, 600, Urgency.LATER),
+        (600, 61, Urgency.LATER),
+        (600, 60, Urgency.SOON),
+        (10, 3, Urgency.LATER),
+        (10, 2, Urgency.SOON),
+        (10, 0, Urgency.OVER),
+        (10, -5, Urgency.OVER),
+    ],
+)
+def test_a_question_is_urgent_in_its_last_fifth_and_no_longer_than_an_hour(
+    minutes: int | None, left: int, word: Urgency
+) -> None:
+    deadline = None if minutes is None else NOW + timedelta(minutes=minutes)
+    now = NOW if deadline is None else deadline - timedelta(minutes=left)
+    assert urgency(NOW, deadline, now) is word
+
+
+def test_who_answers_is_told_what_a_yes_a_no_and_silence_lead_to() -> None:
+    told = consequences(GATE)
+    assert told.yes.startswith("pay is published with exactly this payload")
+    assert "orders is told your reason" in told.no
+    assert told.in_time == "pay is not published: silence is a no."
+    assert GATE.ask is not None
+    standing_yes = replace(GATE, ask=replace(GATE.ask, on_expiry=AnswerDecision.APPROVE))
+    assert consequences(standing_yes).in_time == "pay is published: silence is a yes."
+    assert (
+        consequences(replace(GATE, plan_id=None)).no
+        == "pay is not published. Whoever asked for it is told your reason."
+    )
+    assert consequences(replace(GATE, deadline=None)).in_time == "It waits until somebody answers."
+    asks = replace(GATE, kind=ExpectationKind.WAIT, ask=Ask("input", "Which?", {}, (AnswerDecision.RESPOND,)))
+    assert consequences(asks).no == ""
+    assert consequences(replace(asks, kind=ExpectationKind.DOUBT)).yes.startswith("orders takes your word")
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (GATE, ""),
+        (answered(AnswerDecision.EDIT), "ann approved this with changes"),
+        (answered(AnswerDecision.REJECT), "ann rejected this"),
+        (replace(GATE, status=ExpectationStatus.MET), "The event pay came, so nobody needs to answer"),
+        (replace(GATE, status=ExpectationStatus.CLOSED), "It no longer stands: who asked has moved on, or ended"),
+        (replace(GATE, status=ExpectationStatus.EXPIRED), "Its time is over, and nobody answered"),
+        (replace(GATE, deadline=NOW), "Its time is over, and nobody answered"),
+    ],
+)
+def test_what_became_of_a_question_is_told_in_words(asked: Expectation, words: str) -> None:
+    found = standing(asked, NOW)
+    assert (found.is_open, found.words) == (not words, words)
+
+
+def test_earlier_answers_are_counted_and_the_last_yes_is_what_is_compared_with() -> None:
+    edited = answered(AnswerDecision.EDIT, {"data": {"amount": 2}})
+    all_of_them = [answered(AnswerDecision.REJECT), edited, answered(AnswerDecision.APPROVE), GATE]
+    assert tally(all_of_them) == Tally(1, 1, 1, {"amount": 2}, "ann", NOW)
+    assert tally([answered(AnswerDecision.APPROVE)]).last_payload == {"amount": 1}
+    assert tally([]) == Tally()

@@ -1,0 +1,122 @@
+"""What leads nowhere, or back, by what agents take and make; and the graph of it."""
+
+import pytest
+
+from soorma_ai.core.drawing.graph import EdgeKind, NodeKind
+from soorma_ai.core.report.choreography import ANY_PLANNER, by_problem, graph_of_registry
+from soorma_ai.core.selection.check import ADVICE, Finding, FoundEvent, Problem
+from soorma_ai.core.selection.reach import check_reach
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
+
+FACTS, RESULTS = EventTopic.BUSINESS_FACTS, EventTopic.ACTION_RESULTS
+
+
+def registered(
+    said: str, topic: EventTopic = EventTopic.ACTION_REQUESTS, kind: AgentKind = AgentKind.TOOL
+) -> RegisteredEvent:
+    """`"stock takes order.placed"`."""
+    agent, verb, name = said.split(maxsplit=2)
+    roles = {"goals": EventRole.TAKES_AS_GOAL, "takes": EventRole.TAKES, "makes": EventRole.MAKES}
+    role = roles.get(verb, EventRole.AWAITS)
+    return RegisteredEvent(agent, kind, role, EventDefinition(event_name=name, topic=topic))
+
+
+def fact(said: str) -> RegisteredEvent:
+    return registered(said, FACTS)
+
+
+def found(problem: Problem, *events: str) -> Finding:
+    """`"order.placed shop till"`: an event and its agents."""
+    parts = [event.split() for event in events]
+    return Finding(problem, tuple(FoundEvent(part[0], tuple(part[1:])) for part in parts))
+
+
+@pytest.mark.parametrize(
+    ("events", "live", "findings"),
+    [
+        ([], (), []),
+        ([registered("stock takes reserve"), registered("shop makes reserve")], (), []),
+        ([registered("shop makes reserve")], (), [found(Problem.NOBODY_TAKES, "reserve shop")]),
+        ([registered("stock takes reserve")], ("stock",), []),
+        ([registered("stock takes reserve")], ("shop",), [found(Problem.NOBODY_TAKES, "reserve stock")]),
+        ([registered("orders goals place")], ("shop",), [found(Problem.NOBODY_PURSUES, "place orders")]),
+        ([registered("orders goals place")], (), []),
+        ([fact("shop makes placed")], (), [found(Problem.UNHEARD, "placed shop")]),
+        ([fact("shop makes placed"), fact("till takes placed")], (), []),
+        ([fact("shop makes placed"), fact("orders awaits placed")], (), []),
+        ([registered("stock makes done", RESULTS)], (), []),
+        ([fact("a takes x"), fact("a makes x")], (), [found(Problem.CIRCLE, "x a")]),
+        (
+            [fact("a takes x"), fact("a makes y"), fact("b takes y"), fact("b makes x")],
+            (),
+            [found(Problem.CIRCLE, "x b", "y a")],
+        ),
+        ([registered("a takes x"), registered("a makes y", RESULTS), registered("b takes y", RESULTS)], (), []),
+        ([fact("a makes x"), fact("b takes x"), fact("b makes y"), fact("c takes y")], (), []),
+    ],
+)
+def test_what_leads_nowhere_or_back_is_found(
+    events: list[RegisteredEvent], live: tuple[str, ...], findings: list[Finding]
+) -> None:
+    assert check_reach(events, live) == check_reach(events[::-1], live) == findings
+
+
+def test_a_long_circle_is_found_without_recursion() -> None:
+    many = 1_500
+    made = [fact(f"a{n} makes e{n}") for n in range(many)] + [
+        fact(f"a{(n + 1) % many} takes e{n}") for n in range(many)
+    ]
+    (circle,) = check_reach(made)
+    assert (circle.problem, len(circle.events)) == (Problem.CIRCLE, many)
+
+
+def test_each_problem_has_its_advice_and_what_may_be_meant_is_a_note() -> None:
+    assert set(ADVICE) == set(Problem)
+    assert [problem for problem in Problem if problem.is_note] == [Problem.UNHEARD, Problem.CIRCLE]
+    findings = [found(Problem.CIRCLE, "x a"), found(Problem.NOBODY_TAKES, "y b")]
+    assert list(by_problem(findings)) == [Problem.NOBODY_TAKES, Problem.CIRCLE]
+
+
+SHOP = [
+    registered("orders goals place", kind=AgentKind.PLANNER),
+    registered("stock takes reserve"),
+    registered("stock makes reserve.done", RESULTS),
+    fact("stock makes low"),
+    fact("buyer takes low"),
+    registered("buyer makes lost"),
+]
+
+
+def edges(events: list[RegisteredEvent]) -> list[tuple[str, str, str]]:
+    graph = graph_of_registry(events, {"orders", "stock"}, check_reach(events))
+    names = {node.id: node.label for node in graph.nodes}
+    return [(names[edge.source], names[edge.target], str(edge.kind)) for edge in graph.edges]
+
+
+def test_a_planner_may_ask_for_what_others_take_and_results_go_to_who_asked() -> None:
+    assert edges(SHOP) == [
+        ("place", "orders", "cause"),
+        ("reserve", "stock", "cause"),
+        ("stock", "low", "cause"),
+        ("low", "buyer", "cause"),
+        ("buyer", "lost", "cause"),
+        ("orders", "reserve", "maybe"),
+    ]
+
+
+def test_of_several_planners_one_node_asks_for_all() -> None:
+    graph = graph_of_registry([*SHOP, registered("plans goals plan", kind=AgentKind.PLANNER)], {"orders"})
+    assert [edge.target for edge in graph.edges if edge.source == ANY_PLANNER] == ["event action-requests reserve"]
+    assert len([edge for edge in graph.edges if edge.target == ANY_PLANNER and edge.kind is EdgeKind.MAYBE]) == 2
+
+
+def test_who_is_gone_and_what_is_wrong_are_marked() -> None:
+    nodes = {node.label: node for node in graph_of_registry(SHOP, {"orders", "stock"}, check_reach(SHOP)).nodes}
+    assert (nodes["buyer"].kind, nodes["buyer"].note) == (NodeKind.GONE, "gone")
+    assert (nodes["lost"].is_faulty, nodes["lost"].note) == (True, "nobody takes it")
+    assert (nodes["place"].kind, nodes["reserve"].kind, nodes["low"].kind) == (
+        NodeKind.GOAL,
+        NodeKind.REQUEST,
+        NodeKind.EVENT,
+    )

@@ -1,0 +1,165 @@
+"""What a question was made of is written down once, and what of it is not there any more is said in words."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.deciding.prompt import Inputs, Occasion, tell
+from soorma_ai.core.deciding.sent import (
+    LONG,
+    Stored,
+    digest_messages,
+    find_faults,
+    make_inputs,
+    parts_in,
+    parts_of,
+    write_down,
+)
+from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.core.telling.history import StepLines
+from soorma_ai.domain.history import JournalEntry, JournalKey, Sent, Step, StepKind, Verdict
+from soorma_ai.domain.limits import Limits, Payer
+from soorma_ai.domain.values import JsonObject
+from unit.kit import NOW, plan
+
+LINES, KNOWN = "l" * (LONG + 1), "k" * (LONG + 1)
+PAYER = Payer("p-1", "p-1", Limits())
+STEPS = [Step("p-1", number, StepKind.REPLIED, NOW, "x", {"n": number}, "ok") for number in (1, 2)]
+OCCASION = Occasion(plan(), Trigger("x was answered.", {"n": 2}), history=[*map(StepLines, STEPS)])
+VALUES: JsonObject = {"choices": LINES, "few": False, "left": 3, "known": [{"data": KNOWN}], "note": ""}
+OWN = frozenset({"left", "known", "note"})
+INPUTS = Inputs({**VALUES, **tell(OCCASION)}, OWN, is_common=True, made=OCCASION.made)
+
+
+def entry(sent: Sent | None, ordinal: int = 3, **changes: Any) -> JournalEntry:
+    made = JournalEntry(
+        JournalKey("orders", "e-1", ordinal),
+        *("p-1", "p-1", "planner/decide", "6", "template", "form", "m", "{}", None, "", Verdict.ACCEPTED, ""),
+        *(1, 1, 0.0, 0.0, NOW),
+        sent=sent,
+    )
+    return replace(made, **changes)
+
+
+def stored(**changes: Any) -> Stored:
+    sent, kept = write_down(INPUTS, "one", PAYER)
+    sent = replace(sent, again="again", after=(1, 2))
+    parts = {part.digest: part.body for part in kept} | {"template": "", "form": "", "again": ""}
+    before = [entry(None, 1), entry(None, 2)]
+    return replace(Stored(plan(), entry(sent), before, parts, STEPS), **changes)
+
+
+def without(parts: Mapping[str, str] | None, *bodies: str) -> dict[str, str]:
+    return {digest: body for digest, body in (parts or {}).items() if body not in bodies and digest not in bodies}
+
+
+def test_what_is_long_is_a_part_and_what_rows_hold_is_written_down_by_its_digest_only() -> None:
+    sent, kept = write_down(INPUTS, "one", PAYER)
+    frame, *others = [part for part in kept if part.tenant_id]
+    own = [part for part in kept if part.plan_id]
+    assert {part.body for part in (frame, *others)} >= {LINES} and len(others) == 1
+    assert [part.body for part in own] == [KNOWN]
+    assert sent.own == {"left": 3, "known": [{"data": {"$part": own[0].digest}}]}
+    assert sorted(sent.made) == ["goal", "history", "remembered", "trigger"]
+    assert (sent.first, sent.last, sent.text) == (1, 2, "x was answered.")
+
+
+@pytest.mark.parametrize("is_common", [True, False])
+def test_what_was_chosen_for_one_plan_is_kept_with_it(is_common: bool) -> None:
+    _, kept = write_down(replace(INPUTS, is_common=is_common), "one", PAYER)
+    tenants, plans = {part.tenant_id for part in kept}, {part.plan_id for part in kept}
+    assert (tenants, plans) == (({"one", ""}, {"p-1", ""}) if is_common else ({""}, {"p-1"}))
+
+
+def test_the_next_question_of_a_plan_refers_to_the_same_parts() -> None:
+    later = replace(INPUTS, values={**INPUTS.values, "left": 2, "known": "", "note": "look"})
+    (_, before), (sent, after) = (
+        write_down(replace(INPUTS, values={**INPUTS.values, "known": ""}), "one", PAYER),
+        (write_down(later, "one", PAYER)),
+    )
+    assert {part.digest for part in after} & {part.digest for part in before}
+    assert sent.own == {"left": 2, "note": "look"}
+
+
+def test_everything_is_made_again_of_what_is_stored() -> None:
+    found = stored()
+    assert find_faults(found) == []
+    assert make_inputs(found) == INPUTS.values
+    sent = found.entry.sent
+    assert sent is not None and parts_of(found.entry) | parts_in((found.parts or {})[sent.frame]) == {
+        *(found.parts or {})
+    }
+
+
+def test_a_trigger_that_no_step_holds_is_written_down_whole() -> None:
+    occasion = replace(OCCASION, trigger=Trigger("Somebody called.", {"about": "rain"}))
+    inputs = Inputs(
+        {"trigger": {"text": "t", "data": "d"}, **tell(occasion)}, frozenset({"trigger"}), True, occasion.made
+    )
+    sent, kept = write_down(inputs, "one", PAYER)
+    assert "trigger" in sent.own and "trigger" not in sent.made and sent.text == ""
+    parts = {part.digest: part.body for part in kept} | {"template": "", "form": ""}
+    again = Stored(plan(), entry(sent), (), parts, STEPS)
+    assert make_inputs(again) == inputs.values and find_faults(again) == []
+
+
+def test_results_of_a_join_are_told_again() -> None:
+    occasion = Occasion(plan(), Trigger("All came.", [{"status": "ok"}], join_id="j"), history=OCCASION.history)
+    sent, kept = write_down(Inputs(tell(occasion), made=occasion.made), "one", PAYER)
+    parts = {part.digest: part.body for part in kept} | {"template": "", "form": ""}
+    again = Stored(plan(), entry(sent), (), parts, STEPS, [{"status": "ok"}])
+    assert make_inputs(again) == tell(occasion) and find_faults(again) == []
+    assert find_faults(replace(again, results=None)) == [
+        "trigger is told in other words by this version of the code, or of other rows"
+    ]
+
+
+CHANGED = [STEPS[0], replace(STEPS[1], data={"n": 3})]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda one: replace(one, entry=entry(None)), ["it was asked by a version of this code"]),
+        (
+            lambda one: replace(one, parts=without(one.parts, "template")),
+            ["the template planner/decide of version 6 is not"],
+        ),
+        (lambda one: replace(one, parts=without(one.parts, "form")), ["the offer: the form of the answer is not kept"]),
+        (lambda one: replace(one, parts=without(one.parts, one.entry.sent.frame)), ["the frame: instructions"]),
+        (
+            lambda one: replace(one, parts=without(one.parts, "again")),
+            ["the template by which a refusal is told is not"],
+        ),
+        (lambda one: replace(one, parts=without(one.parts, LINES)), ["choices is not kept any more"]),
+        (lambda one: replace(one, parts=without(one.parts, KNOWN)), ["known is not kept any more"]),
+        (lambda one: replace(one, before=one.before[1:]), ["the refused answer of call 1 is not in the journal"]),
+        (lambda one: replace(one, steps=()), ["goal cannot be made", "history", "remembered", "trigger"]),
+        (lambda one: replace(one, steps=CHANGED), ["trigger is told in other words"]),
+        (lambda one: replace(one, plan=replace(one.plan, goal_data={"n": 9})), ["goal is told in other words"]),
+        (
+            lambda one: replace(one, entry=replace(one.entry, remembered=({"m": 1},))),
+            ["remembered is told in other words"],
+        ),
+        (lambda one: replace(one, parts={**one.parts, one.entry.sent.frame: "{"}), []),
+    ],
+)
+def test_what_is_not_there_any_more_or_not_as_it_was_is_named(change: Any, said: list[str]) -> None:
+    faults = find_faults(change(stored()))
+    assert len(faults) == len(said)
+    assert all(words in fault for words, fault in zip(said, faults, strict=True)), faults
+    assert len(make_inputs(change(stored()))) <= len(INPUTS.values)
+
+
+def test_the_digest_of_messages_tells_where_each_ends() -> None:
+    one = [("system", "ab"), ("user", "c")]
+    assert digest_messages(one) == digest_messages(tuple(one))
+    assert len({digest_messages(other) for other in (one, [("system", "a"), ("user", "bc")], one[:1], [])}) == 4
+    assert digest_messages([("user", "\ud800")])
+
+
+def test_nothing_is_made_of_rows_where_nothing_was() -> None:
+    sent, _ = write_down(Inputs({"work": "w"}), "one", PAYER)
+    assert sent.made == {}

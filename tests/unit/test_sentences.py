@@ -1,0 +1,28 @@
+"""The sentence that people are asked, about the very payload."""
+
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.expecting.sentences import MOST_CHARS, fill_sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "sentence"),
+    [
+        ("Pay {amount} $ to {to.name}", {"amount": 1840.0, "to": {"name": "ACME"}}, "Pay 1,840 $ to ACME"),
+        ("{a} {b} {c} {d}", {"a": -1234567, "b": 0.25, "c": True, "d": None}, "-1,234,567 0.25 true null"),
+        ("{a}", {"a": 1e300}, "1e+300"),
+        ("{a}", {"a": [1, {"b": 2}]}, '[1,{"b":2}]'),
+        ("{missing} {a.b} {}", {"a": 1}, "{missing} {a.b} {}"),
+        ("{a}", {"a": "{b}", "b": "no template"}, "{b}"),
+        ("to {a}.", {"a": "x\u202etpircs\nline"}, "to x tpircs line."),
+        ("nothing to fill in", {}, "nothing to fill in"),
+    ],
+)
+def test_a_sentence_has_what_the_payload_has_where_it_names_a_field(text: str, data: Any, sentence: str) -> None:
+    assert fill_sentence(text, data) == sentence
+
+
+def test_a_long_value_takes_no_more_than_its_part_of_a_sentence() -> None:
+    assert len(fill_sentence("{a}", {"a": "W" * 2**20})) == MOST_CHARS
