@@ -1,6 +1,7 @@
 """Checks of what authors give their agents: nothing that is meant otherwise is taken in silence."""
 
 from collections.abc import Iterable
+from sys import maxsize
 from typing import TypeVar, cast
 
 from soorma_ai.domain.values import clip
@@ -15,10 +16,12 @@ def must_be_text(who: str, option: str, given: object, *, may_be_empty: bool = F
         raise ConfigError(f"{who}: {option}={shown(given)}: give text on one line")
 
 
-def must_be_number(who: str, option: str, given: object, least: int) -> None:
-    """Raise ConfigError for anything but a whole number from `least` on."""
-    if not isinstance(given, int) or isinstance(given, bool) or given < least:
-        raise ConfigError(f"{who}: {option}={shown(given)}: give a whole number from {least}")
+def must_be_number(who: str, option: str, given: object, least: int, most: int | None = None) -> None:
+    """Raise ConfigError for anything but a whole number from `least` on, to `most` if there is one."""
+    is_number = isinstance(given, int) and not isinstance(given, bool)
+    if not (is_number and least <= cast("int", given) <= (most or maxsize)):
+        to = "" if most is None else f" to {most:,}"
+        raise ConfigError(f"{who}: {option}={shown(given)}: give a whole number from {least}{to}")
 
 
 def must_have(who: str, option: str, given: object, method: str, wanted: str) -> None:

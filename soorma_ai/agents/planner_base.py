@@ -52,7 +52,7 @@ from soorma_ai.domain.registry import (
     Registration,
 )
 from soorma_ai.domain.replies import Failure
-from soorma_ai.domain.schemas import describe, violations
+from soorma_ai.domain.schemas import ANY_OBJECT, SchemaSource, describe, schema_of, violations
 from soorma_ai.domain.states import StateMachine, States, initial_of, states_of
 from soorma_ai.domain.values import JsonObject, json_object
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
@@ -170,13 +170,18 @@ class BasePlanner(Agent):
         self._routes.append(Route(None, "", engine.go_on, engine.fail, continues=True, rests=engine.rest))
 
     def on_goal(
-        self, event_type: str, *, state_machine: StateMachine | None = None, **options: Unpack[HandlerOptions]
+        self,
+        event_type: str,
+        *,
+        payload_schema: SchemaSource | None = None,
+        state_machine: StateMachine | None = None,
+        **options: Unpack[HandlerOptions],
     ) -> Callable[[H], H]:
         """Register a handler, which gets `(goal, context)` and makes the plan's first step; the next ones too, if there
         is an `on_transition`, else the planner goes on by itself.
 
-        `state_machine` is that of every plan of this goal. Raises ConfigError, which names every fault of it. For the
-        options see `HandlerOptions`.
+        Data off `payload_schema` begin no plan. `state_machine` is that of every plan of this goal. Raises ConfigError,
+        which names every fault of it. For the options see `HandlerOptions`.
         """
         must_be_name("on_goal", event_type)
         declared = (states_of(state_machine), initial_of(state_machine)) if state_machine else None
@@ -188,7 +193,10 @@ class BasePlanner(Agent):
             if declared:
                 self.machines[event_type] = declared
             if event_type not in self.goals:
-                self._pursue(EventDefinition(event_name=event_type))
+                schema = ANY_OBJECT if payload_schema is None else schema_of(payload_schema)
+                self._pursue(EventDefinition(event_name=event_type, payload_schema=schema))
+            elif payload_schema is not None:
+                raise ConfigError(f"on_goal({event_type!r}): goals= defines it; give its payload_schema there")
             self.goal_handlers[event_type] = handler_of(f"on_goal({event_type!r})", handler, options)
             return handler
 

@@ -51,9 +51,7 @@ def recollection_of(name: str, kinds: Iterable[MemoKind | str], tokens: int) -> 
     given = [*kinds]
     if unknown := [kind for kind in given if kind not in [*MemoKind]]:
         raise ConfigError(f"planner {name}: memory={unknown}: give some of {', '.join(MemoKind)}")
-    must_be_number(f"planner {name}", "memory_tokens", tokens, 1)
-    if not tokens <= MOST_MEMORY_TOKENS:
-        raise ConfigError(f"planner {name}: memory_tokens={tokens!r}: give 1 to {MOST_MEMORY_TOKENS:,}")
+    must_be_number(f"planner {name}", "memory_tokens", tokens, 1, MOST_MEMORY_TOKENS)
     return Recollection(tuple(dict.fromkeys(map(MemoKind, given))), tokens) if given else None
 
 

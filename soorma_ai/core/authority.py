@@ -155,6 +155,7 @@ CALLS: Mapping[str, Act] = {
     "forget": Act.MANAGE,
     "audit": Act.OVERSEE,
     "handle.status": Act.SEE,
+    "handle.describe": Act.SEE,
     "handle.cancel": Act.STEER,
     "handle.result": Act.SEE,
     "handle.events": Act.SEE,

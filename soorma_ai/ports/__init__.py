@@ -2,7 +2,7 @@
 
 from soorma_ai.ports.bus import Bus, Clock
 from soorma_ai.ports.embedding import Embedder
-from soorma_ai.ports.identity import Authenticator
+from soorma_ai.ports.identity import Audit, Authenticator, Keys
 from soorma_ai.ports.inlet import Inlet, Post
 from soorma_ai.ports.memos import Memos
 from soorma_ai.ports.model import Message, ModelAnswer, ModelQuestion, ModelSettings, Prompt, Prompts, Reasoner
@@ -25,7 +25,7 @@ from soorma_ai.ports.rows import (
     Swept,
     Work,
 )
-from soorma_ai.ports.store import Audit, DeadLetters, EventLog, Keys, Memory, Plans, Registry, Store
+from soorma_ai.ports.store import DeadLetters, EventLog, Memory, Plans, Registry, Store
 from soorma_ai.ports.upkeep import Upkeep
 
 __all__ = [

@@ -8,7 +8,6 @@ from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation, Untaken
 from soorma_ai.domain.history import JoinProgress, JournalEntry, Step
-from soorma_ai.domain.identity import ApiKey, AuditEntry
 from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.memory import MemoryChange, MemoryKey, OpenSession, Remembered, SessionSummary
 from soorma_ai.domain.people import Answer
@@ -16,11 +15,11 @@ from soorma_ai.domain.plans import Marked, PlanInHand, PlanRecord, PlanStatus, P
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
+from soorma_ai.ports.identity import Audit, Keys
 from soorma_ai.ports.memos import Memos
 from soorma_ai.ports.queue import Hands, Queue
 from soorma_ai.ports.rows import (
     AgentRow,
-    AuditRow,
     DeadLetterRow,
     Delivery,
     EventPage,
@@ -335,34 +334,6 @@ class DeadLetters(Protocol):
 
     async def set_aside(self, event: EventEnvelope, reason: str, now: datetime) -> None:
         """Keep an event that cannot arrive as a letter to nobody, and send it no more until it is redriven."""
-        ...
-
-
-class Keys(Protocol):
-    async def add(self, key: ApiKey) -> None:
-        """Raise LocalProtocolError for an id that there is."""
-        ...
-
-    async def find(self, key_id: str) -> ApiKey | None:
-        """Also one that is revoked or expired. What was revoked before is revoked in what this returns."""
-        ...
-
-    async def ls(self, tenant_id: str, limit: int) -> list[ApiKey]:
-        """The newest first."""
-        ...
-
-    async def revoke(self, key_id: str, now: datetime) -> bool:
-        """False when it was revoked before, which stands. Raise NotFound."""
-        ...
-
-
-class Audit(Protocol):
-    """What callers from outside changed; `Upkeep.prune` removes what is old, and older than AUDIT_KEPT."""
-
-    async def record(self, entry: AuditEntry) -> None: ...
-
-    async def entries(self, tenant_id: str, limit: int, *, before: int | None = None) -> list[AuditRow]:
-        """The newest first, those before this `seq`."""
         ...
 
 

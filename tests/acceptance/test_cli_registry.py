@@ -95,7 +95,10 @@ def test_capabilities_that_say_when_to_use_them_tell_twins_apart(tmp_path: Path)
 
 
 def test_a_name_cannot_do_anything_to_a_terminal(tmp_path: Path) -> None:
-    shop = register(tmp_path / "shop.db", tool("red\x1b[2J\x07\u202e\nevil\t!", ("drawer.open", "")))
+    """Here none is taken that is not on one line; what was stored by others is not believed to be."""
+    till = tool("till", ("drawer.open", ""))
+    till.name = "red\x1b[2J\x07\u202e\nevil\t!"
+    shop = register(tmp_path / "shop.db", till)
     for env in ({}, TERMINAL):
         told = unstyled(shop("registry", "check", env=env).stdout)
         assert not {"\x1b", "\x07", "\u202e"} & set(told)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from store_kit import NOW, agent, claimed, do, event, expectation, gate, later, plan
+from store_kit import NOW, agent, claimed, do, event, expectation, gate, later, plan, reserve
 
 from soorma_ai.domain.effects import Expect, SavePlan
 from soorma_ai.domain.events import Lineage
@@ -62,7 +62,7 @@ async def test_pages_follow_each_other_and_none_is_missed(store: Store, statuses
 
 async def test_a_plan_is_listed_with_what_its_tree_has_spent(store: Store) -> None:
     await kept(store)
-    await store.plans.reserve(Charge("p-2", 1, 70, 0.5), plan().limits)
+    await reserve(store, Charge("p-2", 1, 70, 0.5), plan().limits)
     rows = (await store.plans.plan_page("default", None, PlanFilter(), 0, 50)).rows
     assert {row.plan.plan_id: row.spent.tokens for row in rows if row.spent.llm_calls} == {"p-2": 70}
 

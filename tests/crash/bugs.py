@@ -174,13 +174,13 @@ class JournalInMemory(SqliteStore):
 class TakesErrorsForSuccess(SqlPlans):
     """What could not be charged or journalled is believed to be: only a fault of the disk shows it."""
 
-    async def reserve(self, charge: Charge, limits: Limits) -> None:
+    async def reserve(self, charge: Charge, limits: Limits, delivery: Delivery) -> None:
         with suppress(StoreUnavailable):
-            await super().reserve(charge, limits)
+            await super().reserve(charge, limits, delivery)
 
-    async def settle(self, one: Settlement) -> None:
+    async def settle(self, one: Settlement, delivery: Delivery) -> None:
         with suppress(StoreUnavailable):
-            await super().settle(one)
+            await super().settle(one, delivery)
 
 
 class NewKeyEachTime(Outside):

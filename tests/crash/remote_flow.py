@@ -180,7 +180,7 @@ async def story(life: Life) -> None:
         if life.bug == "commit without fence":
             _without_fence()
         Lending.commit = _pointed(life, "commit", Lending.commit)
-        Lending.lease = _pointed(life, "lease", Lending.lease)
+        Lending.lend_to = _pointed(life, "lease", Lending.lend_to)
         await beside_the_store(life)
     else:
         Door.tell = _insistent(Door.tell)

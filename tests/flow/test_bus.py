@@ -7,18 +7,18 @@ import pytest
 from kit import PATIENCE, until
 
 from soorma_ai import Agent, EventTopic, InvocationContext, Platform, PlatformContext, Tool
-from soorma_ai.errors import ConfigError, LocalProtocolError
+from soorma_ai.errors import ConfigError
 
 FACTS = EventTopic.BUSINESS_FACTS
 
 
 def test_without_its_topic_no_handler_is_registered() -> None:
     watch: Any = Agent("watch")
-    with pytest.raises(TypeError, match="topic"):
+    with pytest.raises(ConfigError, match="give its topic"):
         watch.on_event("order.placed")
     with pytest.raises(TypeError, match="event_type"):
         watch.on_event(topic="business-facts")
-    with pytest.raises(LocalProtocolError, match="no topic"):
+    with pytest.raises(ConfigError, match="no topic"):
         watch.on_event("order.placed", "order-facts")
     with pytest.raises(ConfigError, match="is a topic"):
         watch.on_event("business-facts", "business-facts")

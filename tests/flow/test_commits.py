@@ -157,11 +157,11 @@ async def test_a_call_that_cannot_be_reserved_leaves_nothing_charged(platform: P
     plans, failed = platform.services.store.plans, list[Any]()
     real = plans.reserve
 
-    async def reserve(charge: Any, limits: Any) -> None:
+    async def reserve(charge: Any, limits: Any, delivery: Any) -> None:
         if not failed:
             failed.append(charge)
             raise StoreUnavailable("the disk is full")
-        await real(charge, limits)
+        await real(charge, limits, delivery)
 
     plans.reserve = reserve  # type: ignore[method-assign]
     plan = await order(platform, planner([*asked(1), complete({})]), stock())

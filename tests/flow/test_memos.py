@@ -297,8 +297,8 @@ async def test_a_planner_without_memory_is_told_nothing(platform: Platform) -> N
     [
         ({"memory": "skill"}, "would be its letters"),
         ({"memory": ["skills"]}, "give some of knowledge, interaction, skill"),
-        ({"memory": ["skill"], "memory_tokens": 0}, "give 1 to 20,000"),
-        ({"memory": ["skill"], "memory_tokens": 30_000}, "give 1 to 20,000"),
+        ({"memory": ["skill"], "memory_tokens": 0}, "from 1 to 20,000"),
+        ({"memory": ["skill"], "memory_tokens": 30_000}, "from 1 to 20,000"),
     ],
 )
 def test_a_memory_that_cannot_be_meant_is_refused(given: dict[str, Any], said: str) -> None:

@@ -162,6 +162,7 @@ SEEING: dict[str, Call] = {
     "handle.result": _result,
     "handle.events": _first_event,
     "handle.next_wait": lambda c, t: _through(c, t, PlanHandle.next_wait),
+    "handle.describe": lambda c, t: _through(c, t, PlanHandle.describe),
     "handle.status": lambda c, t: _through(c, t, PlanHandle.status),
     "handle.untaken": lambda c, t: _through(c, t, PlanHandle.untaken),
     "memory.retrieve": lambda c, t: c.memory.retrieve("k", t.plan_id),
