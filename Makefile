@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 
 PYTHON := .venv/bin/python
-EXTRAS := llm,cassettes,server,a2a,nats
+EXTRAS := llm,cassettes,server,a2a,nats,postgres
 ARGS ?=
 PLANS ?= ../shared/data/plans-dev
 RATE ?= 0.25
@@ -40,13 +40,17 @@ if strace -o /dev/null true >/dev/null 2>&1; then $(pytest) $(ARGS); else \
 	ALLOW_SKIP=1 $(pytest) $(ARGS); fi
 endef
 
+# Flow tests that ask the platform alone what is stored.
+FLOWS := agents gone_workers interruptions isolation joins limits machine memory memos pause races roles tasks timers \
+	trust waits
+
 # Each test has a namespace of its own on a real server.
 run_nats = SOORMA_TEST_BUS=nats $(pytest) $(1) $(ARGS)
 NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst nats crash crash-remote bench docs clean renew
+.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst everywhere nats crash crash-remote bench docs clean renew
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,6 +96,10 @@ fanin: .make/dev ## a hundred results at once are joined once: ARGS="ORDERS", by
 
 worst: .make/dev ## the flow tests where every event comes twice and nothing is remembered
 	@$(run_worst)
+
+everywhere: .make/dev ## the contract of stores on PostgreSQL, and the flow tests that look into no file
+	@SOORMA_TEST_STORE=postgresql $(pytest) tests/contract/test_store_*.py tests/contract/test_postgres_*.py \
+		$(FLOWS:%=tests/flow/test_%.py) $(ARGS)
 
 nats: .make/dev ## the flow tests over a NATS server, which the test group brings
 	@$(call run_nats,tests/flow)

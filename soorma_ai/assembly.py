@@ -23,7 +23,7 @@ from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.process.embedding import Embedding
 from soorma_ai.runtime.handling.process.signals import Signals
 from soorma_ai.runtime.loops.supervise import Supervisor
-from soorma_ai.settings import Settings, hide_password, nats_url, sqlite_path
+from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, sqlite_path
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ async def assemble(
     """Open what a platform needs. `opened` closes it, the last one first, whatever one of them raises."""
     build_models()
     clock, signals, store = given.clock or SystemClock(), Signals(), given.store
-    path = None if store else sqlite_path(settings.store_url)
+    path = None if store or is_postgres(settings.store_url) else sqlite_path(settings.store_url)
     owner = opened.enter_context(Owner.take(path, purpose=purpose)) if path else None
-    store = store or SqliteStore(path)
+    store = store or make_store(settings.store_url)
     opened.push_async_callback(store.close)
     services = Services(
         store,
@@ -70,6 +70,18 @@ async def assemble(
         await control.start()
         opened.push_async_callback(control.close)
     return services, supervisor
+
+
+def make_store(url: str, *, read_only: bool = False) -> Store:
+    """Return the store of a URL, not open yet. Raise ConfigError for one that this installation cannot open."""
+    if not is_postgres(url):
+        return SqliteStore(sqlite_path(url), read_only=read_only) if read_only else SqliteStore(sqlite_path(url))
+    try:
+        from soorma_ai.adapters.postgres.store import PostgresStore
+    except ImportError as error:
+        told = f"a store on PostgreSQL needs psycopg ({error}): pip install 'soorma-ai[postgres]'"
+        raise ConfigError(told) from error
+    return PostgresStore(url, read_only=read_only)
 
 
 async def _open_bus(opened: AsyncExitStack, settings: Settings, store: Store, clock: Clock) -> Bus:

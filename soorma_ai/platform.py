@@ -16,7 +16,7 @@ from soorma_ai.ports import Bus, Clock, Embedder, Store
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.client.retention import keep_pruning, must_be_kept_long_enough
 from soorma_ai.runtime.loops.supervise import Supervisor
-from soorma_ai.settings import Server, nats_url, read_server, read_settings, sqlite_path
+from soorma_ai.settings import Server, is_postgres, nats_url, read_server, read_settings
 
 
 class Platform(Client):
@@ -50,7 +50,7 @@ class Platform(Client):
         self._settings = read_settings(store_url, bus_url)
         nats_url(self._settings.bus_url)
         if store is None:
-            sqlite_path(self._settings.store_url)
+            is_postgres(self._settings.store_url)
         self._store, self._bus, self._clock, self._embedder = store, bus, clock, embedder
         self._retention = None if retention is None else must_be_kept_long_enough(retention)
         self._purpose = purpose

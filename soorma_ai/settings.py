@@ -19,6 +19,7 @@ DEFAULT_STORE_URL = "sqlite:///soorma.db"
 DEFAULT_BUS_URL = "local:"
 DEFAULT_NAMESPACE = "soorma"
 
+_POSTGRES = ("postgresql", "postgres")
 _NATS_URL = re.compile(r"(nats|tls)://(?:([^@/]+@))?([^@/,\s]+(?:,[^@/,\s]+)*)(?:/([A-Za-z0-9_-]+)?)?")
 
 
@@ -32,7 +33,11 @@ class Variable:
 
 
 VARIABLES = (
-    Variable(STORE_URL, DEFAULT_STORE_URL, "Where everything is kept: `sqlite:///FILE`, or `sqlite://` for memory."),
+    Variable(
+        STORE_URL,
+        DEFAULT_STORE_URL,
+        "Where everything is kept: `sqlite:///FILE`, `sqlite://` for memory, or `postgresql://HOST/DATABASE`.",
+    ),
     Variable(BUS_URL, DEFAULT_BUS_URL, "What carries events between processes; this version knows only its own."),
     Variable(
         PROMPTS_DIR, "", "Folders, apart by the system's sign for lists, whose prompts go before the package's own."
@@ -91,8 +96,27 @@ def names_server() -> bool:
 
 
 def hide_password(url: str) -> str:
-    """Return the URL without user and password, for messages, which end up in logs."""
+    """Return the URL without user and password, for messages, which end up in logs. A file has none."""
+    if url.startswith("sqlite:"):
+        return url
     return re.sub(r"://.*@", "://***@", url)
+
+
+def is_postgres(store_url: str) -> bool:
+    """Tell whether the store is a database on a server. Raise ConfigError for a URL of no store that is known."""
+    if store_url.partition("://")[0] in _POSTGRES:
+        return True
+    sqlite_path(store_url)
+    return False
+
+
+def place_of_store(store_url: str) -> Path | None:
+    """Return the path beside which the console's secret is kept: the file of the store, or one in the current directory
+    that is named as the database; None for a store in memory."""
+    if not is_postgres(store_url):
+        return sqlite_path(store_url)
+    database = store_url.partition("://")[2].partition("?")[0].partition("/")[2]
+    return Path(re.sub(r"[^A-Za-z0-9_-]", "_", database) or DEFAULT_NAMESPACE)
 
 
 @dataclass(frozen=True)
@@ -124,6 +148,7 @@ def sqlite_path(store_url: str) -> Path | None:
     """Return the file of `sqlite:///relative.db` or `sqlite:////absolute.db`; None for `sqlite://`, in memory."""
     scheme, separator, rest = store_url.partition("://")
     if not separator or scheme != "sqlite":
-        raise ConfigError(f"store_url={hide_password(store_url)!r}: this version stores in SQLite; give sqlite:///FILE")
+        told = "give sqlite:///FILE, or postgresql://HOST/DATABASE where a database will do"
+        raise ConfigError(f"store_url={hide_password(store_url)!r} is no file of SQLite: {told}")
     name = rest.removeprefix("/")
     return None if name in ("", ":memory:") else Path(name)

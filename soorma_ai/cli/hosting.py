@@ -12,7 +12,7 @@ from soorma_ai.cli.running import open_platform
 from soorma_ai.platform import Platform
 from soorma_ai.ports import Authenticator, Inlet
 from soorma_ai.runtime.client.doors import Door
-from soorma_ai.settings import sqlite_path
+from soorma_ai.settings import place_of_store
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8700
@@ -48,7 +48,7 @@ async def host(access: Access, hosted: Hosted, listener: socket.socket, until: a
         inlets = [agent for agent in agents if isinstance(agent, Inlet)]
         doors = [agent for agent in agents if isinstance(agent, Door)]
         links = next((agent.links for agent in agents if isinstance(agent, UserAgent) and agent.links), None)
-        site = Console(secret=kept_secret(sqlite_path(access.store_url)), links=links)
+        site = Console(secret=kept_secret(place_of_store(access.store_url)), links=links)
         options = Options(roles=hosted.roles, inlets=inlets, doors=doors, site=site)
         if hosted.names:
             options["hosts"] = hosted.names

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.owner.lock import OwnerInfo, owner_of
+from soorma_ai.adapters.sql.schema import VERSION
 from soorma_ai.adapters.sqlite.file.files import schema_of
-from soorma_ai.adapters.sqlite.file.schema import VERSION
 from soorma_ai.cli.options import Access
 from soorma_ai.cli.options import Server as Asked
 from soorma_ai.cli.store_access import PAUSE_SECONDS, read_only_client, server_client
@@ -32,6 +32,7 @@ from soorma_ai.settings import (
     STORE_URL,
     TOKEN,
     hide_password,
+    is_postgres,
     read_settings,
     sqlite_path,
 )
@@ -42,7 +43,14 @@ OWNER_TRIES = 20
 SERVER_SECONDS = 5.0
 _KEY_ENDING = "_API_KEY"
 # The extras, and the distribution by which one tells that it is installed.
-_LIBRARIES = {"llm": "litellm", "direct": "tenacity", "server": "PyJWT", "a2a": "a2a-sdk", "cassettes": "vcrpy"}
+_LIBRARIES = {
+    "llm": "litellm",
+    "direct": "tenacity",
+    "server": "PyJWT",
+    "a2a": "a2a-sdk",
+    "cassettes": "vcrpy",
+    "postgres": "psycopg",
+}
 
 
 async def inspect(access: Access, origins: Mapping[str, Origin]) -> Facts:
@@ -117,6 +125,8 @@ def _installed(distribution: str) -> str:
 async def _store(access: Access) -> tuple[StoreFile, Life | None]:
     place = hide_password(access.store_url)
     try:
+        if is_postgres(access.store_url):
+            return await _database(access, place)
         path = sqlite_path(access.store_url)
         if path is None:
             return StoreFile(place, False, fault=f"{place} is in memory: another process sees nothing of it"), None
@@ -130,6 +140,14 @@ async def _store(access: Access) -> tuple[StoreFile, Life | None]:
         return file, await _life_of_store(access) if schema == VERSION else None
     except SoormaError as error:
         return StoreFile(place, True, fault=str(error)), None
+
+
+async def _database(access: Access, place: str) -> tuple[StoreFile, Life | None]:
+    """Look into a database of this version; any other says why it cannot be opened."""
+    try:
+        return StoreFile(place, True, None, VERSION), await _life_of_store(access)
+    except SoormaError as error:
+        return StoreFile(place, True, None, fault=str(error)), None
 
 
 def _named(owner: OwnerInfo | None) -> str | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.owner.lock import AlreadyOwned, owner_of
 from soorma_ai.adapters.prompts import PromptFiles
-from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.assembly import make_store
 from soorma_ai.cli.options import LOCAL_USER, SHORTEST_PREFIX, Access, Server
 from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.domain.expectations import ExpectationStatus
@@ -22,7 +22,7 @@ from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.process.signals import Signals
 from soorma_ai.runtime.views.plans import ACTIVE
-from soorma_ai.settings import sqlite_path
+from soorma_ai.settings import is_postgres, sqlite_path
 
 if TYPE_CHECKING:
     from soorma_ai.clients.asynchronous import AsyncClient
@@ -47,7 +47,9 @@ T = TypeVar("T")
 async def read_only_client(access: Access) -> AsyncGenerator[Client]:
     """Open a client that sees what is committed; it needs no owner and disturbs none. Raise NotFound for no store."""
     clock = SystemClock()
-    store = SqliteStore(_file(access), read_only=True)
+    if not is_postgres(access.store_url):
+        _file(access)
+    store = make_store(access.store_url, read_only=True)
     await store.open(clock.now())
     try:
         yield Client(Services(store, clock, PromptFiles(), Signals()), Person(access.tenant_id, LOCAL_USER))
@@ -119,7 +121,12 @@ class CommandRunner:
             return await do(client)
 
     async def _run(self, do: "Callable[[Client | OwnerClient], Awaitable[T]]") -> T:
-        """Look who owns the file, again and again: an owner may end while it is asked, and another begin meanwhile."""
+        """Look who owns the file, again and again: an owner may end while it is asked, and another begin meanwhile. A
+        database on a server has none."""
+        if is_postgres(self._access.store_url):
+            self.has_owner = True
+            async with Platform(self._access.store_url, purpose=PURPOSE) as platform:
+                return await do(Client(platform.services, self._person))
         reason: Exception | None = None
         path = _file(self._access)
         for _ in range(MOST_TRIES):

@@ -84,7 +84,7 @@ def test_every_command_explains_itself(empty: Shop) -> None:
         ("plans show abc", USAGE, ""),
         ("plans show zzzz", ERROR, "Error: no plan of tenant 'default' begins with 'zzzz'\n"),
         ("approve zzzz", ERROR, "Error: no question of tenant 'default' begins with 'zzzz'\n"),
-        ("plans ls --store postgresql://somewhere/else", ERROR, "sqlite:///FILE"),
+        ("plans ls --store mysql://somewhere/else", ERROR, "sqlite:///FILE"),
         ("run orders:agents --key k", USAGE, ""),
         *((f"answer abcd --data {data}", USAGE, "") for data in ("{", "[1]", '"text"', "@nowhere.json")),
     ],

@@ -60,8 +60,10 @@ def test_every_wall_stands() -> None:
         ("runtime/flow.py", "import soorma_ai.core.report.progress", "what decides reads no report"),
         ("core/deciding/judge.py", "import soorma_ai.core.report.lines", "the folders of core are floors"),
         ("domain/values.py", "import soorma_ai.domain.events", "nothing runs in circles"),
-        ("adapters/sqlite/sweep.py", "import soorma_ai.core.plan.lifecycle", "a store adapter holds no rule"),
-        ("adapters/sqlite/codec.py", "from soorma_ai.core import memory", "a store adapter holds no rule"),
+        ("adapters/sql/sweep.py", "import soorma_ai.core.plan.lifecycle", "a store adapter holds no rule"),
+        ("adapters/postgres/words.py", "import soorma_ai.core.memos", "a store adapter holds no rule"),
+        ("adapters/postgres/words.py", "import soorma_ai.adapters.sqlite.store", "a database knows no other"),
+        ("adapters/sql/codec.py", "from soorma_ai.core import memory", "a store adapter holds no rule"),
     ],
 )
 def test_a_planted_breach_is_found(copy: Path, module: str, planted: str, broken: str) -> None:

@@ -3,30 +3,65 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from postgres_server import IS_MEANT, Server, is_there, shared
 from store_kit import NOW, Backend
 
+from soorma_ai.adapters.postgres import PostgresStore
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.ports import Store
 
-LASTING = ["sqlite file"]
+POSTGRES = "postgresql"
+LASTING = ["sqlite file", POSTGRES]
 BACKENDS = ["sqlite memory", *LASTING]
+# On PostgreSQL a test costs some ten times what it costs in a file. With SOORMA_TEST_STORE=postgresql all run on it,
+# else those that are about what a server does in another way: locks, groups, texts, places, full text.
+SAMPLE = (
+    "test_store_beginnings",
+    "test_store_commits",
+    "test_store_timers",
+    "test_store_values",
+    "test_two_commits_at_once_for_one_owner_make_one_lease",
+    "test_what_is_sent_is_claimed_for_a_free_hand",
+    "test_what_belongs_to_a_plan_is_read_together",
+    "test_all_of_one_user_goes_and_nothing_of_others",
+    "test_whatever_a_query_says_it_is_words",
+)
 
 
-def made(name: str, tmp_path: Path) -> Backend:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if IS_MEANT:
+        return
+    left = [item for item in items if POSTGRES in item.name and not any(one in item.nodeid for one in SAMPLE)]
+    config.hook.pytest_deselected(items=left)
+    gone = set(left)
+    items[:] = [item for item in items if item not in gone]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Server:
+    if not is_there():
+        pytest.skip("no wheel that brings a PostgreSQL server is installed")
+    return shared()
+
+
+def made(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     """Another store is another name here."""
+    if name == POSTGRES:
+        server: Server = request.getfixturevalue("postgres")
+        return Backend(name, partial(PostgresStore, server.empty()))
     path = None if name == "sqlite memory" else tmp_path / "store.db"
     return Backend(name, partial(SqliteStore, path))
 
 
 @pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
-    return made(request.param, tmp_path)
+    return made(request.param, request, tmp_path)
 
 
 @pytest.fixture(params=LASTING)
 def lasting(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     """One whose data outlive `close()`."""
-    return made(request.param, tmp_path)
+    return made(request.param, request, tmp_path)
 
 
 @pytest.fixture

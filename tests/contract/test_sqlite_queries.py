@@ -48,8 +48,8 @@ from store_kit import (
 )
 
 from soorma_ai.adapters.prompts import PromptFiles
+from soorma_ai.adapters.sql.tables.listing import MOST_LOOKED_AT
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.adapters.sqlite.tables.listing import MOST_LOOKED_AT
 from soorma_ai.domain.effects import Schedule
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.memory import AppendMemory, MemoryKey

@@ -13,10 +13,11 @@ import pytest
 from store_kit import NOW, agent, claimed, do, event, handed, in_line, opened, plan, step, unsent_ids
 from test_store_answers import answered_at_once
 
-from soorma_ai.adapters.sqlite import registering
+from soorma_ai.adapters.sql import registering
+from soorma_ai.adapters.sql.parts import SqlPlans
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.faults import mapped
-from soorma_ai.adapters.sqlite.store import SqlitePlans, SqliteStore
+from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.domain.effects import Ack, AppendStep, Publish, SavePlan
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival
@@ -278,7 +279,7 @@ async def test_who_is_told_can_be_named_when_a_store_is_made(tmp_path: Path) -> 
     assert told == ["commit, leaving: True"], "nothing has arrived: nobody delivers"
 
 
-class Careless(SqlitePlans):
+class Careless(SqlPlans):
     """Takes an answer without looking whether somebody was first."""
 
     async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:

@@ -196,6 +196,7 @@ async def test_the_same_event_again_is_handed_to_nobody(store: Store, hands: Fre
     assert (hands.ids(), hands.free["worker"]) == (["e-1"], 1)
 
 
+@pytest.mark.parametrize("backend", ["sqlite memory", "sqlite file"], indirect=True)
 async def test_a_lease_that_cannot_be_written_costs_no_hand(store: Store, hands: FreeHands) -> None:
     assert isinstance(store, SqliteStore)
     trap = "CREATE TRIGGER full BEFORE INSERT ON inbox WHEN NEW.state = 'leased' BEGIN SELECT RAISE(ABORT, 'full'); END"

@@ -170,6 +170,7 @@ async def test_it_goes_on_where_it_was_broken_off(lasting: Backend) -> None:
     await store.close()
 
 
+@pytest.mark.parametrize("lasting", ["sqlite file"], indirect=True)
 async def test_no_byte_of_it_is_left_in_the_file(lasting: Backend, tmp_path: Path) -> None:
     store = lasting.make()
     await store.open(NOW)

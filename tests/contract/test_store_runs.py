@@ -23,7 +23,7 @@ from store_kit import (
     replied,
 )
 
-from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.adapters.sql.parts import SqlStore
 from soorma_ai.domain.effects import Ack, DeadLetter, Publish, RetryAfter, SavePlan
 from soorma_ai.errors import LeaseLost, VersionConflict
 from soorma_ai.ports import LONGEST_RUN, Delivery, Store, Work
@@ -128,7 +128,7 @@ async def test_one_that_was_in_hand_before_ends_what_may_be_handled_together(sto
 
 
 async def test_one_that_cannot_be_read_ends_what_may_be_handled_together(store: Store) -> None:
-    assert isinstance(store, SqliteStore)
+    assert isinstance(store, SqlStore)
     first, _ = await line(store, 0, 1, 2, 3)
     await store.database.write(lambda db: db.execute("UPDATE event SET rest = '{' WHERE id = 'r-2'"))
     behind = await store.queue.behind(first, 100)

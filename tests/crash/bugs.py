@@ -8,12 +8,13 @@ from typing import Any, TypeVar
 
 from ledger import Outside
 
-from soorma_ai.adapters.sqlite import arrivals, effects, firing
-from soorma_ai.adapters.sqlite.database import Part
+from soorma_ai.adapters.sql import arrivals, effects, firing
+from soorma_ai.adapters.sql.database import Part
+from soorma_ai.adapters.sql.parts import SqlPlans, SqlQueue
+from soorma_ai.adapters.sql.tables import behind, budget, expectations, inbox
+from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.store import SqlitePlans, SqliteQueue, SqliteStore
-from soorma_ai.adapters.sqlite.tables import behind, budget, expectations, inbox
-from soorma_ai.adapters.sqlite.tables import events as log
+from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.domain.effects import Publish
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, ExpectationStatus
@@ -23,7 +24,7 @@ from soorma_ai.errors import StoreUnavailable
 from soorma_ai.ports import Delivery, Hands, Settlement, Work
 
 
-class AcksFirst(SqliteQueue):
+class AcksFirst(SqlQueue):
     """The delivery is done before its effects are stored."""
 
     async def commit(self, work: Work, now: datetime) -> Arrival:
@@ -32,7 +33,7 @@ class AcksFirst(SqliteQueue):
         return arrival
 
 
-class AcksThoseBehindFirst(SqliteQueue):
+class AcksThoseBehindFirst(SqlQueue):
     """Those that were handled with the first in line are done before its commit."""
 
     async def commit(self, work: Work, now: datetime) -> Arrival:
@@ -40,7 +41,7 @@ class AcksThoseBehindFirst(SqliteQueue):
         return await super().commit(replace(work, following=()), now)
 
 
-class PublishesOutside(SqliteQueue):
+class PublishesOutside(SqlQueue):
     """The state is stored in one transaction, the events that belong to it in another."""
 
     async def commit(self, work: Work, now: datetime) -> Arrival:
@@ -50,7 +51,7 @@ class PublishesOutside(SqliteQueue):
         return await self.send(events, None, now) if events else arrival
 
 
-class KeepsNoMark(SqliteQueue):
+class KeepsNoMark(SqlQueue):
     """What is handled is forgotten, so an event that is delivered again is handled again."""
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
@@ -65,7 +66,7 @@ class KeepsNoMark(SqliteQueue):
         return arrival
 
 
-class AnswersBlindly(SqlitePlans):
+class AnswersBlindly(SqlPlans):
     """An answer is recorded without looking whether the question is still open."""
 
     async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
@@ -79,7 +80,7 @@ class AnswersBlindly(SqlitePlans):
         return answered
 
 
-class ClaimsInMemory(SqliteQueue):
+class ClaimsInMemory(SqlQueue):
     """A claim reaches the disk only with its commit, so a delivery that kills the process is never counted."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -122,7 +123,7 @@ class ClaimsLater(SqliteStore):
     def deliver(self, hands: Hands, lease: timedelta) -> None: ...
 
 
-class ForgetsWhatWasHeld(SqliteQueue):
+class ForgetsWhatWasHeld(SqlQueue):
     """What was held for an attempt that nobody saw end is given back, though its call may have been made."""
 
     async def claim(
@@ -138,7 +139,7 @@ class ForgetsWhatWasHeld(SqliteQueue):
         return await self.database.write(operation)
 
 
-class FiresOutside(SqliteQueue):
+class FiresOutside(SqlQueue):
     """The timer goes in one transaction, and its event is published in another."""
 
     async def fire(self, now: datetime, limit: int) -> int:
@@ -170,7 +171,7 @@ class JournalInMemory(SqliteStore):
         self.database.writer.connection.execute("PRAGMA journal_mode = MEMORY")
 
 
-class TakesErrorsForSuccess(SqlitePlans):
+class TakesErrorsForSuccess(SqlPlans):
     """What could not be charged or journalled is believed to be: only a fault of the disk shows it."""
 
     async def reserve(self, charge: Charge, limits: Limits, delivery: Delivery) -> None:

@@ -30,7 +30,7 @@ from soorma_ai import (
     Worker,
 )
 from soorma_ai.adapters.remote.door import Door
-from soorma_ai.adapters.sqlite import effects
+from soorma_ai.adapters.sql import effects
 from soorma_ai.clients.line import AsyncLine
 from soorma_ai.core.admission import disposition_of
 from soorma_ai.domain.remote import AnyAct, AnyEnding, Lease

@@ -8,6 +8,7 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
+import postgres_server
 from worst import IS_WORST, WorstPlatform, alone
 
 from soorma_ai import (
@@ -73,7 +74,8 @@ def payments(approval: Approval | str | None = None, charged: list[Any] | None =
 
 def open_platform(path: Path, clock: VirtualClock | None = None) -> Platform:
     kind = WorstPlatform if IS_WORST else Platform
-    return kind(f"sqlite:///{path}", clock=clock)
+    url = postgres_server.url_of(path) if postgres_server.IS_MEANT else f"sqlite:///{path}"
+    return kind(url, clock=clock)
 
 
 @asynccontextmanager

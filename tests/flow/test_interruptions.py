@@ -27,8 +27,9 @@ from kit import (
 
 from soorma_ai import InvocationContext, Limits, Platform, PlatformContext, Tool
 from soorma_ai.adapters.local_bus import LocalBus
+from soorma_ai.adapters.sql.parts import SqlQueue
 from soorma_ai.adapters.sqlite.database import Database
-from soorma_ai.adapters.sqlite.store import SqliteQueue, SqliteStore
+from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.errors import StoreUnavailable
 from soorma_ai.ports import Delivery, ModelAnswer, ModelQuestion
 from soorma_ai.runtime.handling.hand import LEASE
@@ -125,7 +126,7 @@ async def test_cancelling_a_plan_stops_what_is_done_for_it(platform: Platform) -
     assert error["code"] == "cancelled"
 
 
-class SlowToRelease(SqliteQueue):
+class SlowToRelease(SqlQueue):
     """Between the end of a handling and giving its delivery back, there is time for something to happen."""
 
     def __init__(self, database: Database) -> None:
@@ -314,7 +315,7 @@ async def test_suspects_are_found_whenever_their_agent_comes(path: Path, clock: 
         assert work.runs == 1
 
 
-class OutOfOrder(SqliteQueue):
+class OutOfOrder(SqlQueue):
     """A claim that is on its way when its agent ends comes to nothing: the disk is full."""
 
     def __init__(self, database: Database) -> None:
@@ -341,7 +342,7 @@ async def test_a_claim_that_fails_while_its_process_ends_keeps_it_from_nothing(p
     await asyncio.wait_for(closing, PATIENCE)
 
 
-class SlowToClaim(SqliteQueue):
+class SlowToClaim(SqlQueue):
     """What is claimed is in the caller's hands only when `go_on` is set."""
 
     def __init__(self, database: Database) -> None:

@@ -12,7 +12,8 @@ import pytest
 from kit import PATIENCE, as_time_passes, happens, is_idle, open_platform, requested, until
 
 from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, ResultContext, TaskContext, Tool, Worker
-from soorma_ai.adapters.sqlite.store import SqliteQueue, SqliteStore
+from soorma_ai.adapters.sql.parts import SqlQueue
+from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.errors import ConfigError, Fatal, LocalProtocolError, TransientError
 from soorma_ai.ports import Delivery
 from soorma_ai.runtime.handling.hand import LEASE
@@ -348,7 +349,7 @@ async def test_a_name_is_free_again_when_its_start_failed(platform: Platform) ->
     assert await works(platform)
 
 
-class CommitsFirst(SqliteQueue):
+class CommitsFirst(SqlQueue):
     """What is in hand is committed while its lease is being renewed."""
 
     def __init__(self, store: SqliteStore) -> None:

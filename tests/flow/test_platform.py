@@ -301,7 +301,12 @@ async def test_a_plan_that_nobody_can_serve_is_parked_and_its_details_say_so(pla
 @pytest.mark.parametrize(
     ("setting", "before", "url", "words"),
     [
-        ("SOORMA_STORE_URL", [], "postgresql://maria:s3cret@db/shop", ["postgresql", "db/shop", "sqlite:///FILE"]),
+        (
+            "SOORMA_STORE_URL",
+            [],
+            "mysql://maria:s3cret@db/shop",
+            ["mysql", "db/shop", "sqlite:///FILE", "postgresql://"],
+        ),
         ("SOORMA_STORE_URL", [], "shop.db", ["'shop.db'", "sqlite:///FILE"]),
         ("SOORMA_BUS_URL", ["sqlite://"], "redis://maria:s3cret@bus:4222", ["redis://", "nats://HOST", "'local:'"]),
     ],

@@ -9,11 +9,12 @@ from typing import Any
 from kit import PATIENCE, happens, killed, published, until
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Retry, Tool
-from soorma_ai.adapters.sqlite.store import SqliteQueue, SqliteStore
+from soorma_ai.adapters.sql.parts import SqlQueue
+from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.testing.clock import VirtualClock
 
 
-class Watched(SqliteQueue):
+class Watched(SqlQueue):
     """Counts how often it is asked what is due."""
 
     looks = 0

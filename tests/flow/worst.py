@@ -14,10 +14,11 @@ from typing import TypeVar
 
 from soorma_ai import Platform, assembly
 from soorma_ai.adapters.local_bus import LocalBus
+from soorma_ai.adapters.sql.parts import SqlQueue
 from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.file import writer
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.store import SqliteQueue, SqliteStore
+from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.ports import Delivery
 from soorma_ai.runtime.loops import relay, timers
@@ -37,7 +38,7 @@ class TwiceBus(LocalBus):
             await super().publish([event])
 
 
-class OneAtATime(SqliteQueue):
+class OneAtATime(SqlQueue):
     async def claim(
         self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
     ) -> list[Delivery]:

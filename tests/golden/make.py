@@ -22,8 +22,9 @@ from situations import Halts, Shop
 
 from soorma_ai import Platform
 from soorma_ai.adapters.local_bus import LocalBus
-from soorma_ai.adapters.sqlite.store import SqliteQueue, SqliteStore
-from soorma_ai.adapters.sqlite.tables import budget
+from soorma_ai.adapters.sql.parts import SqlQueue
+from soorma_ai.adapters.sql.tables import budget
+from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.ports import StoredEvent, Work
 from soorma_ai.testing.clock import VirtualClock
@@ -52,7 +53,7 @@ class Broker(LocalBus):
     is_broker = True
 
 
-class Halting(SqliteQueue):
+class Halting(SqlQueue):
     """The bus never gets one request, and one decision is written down alone and never comes to be carried out."""
 
     async def unsent(self, limit: int) -> list[StoredEvent]:

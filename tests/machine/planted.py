@@ -6,12 +6,12 @@ from datetime import datetime
 from bugs import AcksFirst, AnswersBlindly, KeepsNoMark, PublishesOutside, with_parts
 
 from machine.stores import OneThreadStore
-from soorma_ai.adapters.sqlite.store import SqliteQueue
+from soorma_ai.adapters.sql.parts import SqlQueue
 from soorma_ai.domain.effects import Close, SavePlan, Spend
 from soorma_ai.ports import Delivery, Work
 
 
-class LeavesThingsOpen(SqliteQueue):
+class LeavesThingsOpen(SqlQueue):
     """A plan that ends closes nothing that it waits for."""
 
     async def commit(self, work: Work, now: datetime) -> None:
@@ -20,7 +20,7 @@ class LeavesThingsOpen(SqliteQueue):
         await super().commit(replace(work, effects=kept), now)
 
 
-class CountsNoActions(SqliteQueue):
+class CountsNoActions(SqlQueue):
     """What is published is not charged."""
 
     async def commit(self, work: Work, now: datetime) -> None:
@@ -28,7 +28,7 @@ class CountsNoActions(SqliteQueue):
         await super().commit(replace(work, effects=kept), now)
 
 
-class BeginsUnseen(SqliteQueue):
+class BeginsUnseen(SqlQueue):
     """That a handler begins which must not run twice is not on disk."""
 
     async def begin(self, delivery: Delivery) -> None:

@@ -7,7 +7,7 @@ import click
 from soorma_ai.adapters.sqlite.file.backup import back_up
 from soorma_ai.cli.options import as_json, must_mean_a_store, refuse_url
 from soorma_ai.errors import ConfigError
-from soorma_ai.settings import DEFAULT_STORE_URL, STORE_URL, sqlite_path
+from soorma_ai.settings import DEFAULT_STORE_URL, STORE_URL, hide_password, is_postgres, sqlite_path
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import Printer, print_json
 
@@ -27,6 +27,8 @@ def backup(file: Path, *, force: bool, store: str, as_json: bool) -> None:
     To put the copy in the original's place, remove the original's -wal file too, which belongs to it alone.
     """
     must_mean_a_store()
+    if is_postgres(store):
+        raise ConfigError(f"--store {hide_password(store)}: copy a database on a server by its own means, as pg_dump")
     source = sqlite_path(store)
     if source is None:
         raise ConfigError(f"--store {store}: a store in memory cannot be copied; give sqlite:///FILE")

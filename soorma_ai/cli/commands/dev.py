@@ -25,6 +25,7 @@ from soorma_ai.domain.people import Person
 from soorma_ai.errors import NotFound, SoormaError
 from soorma_ai.platform import Platform, stop_by_signal
 from soorma_ai.runtime.client.client import Client
+from soorma_ai.settings import hide_password
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BAD, BOLD, DIM, Printer
 
@@ -99,7 +100,7 @@ async def _dev(access: Access, hosted: Hosted, port: int, before: Times | None, 
         client = Client(platform.services, Person(access.tenant_id, LOCAL_USER))
         running = ", ".join(one_line(agent.name) for agent in hosted.agents)
         printer = Printer(stderr=True)
-        printer.line((url, BOLD), (f"  {running} on {access.store_url}; Ctrl-C stops", DIM))
+        printer.line((url, BOLD), (f"  {running} on {hide_password(access.store_url)}; Ctrl-C stops", DIM))
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(follow_log(client))

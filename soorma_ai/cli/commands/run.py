@@ -24,6 +24,7 @@ from soorma_ai.errors import NotFound
 from soorma_ai.platform import stop_by_signal
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.loops.supervise import DRAIN_SECONDS
+from soorma_ai.settings import hide_password
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BAD, print_json
 from soorma_ai.terminal.wording import short_id
@@ -111,7 +112,7 @@ async def _serve(access: Access, agents: Sequence[Agent], voice: Voice) -> int:
         watch = Watch(platform.services, voice)
         await watch.begin()
         await platform.start(*agents)
-        voice.remark(f"{names} on {access.store_url}; Ctrl-C stops")
+        voice.remark(f"{names} on {hide_password(access.store_url)}; Ctrl-C stops")
         telling = asyncio.create_task(watch.go_on())
         await stop.wait()
         telling.cancel()

@@ -11,6 +11,7 @@ from soorma_ai.cli.loading import load_agents, load_authenticator
 from soorma_ai.cli.options import Access, with_access
 from soorma_ai.cli.running import log_to_stderr
 from soorma_ai.platform import Platform, stop_by_signal
+from soorma_ai.settings import hide_password
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import DIM, Printer
 
@@ -60,7 +61,9 @@ async def _serve(access: Access, hosted: Hosted, listener: socket.socket) -> Non
     whom = "whoever has a token" if hosted.make_authenticator else "programs of this machine, as local"
 
     async def tell(_: Platform, url: str) -> None:
-        Printer(stderr=True).line((f"{running} on {access.store_url}; {url} serves {whom}; Ctrl-C stops", DIM))
+        Printer(stderr=True).line(
+            (f"{running} on {hide_password(access.store_url)}; {url} serves {whom}; Ctrl-C stops", DIM)
+        )
 
     await host(access, hosted, listener, stop_by_signal(), tell)
 

@@ -45,11 +45,11 @@ class Setting:
 @dataclass(frozen=True)
 class StoreFile:
     """`fault` is why it cannot be read. `schema` None: there is none to be read. `owner` None: nobody's; else
-    `answers` says whether it takes calls."""
+    `answers` says whether it takes calls. `size` None: a database on a server, which has no owner."""
 
     place: str
     is_there: bool
-    size: int = 0
+    size: int | None = 0
     schema: int | None = None
     fault: str = ""
     owner: str | None = None
@@ -122,17 +122,26 @@ def _setting(one: Setting) -> Finding:
 
 
 def _store(one: StoreFile, known: int) -> Iterator[Finding]:
+    yield _database(one, known)
+    if one.size is not None:
+        yield from _owner(one)
+
+
+def _database(one: StoreFile, known: int) -> Finding:
+    size = "" if one.size is None else f", {one.size:,} bytes"
     if one.fault:
-        yield Finding(
+        return Finding(
             "store", Level.FAULT, one.fault, "see what the message says to do; copies are made by soorma backup"
         )
-    elif not one.is_there:
-        yield Finding("store", Level.NOTE, f"no file at {one.place}", "the first run of agents makes it")
-    elif one.schema is not None and one.schema < known:
-        found = f"{one.place}, {one.size:,} bytes, schema {one.schema}, older than {known}"
-        yield Finding("store", Level.NOTE, found, "soorma backup, then start the agents on it: that brings it forward")
-    else:
-        yield Finding("store", Level.FINE, f"{one.place}, {one.size:,} bytes, schema {one.schema}")
+    if not one.is_there:
+        return Finding("store", Level.NOTE, f"no file at {one.place}", "the first run of agents makes it")
+    if one.schema is not None and one.schema < known:
+        found = f"{one.place}{size}, schema {one.schema}, older than {known}"
+        return Finding("store", Level.NOTE, found, "soorma backup, then start the agents on it: that brings it forward")
+    return Finding("store", Level.FINE, f"{one.place}{size}, schema {one.schema}")
+
+
+def _owner(one: StoreFile) -> Iterator[Finding]:
     if one.owner is None:
         if one.is_there:
             yield Finding("owner", Level.NOTE, "no process runs on it", "start the agents: soorma serve, or soorma run")

@@ -6,10 +6,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from soorma_ai.adapters.sqlite.file.connection import BUSY_MS, Connection
+from soorma_ai.adapters.sql.schema import APPLICATION_ID, VERSION
+from soorma_ai.adapters.sqlite.file.connection import BUSY_MS, Connection, Looking
 from soorma_ai.adapters.sqlite.file.faults import mapped
 from soorma_ai.adapters.sqlite.file.migrations import migrate
-from soorma_ai.adapters.sqlite.file.schema import APPLICATION_ID, VERSION
 from soorma_ai.errors import ConfigError, NotFound
 
 C = TypeVar("C", bound=sqlite3.Connection)
@@ -34,14 +34,14 @@ def open_writer(path: Path | None) -> Connection:
     return connection
 
 
-def open_reader(path: Path, *, oldest: int = VERSION) -> sqlite3.Connection:
+def open_reader(path: Path, *, oldest: int = VERSION) -> Looking:
     """Open a connection that sees what is committed. It cannot write, so it never checkpoints either: that is the
     writer's alone. `oldest` is the first version that is of use: to be copied, any, for that is done before a file is
     brought forward."""
     if not path.is_file():
         raise NotFound(f"there is no store at {path}; start the platform once, or give the path of its store")
     try:
-        connection = _open(sqlite3.Connection, f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        connection = _open(Looking, f"{path.absolute().as_uri()}?mode=ro", uri=True)
     except sqlite3.Error as error:
         raise ConfigError(f"cannot open the store {path} for reading: {error}") from error
     with _closed_on_fault(connection, path):

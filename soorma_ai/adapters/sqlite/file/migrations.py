@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from soorma_ai.adapters.sqlite.file.schema import APPLICATION_ID, STATEMENTS, VERSION, WHOLE, statements, statements_of
+from soorma_ai.adapters.sql.schema import APPLICATION_ID, STATEMENTS, VERSION, WHOLE, statements, statements_of
 
 _KEPT = "seq, agent, event_seq, owner, priority, state, ready_at, attempt, fence, reason, ended_at"
 _ALL = f"{_KEPT}, started, crashes, redriven"

@@ -3,16 +3,15 @@ a helper thread. Operations that are asked for meanwhile are the next group, whi
 """
 
 import asyncio
-import queue
 import sqlite3
-import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from contextvars import Context, copy_context
+from contextvars import copy_context
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
+from soorma_ai.adapters.sql.jobs import Helper, Job
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.errors import StoreUnavailable
@@ -20,62 +19,6 @@ from soorma_ai.errors import StoreUnavailable
 T = TypeVar("T")
 
 GROUP = 128
-
-
-class _Job(Generic[T]):
-    """`ended` is told what came of an operation: what it returned, and whether that is stored."""
-
-    def __init__(
-        self,
-        operation: Callable[[Connection], T],
-        future: asyncio.Future[T],
-        ended: Callable[[T, bool], None] | None,
-        *,
-        is_long: bool,
-    ) -> None:
-        self.is_long = is_long
-        self.failed = False
-        self._operation = operation
-        self._future = future
-        self._ended = ended
-        self._value: list[T] = []
-        self._error: Exception | None = None
-
-    @property
-    def wanted(self) -> bool:
-        return not self._future.cancelled()
-
-    def run(self, connection: Connection) -> None:
-        """Run the operation, again if need be: an operation keeps nothing but what it writes and returns."""
-        self.failed, self._error = False, None
-        self._value = [self._operation(connection)]
-
-    def fail(self, error: Exception) -> None:
-        self.failed, self._error = True, error
-
-    def undo(self) -> None:
-        """Take back what it returned, on the loop's thread."""
-        for value in self._value:
-            if self._ended is not None:
-                self._ended(value, False)
-        self._value = []
-
-    def answer(self) -> None:
-        """Answer who asked, on the loop's thread. Whoever waited may be gone by now."""
-        if self._future.done():
-            return
-        if self._error is not None:
-            self._future.set_exception(self._error)
-        for value in self._value if self._error is None else ():
-            self._future.set_result(value)
-
-    def tell(self) -> None:
-        """Tell what came of it, on the loop's thread."""
-        if self.failed:
-            self.undo()
-        for value in self._value:
-            if self._ended is not None:
-                self._ended(value, True)
 
 
 class Writer:
@@ -100,10 +43,10 @@ class Writer:
         self._context = copy_context()
         self._idle: asyncio.Future[None] | None = None
         self._is_closing = False
-        self._asked: deque[_Job[Any]] = deque()
+        self._asked: deque[Job[Any]] = deque()
         self._is_due = False
         self._is_busy = False
-        self._helper = _Helper(self._loop, self._context)
+        self._helper = Helper(self._loop, self._context)
 
     async def do(
         self,
@@ -116,7 +59,7 @@ class Writer:
         if self._is_closing:
             raise StoreUnavailable("the store is closed")
         future: asyncio.Future[T] = self._loop.create_future()
-        self._asked.append(_Job(operation, future, ended, is_long=is_long))
+        self._asked.append(Job(partial(operation, self.connection), future, ended, is_long=is_long))
         self._look()
         return await future
 
@@ -164,7 +107,7 @@ class Writer:
             self._commit(group)
             self._settle(group, wrote=self.connection.total_changes != before)
 
-    def _run_here(self, group: list[_Job[Any]]) -> bool:
+    def _run_here(self, group: list[Job[Any]]) -> bool:
         """Return False, with nothing done, where the group needs a longer breath: another process has the file, or one
         of them has to be undone without the others."""
         try:
@@ -177,13 +120,13 @@ class Writer:
                 self._undo()
         return False
 
-    def _next_group(self) -> list[_Job[Any]]:
+    def _next_group(self) -> list[Job[Any]]:
         group = [self._asked.popleft()]
         while self._asked and len(group) < GROUP and not (group[0].is_long or self._asked[0].is_long):
             group.append(self._asked.popleft())
         return group
 
-    def _leave(self, work: Callable[[], None], group: list[_Job[Any]], before: int) -> None:
+    def _leave(self, work: Callable[[], None], group: list[Job[Any]], before: int) -> None:
         """Leave the connection to the helper until it has done this."""
         self._is_busy = True
 
@@ -193,7 +136,7 @@ class Writer:
 
         self._helper.do(work, done)
 
-    def _settle(self, group: list[_Job[Any]], *, wrote: bool) -> None:
+    def _settle(self, group: list[Job[Any]], *, wrote: bool) -> None:
         for job in group:
             job.answer()
         for job in group:
@@ -212,13 +155,13 @@ class Writer:
         except Exception as error:
             self._loop.call_exception_handler({"message": "a listener of the store broke", "exception": error})
 
-    def _commit(self, group: list[_Job[Any]]) -> None:
+    def _commit(self, group: list[Job[Any]]) -> None:
         try:
             self.connection.execute("COMMIT")
         except sqlite3.Error as error:
             self._lose(group, error)
 
-    def _commit_apart(self, group: list[_Job[Any]]) -> None:
+    def _commit_apart(self, group: list[Job[Any]]) -> None:
         """Commit in one go those that do not fail; each is undone without the others if it does. One that makes SQLite
         give up the whole transaction, as a full disk does, is no reason that its neighbours fail too."""
         with self.connection.careful():
@@ -236,7 +179,7 @@ class Writer:
             for job in group:
                 self._commit_apart([job])
 
-    def _run_together(self, group: list[_Job[Any]]) -> bool:
+    def _run_together(self, group: list[Job[Any]]) -> bool:
         """Return False when one failed after it had written, or ended the transaction of all."""
         for job in group:
             before = self.connection.total_changes
@@ -246,7 +189,7 @@ class Writer:
                 return False
         return True
 
-    def _run_apart(self, group: list[_Job[Any]]) -> bool:
+    def _run_apart(self, group: list[Job[Any]]) -> bool:
         """Return False when one ended the transaction of all."""
         for job in group:
             if job.wanted:
@@ -264,17 +207,17 @@ class Writer:
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
 
-    def _run(self, job: _Job[Any]) -> bool:
+    def _run(self, job: Job[Any]) -> bool:
         try:
             with in_our_words():
-                job.run(self.connection)
+                job.run()
         except Exception as error:
             # Whatever it is, it is the answer to this operation, and none of the others' business.
             job.fail(error)
             return False
         return True
 
-    def _lose(self, group: list[_Job[Any]], error: sqlite3.Error) -> None:
+    def _lose(self, group: list[Job[Any]], error: sqlite3.Error) -> None:
         with suppress(sqlite3.Error):
             self._undo()
         for job in group:
@@ -282,29 +225,3 @@ class Writer:
                 lost = StoreUnavailable(f"nothing was stored: {error}")
                 lost.__cause__ = error
                 job.fail(lost)
-
-
-class _Helper:
-    """A thread that works for the loop, one thing after the other."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, context: Context) -> None:
-        self._loop = loop
-        self._context = context
-        self._given: queue.SimpleQueue[tuple[Callable[[], None], Callable[[], None]] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name="soorma-sqlite-helper", daemon=True)
-        self._thread.start()
-
-    def do(self, work: Callable[[], None], done: Callable[[], None]) -> None:
-        """Call `work` on the thread, then `done` on the loop's."""
-        self._given.put((work, done))
-
-    def stop(self) -> None:
-        self._given.put(None)
-        self._thread.join()
-
-    def _work(self) -> None:
-        while given := self._given.get():
-            work, done = given
-            work()
-            with suppress(RuntimeError):  # the loop is gone, and with it whoever waited
-                self._loop.call_soon_threadsafe(done, context=self._context)

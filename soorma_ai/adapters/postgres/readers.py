@@ -1,0 +1,66 @@
+"""Connections that see what is committed, each by a thread of its own."""
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from soorma_ai.adapters.postgres.connection import Connection
+from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words
+from soorma_ai.adapters.postgres.writer import PAUSES
+from soorma_ai.errors import StoreUnavailable
+
+T = TypeVar("T")
+
+READERS = 2
+
+_BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+
+
+class Readers:
+    """What one query reads is all of one moment."""
+
+    def __init__(self, url: str) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._closing = threading.Event()
+        self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="soorma-store-reader")
+        self._idle: queue.SimpleQueue[Connection] = queue.SimpleQueue()
+        for _ in range(READERS):
+            self._idle.put(Connection(url, self._loop))
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """A server that is gone is tried again for a while; reading twice harms nobody."""
+        if self._closing.is_set():
+            raise StoreUnavailable("the store is closed")
+        return await self._loop.run_in_executor(self._pool, self._read, query)
+
+    async def close(self) -> None:
+        self._closing.set()
+        await asyncio.to_thread(self._pool.shutdown)
+        while not self._idle.empty():
+            self._idle.get().close()
+
+    def _read(self, query: Callable[[Connection], T]) -> T:
+        db = self._idle.get()
+        try:
+            for pause in PAUSES:
+                try:
+                    return _once(db, query)
+                except StoreUnavailable as error:
+                    if self._closing.is_set() or not (db.is_lost or isinstance(error, Interrupted)):
+                        raise
+                self._closing.wait(pause)
+            return _once(db, query)
+        finally:
+            self._idle.put(db)
+
+
+def _once(db: Connection, query: Callable[[Connection], T]) -> T:
+    with in_our_words():
+        try:
+            db.begin(_BEGIN)
+            return query(db)
+        finally:
+            db.undo()

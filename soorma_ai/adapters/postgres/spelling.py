@@ -1,0 +1,35 @@
+"""Statements as PostgreSQL spells them."""
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+# Text between quotes is none of ours; a name of a parameter is no cast, `::`.
+_PARTS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
+_NAMED = re.compile(r"(?<![:\w]):([a-z_]+)\b")
+# What SQLite is told of the order of a join, and of an index, PostgreSQL finds by itself.
+_JOINED = re.compile(r"\bCROSS JOIN (\w+) ON\b")
+_UNINDEXED = re.compile(r"\bAND \+(?=[a-z_])")
+_INDEXED = re.compile(r"\bINDEXED BY \w+")
+
+
+@lru_cache(maxsize=4096)
+def spell(statement: str) -> str:
+    """Return a statement with its parameters as the driver names them."""
+    return "".join(part.replace("%", "%%") if is_text else _spell(part) for part, is_text in split(statement))
+
+
+def split(statement: str) -> Iterable[tuple[str, bool]]:
+    """Yield the parts of a statement in order, each with whether it stands between quotes."""
+    behind = 0
+    for found in _PARTS.finditer(statement):
+        yield statement[behind : found.start()], False
+        yield found.group(), True
+        behind = found.end()
+    yield statement[behind:], False
+
+
+def _spell(part: str) -> str:
+    part = _UNINDEXED.sub("AND ", part)
+    part = _INDEXED.sub("", _JOINED.sub(r"JOIN \1 ON", part.replace("%", "%%")))
+    return _NAMED.sub(r"%(\1)s", part.replace("?", "%s"))

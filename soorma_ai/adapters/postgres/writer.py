@@ -1,0 +1,191 @@
+"""The connection that writes. What is asked for while a group is written is the next group, which shares a commit.
+
+A transaction begins by taking the lock of all that write, so that commits follow one another: places in the log are
+given in the order in which they can be seen, and what a transaction has read stays so until it is stored.
+"""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextvars import copy_context
+from functools import partial
+from typing import Any, TypeVar
+
+import psycopg
+
+from soorma_ai.adapters.postgres.connection import Connection
+from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words
+from soorma_ai.adapters.sql.jobs import Helper, Job
+from soorma_ai.errors import StoreUnavailable
+
+T = TypeVar("T")
+
+GROUP = 128
+# Seconds between tries to reach a server that is gone, and how many there are before who asked is told.
+PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0, 1.0, 1.0, 1.0)
+
+LOCK = "SELECT pg_advisory_xact_lock(hashtext('soorma writes'), hashtext(current_schema()))"
+_BEGIN = ("BEGIN", LOCK, "SELECT registry FROM meta")
+
+
+class Writer:
+    """`begun` is called in each transaction before anything else is done in it, with the number of the registry, and
+    `ending` as the last, which may return one more statement; both may be called again. `forget` when what was written
+    is undone, so that nothing derived from uncommitted rows is kept."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        begun: Callable[[Connection, int], None],
+        ending: Callable[[Connection], str],
+        on_commit: Callable[[bool], None] | None,
+        forget: Callable[[], None],
+    ) -> None:
+        self.connection = connection
+        self._begun = begun
+        self._ending = ending
+        self._on_commit = on_commit
+        self._forget = forget
+        self._loop = asyncio.get_running_loop()
+        # Nothing that follows from a commit belongs to whoever asked for it.
+        self._context = copy_context()
+        self._idle: asyncio.Future[None] | None = None
+        self._is_closing = False
+        self._closing = threading.Event()
+        self._asked: deque[Job[Any]] = deque()
+        self._is_busy = False
+        self._wrote = False
+        self._helper = Helper(self._loop, self._context)
+
+    async def do(self, operation: Callable[[Connection], T], ended: Callable[[T, bool], None] | None = None) -> T:
+        """Committed when this returns; undone when it raises, but for a connection that was lost while it was being
+        stored, of which StoreUnavailable says so."""
+        if self._is_closing:
+            raise StoreUnavailable("the store is closed")
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._asked.append(Job(partial(operation, self.connection), future, ended, is_long=True))
+        if not self._is_busy:
+            self._next()
+        return await future
+
+    async def close(self) -> None:
+        """Close when all that was asked for before is done."""
+        self._is_closing = True
+        self._closing.set()
+        if self._is_busy:
+            self._idle = self._idle or self._loop.create_future()
+            await asyncio.shield(self._idle)
+        self._helper.stop()
+        self.connection.close()
+
+    def _next(self) -> None:
+        self._is_busy = True
+        group: list[Job[Any]] = []
+        self._helper.do(partial(self._write, group), partial(self._settle, group))
+
+    def _settle(self, group: list[Job[Any]]) -> None:
+        """Answer who asked, on the loop's thread."""
+        for job in group:
+            job.answer()
+        for job in group:
+            self._call(job.tell)
+        if self._wrote and self._on_commit is not None:
+            self._call(partial(self._on_commit, self.connection.take_leaving()))
+        self._is_busy = False
+        if self._asked:
+            self._next()
+        elif self._idle is not None and not self._idle.done():
+            self._idle.set_result(None)
+
+    def _call(self, tell: Callable[[], None]) -> None:
+        """Call who listens. Whatever comes out of that, all others are told, and the store goes on."""
+        try:
+            tell()
+        except Exception as error:
+            self._loop.call_exception_handler({"message": "a listener of the store broke", "exception": error})
+
+    def _write(self, group: list[Job[Any]]) -> None:
+        """Store whatever was asked for by now, on the helper's thread."""
+        self._wrote = False
+        while self._asked and len(group) < GROUP:
+            job = self._asked.popleft()
+            if job.wanted:
+                group.append(job)
+        for pause in (*PAUSES, None) if group else ():
+            fault = self._try(group)
+            if fault is None:
+                return
+            if pause is None or not isinstance(fault, Interrupted) or self._closing.is_set():
+                for job in group:
+                    lost = StoreUnavailable(str(fault))
+                    lost.__cause__ = fault
+                    job.fail(lost)
+                return
+            if self.connection.is_lost:
+                self._closing.wait(pause)
+
+    def _try(self, group: list[Job[Any]]) -> StoreUnavailable | None:
+        """Return why nothing is stored; what failed alone is no reason."""
+        db, before = self.connection, self.connection.changes
+        try:
+            with in_our_words():
+                registry = db.begin(*_BEGIN).fetchone()
+                self._begun(db, registry[0] if registry else 0)
+                if len(group) == 1 and not self._run(group[0]):
+                    self._undo(group)
+                    return None
+                if len(group) > 1:
+                    self._run_apart(group)
+                last = self._ending(db)
+        except StoreUnavailable as error:
+            self._undo(group)
+            # Nothing was sent that could have been stored.
+            return error if isinstance(error, Interrupted) or not db.is_lost else Interrupted(str(error))
+        except Exception as error:
+            self._undo(group)
+            return StoreUnavailable(f"nothing was stored: {error}")
+        return self._commit(group, last, wrote=db.changes != before)
+
+    def _commit(self, group: list[Job[Any]], last: str, *, wrote: bool) -> StoreUnavailable | None:
+        try:
+            self.connection.raw.execute(f"{last}; COMMIT".encode())
+        except psycopg.Error as error:
+            is_lost = self.connection.is_lost
+            self._undo(group)
+            if is_lost:
+                told = "the connection was lost while this was being stored; whether it is, is not known"
+                return StoreUnavailable(f"{told} ({error})")
+            return Interrupted(f"nothing was stored: {error}")
+        self._wrote = wrote
+        return None
+
+    def _run_apart(self, group: list[Job[Any]]) -> None:
+        """Run each so that it can be undone alone."""
+        self.connection.execute("SAVEPOINT job")
+        for job in group:
+            if not self._run(job):
+                self.connection.execute("ROLLBACK TO job")
+                self._forget()
+            self.connection.raw.execute("RELEASE job; SAVEPOINT job")
+
+    def _run(self, job: Job[Any]) -> bool:
+        """Return False when it failed. Raise what ends the transaction of all."""
+        try:
+            with in_our_words():
+                job.run()
+        except Exception as error:
+            # Whatever it is, it is the answer to this operation, and none of the others' business.
+            if isinstance(error, Interrupted) or self.connection.is_lost:
+                raise
+            job.fail(error)
+            return False
+        return True
+
+    def _undo(self, group: list[Job[Any]]) -> None:
+        """What was returned is taken back before anything of it is done again."""
+        self.connection.wait_for_loop(lambda: [job.undo() for job in group])
+        self._forget()
+        self.connection.let_go()
+        self.connection.undo()

@@ -1,0 +1,379 @@
+"""A store: what is asked of it, by port, and where that is done."""
+
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TypeVar
+
+from soorma_ai.adapters.sql import arrivals, consequences, effects, firing, forgetting, registering, retention, sweep
+from soorma_ai.adapters.sql.connection import Connection
+from soorma_ai.adapters.sql.database import Database, Part, reading, writing
+from soorma_ai.adapters.sql.tables import behind, budget, identity, inbox, listing, memory, memos, registry, tasks
+from soorma_ai.adapters.sql.tables import dead_letters as letters
+from soorma_ai.adapters.sql.tables import events as log
+from soorma_ai.adapters.sql.tables import expectations as expected
+from soorma_ai.adapters.sql.tables import plans as pursued
+from soorma_ai.adapters.sql.tables import timers as timer_rows
+from soorma_ai.domain.effects import Declare, Effect, Publish, Schedule
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Arrival, Expectation
+from soorma_ai.domain.limits import Charge, Limits
+from soorma_ai.domain.memory import MemoryChange, OpenSession
+from soorma_ai.domain.memos import KeepMemo, MemoChange
+from soorma_ai.domain.people import Answer
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
+from soorma_ai.domain.tasks import SubTaskInfo
+from soorma_ai.ports import (
+    Audit,
+    DeadLetters,
+    Delivery,
+    EventLog,
+    Forgotten,
+    Hands,
+    Keys,
+    Memory,
+    Memos,
+    Note,
+    Plans,
+    Pruned,
+    Queue,
+    Registry,
+    Settlement,
+    Store,
+    StoredEvent,
+    Swept,
+    Upkeep,
+    Work,
+)
+
+T = TypeVar("T")
+
+# Events of a transaction that may run on the loop; one of more is left to the helper. A request is three effects or so.
+MOST_ON_THE_LOOP = 256
+
+
+class SqlQueue(Part):
+    claim = writing(inbox.claim)
+    claim_suspect = writing(inbox.claim_suspect)
+    behind = reading(behind.behind)
+    leased = reading(inbox.leased)
+    was_ended = reading(inbox.was_ended)
+    has_work = reading(inbox.has_work)
+    begin = writing(inbox.begin)
+    release = writing(inbox.release)
+    renew = writing(inbox.renew)
+    sent = writing(log.sent)
+    pending = reading(inbox.pending)
+    resting = reading(inbox.resting)
+    backlog = reading(inbox.backlog)
+    backlogs = reading(listing.backlogs)
+    next_due = reading(firing.next_due)
+
+    async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
+        is_long = len(events) > MOST_ON_THE_LOOP
+        _, arrival = await self.publish(lambda db: arrivals.bring(db, events), now, is_long=is_long)
+        return arrival
+
+    async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[int | None, Arrival]:
+        routes = self.database.routes
+        return await self.publish(lambda db: arrivals.bring_untaken(db, routes, after, limit), now)
+
+    async def send(
+        self,
+        events: Sequence[EventEnvelope],
+        expect: Expectation | None,
+        now: datetime,
+        *,
+        session: OpenSession | None = None,
+        delivery: Delivery | None = None,
+    ) -> Arrival:
+        is_long = len(events) > MOST_ON_THE_LOOP
+
+        def sending(db: Connection) -> None:
+            if delivery is None:
+                forgetting.must_not_be_forgotten(db, _users_of(events))
+            else:
+                inbox.must_stand(db, delivery)
+            effects.send(db, events, expect, session)
+
+        _, arrival = await self.publish(sending, now, is_long=is_long)
+        return arrival
+
+    async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:
+        users = _users_of(effect.event for effect in changes if isinstance(effect, Publish))
+
+        def sending(db: Connection) -> bool:
+            forgetting.must_not_be_forgotten(db, users)
+            return effects.send_once(db, changes, now)
+
+        is_new, _ = await self.publish(sending, now)
+        return is_new
+
+    async def fire(self, now: datetime, limit: int) -> int:
+        count, _ = await self.publish(lambda db: firing.fire(db, now, limit), now)
+        return count
+
+    async def keep_timers(self, beginning: str, timers: Sequence[Schedule]) -> None:
+        await self.database.write(lambda db: timer_rows.keep(db, beginning, timers))
+
+    async def sweep(self, now: datetime) -> Swept:
+        swept, _ = await self.publish(lambda db: sweep.sweep(db, now), now, is_long=True)
+        return swept
+
+    async def commit(self, work: Work, now: datetime) -> Arrival:
+        is_long = len(work.effects) > 3 * MOST_ON_THE_LOOP
+        _, arrival = await self.publish(lambda db: self._commit(db, work, now), now, is_long=is_long)
+        return arrival
+
+    def _commit(self, db: Connection, work: Work, now: datetime) -> None:
+        effects.commit(db, work, now)
+        if any(isinstance(effect, Declare) for effect in work.effects):
+            self.database.routes.forget()
+
+    async def unsent(self, limit: int) -> list[StoredEvent]:
+        while True:
+            found, unreadable = await self.database.read(lambda db: log.unsent(db, limit))
+            if not unreadable:
+                return found
+            await self.write(partial(letters.set_unreadable_aside, rows=unreadable))
+
+
+class SqlPlans(Part):
+    plan = reading(pursued.plan)
+    standing = reading(pursued.standing)
+    came_for = reading(pursued.came_for)
+    in_hand = reading(pursued.in_hand)
+    plans = reading(pursued.plans)
+    plan_page = reading(listing.plan_page)
+    first_awaited = reading(listing.first_awaited)
+    plan_answering = reading(pursued.answering)
+    steps = reading(pursued.steps)
+    plan_values = reading(pursued.values)
+    marked = reading(pursued.marked)
+    steps_at = reading(pursued.steps_at)
+    join_progress = reading(pursued.join_progress)
+    branches_that_came = reading(pursued.branches_that_came)
+    cancellation = reading(pursued.cancellation)
+    goal_of = reading(inbox.goal_of)
+    expectation = reading(expected.find)
+    expectations = reading(expected.listed)
+    open_in_tree = reading(expected.opened_of_tree)
+    was_answered = reading(expected.was_answered)
+    questions = reading(expected.questions)
+    held = reading(expected.held)
+    questions_beginning = reading(expected.questions_beginning)
+    named_expectations = reading(expected.named)
+    group = reading(expected.of_group)
+    met_by = reading(expected.met_by)
+    task = reading(tasks.task)
+    sub_tasks = reading(tasks.sub_tasks)
+    task_expectations = reading(expected.opened_of_task)
+    agents_of_task = reading(tasks.agents_of)
+    journal = reading(budget.journal)
+    decisions = reading(budget.decisions)
+    shown = reading(budget.shown)
+    prompt_parts = reading(budget.prompt_parts)
+    shown_before = reading(budget.shown_before)
+    spent = reading(budget.spent)
+
+    async def cancel(self, plan_id: str, reason: str, now: datetime) -> bool:
+        is_new, _ = await self.publish(lambda db: consequences.stop(db, plan_id, reason, now), now)
+        return is_new
+
+    async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
+        is_first, _ = await self.publish(lambda db: consequences.answer(db, wait_id, answer, wake, now), now)
+        return is_first
+
+    async def reserve(self, charge: Charge, limits: Limits, delivery: Delivery) -> None:
+        def reserving(db: Connection) -> None:
+            inbox.must_stand(db, delivery)
+            budget.reserve(db, charge, limits)
+
+        await self.write(reserving)
+
+    async def settle(self, one: Settlement, delivery: Delivery) -> None:
+        def settling(db: Connection) -> None:
+            inbox.must_stand(db, delivery)
+            budget.settle(db, one)
+
+        await self.write(settling)
+
+    async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
+        texts = await self.database.read_later(lambda db: tasks.sub_task_texts(db, agent, task_id))
+        return lambda: tasks.parsed(texts())
+
+
+class SqlMemory(Part):
+    recall = reading(memory.recall)
+    memory_keys = reading(memory.keys)
+    session = reading(memory.session)
+    sessions = reading(memory.sessions)
+
+    async def memorize(self, changes: Sequence[MemoryChange | OpenSession], now: datetime) -> None:
+        users = [(one.tenant_id, one.session.user_id) for one in changes if isinstance(one, OpenSession)]
+
+        def memorizing(db: Connection) -> None:
+            forgetting.must_not_be_forgotten(db, users)
+            effects.apply(db, changes, now)
+
+        await self.write(memorizing)
+
+
+class SqlMemos(Part):
+    memo = reading(memos.memo)
+    search = reading(memos.search)
+    signs = reading(memos.signs)
+    numbers = reading(memos.numbers)
+    memos_at = reading(memos.memos_at)
+
+    async def change(self, changes: Sequence[MemoChange], now: datetime) -> None:
+        shelves = [one.memo.shelf for one in changes if isinstance(one, KeepMemo)]
+
+        def changing(db: Connection) -> None:
+            forgetting.must_not_be_forgotten(db, [(one.tenant_id, one.user_id) for one in shelves if not one.is_shared])
+            effects.apply(db, changes, now)
+
+        await self.write(changing)
+
+
+class SqlRegistry(Part):
+    leave = writing(registry.leave)
+    definitions = reading(registry.definitions)
+    agents = reading(registry.agents)
+    agent = reading(registry.find)
+
+    async def live_events(self, tenant_id: str, now: datetime) -> Sequence[RegisteredEvent]:
+        return await self.database.read(lambda db: self.database.known.events(db, tenant_id, now))
+
+    async def known_events(self, tenant_id: str) -> Sequence[RegisteredEvent]:
+        return await self.database.read(lambda db: self.database.known.events(db, tenant_id))
+
+    async def heartbeat(self, agents: Sequence[str], now: datetime) -> None:
+        await self.publish(lambda db: registering.heartbeat(db, agents, now), now)
+
+    async def register(self, registrations: Sequence[Registration], now: datetime) -> None:
+        routes = self.database.routes
+        await self.publish(lambda db: registering.register(db, routes, registrations, now), now, is_long=True)
+
+    async def deregister(self, agent: str, now: datetime) -> list[EventDefinition]:
+        routes = self.database.routes
+        return await self.write(lambda db: registering.deregister(db, routes, agent, now), is_long=True)
+
+
+class SqlEventLog(Part):
+    events = reading(log.events)
+    page = reading(log.page)
+    event = reading(log.event_by_id)
+    handed = reading(inbox.handed)
+    untaken = reading(arrivals.waiting_for_takers)
+
+
+class SqlDeadLetters(Part):
+    dead_letters = reading(letters.listed)
+    dead_letter = reading(letters.find)
+    redrive = writing(letters.redrive)
+    discard = writing(letters.discard)
+    set_aside = writing(letters.set_aside)
+
+
+class SqlKeys(Part):
+    add = writing(identity.add_key)
+    find = reading(identity.find_key)
+    ls = reading(identity.keys)
+    revoke = writing(identity.revoke_key)
+
+
+class SqlAudit(Part):
+    record = writing(identity.record)
+    entries = reading(identity.entries)
+
+
+class SqlUpkeep(Part):
+    begin_forgetting = writing(forgetting.begin)
+
+    async def store_id(self, fresh: str) -> str:
+        return await self.database.write(lambda db: _store_id(db, fresh))
+
+    async def forget(self, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:
+        batch = partial(forgetting.go_on, limit=limit, tenant_id=tenant_id, user_id=user_id)
+        return await self.database.write(lambda db: _removing(db, batch), is_long=True)
+
+    async def tenants(self) -> list[str]:
+        return await self.database.read(retention.tenants)
+
+    async def prune(
+        self,
+        before: datetime,
+        statuses: Sequence[PlanStatus],
+        limit: int,
+        *,
+        tenant_id: str,
+        now: datetime,
+        after: str | None = None,
+        dry_run: bool = False,
+    ) -> Pruned:
+        old = retention.Old(tenant_id, before, statuses, now)
+        if dry_run:
+            return await self.database.read(lambda db: retention.prune(db, old, limit, after, dry_run=True))
+        batch = partial(retention.prune, old=old, limit=limit, after=after, dry_run=False)
+        return await self.write(lambda db: _removing(db, batch), is_long=True)
+
+
+def _removing(db: Connection, batch: Callable[[Connection], T]) -> T:
+    """Remove; of parts of prompts nobody knows any more which are stored."""
+    db.parts.clear()
+    return batch(db)
+
+
+class SqlStore:
+    """A store over a database of this family."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._make_parts(None)
+
+    def _make_parts(self, note: Note | None) -> None:
+        self.queue: Queue = SqlQueue(self.database, note)
+        self.plans: Plans = SqlPlans(self.database, note)
+        self.memory: Memory = SqlMemory(self.database, note)
+        self.memos: Memos = SqlMemos(self.database, note)
+        self.registry: Registry = SqlRegistry(self.database, note)
+        self.events: EventLog = SqlEventLog(self.database)
+        self.letters: DeadLetters = SqlDeadLetters(self.database, note)
+        self.upkeep: Upkeep = SqlUpkeep(self.database, note)
+        self.keys: Keys = SqlKeys(self.database, note)
+        self.audit: Audit = SqlAudit(self.database)
+
+    def noting(self, note: Note) -> Store:
+        noted = copy(self)
+        noted._make_parts(note)
+        return noted
+
+    def notify(self, on_commit: Callable[[bool], None], on_arrival: Callable[[Arrival], None]) -> None:
+        self.database.on_commit, self.database.on_arrival = on_commit, on_arrival
+
+    def deliver(self, hands: Hands, lease: timedelta) -> None:
+        self.database.deliver(hands, lease)
+
+    async def open(self, now: datetime) -> None:
+        await self.database.open(partial(_recover, now=now))
+
+    async def close(self) -> None:
+        await self.database.close()
+
+
+def _users_of(events: Iterable[EventEnvelope]) -> set[tuple[str, str]]:
+    return {(event.tenant_id, event.user_id) for event in events}
+
+
+def _store_id(db: Connection, fresh: str) -> str:
+    db.execute("INSERT INTO store (only_one, id) VALUES (1, ?) ON CONFLICT DO NOTHING", (fresh,))
+    return db.execute("SELECT id FROM store").fetchone()[0]
+
+
+def _recover(db: Connection, now: datetime) -> None:
+    behind.count_as_in_hand(db)
+    inbox.release_all(db)
+    expected.drop_expired_early(db, now)

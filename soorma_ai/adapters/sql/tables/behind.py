@@ -1,0 +1,67 @@
+"""Deliveries that stand in line behind one in hand, and may be handled with it: its lease covers them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from soorma_ai.adapters.sql.codec import epoch
+from soorma_ai.adapters.sql.connection import Reader
+from soorma_ai.adapters.sql.tables.inbox import lost, seqs
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.errors import RemoteProtocolError
+from soorma_ai.ports import LONGEST_RUN, Delivery
+
+BEHIND = """
+    SELECT inbox.seq, inbox.fence, CAST(event.body AS BLOB) FROM inbox JOIN event ON event.seq = inbox.event_seq
+    WHERE inbox.agent = ? AND inbox.owner = ? AND inbox.state = 'blocked' ORDER BY inbox.seq LIMIT ?
+"""
+
+_END = """
+    UPDATE inbox SET state = 'done', ended_at = ?, attempt = attempt + 1, fence = fence + 1
+    WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND state = 'blocked' AND fence = 0
+"""
+
+_NOTE = """
+    UPDATE inbox SET fence = fence + 1
+    WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND state = 'blocked'
+"""
+
+_MAY_HAVE_BEEN_IN_HAND = """
+    UPDATE inbox SET crashes = crashes + 1, fence = fence + 1
+    WHERE fence = 0 AND seq IN (
+        SELECT seq FROM inbox WHERE agent = ? AND owner = ? AND state = 'blocked' ORDER BY seq LIMIT ?
+    )
+"""
+
+_LEADING = "SELECT agent, owner FROM inbox WHERE state IN ('queued', 'leased') AND state = 'leased' AND fence = 1"
+
+
+def behind(db: Reader, delivery: Delivery, limit: int) -> list[Delivery]:
+    found: list[Delivery] = []
+    for seq, fence, body in db.execute(BEHIND, (delivery.agent, delivery.owner, limit)).fetchall():
+        try:
+            event = EventEnvelope.from_json(body)
+        except RemoteProtocolError:
+            return found  # it is set aside when it comes first
+        if fence > 0:
+            return found
+        found.append(Delivery(seq, delivery.agent, delivery.owner, event, 1, 1))
+    return found
+
+
+def end(db: Reader, following: Sequence[Delivery], now: datetime) -> None:
+    """End what was handled with the head of its line. Raise LeaseLost when one of them stands behind it no more."""
+    if following and db.execute(_END, (epoch(now), seqs(following))).rowcount != len(following):
+        raise lost(following[0])
+
+
+def note_in_hand(db: Reader, in_vain: Sequence[Delivery]) -> None:
+    """Note that these have been in hand, and are handled alone from now on."""
+    if in_vain:
+        db.execute(_NOTE, (seqs(in_vain),))
+
+
+def count_as_in_hand(db: Reader) -> None:
+    """Note, before the leases of a dead owner are released, that whoever was in hand for the first time may have led
+    those behind it. They are handled alone from now on, so that the one that ends the process is found."""
+    for agent, owner in db.execute(_LEADING).fetchall():
+        db.execute(_MAY_HAVE_BEEN_IN_HAND, (agent, owner, LONGEST_RUN - 1))

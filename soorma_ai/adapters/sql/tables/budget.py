@@ -1,0 +1,167 @@
+"""Spending of a plan's tree, and the answers it was spent on."""
+
+from collections.abc import Collection, Iterable
+
+from pydantic_core import from_json
+
+from soorma_ai.adapters.sql.codec import CHARGE, JOURNAL, LIMITS, SHOWING, add_row, epoch
+from soorma_ai.adapters.sql.connection import Connection, Reader
+from soorma_ai.domain.decisions import Showing
+from soorma_ai.domain.history import JournalEntry, Kept
+from soorma_ai.domain.limits import Charge, Limits, Spent, room_to_hold
+from soorma_ai.domain.values import compact
+from soorma_ai.errors import ConfigError, LimitExceeded, VersionConflict
+from soorma_ai.ports import Settlement
+
+_NEXT_CALL = """
+    SELECT next_call, limits FROM plan
+    WHERE plan_id = ? AND status NOT IN ('completed', 'failed', 'cancelled') AND next_call IS NOT NULL
+"""
+_KEEP = """
+    INSERT INTO prompt_part (plan_id, tenant, digest, used_at, body) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (plan_id, tenant, digest) DO UPDATE SET used_at = excluded.used_at
+    WHERE prompt_part.used_at < excluded.used_at
+"""
+
+
+def spent(db: Reader, root_plan_id: str) -> Spent:
+    row = db.execute(
+        "SELECT actions, llm_calls, tokens, cost_usd FROM budget WHERE root_plan_id = ?", (root_plan_id,)
+    ).fetchone()
+    return Spent(*row) if row else Spent()
+
+
+def spend_actions(db: Reader, root_plan_id: str, actions: int, at_most: int | None) -> None:
+    total = _add(db, root_plan_id, Spent(actions=actions))
+    if at_most is not None and total > at_most:
+        raise VersionConflict(f"plan tree {root_plan_id} has taken {total - actions} actions by now, of {at_most}")
+
+
+def reserve(db: Reader, charge: Charge, limits: Limits) -> None:
+    used = spent(db, charge.root_plan_id)
+    wanted = (
+        ("max_llm_calls", used.llm_calls, charge.llm_calls, limits.max_llm_calls),
+        ("max_tokens", used.tokens, charge.tokens, limits.max_tokens),
+        ("max_cost_usd", used.cost_usd, charge.cost_usd, limits.max_cost_usd),
+    )
+    for name, already, more, limit in wanted:
+        if limit is not None and already + more > limit:
+            raise LimitExceeded(name, f"{already:,} of {limit:,} used, this call may take {more:,}")
+    _add(db, charge.root_plan_id, Spent(0, charge.llm_calls, charge.tokens, charge.cost_usd))
+
+
+def hold(db: Reader, plan_id: str) -> Charge | None:
+    """Reserve the next call of a plan, as far as it is known and there is ample room for it. A plan that cannot be read
+    has none, and is told of where it is needed."""
+    row = db.execute(_NEXT_CALL, (plan_id,)).fetchone()
+    if row is None:
+        return None
+    try:
+        charge = CHARGE.record(row[0])
+        reserve(db, charge, room_to_hold(LIMITS.record(row[1])))
+    except (LimitExceeded, ConfigError):
+        return None
+    return charge
+
+
+def let_go(db: Reader, held: Charge) -> None:
+    """Hold it no more."""
+    _add(db, held.root_plan_id, Spent(0, -held.llm_calls, -held.tokens, -held.cost_usd))
+
+
+def settle(db: Connection, one: Settlement) -> None:
+    reserved, actual, entry, showing = one.reserved, one.actual, one.entry, one.showing
+    difference = Spent(
+        0, actual.llm_calls - reserved.llm_calls, actual.tokens - reserved.tokens, actual.cost_usd - reserved.cost_usd
+    )
+    _add(db, reserved.root_plan_id, difference)
+    if entry is not None:
+        _write_down(db, entry)
+    if entry is not None and showing is not None:
+        row = (entry.plan_id, showing.digest, SHOWING.text(showing))
+        db.execute("INSERT INTO shown (plan_id, digest, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
+    if entry is not None:
+        _keep(db, one.kept, epoch(entry.at))
+
+
+def _keep(db: Connection, kept: Iterable[Kept], at: float) -> None:
+    """Write what is not known to be stored. What is of all plans says from time to time that it is in use."""
+    for part in kept:
+        if not db.has_part((part.plan_id, part.tenant_id, part.digest), at):
+            db.execute(_KEEP, (part.plan_id, part.tenant_id, part.digest, at, part.body))
+
+
+def prompt_parts(db: Reader, tenant_id: str, plan_id: str, digests: Collection[str]) -> dict[str, str]:
+    found = db.execute(
+        "SELECT digest, body FROM prompt_part WHERE digest IN (SELECT value FROM json_each(?)) "
+        "AND plan_id IN ('', ?) AND tenant IN ('', ?)",
+        (compact([*digests]), plan_id, tenant_id),
+    )
+    return dict(found.fetchall())
+
+
+def journal(db: Reader, agent: str, cause_id: str) -> list[JournalEntry]:
+    found = db.execute(
+        "SELECT journal.body FROM journal WHERE agent = ? AND cause_id = ? ORDER BY ordinal", (agent, cause_id)
+    ).fetchall()
+    return [JOURNAL.record(body) for (body,) in found]
+
+
+def decisions(db: Reader, plan_id: str) -> list[JournalEntry]:
+    found = db.execute("SELECT journal.body FROM journal WHERE plan_id = ? ORDER BY seq", (plan_id,)).fetchall()
+    return [JOURNAL.record(body) for (body,) in found]
+
+
+def shown(db: Reader, plan_id: str) -> dict[str, Showing]:
+    found = db.execute("SELECT digest, body FROM shown WHERE plan_id = ?", (plan_id,)).fetchall()
+    return {digest: SHOWING.record(body) for digest, body in found}
+
+
+def shown_before(db: Reader, plan_id: str, cause_id: str, prompt_id: str) -> Showing | None:
+    row = db.execute(
+        "SELECT shown.body FROM journal JOIN shown "
+        "ON shown.plan_id = journal.plan_id AND shown.digest = json_extract(journal.rest, '$.shown') "
+        "WHERE journal.plan_id = ? AND journal.cause_id <> ? AND json_extract(journal.rest, '$.prompt_id') = ? "
+        "ORDER BY journal.seq DESC LIMIT 1",
+        (plan_id, cause_id, prompt_id),
+    ).fetchone()
+    return SHOWING.record(row[0]) if row else None
+
+
+def _write_down(db: Reader, entry: JournalEntry) -> None:
+    key, is_raw = entry.key, _is_raw(entry)
+    done = add_row(
+        db,
+        "journal",
+        "ON CONFLICT DO NOTHING",
+        agent=key.agent,
+        cause_id=key.cause_id,
+        ordinal=key.ordinal,
+        plan_id=entry.plan_id,
+        rest=JOURNAL.text(entry, "value") if is_raw else JOURNAL.text(entry),
+        is_raw=int(is_raw),
+    )
+    if done.rowcount == 0:
+        raise VersionConflict(
+            f"call {key.ordinal} of {key.agent} on {key.cause_id} is in the journal already; read it again"
+        )
+
+
+def _is_raw(entry: JournalEntry) -> bool:
+    """Tell whether the raw text says the value, and nothing else."""
+    try:
+        return compact(from_json(entry.raw)) == compact(entry.value)
+    except ValueError:
+        return False
+
+
+def _add(db: Reader, root_plan_id: str, more: Spent) -> int:
+    """Return the actions that are spent by then."""
+    row = db.execute(
+        "INSERT INTO budget (root_plan_id, actions, llm_calls, tokens, cost_usd) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (root_plan_id) DO UPDATE SET actions = budget.actions + excluded.actions, "
+        "llm_calls = budget.llm_calls + excluded.llm_calls, tokens = budget.tokens + excluded.tokens, "
+        "cost_usd = budget.cost_usd + excluded.cost_usd RETURNING actions",
+        (root_plan_id, more.actions, more.llm_calls, more.tokens, more.cost_usd),
+    ).fetchall()
+    return row[0][0]

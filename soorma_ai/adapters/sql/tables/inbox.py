@@ -1,0 +1,399 @@
+"""Deliveries: a row per agent and event, one lease per owner. A row is claimed from the store, or born claimed, in the
+transaction in which its event arrives, when its agent has a free hand."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, assert_never
+
+from soorma_ai.adapters.sql.codec import epoch, moment
+from soorma_ai.adapters.sql.connection import Connection, Reader
+from soorma_ai.adapters.sql.tables import budget
+from soorma_ai.adapters.sql.tables import events as log
+from soorma_ai.core.arrival.effects import LAST
+from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.limits import Charge
+from soorma_ai.domain.plans import Rest, plan_id_of
+from soorma_ai.domain.tracking import Handed
+from soorma_ai.errors import LeaseLost, RemoteProtocolError
+from soorma_ai.ports import Delivery, StoredEvent
+
+_CLAIM = """
+    SELECT inbox.seq, inbox.agent, inbox.owner, inbox.attempt + 1, inbox.fence + 1, inbox.started, inbox.redriven,
+        CAST(event.body AS BLOB)
+    FROM inbox JOIN event ON event.seq = inbox.event_seq
+"""
+
+# Twice in hand when the process ended is no chance any more.
+CLAIMABLE = f"""{_CLAIM}
+    WHERE inbox.agent = ? AND inbox.state IN ('queued', 'leased') AND inbox.crashes < 2 AND inbox.ready_at <= ?
+        AND (inbox.state = 'queued' OR inbox.seq NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)))
+    ORDER BY inbox.priority, inbox.seq LIMIT ?
+"""
+
+_CLAIM_ONE = f"{_CLAIM} WHERE inbox.seq = ? AND inbox.state = 'queued' AND inbox.crashes < 2 AND inbox.ready_at <= ?"
+
+SUSPECT = f"""{_CLAIM}
+    WHERE inbox.state IN ('queued', 'leased') AND inbox.crashes > 1 AND inbox.ready_at <= ?
+        AND inbox.agent IN (SELECT value FROM json_each(?))
+        AND (inbox.state = 'queued' OR inbox.seq NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)))
+    ORDER BY inbox.crashes, inbox.seq LIMIT 1
+"""
+
+HAS_WORK = """
+    SELECT 1 FROM inbox WHERE agent = ? AND state IN ('queued', 'leased') AND ready_at <= ? LIMIT 1
+"""
+
+_LEASED = """
+    SELECT inbox.agent, inbox.owner, inbox.attempt, inbox.started, inbox.redriven, CAST(event.body AS BLOB)
+    FROM inbox JOIN event ON event.seq = inbox.event_seq
+    WHERE inbox.seq = ? AND inbox.state = 'leased' AND inbox.fence = ?
+"""
+
+NEXT_DUE = """
+    SELECT min(ready_at) FROM inbox
+    WHERE agent = ? AND state IN ('queued', 'leased') AND ready_at > 0 AND ready_at > ?
+"""
+
+ON_ITS_WAY = """
+    SELECT target, body, id FROM (
+        SELECT CASE WHEN json_valid(event.rest) THEN json_extract(event.rest, '$.target') END AS target,
+            CAST(event.body AS BLOB) AS body, event.id
+        FROM outbox JOIN event ON event.seq = outbox.event_seq
+    ) AS leaving WHERE target IS NOT NULL
+"""
+
+NEXT_IN_LINE = "SELECT min(seq) FROM inbox WHERE agent = ? AND owner = ? AND state = 'blocked'"
+
+_PUT = """
+    INSERT INTO inbox (agent, event_seq, owner, priority, state, ready_at, attempt, fence)
+    VALUES (:agent, :event, :owner, :priority, 'leased', :until, 1, 1)
+    ON CONFLICT (agent, event_seq) DO NOTHING RETURNING seq
+"""
+_QUEUE = """
+    INSERT INTO inbox (agent, event_seq, owner, priority, state) VALUES (:agent, :event, :owner, :priority, :state)
+    ON CONFLICT (agent, event_seq) DO NOTHING
+"""
+# To the letter as the index inbox_head has it: a state alone would not be found by it.
+_IS_HEAD = "state IN ('queued', 'leased', 'in_doubt')"
+_HEAD = f"SELECT 1 FROM inbox WHERE agent = ? AND owner = ? AND {_IS_HEAD} LIMIT 1"
+
+
+def put(db: Connection, about: StoredEvent, agent: str, owner: str, priority: int, now: datetime) -> bool:
+    """Return False if this agent got this event before. A row is born claimed that stands first in the line of its
+    owner, when there is a free hand for it."""
+    values = {"agent": agent, "event": about.seq, "owner": owner, "priority": priority}
+    if db.execute(_HEAD, (agent, owner)).fetchone() is not None:
+        return db.execute(_QUEUE, {**values, "state": "blocked"}).rowcount == 1
+    if not db.take_hand(agent):
+        is_new = db.execute(_QUEUE, {**values, "state": "queued"}).rowcount == 1
+        if is_new:
+            db.queued.add(agent)
+        return is_new
+    row = db.execute(_PUT, {**values, "until": epoch(now + db.lease)}).fetchall()
+    if not row:
+        db.give_back_hand(agent)
+        return False
+    db.taken.append(Delivery(row[0][0], agent, owner, about.event, 1, 1, hold=_hold(db, about.event, owner)))
+    return True
+
+
+def claim(
+    db: Connection, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
+) -> list[Delivery]:
+    taken = _take(db, CLAIMABLE, (agent, epoch(now), json.dumps(list(held)), limit), now, lease)
+    db.looked(agent, len(taken))
+    return taken
+
+
+def claim_suspect(
+    db: Reader, agents: Sequence[str], now: datetime, lease: timedelta, held: Sequence[int] = ()
+) -> Delivery | None:
+    taken = _take(db, SUSPECT, (epoch(now), json.dumps(list(agents)), json.dumps(list(held))), now, lease)
+    return taken[0] if taken else None
+
+
+def leased(db: Reader, seq: int, fence: int) -> Delivery | None:
+    row = db.execute(_LEASED, (seq, fence)).fetchone()
+    if row is None:
+        return None
+    agent, owner, attempt, started, redriven, body = row
+    return Delivery(seq, agent, owner, EventEnvelope.from_json(body), attempt, fence, started, redriven)
+
+
+def was_ended(db: Reader, agent: str, seq: int, fence: int) -> bool:
+    query = "SELECT 1 FROM inbox WHERE seq = ? AND agent = ? AND fence = ? AND state IN ('done', 'dead', 'in_doubt')"
+    return db.execute(query, (seq, agent, fence)).fetchone() is not None
+
+
+def has_work(db: Reader, agent: str, now: datetime) -> bool:
+    return db.execute(HAS_WORK, (agent, epoch(now))).fetchone() is not None
+
+
+def begin(db: Reader, delivery: Delivery) -> None:
+    query = "UPDATE inbox SET started = fence WHERE seq = ? AND state = 'leased' AND fence = ?"
+    if db.execute(query, (delivery.seq, delivery.fence)).rowcount == 0:
+        raise lost(delivery)
+
+
+def must_stand(db: Reader, delivery: Delivery) -> None:
+    """Raise LeaseLost for a delivery that was removed, with all that it is about."""
+    if db.execute("SELECT 1 FROM inbox WHERE seq = ?", (delivery.seq,)).fetchone() is None:
+        raise lost(delivery)
+
+
+def release(db: Connection, deliveries: Sequence[Delivery]) -> None:
+    for delivery in deliveries:
+        db.queued.add(delivery.agent)
+        released = db.execute(
+            "UPDATE inbox SET state = 'queued', ready_at = 0, attempt = attempt - 1 "
+            "WHERE seq = ? AND state = 'leased' AND fence = ?",
+            (delivery.seq, delivery.fence),
+        )
+        if released.rowcount and delivery.hold is not None:
+            budget.let_go(db, delivery.hold)
+
+
+def has(db: Reader, agent: str, event_seq: int) -> bool:
+    """Tell whether this agent got this event, handled or not."""
+    query = "SELECT 1 FROM inbox WHERE agent = ? AND event_seq = ?"
+    return db.execute(query, (agent, event_seq)).fetchone() is not None
+
+
+def was_handed(db: Reader, agent: str, event_ids: Sequence[str]) -> bool:
+    """Tell whether this agent got one of these events."""
+    # CROSS: the events are looked up first, and not all that the agent ever got.
+    found = db.execute(
+        "SELECT 1 FROM event CROSS JOIN inbox ON inbox.event_seq = event.seq "
+        "WHERE event.id IN (SELECT value FROM json_each(?)) AND inbox.agent = ?",
+        (json.dumps(list(event_ids)), agent),
+    ).fetchone()
+    return found is not None
+
+
+def in_doubt(db: Reader, agent: str, owner: str) -> tuple[str, int] | None:
+    """The event of the delivery that rests in doubt, and the fence under which its handler began."""
+    return db.execute(
+        "SELECT event.id, inbox.started FROM inbox JOIN event ON event.seq = inbox.event_seq "
+        "WHERE inbox.agent = ? AND inbox.owner = ? "
+        f"AND {_IS_HEAD} AND inbox.state = 'in_doubt'",
+        (agent, owner),
+    ).fetchone()
+
+
+def resolve(db: Connection, agent: str, owner: str) -> None:
+    """Somebody has said whether it was done: the delivery goes on, with all its attempts."""
+    db.queued.add(agent)
+    db.execute(
+        "UPDATE inbox SET state = 'queued', ready_at = 0, attempt = 0, crashes = 0 "
+        f"WHERE agent = ? AND owner = ? AND {_IS_HEAD} AND state = 'in_doubt'",
+        (agent, owner),
+    )
+
+
+def hasten(db: Connection, agent: str, owner: str) -> None:
+    """Let what is delayed be claimed at once."""
+    db.queued.add(agent)
+    db.execute(
+        "UPDATE inbox SET ready_at = 0 "
+        f"WHERE agent = ? AND owner = ? AND {_IS_HEAD} AND state = 'queued' AND ready_at > 0",
+        (agent, owner),
+    )
+
+
+def resting(db: Reader, agent: str, owner: str, now: datetime) -> Rest | None:
+    row = db.execute(
+        "SELECT ready_at, reason FROM inbox "
+        f"WHERE agent = ? AND owner = ? AND {_IS_HEAD} AND state = 'queued' AND ready_at > ?",
+        (agent, owner, epoch(now)),
+    ).fetchone()
+    return Rest(moment(row[0]), row[1] or "") if row else None
+
+
+def renew(db: Reader, deliveries: Sequence[Delivery], until: datetime) -> list[Delivery]:
+    return [
+        delivery
+        for delivery in deliveries
+        if db.execute(
+            "UPDATE inbox SET ready_at = ? WHERE seq = ? AND state = 'leased' AND fence = ?",
+            (epoch(until), delivery.seq, delivery.fence),
+        ).rowcount
+    ]
+
+
+def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: datetime) -> None:
+    """Raise LeaseLost when the delivery is somebody else's by now. What stands behind it moves up by `move_up`."""
+    undone, counts = False, True
+    match disposition:
+        case Ack():
+            state, ready_at, reason, ended_at = "done", 0.0, None, epoch(now)
+        case RetryAfter(delay=delay, reason=reason, undone=undone, counts=counts):
+            state, ready_at, ended_at = "queued", epoch(now + delay), None
+        case DeadLetter(reason=reason, undone=undone):
+            state, ready_at, ended_at = "dead", 0.0, epoch(now)
+        case InDoubt(reason=reason):
+            state, ready_at, ended_at = "in_doubt", 0.0, None
+        case _:
+            assert_never(disposition)
+    changed = db.execute(
+        "UPDATE inbox SET state = ?, ready_at = ?, reason = ?, ended_at = ?, "
+        "started = CASE WHEN ? THEN 0 ELSE started END, "
+        "attempt = attempt - CASE WHEN ? THEN 0 ELSE 1 END WHERE seq = ? AND state = 'leased' AND fence = ?",
+        (state, ready_at, reason, ended_at, undone, counts, delivery.seq, delivery.fence),
+    )
+    if changed.rowcount == 0:
+        raise lost(delivery)
+    if isinstance(disposition, RetryAfter) and ready_at <= epoch(now):
+        db.queued.add(delivery.agent)
+
+
+def goal_of(db: Reader, plan_id: str) -> tuple[str, EventEnvelope] | None:
+    """The goal that has arrived, or is on its way to the planner that it names."""
+    row = db.execute(
+        "SELECT inbox.agent, CAST(event.body AS BLOB) FROM inbox JOIN event ON event.seq = inbox.event_seq "
+        "WHERE inbox.owner = ? AND inbox.priority = 1",
+        (plan_id,),
+    ).fetchone()
+    row = row or next((found for found in db.execute(ON_ITS_WAY) if plan_id_of(found[2], found[0]) == plan_id), None)
+    return (row[0], EventEnvelope.from_json(row[1])) if row else None
+
+
+def handed(db: Reader, event_ids: Sequence[str]) -> list[Handed]:
+    found = db.execute(
+        "SELECT event.id, inbox.agent, inbox.state, inbox.attempt, inbox.priority = ? OR EXISTS "
+        "(SELECT 1 FROM task WHERE task.agent = inbox.agent AND task.task_id = event.id) "
+        "FROM event JOIN inbox ON inbox.event_seq = event.seq WHERE event.id IN (SELECT value FROM json_each(?))",
+        (LAST, json.dumps(list(event_ids))),
+    ).fetchall()
+    return [
+        Handed(
+            event_id,
+            agent,
+            has_begun=attempt > 0 or state not in ("blocked", "queued"),
+            has_ended=state in ("done", "dead") and not goes_on,
+            is_dead=state == "dead",
+        )
+        for event_id, agent, state, attempt, goes_on in found
+    ]
+
+
+def plans_of(db: Reader, goal_id: str) -> list[str]:
+    """Begun or not."""
+    found = db.execute(
+        "SELECT inbox.owner FROM event JOIN inbox ON inbox.event_seq = event.seq WHERE event.id = ? AND priority = 1",
+        (goal_id,),
+    ).fetchall()
+    return [plan_id for (plan_id,) in found]
+
+
+def pending(db: Reader, agent: str, owner: str) -> int:
+    heads = db.execute(
+        f"SELECT count(*) FROM inbox WHERE agent = ? AND owner = ? AND {_IS_HEAD}", (agent, owner)
+    ).fetchone()[0]
+    behind = db.execute(
+        "SELECT count(*) FROM inbox WHERE agent = ? AND owner = ? AND state = 'blocked'", (agent, owner)
+    ).fetchone()[0]
+    return heads + behind
+
+
+def release_all(db: Reader) -> None:
+    """The file has one owner at a time, so a lease found when opening it is a dead owner's."""
+    db.execute(
+        "UPDATE inbox SET state = 'queued', ready_at = 0, crashes = crashes + 1 "
+        "WHERE state IN ('queued', 'leased') AND state = 'leased'"
+    )
+
+
+def unblock(db: Reader) -> int:
+    """Deliveries behind no other, which no end of another would ever move up."""
+    return db.execute(
+        "UPDATE inbox SET state = 'queued' WHERE seq IN (SELECT min(seq) FROM inbox AS behind WHERE state = 'blocked' "
+        "AND NOT EXISTS (SELECT 1 FROM inbox AS head WHERE head.agent = behind.agent AND head.owner = behind.owner "
+        "AND head.state IN ('queued', 'leased', 'in_doubt')) GROUP BY agent, owner)"
+    ).rowcount
+
+
+def backlog(db: Reader, at_most: int) -> int:
+    heads, behind = db.execute(
+        f"SELECT (SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {_IS_HEAD} LIMIT :most)), "
+        "(SELECT count(*) FROM (SELECT 1 FROM inbox WHERE state = 'blocked' LIMIT :most))",
+        {"most": at_most},
+    ).fetchone()
+    return min(heads + behind, at_most)
+
+
+def next_due(db: Reader, agents: Sequence[str], after: datetime) -> float | None:
+    """Moment at which the first delayed or leased head may be claimed that might not have been at `after`."""
+    found: list[float | None] = [db.execute(NEXT_DUE, (agent, epoch(after))).fetchone()[0] for agent in agents]
+    return min((due for due in found if due is not None), default=None)
+
+
+def _take(db: Reader, query: str, values: tuple[object, ...], now: datetime, lease: timedelta) -> list[Delivery]:
+    """Read a row. One that cannot be read is set aside, and whatever stands behind it moves up."""
+    while found := db.execute(query, values).fetchall():
+        if taken := [delivery for row in found if (delivery := _delivery(db, row, now)) is not None]:
+            db.execute(
+                "UPDATE inbox SET state = 'leased', ready_at = ?, attempt = attempt + 1, fence = fence + 1 "
+                "WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
+                (epoch(now + lease), seqs(taken)),
+            )
+            return taken
+    return []
+
+
+def _delivery(db: Reader, row: tuple[Any, ...], now: datetime) -> Delivery | None:
+    seq, agent, owner, attempt, fence, started, redriven, body = row
+    try:
+        event = EventEnvelope.from_json(body)
+    except RemoteProtocolError as error:
+        reason = log.unreadable(error, agent=agent, delivery=seq)
+        db.execute("UPDATE inbox SET state = 'dead', reason = ?, ended_at = ? WHERE seq = ?", (reason, epoch(now), seq))
+        _queue_next(db, agent, owner)
+        return None
+    # What was held for an attempt that nobody saw end may have been spent.
+    hold = _hold(db, event, owner) if attempt == 1 else None
+    return Delivery(seq, agent, owner, event, attempt, fence, started, redriven, hold)
+
+
+def _hold(db: Reader, event: EventEnvelope, owner: str) -> Charge | None:
+    """Hold the next call of the plan that this event is for; one in a line of its own is for none."""
+    return budget.hold(db, owner) if owner != event.id else None
+
+
+def move_up(db: Connection, ended: Delivery, disposition: Disposition, now: datetime) -> None:
+    """Let the next in line be first. The hand that has become free takes it, if there is nothing older for it."""
+    if not isinstance(disposition, Ack | DeadLetter):
+        return
+    agent, seq = ended.agent, _next_in_line(db, ended.agent, ended.owner)
+    if seq is None:
+        return
+    db.execute("UPDATE inbox SET state = 'queued' WHERE seq = ?", (seq,))
+    if not db.take_hand(agent, freed=True):
+        db.queued.add(agent)
+        return
+    taken = _take(db, _CLAIM_ONE, (seq, epoch(now)), now, db.lease)
+    db.taken += taken
+    if not taken:
+        # It is not due yet; or it could not be read, and another stands first by now.
+        db.give_back_hand(agent)
+        db.queued.add(agent)
+
+
+def _queue_next(db: Reader, agent: str, owner: str) -> None:
+    seq = _next_in_line(db, agent, owner)
+    if seq is not None:
+        db.execute("UPDATE inbox SET state = 'queued' WHERE seq = ?", (seq,))
+
+
+def seqs(deliveries: Sequence[Delivery]) -> str:
+    return json.dumps([delivery.seq for delivery in deliveries])
+
+
+def _next_in_line(db: Reader, agent: str, owner: str) -> int | None:
+    return db.execute(NEXT_IN_LINE, (agent, owner)).fetchone()[0]
+
+
+def lost(delivery: Delivery) -> LeaseLost:
+    held = f"{delivery.agent} holds delivery {delivery.seq} by fence {delivery.fence} no more"
+    return LeaseLost(f"{held}: its lease ran out and another claim took it, or it is done, or was removed")

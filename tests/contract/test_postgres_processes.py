@@ -1,0 +1,172 @@
+"""Several stores over one database, as several processes have them; and a server that is gone for a while."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import psycopg
+import pytest
+from postgres_server import Server
+from store_kit import (
+    LEASE,
+    NOW,
+    FreeHands,
+    agent,
+    claimed,
+    do,
+    event,
+    expectation,
+    handed,
+    in_line,
+    opened,
+    reply,
+    running,
+)
+
+from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
+from soorma_ai.adapters.postgres import PostgresStore
+from soorma_ai.domain.effects import Ack, Publish
+from soorma_ai.errors import ConfigError, StoreUnavailable
+from soorma_ai.ports import Work
+
+Pair = tuple[PostgresStore, PostgresStore]
+
+
+@pytest.fixture
+async def url(postgres: Server) -> str:
+    return postgres.empty()
+
+
+@pytest.fixture
+async def both(url: str) -> AsyncIterator[Pair]:
+    async with opened(PostgresStore(url)) as one, opened(PostgresStore(url)) as other:
+        yield one, other
+
+
+def cut(url: str) -> None:
+    """End all connections to the database, as a server does that restarts."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+
+
+async def test_a_registration_that_has_returned_is_seen_by_every_later_commit(both: Pair) -> None:
+    one, other = both
+    other.deliver(FreeHands(), LEASE)
+    await other.queue.send([event("before")], None, NOW)
+    await one.registry.register([agent("worker", "work.asked")], NOW)
+    assert (await other.queue.send([event("after")], None, NOW)).agents == {"worker"}
+    assert [found.event.id for found in await claimed(one)] == ["after"]
+
+
+async def test_two_processes_never_hold_one_owner_at_once(both: Pair) -> None:
+    await running(both[0], *(expectation(f"q-{n}") for n in range(6)))
+    await both[0].queue.arrive([reply(f"r-{n}", f"q-{n}") for n in range(6)], NOW)
+    seen: list[str] = []
+    for _ in range(6):
+        found = await asyncio.gather(*(claimed(store, "planner") for store in (*both, *both)))
+        ((store, delivery),) = [
+            (store, one) for store, taken in zip((*both, *both), found, strict=True) for one in taken
+        ]
+        seen.append(delivery.event.id)
+        await store.queue.commit(Work(delivery, Ack(), ()), NOW)
+    assert seen == [f"r-{n}" for n in range(6)]
+
+
+async def test_two_commits_that_put_for_one_owner_at_once_make_one_lease(both: Pair) -> None:
+    one, other = both
+    await running(one, expectation("q-1"), expectation("q-2"))
+    works = [Work(await handed(one), Ack(), (Publish(reply(f"r-{n}", f"q-{n}")),)) for n in (1, 2)]
+    hands = FreeHands(planner=9), FreeHands(planner=9)
+    for store, free in zip(both, hands, strict=True):
+        store.deliver(free, LEASE)
+    await asyncio.gather(one.queue.commit(works[0], NOW), other.queue.commit(works[1], NOW))
+    assert len(hands[0].held + hands[1].held) == 1
+    assert await one.queue.pending("planner", "plan-1") == 2
+
+
+async def test_a_reader_by_cursor_misses_nothing_that_commits_late(both: Pair) -> None:
+    wanted = {f"e-{store}-{n}" for store in (0, 1) for n in range(40)}
+    sending = asyncio.gather(
+        *(both[store].queue.send([event(f"e-{store}-{n}")], None, NOW) for n in range(40) for store in (0, 1))
+    )
+    seen: list[str] = []
+    place, is_over = 0, False
+    while not is_over:
+        is_over = sending.done()
+        page = await both[0].events.page("default", place, 100)
+        place = page.after
+        seen += [row.event.id for row in page.events]
+    assert (set(seen), len(seen)) == (wanted, len(wanted))
+
+
+async def test_who_starts_beside_others_takes_nothing_from_them(url: str) -> None:
+    async with opened(PostgresStore(url)) as one:
+        await in_line(one, "e-1")
+        (held,) = await claimed(one)
+        async with opened(PostgresStore(url)) as other:
+            assert await claimed(other) == []
+            await other.registry.leave(["worker"])
+            assert [row.live for row in await one.registry.agents(NOW)] == [True], "the other has an instance of it"
+        await one.queue.commit(Work(held, Ack(), ()), NOW)
+
+
+async def test_a_connection_that_is_lost_is_a_pause(both: Pair, url: str) -> None:
+    one, other = both
+    await in_line(one, "e-1")
+    cut(url)
+    await one.queue.arrive([event("e-2")], NOW)
+    assert [found.event.id for found in await claimed(other)] == ["e-1", "e-2"]
+    assert await one.plans.plan("none") is None
+    await do(one, Publish(event("e-3", "nobody.asked")))
+    assert await other.events.event("e-3") is not None
+
+
+async def test_what_belongs_to_a_dead_process_is_claimed_again_when_its_lease_is_over(url: str) -> None:
+    async with opened(PostgresStore(url)) as one, opened(PostgresStore(url)) as other:
+        await in_line(one, "e-1")
+        assert await claimed(one)
+        (again,) = await claimed(other, now=NOW + LEASE)
+        assert (again.event.id, again.attempt) == ("e-1", 2)
+
+
+async def test_two_platforms_share_the_work_of_one_database(url: str) -> None:
+    tool, handled = Tool("parts"), list[str]()
+
+    @tool.on_invoke("part.requested")
+    async def answer(request: InvocationContext, context: PlatformContext) -> dict[str, object]:
+        handled.append(str(request.data["n"]))
+        return {"n": request.data["n"]}
+
+    async with Platform(url) as working, Platform(url) as asking:
+        await working.start(tool)
+        found = await asyncio.gather(*(asking.request("part.requested", {"n": n}, timeout=20) for n in range(3)))
+    assert [reply["result"] for reply in found] == [{"n": 0}, {"n": 1}, {"n": 2}]
+    assert sorted(handled) == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("postgresql://postgres@127.0.0.1:1/none?connect_timeout=1", "cannot be used now"),
+        ("postgresql://ann:s3cret@127.0.0.1:1/none?nonsense=1", "none of PostgreSQL"),
+        ("postgresql://ann:s3cret/2@127.0.0.1/none", "none of PostgreSQL"),
+    ],
+    ids=["nobody is there", "an option that is none", "a password that is not encoded"],
+)
+async def test_a_server_that_cannot_be_used_is_told(given: str, told: str) -> None:
+    with pytest.raises((ConfigError, StoreUnavailable), match=told) as refused:
+        await PostgresStore(given).open(NOW)
+    assert "s3cret" not in str(refused.value)
+
+
+async def test_a_newer_database_is_refused(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE soorma.meta SET version = version + 1")
+    try:
+        with pytest.raises(ConfigError, match="written by a newer version"):
+            await PostgresStore(url).open(NOW)
+    finally:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("UPDATE soorma.meta SET version = version - 1")

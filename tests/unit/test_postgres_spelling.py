@@ -1,0 +1,40 @@
+import pytest
+
+from soorma_ai.adapters.postgres.schema import make
+from soorma_ai.adapters.postgres.spelling import spell
+from soorma_ai.adapters.postgres.words import rank
+
+
+@pytest.mark.parametrize(
+    ("statement", "spelled"),
+    [
+        ("SELECT ? WHERE a = :b", "SELECT %s WHERE a = %(b)s"),
+        ("SELECT ':none ?' || x, 'it''s :not' || :is", "SELECT ':none ?' || x, 'it''s :not' || %(is)s"),
+        ("SELECT '5%' || ? WHERE a % 2 = 0", "SELECT '5%%' || %s WHERE a %% 2 = 0"),
+        ("SELECT a::text, :b", "SELECT a::text, %(b)s"),
+        ("a CROSS JOIN b ON a.x = b.x", "a JOIN b ON a.x = b.x"),
+        ("a CROSS JOIN b", "a CROSS JOIN b"),
+        ("FROM session INDEXED BY session_user WHERE x = ?", "FROM session  WHERE x = %s"),
+    ],
+)
+def test_parameters_are_spelled_as_the_driver_names_them_and_texts_stay(statement: str, spelled: str) -> None:
+    assert spell(statement) == spelled
+
+
+def test_what_only_the_other_database_knows_is_in_no_statement_that_makes_a_store() -> None:
+    known = [word for word in ("STRICT,", "WITHOUT ROWID", "VIRTUAL", "AUTOINCREMENT", " REAL ") if word in str(make())]
+    assert known == []
+
+
+@pytest.mark.parametrize(
+    ("places", "first"),
+    [
+        ([("rare", 1, 1, 9), ("often", 2, 1, 9), ("often", 3, 1, 9)], 1),
+        ([("word", 1, 1, 90), ("word", 2, 1, 9)], 2),
+        ([("word", 1, 1, 9), ("word", 2, 3, 9)], 2),
+        ([("word", 7, 1, 9), ("word", 5, 1, 9)], 5),
+    ],
+    ids=["a rare word", "a short memo", "a word that stands there often", "the older one of equals"],
+)
+def test_memos_are_ranked_by_rare_words_in_short_memos(places: list[tuple[str, int, int, int]], first: int) -> None:
+    assert rank(places, 100, 2_000)[0] == first
