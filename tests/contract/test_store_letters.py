@@ -123,7 +123,8 @@ async def test_several_letters_of_one_owner_redriven_at_once_come_one_at_a_time_
     while deliveries := await claimed(store, "planner"):
         died += deliveries
         await end(store, deliveries[0], DeadLetter("no"))
-    await asyncio.gather(*(redrive(store, delivery.seq) for delivery in died))
+    letters = [letter for delivery in died if (letter := await store.letters.dead_letter(delivery.seq))]
+    await asyncio.gather(*(store.letters.redrive(letter) for letter in letters))
     assert await drain(store) == ["r-0", "r-1", "r-2"]
 
 

@@ -117,3 +117,9 @@ def test_a_server_tells_no_backlog_and_ten_thousand_names_are_told_as_a_few() ->
     facts = replace(FACTS, life=many)
     assert "backlog" not in {one.subject for one in diagnose(facts)}
     assert about("agents", facts).found.endswith("agent7 and 9992 more")
+
+
+def test_a_database_on_a_server_has_no_size_and_no_owner() -> None:
+    found = diagnose(replace(FACTS, store=StoreFile("postgresql://***@host/shop", True, None, 8)))
+    assert [one.found for one in found if one.subject == "store"] == ["postgresql://***@host/shop, schema 8"]
+    assert [one for one in found if one.subject == "owner"] == []

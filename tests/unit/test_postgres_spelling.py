@@ -14,6 +14,7 @@ from soorma_ai.adapters.postgres.words import rank
         ("SELECT a::text, :b", "SELECT a::text, %(b)s"),
         ("a CROSS JOIN b ON a.x = b.x", "a JOIN b ON a.x = b.x"),
         ("a CROSS JOIN b", "a CROSS JOIN b"),
+        ("WHERE a = ? AND +tenant = :tenant AND a + b", "WHERE a = %s AND tenant = %(tenant)s AND a + b"),
         ("FROM session INDEXED BY session_user WHERE x = ?", "FROM session  WHERE x = %s"),
     ],
 )

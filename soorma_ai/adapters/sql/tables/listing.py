@@ -27,8 +27,8 @@ _PAGE = """
     ORDER BY seq DESC LIMIT :limit
 """
 _SEARCH = """
-    AND (instr(lower(plan_id), :search) OR instr(lower(agent), :search) OR instr(lower(user_id), :search)
-        OR instr(lower(iif(json_valid(rest), json_extract(rest, '$.goal_event'), '')), :search))
+    AND (instr(lower(plan_id), :search) > 0 OR instr(lower(agent), :search) > 0 OR instr(lower(user_id), :search) > 0
+        OR instr(lower(iif(json_valid(rest), json_extract(rest, '$.goal_event'), '')), :search) > 0)
 """
 _AWAITED = """
     SELECT expectation.body, status, closed_at, met_by, answer FROM expectation
