@@ -38,7 +38,7 @@ VARIABLES = (
         DEFAULT_STORE_URL,
         "Where everything is kept: `sqlite:///FILE`, `sqlite://` for memory, or `postgresql://HOST/DATABASE`.",
     ),
-    Variable(BUS_URL, DEFAULT_BUS_URL, "What carries events between processes; this version knows only its own."),
+    Variable(BUS_URL, DEFAULT_BUS_URL, "What carries events: the store itself, or NATS by `nats://HOST/NAMESPACE`."),
     Variable(
         PROMPTS_DIR, "", "Folders, apart by the system's sign for lists, whose prompts go before the package's own."
     ),

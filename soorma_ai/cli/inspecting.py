@@ -22,7 +22,7 @@ from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.core.report.diagnosis import Facts, Life, Origin, Server, Setting, StoreFile
 from soorma_ai.domain.limits import MAX_BACKLOG
 from soorma_ai.domain.people import Person
-from soorma_ai.errors import Forbidden, SoormaError
+from soorma_ai.errors import ConfigError, Forbidden, SoormaError
 from soorma_ai.settings import (
     BACKLOG,
     BUS_URL,
@@ -33,6 +33,7 @@ from soorma_ai.settings import (
     TOKEN,
     hide_password,
     is_postgres,
+    nats_url,
     read_settings,
     sqlite_path,
 )
@@ -81,14 +82,21 @@ async def inspect(access: Access, origins: Mapping[str, Origin]) -> Facts:
     )
 
 
+def _bus_fault(url: str | None) -> str:
+    try:
+        nats_url(url or DEFAULT_BUS_URL)
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
 def _settings(access: Access, origins: Mapping[str, Origin]) -> Sequence[Setting]:
     found = [Setting(STORE_URL, hide_password(access.store_url), origins["store"])]
     if access.server is not None:
         found = [Setting(SERVER_URL, hide_password(access.server.url), origins["url"])]
         found.append(Setting(TOKEN, "set" if access.server.token else "not set", origins["token"]))
     bus = os.environ.get(BUS_URL)
-    wrong_bus = "" if bus in (None, "", DEFAULT_BUS_URL) else f"this version knows {DEFAULT_BUS_URL} only: unset it"
-    found.append(Setting(BUS_URL, hide_password(bus or DEFAULT_BUS_URL), _origin(bus), wrong_bus))
+    found.append(Setting(BUS_URL, hide_password(bus or DEFAULT_BUS_URL), _origin(bus), _bus_fault(bus)))
     backlog = os.environ.get(BACKLOG)
     wrong_backlog = "" if _can_read() else "give a number from 1"
     found.append(Setting(BACKLOG, backlog or str(_max_backlog()), _origin(backlog), wrong_backlog))

@@ -128,7 +128,7 @@ def test_the_doctor_says_where_a_setting_comes_from_and_never_a_key(tmp_path: Pa
     ("env", "arguments", "said"),
     [
         ({"SOORMA_MAX_BACKLOG": "many"}, [], "give a number from 1"),
-        ({"SOORMA_BUS_URL": "nats://x:y@z"}, [], "nats://***@z (environment)"),
+        ({"SOORMA_BUS_URL": "amqp://x:y@z"}, [], "amqp://***@z (environment)"),
         ({"SOORMA_STORE_URL": "postgresql://x:y@127.0.0.1:9/z"}, [], "the database cannot be used now"),
         ({"SOORMA_PROMPTS_DIR": "lost"}, [], "no folder at lost"),
         ({}, ["--url", "http://127.0.0.1:9"], "cannot be reached"),

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from soorma_ai import ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Tool, assembly
-from soorma_ai.adapters.sqlite.store import SqliteQueue, SqliteStore
+from soorma_ai.adapters.sql.parts import SqlQueue
+from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
@@ -20,7 +21,7 @@ from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 FOLDER, URL, MOMENT, ARRIVAL = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
 
 
-class MortalQueue(SqliteQueue):
+class MortalQueue(SqlQueue):
     came = 0
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import PATIENCE, payments, planner, pursue, requested, sleeps, stepped, stock, the_wait, until
+from kit import PATIENCE, as_time_passes, payments, planner, pursue, requested, sleeps, stepped, stock, the_wait, until
 
 from soorma_ai import (
     Agent,
@@ -82,6 +82,7 @@ async def test_a_resumed_plan_ends_at_its_later_deadline(platform: Platform, clo
     await platform.answer(question.wait_id, {"amount": 7})
     await stepped(platform, plan.plan_id, "parked")
     await clock.advance(2 * HOUR)
+    await as_time_passes(clock, lambda: platform.plans(status="failed"))
     with pytest.raises(PlanFailed, match="deadline"):
         await plan.result(timeout=PATIENCE)
 
@@ -115,6 +116,7 @@ async def test_the_pause_of_a_child_ends_with_what_its_parent_gave_it(platform: 
     question = await the_wait(platform)
     assert question.deadline is None or question.deadline == clock.now() + timedelta(hours=2)
     await clock.advance(2 * HOUR)
+    await as_time_passes(clock, lambda: platform.plans(status="failed"))
     with pytest.raises(PlanFailed, match="deadline"):
         await plan.result(timeout=PATIENCE)
 
