@@ -96,10 +96,10 @@ def names_server() -> bool:
 
 
 def hide_password(url: str) -> str:
-    """Return the URL without user and password, for messages, which end up in logs. A file has none."""
+    """Return the URL without user, password and query, for messages, which end up in logs. A file has none."""
     if url.startswith("sqlite:"):
         return url
-    return re.sub(r"://.*@", "://***@", url)
+    return re.sub(r"\?.*", "?***", re.sub(r"://.*@", "://***@", url))
 
 
 def is_postgres(store_url: str) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from soorma_ai.agents.agent import Agent
 from soorma_ai.cli.options import Access
 from soorma_ai.cli.running import open_platform
+from soorma_ai.errors import ConfigError
 from soorma_ai.platform import Platform
 from soorma_ai.ports import Authenticator, Inlet
 from soorma_ai.runtime.client.doors import Door
@@ -36,7 +37,6 @@ class Hosted:
 async def host(access: Access, hosted: Hosted, listener: socket.socket, until: asyncio.Event, beside: Beside) -> None:
     """Run the agents and serve their platform until the event is set, or what is done beside it fails."""
     from soorma_ai.console import Console
-    from soorma_ai.console.secret import kept_secret
     from soorma_ai.gateways.user_agent import UserAgent
     from soorma_ai.server import Options, app
     from soorma_ai.server.serving import serve, url_of
@@ -48,7 +48,7 @@ async def host(access: Access, hosted: Hosted, listener: socket.socket, until: a
         inlets = [agent for agent in agents if isinstance(agent, Inlet)]
         doors = [agent for agent in agents if isinstance(agent, Door)]
         links = next((agent.links for agent in agents if isinstance(agent, UserAgent) and agent.links), None)
-        site = Console(secret=kept_secret(place_of_store(access.store_url)), links=links)
+        site = Console(secret=_secret(access, is_open=make is None), links=links)
         options = Options(roles=hosted.roles, inlets=inlets, doors=doors, site=site)
         if hosted.names:
             options["hosts"] = hosted.names
@@ -64,6 +64,18 @@ async def host(access: Access, hosted: Hosted, listener: socket.socket, until: a
             await serve(served, listener, until, begin)
         finally:
             await _end(tasks)
+
+
+def _secret(access: Access, *, is_open: bool) -> str:
+    """Return the secret of the console. Where nobody signs in, none need be kept."""
+    from soorma_ai.console.secret import kept_secret
+
+    try:
+        return kept_secret(place_of_store(access.store_url))
+    except ConfigError:
+        if is_open:
+            return kept_secret(None)
+        raise
 
 
 async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 import click
 from click.core import ParameterSource
 
-from soorma_ai.settings import DEFAULT_STORE_URL, SERVER_URL, STORE_URL, TOKEN, names_server
+from soorma_ai.settings import DEFAULT_STORE_URL, SERVER_URL, STORE_URL, TOKEN, hide_password, names_server
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -104,7 +104,9 @@ def must_mean_a_store() -> None:
 
 
 def _typed(**given: str) -> str:
-    return "".join(f" --{name} {shlex.quote(value)}" for name, value in given.items() if _is_typed(name))
+    """Return what was typed of these, to be typed again: without what is secret in it."""
+    shown = {name: hide_password(value) for name, value in given.items() if _is_typed(name)}
+    return "".join(f" --{name} {shlex.quote(value)}" for name, value in shown.items())
 
 
 def _is_typed(name: str) -> bool:

@@ -18,6 +18,7 @@ def kept_secret(store: Path | None) -> str:
     path = store.with_name(f"{store.name}{SUFFIX}")
     try:
         _make(path)
+        path.chmod(0o600)
         return path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read or made: {error}; give the console a secret= instead") from error

@@ -2,9 +2,10 @@
 
 from datetime import timedelta
 
+import pytest
 from console_kit import ORDER, Browser, ask, browsing, key_for, shop, site
 
-from soorma_ai import Platform
+from soorma_ai import Held, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.testing.clock import VirtualClock
 
 NOTE = "the invoice has another total"
@@ -61,6 +62,26 @@ async def test_the_next_question_tells_how_it_differs_from_what_was_let_go_last(
         assert "Compared with what maria let go" in browser.text
         assert 'payee "ACME Tools" "ACME Ltd" amount 1840.0 2500.0' in browser.text
         assert "1 approved, 0 changed, 1 rejected" in browser.text
+
+
+async def test_what_was_let_go_for_others_is_compared_with_where_they_were_listed_it_alone(platform: Platform) -> None:
+    """A question that names nobody as who answers is listed to whose it is, and its payload is theirs."""
+    till = Tool("till")
+
+    @till.on_invoke("gift.wanted", approval="always")
+    async def give(request: InvocationContext, context: PlatformContext) -> None: ...
+
+    await platform.start(till)
+    for user in ("alice", "bob"):
+        person = platform.as_user(tenant_id="default", user_id=user)
+        with pytest.raises(Held) as held:
+            await person.request("gift.wanted", {"to": f"the clinic of {user}"}, timeout=1)
+        async with browsing(site(platform)) as browser:
+            await browser.sign_in(await key_for(platform, user))
+            await browser.open(f"/inbox/{held.value.wait_id}")
+            assert "Nothing like it was approved before" in browser.text
+            assert "0 approved" in browser.text
+            await browser.press("approve")
 
 
 async def test_a_no_needs_a_reason_which_the_one_who_asked_is_told(platform: Platform) -> None:

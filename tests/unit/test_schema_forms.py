@@ -8,6 +8,7 @@ import pytest
 from soorma_ai.core.report.forms import Field, add_item, form_of, remove_item
 from soorma_ai.core.report.readings import read_form
 from soorma_ai.core.report.shapes import ABSENT, MOST_FIELDS, below, shape_of
+from soorma_ai.domain.values import UNSTORABLE, clip
 
 ORDER: dict[str, Any] = {
     "type": "object",
@@ -144,6 +145,8 @@ def test_what_is_typed_becomes_a_value_of_its_kind(typed: dict[str, str], place:
             {"$.any": "this is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"},
         ),
         ({"$.any": "NaN"}, {"$.any": "this is not JSON: NaN is no value of JSON"}),
+        ({"$.any": "1e999"}, {"$.any": f"this is not JSON: {clip(UNSTORABLE, 120)}"}),
+        ({"$.any": '"\\ud800"'}, {"$.any": f"this is not JSON: {clip(UNSTORABLE, 120)}"}),
         ({"$.due": "tomorrow"}, {"$.due": '"tomorrow" is not a "date"'}),
         (
             {"$.amount": "6000", "$.lines[0].qty": "x"},

@@ -1,10 +1,10 @@
-"""The URL of a store: where its secret is kept."""
+"""The URL of a store: where its secret is kept, and what of it is shown."""
 
 from pathlib import Path
 
 import pytest
 
-from soorma_ai.settings import place_of_store
+from soorma_ai.settings import hide_password, place_of_store
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,16 @@ from soorma_ai.settings import place_of_store
 )
 def test_the_secret_of_a_database_is_kept_in_this_directory_by_its_name_alone(url: str, place: Path | None) -> None:
     assert place_of_store(url) == place
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("sqlite:///shop.db", "sqlite:///shop.db"),
+        ("postgresql://ann:secret@host:5432/shop", "postgresql://***@host:5432/shop"),
+        ("postgresql://host/shop?user=ann&password=secret", "postgresql://host/shop?***"),
+        ("nats://ann:p@ss@host/shop", "nats://***@host/shop"),
+    ],
+)
+def test_a_url_is_shown_without_what_is_secret_in_it(url: str, shown: str) -> None:
+    assert hide_password(url) == shown

@@ -131,7 +131,7 @@ class _Known:
             word
             for one in events
             for made in [one.definition]
-            for word in (one.agent, one.role, made.topic, made.event_name, made.description, made.when_to_use)
+            for word in (one.agent, one.kind, one.role, made.topic, made.event_name, made.description, made.when_to_use)
         )
         return cls(tuple(words), live, events)
 
@@ -201,7 +201,7 @@ def _told_of(visitor: Visitor, done: str) -> ASGIApp:
 
 ROUTES: tuple[PageRoute, ...] = (
     get("/agents", list_agents),
-    get("/agents/{name}", show_agent),
+    get("/agents/{name:path}", show_agent),
     get("/dead-letters/{letter_id}", show_letter),
     post("/dead-letters/{letter_id}/redrive", redrive),
     post("/dead-letters/{letter_id}/discard", discard),

@@ -18,7 +18,7 @@ from soorma_ai.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSED
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.states import RESUMED
 from soorma_ai.domain.tracking import PlanPage
-from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound
+from soorma_ai.errors import Forbidden, IllegalTransition, LocalProtocolError, NotFound
 from soorma_ai.runtime.views.plans import ACTIVE
 
 PAGE = 50
@@ -80,22 +80,29 @@ async def cancel_plans(visitor: Visitor) -> ASGIApp:
     """Cancel the plans that are ticked, and tell how many that were."""
     chosen = list(dict.fromkeys(value for key, value in visitor.sent if key == "plan"))[:MOST_CANCELLED]
     reason = visitor.said("reason").strip()[:LONGEST_REASON]
-    cancelled, missing = 0, 0
+    cancelled, missing, refused = 0, 0, 0
     for plan_id in chosen:
         try:
             cancelled += await visitor.client.cancel(plan_id, reason)
         except NotFound:
             missing += 1
-    others = len(chosen) - cancelled - missing
-    status = visitor.said("status") or None
-    return visitor.frame.see_other("plans", status=status, cancelled=cancelled, ended=others, missing=missing)
+        except Forbidden:
+            refused += 1
+    ended, status = len(chosen) - cancelled - missing - refused, visitor.said("status") or None
+    told = {"cancelled": cancelled, "ended": ended, "missing": missing, "refused": refused}
+    return visitor.frame.see_other("plans", status=status, **told)
 
 
 def _done_to_several(visitor: Visitor) -> str:
     """Return what became of plans that were picked, as numbers in the address tell it."""
     if not visitor.asked("cancelled"):
         return ""
-    counts = {"asked to stop": "cancelled", "had ended": "ended", "not found": "missing"}
+    counts = {
+        "asked to stop": "cancelled",
+        "had ended": "ended",
+        "not found": "missing",
+        "not yours to cancel": "refused",
+    }
     said = [f"{count} {words}" for words, field in counts.items() if (count := number(visitor.asked(field)))]
     return ", ".join(said) or "no plan was picked"
 

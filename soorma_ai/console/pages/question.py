@@ -99,7 +99,7 @@ def _question_values(visitor: Visitor, details: QuestionDetails, around: Around,
     ask = asked.ask
     assert ask is not None  # it is a question
     sheet, refusal, held = shown.sheet, shown.refusal, ask.proposal
-    payload = _pretty(held.data) if held else ""
+    payload, length = _beginning(held.data) if held else ("", 0)
     who = f"{asked.agent} for {asked.user_id}" if asked.user_id else asked.agent
     frame, answered = visitor.frame, asked.answer
     return {
@@ -124,8 +124,8 @@ def _question_values(visitor: Visitor, details: QuestionDetails, around: Around,
         "changes": _changes(details.since),
         "budget": spending(details.spent, details.plan.limits) if details.plan and details.spent else "",
         "reasoning": _lines(details.reasoning.words) if details.reasoning else "",
-        "payload": clip(payload, MOST_SHOWN),
-        "payload_chars": len(payload) if len(payload) > MOST_SHOWN else 0,
+        "payload": payload,
+        "payload_chars": length if length > MOST_SHOWN else 0,
         "form": payload_form(ask, sheet, refusal),
         "answer_form": answer_form(ask, sheet, refusal),
         "is_changing": bool(sheet.payload),
@@ -147,9 +147,16 @@ def _changes(since: Difference | None) -> list[tuple[str, str, str]]:
     return [(one.path, _value(one.was), _value(one.now)) for one in since.changes] if since else []
 
 
+def _beginning(value: Json) -> tuple[str, int]:
+    """Return as much of it as a page shows, as JSON in which everything is seen, and how long it is whole."""
+    whole = json.dumps(value, indent=2, ensure_ascii=False)
+    return _show(clip(whole, MOST_SHOWN)), len(whole)
+
+
 def _pretty(value: Json) -> str:
-    """Return JSON in which everything is seen: what would turn text around is spelled out, as JSON allows."""
-    return _show(json.dumps(value, indent=2, ensure_ascii=False))
+    """Return JSON in which everything is seen. Where not all of it can be, all but ASCII is spelled out."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return text if text.replace("\n", "").isprintable() else json.dumps(value, indent=2)
 
 
 def _spell_out(found: re.Match[str]) -> str:
@@ -157,10 +164,11 @@ def _spell_out(found: re.Match[str]) -> str:
 
 
 def _value(value: Found) -> str:
-    return "" if isinstance(value, Absent) else clip(_show(json.dumps(value, ensure_ascii=False)), LONGEST_LINE)
+    return "" if isinstance(value, Absent) else _show(clip(json.dumps(value, ensure_ascii=False), LONGEST_LINE))
 
 
 def _show(text: str) -> str:
+    """Return short text in which what would turn it around is spelled out, as JSON allows."""
     return _UNSEEN.sub(_spell_out, text)
 
 

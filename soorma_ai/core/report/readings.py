@@ -25,7 +25,7 @@ from soorma_ai.core.report.shapes import (
     text_of,
 )
 from soorma_ai.domain.schemas import violations
-from soorma_ai.domain.values import Json, JsonObject, clip
+from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, clip, is_storable
 
 _NUMBER = re.compile(r"-?\d{1,300}(\.\d{1,300})?([eE][+-]?\d{1,4})?", re.ASCII)
 
@@ -118,7 +118,10 @@ class _Reader:
 
     def _json(self, text: str, name: str, base: Found) -> Found:
         try:
-            return cast("Json", json.loads(text, parse_constant=_refuse))
+            found = cast("Json", json.loads(text, parse_constant=_refuse))
+            if not is_storable(found):
+                raise ValueError(UNSTORABLE)
+            return found
         except (ValueError, RecursionError) as error:
             self.faults[name] = f"this is not JSON: {clip(str(error), 120)}"
             return base

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from soorma_ai.core.authority import is_open_to
+from soorma_ai.core.authority import is_listed
 from soorma_ai.core.report.difference import Difference, difference
 from soorma_ai.core.report.questions import Consequences, Standing, Tally, consequences, standing, tally
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
@@ -83,13 +83,18 @@ async def _rule(services: Services, person: Person, asked: Expectation) -> str:
 
 
 async def _earlier(services: Services, person: Person, asked: Expectation, now: datetime) -> Tally:
-    """Return how people answered of late about the same event, of what this person could have answered or sees."""
+    """Return how people answered of late about the same event, of the questions that this person was listed."""
     rows = await services.store.audit.entries(asked.tenant_id, _LOOKED_THROUGH)
     answers = [row.entry for row in rows if row.entry.call == "answer" and row.entry.outcome == ACCEPTED]
     ids = [one.what for one in answers if one.what != asked.id][:_MOST_ANSWERED]
     found = {one.id: one for one in await services.store.plans.named_expectations(ids)}
     others = [found[one] for one in ids if one in found]
-    return tally(one for one in others if _is_like(one, asked) and is_open_to(person, one, now))
+    return tally(one for one in others if _is_like(one, asked) and is_listed(person, one, _when_answered(one, now)))
+
+
+def _when_answered(one: Expectation, now: datetime) -> datetime:
+    """Who is asked changes as time passes: what counts is who was by then."""
+    return one.answer.answered_at if one.answer else now
 
 
 def _is_like(one: Expectation, asked: Expectation) -> bool:
