@@ -99,6 +99,8 @@ def hide_password(url: str) -> str:
     """Return the URL without user, password and query, for messages, which end up in logs. A file has none."""
     if url.startswith("sqlite:"):
         return url
+    if "://" not in url and "=" in url:
+        return "***"
     return re.sub(r"\?.*", "?***", re.sub(r"://.*@", "://***@", url))
 
 

@@ -28,6 +28,8 @@ def test_the_secret_of_a_database_is_kept_in_this_directory_by_its_name_alone(ur
         ("sqlite:///shop.db", "sqlite:///shop.db"),
         ("postgresql://ann:secret@host:5432/shop", "postgresql://***@host:5432/shop"),
         ("postgresql://host/shop?user=ann&password=secret", "postgresql://host/shop?***"),
+        ("host=db user=ann password=secret", "***"),
+        ("local:", "local:"),
         ("nats://ann:p@ss@host/shop", "nats://***@host/shop"),
     ],
 )

@@ -153,11 +153,24 @@ class TextDumper(StrDumper):
         return super().dump(obj.replace("\0", "\uffff"))
 
 
+# A host that vanishes, or stands still, in a transaction holds up all others no longer than this.
+_SESSION = {
+    "search_path": SCHEMA,
+    "timezone": "UTC",
+    "idle_in_transaction_session_timeout": "30s",
+    "lock_timeout": "60s",
+    "tcp_keepalives_idle": "10",
+    "tcp_keepalives_interval": "5",
+    "tcp_keepalives_count": "3",
+}
+
+
 def connect(url: str) -> psycopg.Connection:
     made = psycopg.connect(
         url, autocommit=True, connect_timeout=CONNECTED_WITHIN, keepalives_idle=10, keepalives_interval=5
     )
     # Texts are told to be such, so that a statement means the same whatever a parameter stands beside.
     made.adapters.register_dumper(str, TextDumper)
-    made.execute(f"SELECT set_config('search_path', '{SCHEMA}', false), set_config('timezone', 'UTC', false)")
+    settings = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in _SESSION.items())
+    made.execute(f"SELECT {settings}".encode())
     return made

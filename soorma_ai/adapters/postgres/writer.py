@@ -26,7 +26,8 @@ GROUP = 128
 PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0, 1.0, 1.0, 1.0)
 
 LOCK = "SELECT pg_advisory_xact_lock(hashtext('soorma writes'), hashtext(current_schema()))"
-_BEGIN = ("BEGIN", LOCK, "SELECT registry FROM meta")
+# Whatever the database has by default: what is read is what stood there when the lock was had.
+_BEGIN = ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", LOCK, "SELECT registry FROM meta")
 
 
 class Writer:
@@ -185,7 +186,8 @@ class Writer:
 
     def _undo(self, group: list[Job[Any]]) -> None:
         """What was returned is taken back before anything of it is done again."""
+        # First what others wait for.
+        self.connection.undo()
         self.connection.wait_for_loop(lambda: [job.undo() for job in group])
         self._forget()
         self.connection.let_go()
-        self.connection.undo()

@@ -113,8 +113,10 @@ class Lending:
         """Lend to a process that says which loan was the last that came to it, and return the number of this one. What
         was lent to it since is taken back, which is no attempt."""
         await self._row()
-        lost = loans.lost((self._agent, process), last)
+        lent_before = loans.open_loans((self._agent, process))
+        lost = [one for number, leases in lent_before.items() if number != last for one in leases]
         await self.release([one for one in lost if one.seq not in held])
+        loans.settle((self._agent, process), lent_before)
         lent = await self.lend(limit, held)
         return lent, loans.lend((self._agent, process), [Lease(seq=one.seq, fence=one.fence) for one in lent])
 

@@ -2,8 +2,9 @@
 lease that nobody heard of runs out, as one of its delivery's attempts."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
+from secrets import randbits
 
 from soorma_ai.domain.remote import Lease
 
@@ -15,7 +16,8 @@ Borrower = tuple[str, str]
 
 class Loans:
     def __init__(self) -> None:
-        self._numbers = count(1)
+        # Another number in each process, so that none of an earlier one, or of another server, is taken for one of it.
+        self._numbers = count(randbits(40))
         self._lent: OrderedDict[Borrower, dict[int, list[Lease]]] = OrderedDict()
 
     def lend(self, borrower: Borrower, leases: Sequence[Lease]) -> int:
@@ -27,7 +29,14 @@ class Loans:
             self._lent.popitem(last=False)
         return number
 
-    def lost(self, borrower: Borrower, last: int | None) -> list[Lease]:
-        """Return what was lent since and never came, as the last loan that came to the process shows. Told once."""
-        lent = self._lent.pop(borrower, {})
-        return [lease for number, leases in lent.items() if number != last for lease in leases]
+    def open_loans(self, borrower: Borrower) -> dict[int, list[Lease]]:
+        """Return by number what was lent and is not known to have come."""
+        return {**self._lent.get(borrower, {})}
+
+    def settle(self, borrower: Borrower, numbers: Iterable[int]) -> None:
+        """Forget loans that came, or were taken back."""
+        lent = self._lent.get(borrower, {})
+        for number in numbers:
+            lent.pop(number, None)
+        if not lent:
+            self._lent.pop(borrower, None)
