@@ -52,12 +52,23 @@ class Model(DecidingModel):
 
 def parts(life: Life) -> Tool:
     tool = Tool("parts")
-    all_in_hand = asyncio.Barrier(WIDTH)
+    in_hand: list[asyncio.Future[None]] = []
+
+    async def all_in_hand() -> None:
+        """Wait until all that were asked at once are in hand; they go on in the order in which they came."""
+        in_hand.append(asyncio.get_running_loop().create_future())
+        if len(in_hand) < WIDTH:
+            await in_hand[-1]
+            return
+        for waits in in_hand:
+            waits.set_result(None)
+        in_hand.clear()
+        await asyncio.sleep(0)
 
     @tool.on_invoke(PART)
     async def make(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
-        # So that all that were asked at once end together, and their results stand in line.
-        await (all_in_hand.wait() if life.outside.life == 1 else asyncio.sleep(LONG_ENOUGH))
+        # So that all end together, and their results stand in line.
+        await (all_in_hand() if life.outside.life == 1 else asyncio.sleep(LONG_ENOUGH))
         life.outside.effect("part", request.idempotency_key, n=request.data["n"])
         return {"n": request.data["n"]}
 
