@@ -2,9 +2,11 @@
 one that listens to what other processes write."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import TypeVar
 
 import psycopg
@@ -12,25 +14,30 @@ from psycopg.conninfo import conninfo_to_dict
 
 from soorma_ai.adapters.postgres.connection import Connection, connect
 from soorma_ai.adapters.postgres.faults import in_our_words, mapped
-from soorma_ai.adapters.postgres.listener import Listener
+from soorma_ai.adapters.postgres.listener import Listener, present
 from soorma_ai.adapters.postgres.migrations import prepare
 from soorma_ai.adapters.postgres.readers import Readers
 from soorma_ai.adapters.postgres.writer import Writer
 from soorma_ai.adapters.sql import connection as family
 from soorma_ai.adapters.sql import database
+from soorma_ai.adapters.sql.tables import leases
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.errors import ConfigError, LocalProtocolError, SoormaError, StoreUnavailable
 from soorma_ai.ports import Hands
 
 T = TypeVar("T")
 
+_LOG = logging.getLogger("soorma_ai.store")
+
 
 class Database(database.Database):
     """The database of a URL. `read_only` looks at it, and makes and recovers nothing."""
 
-    def __init__(self, url: str, *, read_only: bool) -> None:
+    def __init__(self, url: str, *, read_only: bool, absence: timedelta) -> None:
         super().__init__(shares=True)
         self._url = url
+        self._absence = absence
+        self._voiding: set[asyncio.Task[None]] = set()
         self._read_only = read_only
         self._writer: Writer | None = None
         self._readers: Readers | None = None
@@ -52,7 +59,7 @@ class Database(database.Database):
         super().deliver(hands, lease)
         self.writer.connection.hands, self.writer.connection.lease = hands, lease
 
-    async def open(self, recover: Callable[[family.Connection], None]) -> None:
+    async def open(self, tidy: Callable[[family.Connection], None]) -> None:
         if self._readers is not None:
             return
         loop = asyncio.get_running_loop()
@@ -67,13 +74,12 @@ class Database(database.Database):
             on_commit=self.on_commit,
             forget=self._forget,
         )
-        listener = self._listener = Listener(self._url, loop, self._told)
+        listener = self._listener = Listener(self._url, loop, self, self._absence.total_seconds())
+        self._writer.connection.holder = listener.number
         try:
             with in_our_words():
-                is_alone = await asyncio.to_thread(listener.begin)
-                if is_alone:
-                    await self._writer.do(recover)
-                await asyncio.to_thread(listener.stay, was_alone=is_alone)
+                await asyncio.to_thread(listener.begin)
+            await self._writer.do(tidy)
         except SoormaError:
             await self.close()
             raise
@@ -84,9 +90,10 @@ class Database(database.Database):
         if writer is not None and listener is not None:
             listener.end()
             with suppress(SoormaError):
-                await writer.do(lambda db: db.execute(listener.notification()).fetchone())
+                await writer.do(partial(_end, listener=listener))
         if writer is not None:
             await writer.close()
+        await asyncio.gather(*self._voiding, return_exceptions=True)
         if readers is not None:
             await readers.close()
         if listener is not None:
@@ -140,12 +147,31 @@ class Database(database.Database):
             return ""
         return self._listener.notification()
 
-    def _told(self, agents: frozenset[str], is_leaving: bool) -> None:
+    def heard(self, agents: frozenset[str], is_leaving: bool) -> None:
         """Wake who waits here for what another process has written."""
         if self.on_commit is not None:
             self.on_commit(is_leaving)
         if self.on_arrival is not None and agents:
             self.on_arrival(Arrival(agents))
+
+    def missed(self, holders: frozenset[int]) -> None:
+        voiding = asyncio.ensure_future(self._void(holders))
+        self._voiding.add(voiding)
+        voiding.add_done_callback(self._voiding.discard)
+
+    async def _void(self, holders: frozenset[int]) -> None:
+        """Void the leases of processes that are gone. What fails is done the next time."""
+        with suppress(SoormaError):
+            count = await self.write(lambda db: leases.void(db, holders - present(db)))
+            if count:
+                _LOG.warning("leases_voided", extra={"count": count, "reason": "the process that held them is gone"})
+
+
+def _end(db: family.Connection, listener: Listener) -> None:
+    """Leave nothing behind: what this process still holds was in hand when it ended, and others may have it."""
+    leases.void(db, [listener.number])
+    db.take_queued()
+    db.execute(listener.notification()).fetchone()
 
 
 def _check(url: str) -> None:

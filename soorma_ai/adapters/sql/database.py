@@ -37,8 +37,8 @@ class Database(ABC):
         self._hands = hands
 
     @abstractmethod
-    async def open(self, recover: Callable[[Connection], None]) -> None:
-        """`recover` is done before anything else is written, where no other process may hold a lease."""
+    async def open(self, tidy: Callable[[Connection], None]) -> None:
+        """Void the leases of processes that are known to be gone. `tidy` is done before anything else is written."""
         ...
 
     @abstractmethod
