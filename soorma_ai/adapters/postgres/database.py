@@ -5,7 +5,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
@@ -16,14 +16,16 @@ from soorma_ai.adapters.postgres.connection import Connection, connect
 from soorma_ai.adapters.postgres.faults import in_our_words, mapped
 from soorma_ai.adapters.postgres.listener import Listener, present
 from soorma_ai.adapters.postgres.migrations import prepare
+from soorma_ai.adapters.postgres.news import News, join
 from soorma_ai.adapters.postgres.readers import Readers
 from soorma_ai.adapters.postgres.writer import Writer
 from soorma_ai.adapters.sql import connection as family
 from soorma_ai.adapters.sql import database
+from soorma_ai.adapters.sql.database import NOTHING
 from soorma_ai.adapters.sql.tables import leases
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.errors import ConfigError, LocalProtocolError, SoormaError, StoreUnavailable
-from soorma_ai.ports import Hands
+from soorma_ai.ports import Delivery, Hands
 
 T = TypeVar("T")
 
@@ -42,10 +44,11 @@ class Database(database.Database):
         self._writer: Writer | None = None
         self._readers: Readers | None = None
         self._listener: Listener | None = None
-        # What the registry was when routes were put together, and whether this process has changed it since.
+        # What the registry was when routes were put together.
         self._registry: int | None = None
         self._routes_were = 0
-        self._changed = 0
+        # What the jobs of the transaction in hand have led to, as far as others wait for it.
+        self._arrivals: list[Arrival] = []
 
     @property
     def writer(self) -> Writer:
@@ -137,22 +140,32 @@ class Database(database.Database):
         if registry != self._registry:
             self.routes.forget()
             self._registry = registry
-        self._routes_were, self._changed = self.routes.epoch, db.changes
+        self._routes_were = self.routes.epoch
+        self._arrivals.clear()
 
     def _ending(self, db: Connection) -> str:
         """Tell other processes what this transaction has changed; return the last statement of it."""
         if self.routes.epoch != self._routes_were:
             (self._registry,) = db.execute("UPDATE meta SET registry = registry + 1 RETURNING registry").fetchone()
-        if db.changes == self._changed or self._listener is None:
+        if self._listener is None or not (self._arrivals or db.is_leaving):
             return ""
-        return self._listener.notification()
+        return self._listener.notification(News(join(self._arrivals), db.is_leaving))
 
-    def heard(self, agents: frozenset[str], is_leaving: bool) -> None:
+    def _arriving(
+        self, operation: Callable[[family.Connection], T], now: datetime | None, db: family.Connection
+    ) -> tuple[T, Arrival, tuple[Delivery, ...]]:
+        """Note what others wait for: claims and renewals are nobody's business."""
+        value, arrival, taken = super()._arriving(operation, now, db)
+        if now is not None or arrival != NOTHING:
+            self._arrivals.append(arrival)
+        return value, arrival, taken
+
+    def heard(self, arrival: Arrival, is_leaving: bool) -> None:
         """Wake who waits here for what another process has written."""
         if self.on_commit is not None:
             self.on_commit(is_leaving)
-        if self.on_arrival is not None and agents:
-            self.on_arrival(Arrival(agents))
+        if self.on_arrival is not None and arrival != NOTHING:
+            self.on_arrival(arrival)
 
     def missed(self, holders: frozenset[int]) -> None:
         voiding = asyncio.ensure_future(self._void(holders))
@@ -171,7 +184,7 @@ def _end(db: family.Connection, listener: Listener) -> None:
     """Leave nothing behind: what this process still holds was in hand when it ended, and others may have it."""
     leases.void(db, [listener.number])
     db.take_queued()
-    db.execute(listener.notification()).fetchone()
+    db.execute(listener.notification(News(is_short=True))).fetchone()
 
 
 def _check(url: str) -> None:

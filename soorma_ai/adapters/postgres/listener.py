@@ -11,9 +11,12 @@ from time import monotonic
 from typing import Protocol
 
 import psycopg
+from psycopg.sql import quote
 
 from soorma_ai.adapters.postgres.connection import connect
+from soorma_ai.adapters.postgres.news import News, join, read, write
 from soorma_ai.adapters.sql.connection import Reader
+from soorma_ai.domain.expectations import Arrival
 
 CHANNEL = "soorma"
 POLL_SECONDS = 1.0
@@ -45,8 +48,8 @@ MOST = 2**31 - 1
 class Told(Protocol):
     """What a listener has to tell, on the loop's thread."""
 
-    def heard(self, agents: frozenset[str], is_leaving: bool) -> None:
-        """There may be something for these agents; or something is left to the relay."""
+    def heard(self, arrival: Arrival, is_leaving: bool) -> None:
+        """Other processes have written this, and may have left something to the relay."""
         ...
 
     def missed(self, holders: frozenset[int]) -> None:
@@ -76,8 +79,8 @@ class Listener:
         self._raw = self._connect()
         self._thread.start()
 
-    def notification(self) -> str:
-        return f"SELECT pg_notify('{CHANNEL}', '{self.me}')"
+    def notification(self, news: News) -> str:
+        return f"SELECT pg_notify('{CHANNEL}', {quote(write(self.me, news))})"
 
     def end(self) -> None:
         """Stop at the next notification, be it one's own."""
@@ -111,17 +114,18 @@ class Listener:
         while not self._closing.is_set():
             # The connection is free for others again when the last has been heard.
             heard = list(raw.notifies(timeout=min(POLL_SECONDS, self._absence), stop_after=1))
-            if any(one.payload != self.me for one in heard) or monotonic() - looked >= POLL_SECONDS:
-                self._look(raw)
+            news = [one for each in heard if (one := read(each.payload, self.me)) is not None]
+            if any(one.is_short for one in news) or monotonic() - looked >= POLL_SECONDS:
+                news.append(_look(raw))
                 looked = monotonic()
+            if news:
+                self._pass_on(join(one.arrival for one in news), any(one.is_leaving for one in news))
             if monotonic() - counted >= self._absence:
                 self._count(raw)
                 counted = monotonic()
 
-    def _look(self, raw: psycopg.Connection) -> None:
-        agents = frozenset(str(agent) for (agent,) in raw.execute(_QUEUED).fetchall())
-        is_leaving = raw.execute(_LEAVING).fetchone()
-        self._tell(lambda: self._told.heard(agents, is_leaving is not None))
+    def _pass_on(self, arrival: Arrival, is_leaving: bool) -> None:
+        self._tell(lambda: self._told.heard(arrival, is_leaving))
 
     def _count(self, raw: psycopg.Connection) -> None:
         """Look who is missing. Whoever has only lost a connection is back before the next time."""
@@ -133,6 +137,11 @@ class Listener:
     def _tell(self, call: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop is gone
             self._loop.call_soon_threadsafe(call)
+
+
+def _look(raw: psycopg.Connection) -> News:
+    agents = frozenset(str(agent) for (agent,) in raw.execute(_QUEUED).fetchall())
+    return News(Arrival(agents), is_leaving=raw.execute(_LEAVING).fetchone() is not None)
 
 
 def present(db: Reader) -> set[int]:

@@ -18,7 +18,7 @@ from soorma_ai.ports import Delivery, Hands, Note
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_NOTHING = Arrival()
+NOTHING = Arrival()
 
 
 class Database(ABC):
@@ -97,7 +97,7 @@ class Database(ABC):
                     self._hands.hand_over(delivery)
                 else:
                     self._hands.give_back(delivery.agent)
-        if is_stored and self.on_arrival is not None and arrival != _NOTHING:
+        if is_stored and self.on_arrival is not None and arrival != NOTHING:
             self.on_arrival(arrival)
 
 
