@@ -200,9 +200,11 @@ class Untaken:
 @dataclass(frozen=True)
 class Arrival:
     """The outcome of events that came in: agents for whom there is something to claim, replies to clients by their
-    requests, strays, and plans whose handlings need not go on."""
+    requests, strays, and plans whose handlings need not go on. `answered` are requests of clients to which another
+    process has seen a reply."""
 
     agents: frozenset[str] = frozenset()
     replies: Mapping[str, EventEnvelope] = field(default_factory=dict[str, EventEnvelope])
     strays: tuple[Stray, ...] = ()
     stops: frozenset[str] = frozenset()
+    answered: frozenset[str] = frozenset()

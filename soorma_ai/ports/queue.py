@@ -72,6 +72,13 @@ class Queue(Protocol):
         is counted alone, and its neighbours are not set aside with it."""
         ...
 
+    async def lend(
+        self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
+    ) -> list[Delivery]:
+        """Claim for an agent in another process than this one, with which these leases do not end; a suspect by itself
+        where there is nothing else."""
+        ...
+
     async def behind(self, delivery: Delivery, limit: int) -> list[Delivery]:
         """Return up to `limit` that stand in line right behind one in hand, in order, as they are when they are in hand
         for the first time: up to the first that has been in hand before, or cannot be read. They stay where they are.

@@ -10,6 +10,7 @@ from typing import Any
 from soorma_ai.core.delivery.disposition import (
     MAX_ATTEMPTS,
     Disposal,
+    again_after_conflict,
     dispose,
     dispose_in_doubt,
     dispose_of_spent,
@@ -89,7 +90,7 @@ async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> Non
         warn("lease_lost", **_fields(delivery, lost))
     except VersionConflict as conflict:
         await settle_alone(services, hand.bill, delivery)
-        await execute(handling.anew(), RetryAfter(timedelta(0), str(conflict), counts=conflict.counts))
+        await execute(handling.anew(), again_after_conflict(conflict, delivery.event.id, delivery.fence))
     except (ProtocolError, ConfigError) as refused:
         if len(handling.deliveries) > 1:
             # One of them did it, which is refused when it is handled alone.

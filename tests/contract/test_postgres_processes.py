@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 
 import psycopg
 import pytest
@@ -121,6 +122,36 @@ async def test_a_connection_that_is_lost_is_a_pause(both: Pair, url: str) -> Non
     assert await one.plans.plan("none") is None
     await do(one, Publish(event("e-3", "nobody.asked")))
     assert await other.events.event("e-3") is not None
+
+
+async def test_who_starts_while_another_has_lost_its_connections_takes_nothing_from_it(url: str) -> None:
+    async with opened(PostgresStore(url)) as one:
+        await in_line(one, "e-1")
+        (held,) = await claimed(one)
+        cut(url)
+        async with opened(PostgresStore(url)) as other:
+            assert await claimed(other) == []
+            assert await one.queue.renew([held], NOW + 2 * LEASE) == [held]
+            await one.queue.commit(Work(held, Ack(), ()), NOW)
+            assert await claimed(other, now=NOW + 2 * LEASE) == []
+
+
+async def test_what_a_process_has_left_in_hand_is_free_when_nobody_has_seen_it_for_a_while(url: str) -> None:
+    async with opened(PostgresStore(url, absence=timedelta(milliseconds=50))) as living:
+        freed = asyncio.Event()
+        living.notify(lambda is_leaving: None, lambda arrival: freed.set())
+        await in_line(living, "e-1", "e-2", "e-3")
+        (lent,) = await living.queue.lend("worker", NOW, LEASE, 1)
+        (held,) = await claimed(living, limit=1)
+        assert await claimed(living, limit=1)
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("UPDATE soorma.inbox SET holder = 1 WHERE event_seq = 3")
+        freed.clear()
+        async with asyncio.timeout(20):
+            await freed.wait()
+        (again,) = await claimed(living)
+        assert (again.event.id, again.attempt) == ("e-3", 2)
+        assert await living.queue.renew([lent, held], NOW + LEASE) == [lent, held]
 
 
 async def test_what_belongs_to_a_dead_process_is_claimed_again_when_its_lease_is_over(url: str) -> None:

@@ -1,6 +1,8 @@
 """A decision with its tool call is two commits; what a model has answered is on disk before anything runs again."""
 
 from collections.abc import Callable
+from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,10 @@ from worst import HAS_BROKER
 
 from soorma_ai import GoalContext, Limits, Platform, PlatformContext
 from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.domain.effects import Ack
 from soorma_ai.domain.limits import Charge
 from soorma_ai.errors import ConfigError, StoreUnavailable, VersionConflict
-from soorma_ai.ports import Settlement
+from soorma_ai.ports import Settlement, Work
 from soorma_ai.runtime.handling.bill import Bill
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
@@ -101,6 +104,26 @@ async def test_where_the_commit_fails_that_acts_on_an_answer_the_answer_is_kept(
     found = await ended(platform, plan.plan_id)
     assert len(failed) == 1
     assert found.usage.llm_calls == len(found.decisions) == 3, "nothing was asked twice"
+
+
+async def test_a_handling_that_meets_a_conflict_time_and_again_pauses_and_is_not_lost(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    tried: list[float] = []
+    real = platform.services.store.queue.commit
+
+    async def commit(work: Work, now: datetime) -> Any:
+        if work.delivery.agent == "stock" and isinstance(work.disposition, Ack):
+            tried.append(clock.monotonic())
+            if len(tried) < 12:
+                raise VersionConflict("another process was first", counts=False)
+        return await real(work, now)
+
+    platform.services.store.queue.commit = commit  # type: ignore[method-assign]
+    await order(platform, planner([*asked(1), complete({})]), stock())
+    await as_time_passes(clock, lambda: platform.plans(status="completed"))
+    pauses = [after - before for before, after in pairwise(tried)]
+    assert (len(tried), pauses[-1] >= 1) == (12, True)
 
 
 async def test_a_handler_that_decides_itself_finds_its_answer_in_the_journal(platform: Platform) -> None:

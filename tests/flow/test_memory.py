@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from kit import PATIENCE, ended, order, planner, published, pursue, stock, until
+from kit import PATIENCE, as_time_passes, ended, order, planner, published, pursue, stock, until
 
 from soorma_ai import (
     ChoreographyPlanner,
@@ -21,6 +21,7 @@ from soorma_ai import (
 )
 from soorma_ai.domain.decisions import CompleteAction, PlannerDecision, PublishAction
 from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 
 Work = Callable[[InvocationContext, PlatformContext], Awaitable[Any]]
@@ -83,7 +84,7 @@ async def test_ten_increments_at_once_make_ten_without_a_conflict(platform: Plat
     assert await platform.memory.keys(plan_id) == ["count", "replies", "seen"]
 
 
-async def test_what_was_read_and_is_stored_meanwhile_is_read_again(platform: Platform) -> None:
+async def test_what_was_read_and_is_stored_meanwhile_is_read_again(platform: Platform, clock: VirtualClock) -> None:
     attempts: list[int] = []
     together = asyncio.Event()
 
@@ -95,7 +96,13 @@ async def test_what_was_read_and_is_stored_meanwhile_is_read_again(platform: Pla
         await together.wait()
         await context.memory.store("count", before + 1)
 
-    plan_id, _ = await run(platform, work, 10)
+    running = asyncio.ensure_future(run(platform, work, 10))
+
+    async def is_over() -> bool:
+        return running.done()
+
+    await as_time_passes(clock, is_over)
+    plan_id, _ = await running
     assert await platform.memory.retrieve("count", plan_id) == 10
     assert attempts[:10] == [0] * 10, "they all read nothing, and one of them was right"
     assert len(attempts) > 15, "far more often than a delivery that fails is handed over"

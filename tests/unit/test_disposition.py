@@ -10,6 +10,7 @@ from soorma_ai.core.delivery.disposition import (
     MAX_ATTEMPTS,
     Disposal,
     Tries,
+    again_after_conflict,
     dispose,
     dispose_in_doubt,
     dispose_of_spent,
@@ -137,3 +138,18 @@ def test_a_server_that_says_later_is_asked_again_when_it_says(can_find_out: bool
     settled = dispose_in_doubt(error, 1, can_find_out=True) if can_find_out else dispose(error, 1)
     assert isinstance(settled.disposition, RetryAfter)
     assert settled.disposition.delay == timedelta(seconds=7)
+
+
+def test_who_meets_a_conflict_is_handled_again_at_once_and_then_after_growing_pauses_that_are_no_attempts() -> None:
+    conflict = VersionConflict("somebody was first", counts=False)
+    assert again_after_conflict(conflict, "e-1", 1) == RetryAfter(timedelta(0), "somebody was first", counts=False)
+    for claims, least in ((2, 5), (3, 10), (6, 80), (30, 1000), (100_000, 1000)):
+        pause = again_after_conflict(conflict, "e-1", claims).delay / timedelta(milliseconds=1)
+        assert least <= pause < 3 * least
+    assert again_after_conflict(VersionConflict("it counts"), "e-1", 2).counts
+
+
+def test_those_who_fight_for_one_thing_do_not_come_back_together() -> None:
+    conflict = VersionConflict("somebody was first", counts=False)
+    pauses = {again_after_conflict(conflict, f"e-{n}", claims).delay for n in range(50) for claims in (2, 3)}
+    assert len(pauses) > 90

@@ -2,9 +2,11 @@
 one that listens to what other processes write."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeVar
 
 import psycopg
@@ -12,33 +14,41 @@ from psycopg.conninfo import conninfo_to_dict
 
 from soorma_ai.adapters.postgres.connection import Connection, connect
 from soorma_ai.adapters.postgres.faults import in_our_words, mapped
-from soorma_ai.adapters.postgres.listener import Listener
+from soorma_ai.adapters.postgres.listener import Listener, present
 from soorma_ai.adapters.postgres.migrations import prepare
+from soorma_ai.adapters.postgres.news import News, join
 from soorma_ai.adapters.postgres.readers import Readers
 from soorma_ai.adapters.postgres.writer import Writer
 from soorma_ai.adapters.sql import connection as family
 from soorma_ai.adapters.sql import database
+from soorma_ai.adapters.sql.database import NOTHING
+from soorma_ai.adapters.sql.tables import leases
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.errors import ConfigError, LocalProtocolError, SoormaError, StoreUnavailable
-from soorma_ai.ports import Hands
+from soorma_ai.ports import Delivery, Hands
 
 T = TypeVar("T")
+
+_LOG = logging.getLogger("soorma_ai.store")
 
 
 class Database(database.Database):
     """The database of a URL. `read_only` looks at it, and makes and recovers nothing."""
 
-    def __init__(self, url: str, *, read_only: bool) -> None:
+    def __init__(self, url: str, *, read_only: bool, absence: timedelta) -> None:
         super().__init__(shares=True)
         self._url = url
+        self._absence = absence
+        self._voiding: set[asyncio.Task[None]] = set()
         self._read_only = read_only
         self._writer: Writer | None = None
         self._readers: Readers | None = None
         self._listener: Listener | None = None
-        # What the registry was when routes were put together, and whether this process has changed it since.
+        # What the registry was when routes were put together.
         self._registry: int | None = None
         self._routes_were = 0
-        self._changed = 0
+        # What the jobs of the transaction in hand have led to, as far as others wait for it.
+        self._arrivals: list[Arrival] = []
 
     @property
     def writer(self) -> Writer:
@@ -52,7 +62,7 @@ class Database(database.Database):
         super().deliver(hands, lease)
         self.writer.connection.hands, self.writer.connection.lease = hands, lease
 
-    async def open(self, recover: Callable[[family.Connection], None]) -> None:
+    async def open(self, tidy: Callable[[family.Connection], None]) -> None:
         if self._readers is not None:
             return
         loop = asyncio.get_running_loop()
@@ -67,13 +77,12 @@ class Database(database.Database):
             on_commit=self.on_commit,
             forget=self._forget,
         )
-        listener = self._listener = Listener(self._url, loop, self._told)
+        listener = self._listener = Listener(self._url, loop, self, self._absence.total_seconds())
+        self._writer.connection.holder = listener.number
         try:
             with in_our_words():
-                is_alone = await asyncio.to_thread(listener.begin)
-                if is_alone:
-                    await self._writer.do(recover)
-                await asyncio.to_thread(listener.stay, was_alone=is_alone)
+                await asyncio.to_thread(listener.begin)
+            await self._writer.do(tidy)
         except SoormaError:
             await self.close()
             raise
@@ -84,9 +93,10 @@ class Database(database.Database):
         if writer is not None and listener is not None:
             listener.end()
             with suppress(SoormaError):
-                await writer.do(lambda db: db.execute(listener.notification()).fetchone())
+                await writer.do(partial(_end, listener=listener))
         if writer is not None:
             await writer.close()
+        await asyncio.gather(*self._voiding, return_exceptions=True)
         if readers is not None:
             await readers.close()
         if listener is not None:
@@ -130,22 +140,51 @@ class Database(database.Database):
         if registry != self._registry:
             self.routes.forget()
             self._registry = registry
-        self._routes_were, self._changed = self.routes.epoch, db.changes
+        self._routes_were = self.routes.epoch
+        self._arrivals.clear()
 
     def _ending(self, db: Connection) -> str:
         """Tell other processes what this transaction has changed; return the last statement of it."""
         if self.routes.epoch != self._routes_were:
             (self._registry,) = db.execute("UPDATE meta SET registry = registry + 1 RETURNING registry").fetchone()
-        if db.changes == self._changed or self._listener is None:
+        if self._listener is None or not (self._arrivals or db.is_leaving):
             return ""
-        return self._listener.notification()
+        return self._listener.notification(News(join(self._arrivals), db.is_leaving))
 
-    def _told(self, agents: frozenset[str], is_leaving: bool) -> None:
+    def _arriving(
+        self, operation: Callable[[family.Connection], T], now: datetime | None, db: family.Connection
+    ) -> tuple[T, Arrival, tuple[Delivery, ...]]:
+        """Note what others wait for: claims and renewals are nobody's business."""
+        value, arrival, taken = super()._arriving(operation, now, db)
+        if now is not None or arrival != NOTHING:
+            self._arrivals.append(arrival)
+        return value, arrival, taken
+
+    def heard(self, arrival: Arrival, is_leaving: bool) -> None:
         """Wake who waits here for what another process has written."""
         if self.on_commit is not None:
             self.on_commit(is_leaving)
-        if self.on_arrival is not None and agents:
-            self.on_arrival(Arrival(agents))
+        if self.on_arrival is not None and arrival != NOTHING:
+            self.on_arrival(arrival)
+
+    def missed(self, holders: frozenset[int]) -> None:
+        voiding = asyncio.ensure_future(self._void(holders))
+        self._voiding.add(voiding)
+        voiding.add_done_callback(self._voiding.discard)
+
+    async def _void(self, holders: frozenset[int]) -> None:
+        """Void the leases of processes that are gone. What fails is done the next time."""
+        with suppress(SoormaError):
+            count = await self.write(lambda db: leases.void(db, holders - present(db)))
+            if count:
+                _LOG.warning("leases_voided", extra={"count": count, "reason": "the process that held them is gone"})
+
+
+def _end(db: family.Connection, listener: Listener) -> None:
+    """Leave nothing behind: what this process still holds was in hand when it ended, and others may have it."""
+    leases.void(db, [listener.number])
+    db.take_queued()
+    db.execute(listener.notification(News(is_short=True))).fetchone()
 
 
 def _check(url: str) -> None:

@@ -5,14 +5,23 @@ import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
+from secrets import randbelow
 from time import monotonic
+from typing import Protocol
 
 import psycopg
+from psycopg.sql import quote
 
 from soorma_ai.adapters.postgres.connection import connect
+from soorma_ai.adapters.postgres.news import News, join, read, write
+from soorma_ai.adapters.sql.connection import Reader
+from soorma_ai.domain.expectations import Arrival
 
 CHANNEL = "soorma"
 POLL_SECONDS = 1.0
+# So long a process may be unseen: one that has lost its connection looks for another every second.
+ABSENCE = timedelta(seconds=5)
 
 _QUEUED = """
     SELECT agent FROM agent WHERE EXISTS (
@@ -20,41 +29,58 @@ _QUEUED = """
     )
 """
 _LEAVING = "SELECT 1 FROM outbox WHERE sent_at IS NULL LIMIT 1"
-_PRESENT = "hashtext('soorma presence'), hashtext(current_schema())"
+_PRESENT = "hashtext('soorma presence ' || current_schema())"
+# Below the class that all of one store share, each process holds the lock of its own number.
+_BE_PRESENT = f"SELECT pg_advisory_lock_shared({_PRESENT}, %s)"
+_NUMBERS = f"""
+    SELECT DISTINCT objid::bigint FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
+    WHERE locktype = 'advisory' AND datname = current_database() AND granted
+        AND classid::bigint = ({_PRESENT}::bigint & 4294967295)
+"""
+_HOLDERS = f"""
+    SELECT DISTINCT holder FROM inbox
+    WHERE state IN ('queued', 'leased') AND state = 'leased' AND ready_at > 0 AND holder > 0
+        AND holder NOT IN ({_NUMBERS})
+"""
+MOST = 2**31 - 1
+
+
+class Told(Protocol):
+    """What a listener has to tell, on the loop's thread."""
+
+    def heard(self, arrival: Arrival, is_leaving: bool) -> None:
+        """Other processes have written this, and may have left something to the relay."""
+        ...
+
+    def missed(self, holders: frozenset[int]) -> None:
+        """These processes hold leases, and nobody has seen them for a while."""
+        ...
 
 
 class Listener:
-    """A thread with a connection of its own, by which this process is also known to be there: whoever starts alone
-    finds the leases of the dead. `told` is called on the loop's thread, with the agents for which there may be
-    something, and whether something is left to the relay. `me` is what this process signs its notifications with."""
+    """A thread with a connection of its own, by which this process is also known to be there: it holds the lock of its
+    number, `number`, as long as it lasts, and takes it again by another one when it is lost. A process that nobody sees
+    for `absence` is gone. `me` is what this process signs its notifications with."""
 
-    def __init__(self, url: str, loop: asyncio.AbstractEventLoop, told: Callable[[frozenset[str], bool], None]):
+    def __init__(self, url: str, loop: asyncio.AbstractEventLoop, told: Told, absence: float):
         self._url = url
-        self.me = ""
+        self.number = 1 + randbelow(MOST)
+        self.me = str(self.number)
         self._loop = loop
         self._told = told
+        self._absence = absence
+        self._missing: frozenset[int] = frozenset()
         self._closing = threading.Event()
         self._raw: psycopg.Connection | None = None
         self._thread = threading.Thread(target=self._listen, name="soorma-store-listener", daemon=True)
 
-    def begin(self) -> bool:
-        """Be there, and tell whether no other process is, until `stay` is called. Raise psycopg.Error."""
-        self._raw = connect(self._url)
-        self.me = str(self._raw.info.backend_pid)
-        row = self._raw.execute(f"SELECT pg_try_advisory_lock({_PRESENT})").fetchone()
-        return row is not None and row[0] is True
-
-    def stay(self, *, was_alone: bool) -> None:
-        """Be one of several from now on, and listen."""
-        assert self._raw is not None
-        self._raw.execute(f"SELECT pg_advisory_lock_shared({_PRESENT})")
-        if was_alone:
-            self._raw.execute(f"SELECT pg_advisory_unlock({_PRESENT})")
-        self._raw.execute(f"LISTEN {CHANNEL}")
+    def begin(self) -> None:
+        """Be there, and listen. Raise psycopg.Error."""
+        self._raw = self._connect()
         self._thread.start()
 
-    def notification(self) -> str:
-        return f"SELECT pg_notify('{CHANNEL}', '{self.me}')"
+    def notification(self, news: News) -> str:
+        return f"SELECT pg_notify('{CHANNEL}', {quote(write(self.me, news))})"
 
     def end(self) -> None:
         """Stop at the next notification, be it one's own."""
@@ -68,41 +94,56 @@ class Listener:
             with suppress(psycopg.Error):
                 self._raw.close()
 
+    def _connect(self) -> psycopg.Connection:
+        made = connect(self._url)
+        made.execute(_BE_PRESENT.encode(), (self.number,))
+        made.execute(f"LISTEN {CHANNEL}")
+        return made
+
     def _listen(self) -> None:
         while not self._closing.is_set():
             try:
-                self._hear(self._raw or self._again())
+                raw = self._raw = self._raw or self._connect()
+                self._hear(raw)
             except psycopg.Error:
-                self._raw = None
+                self._raw, self._missing = None, frozenset()
                 self._closing.wait(POLL_SECONDS)
 
-    def _again(self) -> psycopg.Connection:
-        raw = connect(self._url)
-        raw.execute(f"SELECT pg_advisory_lock_shared({_PRESENT})")
-        raw.execute(f"LISTEN {CHANNEL}")
-        self._raw = raw
-        return raw
-
     def _hear(self, raw: psycopg.Connection) -> None:
-        looked = monotonic()
+        looked = counted = monotonic()
         while not self._closing.is_set():
             # The connection is free for others again when the last has been heard.
-            heard = list(raw.notifies(timeout=POLL_SECONDS, stop_after=1))
-            if any(one.payload != self.me for one in heard) or monotonic() - looked >= POLL_SECONDS:
-                self._look(raw)
+            heard = list(raw.notifies(timeout=min(POLL_SECONDS, self._absence), stop_after=1))
+            news = [one for each in heard if (one := read(each.payload, self.me)) is not None]
+            if any(one.is_short for one in news) or monotonic() - looked >= POLL_SECONDS:
+                news.append(_look(raw))
                 looked = monotonic()
+            if news:
+                self._pass_on(join(one.arrival for one in news), any(one.is_leaving for one in news))
+            if monotonic() - counted >= self._absence:
+                self._count(raw)
+                counted = monotonic()
 
-    def _look(self, raw: psycopg.Connection) -> None:
-        agents = frozenset(str(agent) for (agent,) in raw.execute(_QUEUED).fetchall())
-        is_leaving = raw.execute(_LEAVING).fetchone()
+    def _pass_on(self, arrival: Arrival, is_leaving: bool) -> None:
+        self._tell(lambda: self._told.heard(arrival, is_leaving))
+
+    def _count(self, raw: psycopg.Connection) -> None:
+        """Look who is missing. Whoever has only lost a connection is back before the next time."""
+        missing = frozenset(int(holder) for (holder,) in raw.execute(_HOLDERS.encode()).fetchall())
+        gone, self._missing = missing & self._missing, missing
+        if gone:
+            self._tell(lambda: self._told.missed(gone))
+
+    def _tell(self, call: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop is gone
-            self._loop.call_soon_threadsafe(self._told, agents, is_leaving is not None)
+            self._loop.call_soon_threadsafe(call)
 
 
-# Other processes, by the locks that they hold.
-OTHERS = """
-    SELECT count(*) > 1 FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
-    WHERE locktype = 'advisory' AND datname = current_database()
-        AND classid::bigint = (hashtext('soorma presence')::bigint & 4294967295)
-        AND objid::bigint = (hashtext(current_schema())::bigint & 4294967295)
-"""
+def _look(raw: psycopg.Connection) -> News:
+    agents = frozenset(str(agent) for (agent,) in raw.execute(_QUEUED).fetchall())
+    return News(Arrival(agents), is_leaving=raw.execute(_LEAVING).fetchone() is not None)
+
+
+def present(db: Reader) -> set[int]:
+    """Return the numbers of the processes that are there, as far as the server has heard of them."""
+    return {number for (number,) in db.execute(_NUMBERS).fetchall()}

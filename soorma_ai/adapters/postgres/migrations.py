@@ -9,7 +9,7 @@ from soorma_ai.errors import ConfigError
 OLDEST_SERVER = 160000
 
 # By the version that it starts from, as in `adapters.sqlite.file.migrations`: the same numbers, the same tables.
-STEPS: dict[int, tuple[str, ...]] = {}
+STEPS: dict[int, tuple[str, ...]] = {10: ("ALTER TABLE inbox ADD COLUMN holder BIGINT NOT NULL DEFAULT 0",)}
 # The first version that PostgreSQL has had.
 FIRST = 10
 

@@ -1,9 +1,10 @@
 """The store on PostgreSQL."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from soorma_ai.adapters.postgres.database import Database
-from soorma_ai.adapters.postgres.listener import OTHERS
+from soorma_ai.adapters.postgres.listener import ABSENCE, present
 from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.parts import SqlRegistry, SqlStore
 from soorma_ai.adapters.sql.tables import registry
@@ -18,10 +19,10 @@ class PostgresRegistry(SqlRegistry):
 
 class PostgresStore(SqlStore):
     """The store in the database of a `postgresql://` URL, which other processes may use at the same time. `read_only`
-    is for looking at it."""
+    is for looking at it. What a process has leased is free when nobody has seen it for `absence`."""
 
-    def __init__(self, url: str, *, read_only: bool = False) -> None:
-        super().__init__(Database(url, read_only=read_only))
+    def __init__(self, url: str, *, read_only: bool = False, absence: timedelta = ABSENCE) -> None:
+        super().__init__(Database(url, read_only=read_only, absence=absence))
 
     def _make_parts(self, note: Note | None) -> None:
         super()._make_parts(note)
@@ -29,5 +30,5 @@ class PostgresStore(SqlStore):
 
 
 def _leave(db: Connection, agents: Sequence[str]) -> None:
-    if not db.execute(OTHERS).fetchone()[0]:
+    if not present(db) - {db.holder}:
         registry.leave(db, agents)

@@ -56,6 +56,11 @@ class RemoteQueue:
         """A suspect of the server's is leased as all others are."""
         return None
 
+    async def lend(
+        self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
+    ) -> list[Delivery]:
+        raise _beside_the_store("what has come is lent")
+
     async def behind(self, delivery: Delivery, limit: int) -> list[Delivery]:
         return []
 

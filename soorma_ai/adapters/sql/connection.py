@@ -88,6 +88,7 @@ class Connection(ABC):
     What still has to arrive in this transaction: `published` are new events, `brought` those that a bus has brought,
     `untaken` requests that nobody took so far. `taken` is what it leased to a free hand; `queued` are agents for whom
     there is something to claim. `is_leaving`: something stands in the outbox that the relay was not told of.
+    `holder` is the number of this process where others use the database too, and 0 else.
     `is_careful`: one operation, or one event, may be undone by itself. `parts` are those of prompts that are known to
     be stored, by this transaction or an earlier one, with when they were written.
     """
@@ -95,6 +96,7 @@ class Connection(ABC):
     def __init__(self) -> None:
         self.hands: Hands | None = None
         self.lease = timedelta(0)
+        self.holder = 0
         self.published: list[StoredEvent] = []
         self.brought: list[StoredEvent] = []
         self.untaken: list[StoredEvent] = []

@@ -18,7 +18,7 @@ from soorma_ai.ports import Delivery, Hands, Note
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_NOTHING = Arrival()
+NOTHING = Arrival()
 
 
 class Database(ABC):
@@ -37,8 +37,8 @@ class Database(ABC):
         self._hands = hands
 
     @abstractmethod
-    async def open(self, recover: Callable[[Connection], None]) -> None:
-        """`recover` is done before anything else is written, where no other process may hold a lease."""
+    async def open(self, tidy: Callable[[Connection], None]) -> None:
+        """Void the leases of processes that are known to be gone. `tidy` is done before anything else is written."""
         ...
 
     @abstractmethod
@@ -97,7 +97,7 @@ class Database(ABC):
                     self._hands.hand_over(delivery)
                 else:
                     self._hands.give_back(delivery.agent)
-        if is_stored and self.on_arrival is not None and arrival != _NOTHING:
+        if is_stored and self.on_arrival is not None and arrival != NOTHING:
             self.on_arrival(arrival)
 
 

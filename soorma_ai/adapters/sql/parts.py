@@ -9,7 +9,18 @@ from typing import TypeVar
 from soorma_ai.adapters.sql import arrivals, consequences, effects, firing, forgetting, registering, retention, sweep
 from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.database import Database, Part, reading, writing
-from soorma_ai.adapters.sql.tables import behind, budget, identity, inbox, listing, memory, memos, registry, tasks
+from soorma_ai.adapters.sql.tables import (
+    behind,
+    budget,
+    identity,
+    inbox,
+    leases,
+    listing,
+    memory,
+    memos,
+    registry,
+    tasks,
+)
 from soorma_ai.adapters.sql.tables import dead_letters as letters
 from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.adapters.sql.tables import expectations as expected
@@ -57,6 +68,7 @@ MOST_ON_THE_LOOP = 256
 class SqlQueue(Part):
     claim = writing(inbox.claim)
     claim_suspect = writing(inbox.claim_suspect)
+    lend = writing(leases.lend)
     behind = reading(behind.behind)
     leased = reading(inbox.leased)
     was_ended = reading(inbox.was_ended)
@@ -358,7 +370,7 @@ class SqlStore:
         self.database.deliver(hands, lease)
 
     async def open(self, now: datetime) -> None:
-        await self.database.open(partial(_recover, now=now))
+        await self.database.open(partial(expected.drop_expired_early, now=now))
 
     async def close(self) -> None:
         await self.database.close()
@@ -371,9 +383,3 @@ def _users_of(events: Iterable[EventEnvelope]) -> set[tuple[str, str]]:
 def _store_id(db: Connection, fresh: str) -> str:
     db.execute("INSERT INTO store (only_one, id) VALUES (1, ?) ON CONFLICT DO NOTHING", (fresh,))
     return db.execute("SELECT id FROM store").fetchone()[0]
-
-
-def _recover(db: Connection, now: datetime) -> None:
-    behind.count_as_in_hand(db)
-    inbox.release_all(db)
-    expected.drop_expired_early(db, now)

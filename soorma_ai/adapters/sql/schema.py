@@ -17,13 +17,15 @@ here. `journal.is_raw`: the value is what the raw text says.
 
 `memory`: a row whose body is NULL is a deleted key. What was appended to a list stands in `memory_item`.
 
+`inbox.holder` is the process that leased it last, where several share a database. 0: no process ends its lease.
+
 `outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it. `store.id`: its name at a broker.
 """
 
 from soorma_ai.adapters.sql.memo_tables import MEMO_TABLES
 from soorma_ai.adapters.sql.model_tables import MODEL_TABLES
 
-VERSION = 10
+VERSION = 11
 APPLICATION_ID = 0x536F6F72
 
 
@@ -100,6 +102,7 @@ CREATE TABLE inbox (
     started INTEGER NOT NULL DEFAULT 0,
     crashes INTEGER NOT NULL DEFAULT 0,
     redriven INTEGER NOT NULL DEFAULT 0,
+    holder INTEGER NOT NULL DEFAULT 0,
     UNIQUE (event_seq, agent)
 ) STRICT;
 CREATE UNIQUE INDEX inbox_head ON inbox (owner, agent) WHERE state IN ('queued', 'leased', 'in_doubt');

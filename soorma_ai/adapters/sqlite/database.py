@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from soorma_ai.adapters.sql import connection as family
 from soorma_ai.adapters.sql import database
+from soorma_ai.adapters.sql.tables import leases
 from soorma_ai.adapters.sqlite.file import files
 from soorma_ai.adapters.sqlite.file.connection import Connection, Looking
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
@@ -44,7 +45,7 @@ class Database(database.Database):
         super().deliver(hands, lease)
         self.writer.connection.hands, self.writer.connection.lease = hands, lease
 
-    async def open(self, recover: Callable[[family.Connection], None]) -> None:
+    async def open(self, tidy: Callable[[family.Connection], None]) -> None:
         """A file has one owner at a time, so that no other process holds a lease."""
         if self._writer is not None or self.reader is not None:
             return
@@ -56,7 +57,7 @@ class Database(database.Database):
             self._writer = Writer(connection, on_disk=on_disk, on_commit=self.on_commit, forget=forget)
         try:
             if self._writer is not None:
-                await self._writer.do(recover)
+                await self.write(partial(_begin, tidy=tidy))
             if self._path is not None:
                 self.reader = files.open_reader(self._path)
         except SoormaError:
@@ -107,3 +108,8 @@ class Database(database.Database):
                 return query(self._writer.connection)
         with in_our_words():
             return query(self.reader)
+
+
+def _begin(db: family.Connection, tidy: Callable[[family.Connection], None]) -> None:
+    leases.void(db)
+    tidy(db)

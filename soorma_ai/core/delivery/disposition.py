@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from zlib import crc32
 
 from soorma_ai.core.delivery.transient import may_pass, pause_asked
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
@@ -28,6 +29,9 @@ from soorma_ai.errors import (
 MAX_ATTEMPTS = 5
 FIRST_DELAY = timedelta(milliseconds=500)
 LONGEST_DELAY = timedelta(minutes=1)
+# Between two that want to write the same, which takes them some milliseconds.
+FIRST_PAUSE = timedelta(milliseconds=10)
+LONGEST_PAUSE = timedelta(seconds=2)
 LONGEST_ASKED = timedelta(seconds=LONGEST_WAIT_SECONDS)
 
 _FAULT = "a fault in the agent: asking again will not help"
@@ -86,6 +90,16 @@ def dispose(error: Exception, attempt: int, tries: Tries = USUAL) -> Disposal:
             return _hopeless(error.code, said, "asking again will not help")
         case _:
             return _hopeless("handler_error", account_of(error), _FAULT)
+
+
+def again_after_conflict(conflict: VersionConflict, event_id: str, claims: int) -> RetryAfter:
+    """Handle it again on what is there now: at once the first time, and after a pause that grows with its claims from
+    then on. Those who fight for one thing pause for different times, which their events say."""
+    pause = timedelta(0)
+    if claims > 1:
+        share = crc32(f"{event_id} {claims}".encode()) / 2**32
+        pause = min(FIRST_PAUSE * 2 ** min(claims - 2, 16), LONGEST_PAUSE) * (0.5 + share)
+    return RetryAfter(pause, str(conflict), counts=conflict.counts)
 
 
 def dispose_in_doubt(error: Exception, attempt: int, *, can_find_out: bool) -> Disposal:

@@ -101,11 +101,7 @@ class Lending:
         """Lend deliveries, none of those that are held. What ends this process was none of theirs, so a suspect is
         lent too, by itself."""
         await self._row()
-        now, most = self._services.clock.now(), min(limit, MOST_LENT)
-        if taken := await self._queue.claim(self._agent, now, LEASE, most, held):
-            return taken
-        suspect = await self._queue.claim_suspect([self._agent], now, LEASE, held)
-        return [suspect] if suspect else []
+        return await self._queue.lend(self._agent, self._services.clock.now(), LEASE, min(limit, MOST_LENT), held)
 
     async def lend_to(
         self, process: str, loans: Loans, last: int | None, limit: int, held: Sequence[int]

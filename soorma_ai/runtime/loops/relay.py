@@ -82,6 +82,7 @@ def tell(signals: Signals, arrival: Arrival) -> None:
         tell("event_not_taken", event_type=stray.event_type, event_id=stray.event_id, reason=stray.reason)
     signals.wake_agents(arrival.agents)
     signals.replied(arrival.replies)
+    signals.happened(arrival.answered)
     if any(stray.reason == "untaken" for stray in arrival.strays):
         # Each has a timer, or a gate that has one.
         signals.timers.set()

@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Protocol
 
+from soorma_ai.core.arrival.arrival import plans_to_stop
 from soorma_ai.core.plan.lifecycle import is_overdue
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.registry import Registration
@@ -79,7 +80,7 @@ class Supervisor:
                 services.store.deliver(_Hands(self._consumers), LEASE)
             self._run("relay", lambda: relay(services, self._bus))
             self._run("timers", lambda: run_timers(services))
-            self._run("leases", lambda: keep_leases(services, self._in_hand, self._interrupt))
+            self._run("leases", lambda: keep_leases(services, self._in_hand, self._interrupt, self._end_vain))
             self._run("heartbeat", lambda: keep_alive(services))
             self._run("sweep", lambda: keep_sweeping(services))
             for name, work in self.beside.items():
@@ -138,7 +139,16 @@ class Supervisor:
         for plan_id in arrival.stops:
             self._run(f"interrupt:{plan_id}", partial(self._interrupt_plan, plan_id))
 
-    async def _interrupt_plan(self, plan_id: str) -> None:
+    async def _end_vain(self) -> None:
+        """Interrupt what has become vain where nobody has told so here, as another process could not. What is handed
+        over again after that has seen it, and goes on; so does what ends the plan itself."""
+        if self._services.is_remote:  # the process of the store tells
+            return
+        first = [one for one in self._in_hand() if one.fence == 1 and not plans_to_stop([one.event])]
+        for plan_id in {plan_id for one in first for plan_id in (one.owner, one.event.plan_id) if plan_id}:
+            await self._interrupt_plan(plan_id, first)
+
+    async def _interrupt_plan(self, plan_id: str, only: Sequence[Delivery] | None = None) -> None:
         """Interrupt the turn of a plan whose time is over, and all that is done for a cancelled one. The plan's row
         decides, not what the event says."""
         store, now = self._services.store, self._services.clock.now()
@@ -146,10 +156,10 @@ class Supervisor:
         reason = plan.cancel_requested if plan else await store.plans.cancellation(plan_id)
         is_cancelled = reason is not None
         if is_cancelled or (plan is not None and is_overdue(plan, now)):
-            for consumer in self._consumers.values():
-                consumer.interrupt(
-                    lambda delivery: delivery.owner == plan_id or (is_cancelled and delivery.event.plan_id == plan_id)
-                )
+            among = self._in_hand() if only is None else only
+            self._interrupt(
+                [one for one in among if one.owner == plan_id or (is_cancelled and one.event.plan_id == plan_id)]
+            )
 
     def _run(self, name: str, work: Callable[[], Coroutine[None, None, None]]) -> None:
         task = Sheltered(self._keep_running(name, work), name)

@@ -1,6 +1,6 @@
 """Everything that is due by time: timers, delayed deliveries, leases, heart-beats and the sweep."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from soorma_ai.errors import TransientError
@@ -47,9 +47,13 @@ async def _attend(services: Services, attended: datetime) -> tuple[datetime, flo
 
 
 async def keep_leases(
-    services: Services, in_hand: Callable[[], Sequence[Delivery]], interrupt: Callable[[Sequence[Delivery]], None]
+    services: Services,
+    in_hand: Callable[[], Sequence[Delivery]],
+    interrupt: Callable[[Sequence[Delivery]], None],
+    end_vain: Callable[[], Awaitable[None]],
 ) -> None:
-    """Renew the claims of handlings; one that has lost its claim can commit nothing, and is interrupted."""
+    """Renew the claims of handlings; one that has lost its claim can commit nothing, and is interrupted, as is what has
+    become vain."""
     while True:
         await services.clock.sleep(LEASE.total_seconds() / 3)
         mine = in_hand()
@@ -57,6 +61,7 @@ async def keep_leases(
             continue
         try:
             kept = await services.store.queue.renew(mine, services.clock.now() + LEASE)
+            await end_vain()
         except TransientError as error:
             warn("renew_failed", reason=error)
             continue

@@ -8,7 +8,7 @@ from soorma_ai.adapters.sql.connection import Reader
 from soorma_ai.adapters.sql.tables.inbox import lost, seqs
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.errors import RemoteProtocolError
-from soorma_ai.ports import LONGEST_RUN, Delivery
+from soorma_ai.ports import Delivery
 
 BEHIND = """
     SELECT inbox.seq, inbox.fence, CAST(event.body AS BLOB) FROM inbox JOIN event ON event.seq = inbox.event_seq
@@ -24,15 +24,6 @@ _NOTE = """
     UPDATE inbox SET fence = fence + 1
     WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND state = 'blocked'
 """
-
-_MAY_HAVE_BEEN_IN_HAND = """
-    UPDATE inbox SET crashes = crashes + 1, fence = fence + 1
-    WHERE fence = 0 AND seq IN (
-        SELECT seq FROM inbox WHERE agent = ? AND owner = ? AND state = 'blocked' ORDER BY seq LIMIT ?
-    )
-"""
-
-_LEADING = "SELECT agent, owner FROM inbox WHERE state IN ('queued', 'leased') AND state = 'leased' AND fence = 1"
 
 
 def behind(db: Reader, delivery: Delivery, limit: int) -> list[Delivery]:
@@ -58,10 +49,3 @@ def note_in_hand(db: Reader, in_vain: Sequence[Delivery]) -> None:
     """Note that these have been in hand, and are handled alone from now on."""
     if in_vain:
         db.execute(_NOTE, (seqs(in_vain),))
-
-
-def count_as_in_hand(db: Reader) -> None:
-    """Note, before the leases of a dead owner are released, that whoever was in hand for the first time may have led
-    those behind it. They are handled alone from now on, so that the one that ends the process is found."""
-    for agent, owner in db.execute(_LEADING).fetchall():
-        db.execute(_MAY_HAVE_BEEN_IN_HAND, (agent, owner, LONGEST_RUN - 1))

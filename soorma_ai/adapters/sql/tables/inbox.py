@@ -67,8 +67,8 @@ ON_ITS_WAY = """
 NEXT_IN_LINE = "SELECT min(seq) FROM inbox WHERE agent = ? AND owner = ? AND state = 'blocked'"
 
 _PUT = """
-    INSERT INTO inbox (agent, event_seq, owner, priority, state, ready_at, attempt, fence)
-    VALUES (:agent, :event, :owner, :priority, 'leased', :until, 1, 1)
+    INSERT INTO inbox (agent, event_seq, owner, priority, state, ready_at, attempt, fence, holder)
+    VALUES (:agent, :event, :owner, :priority, 'leased', :until, 1, 1, :holder)
     ON CONFLICT (agent, event_seq) DO NOTHING RETURNING seq
 """
 _QUEUE = """
@@ -91,7 +91,7 @@ def put(db: Connection, about: StoredEvent, agent: str, owner: str, priority: in
         if is_new:
             db.queued.add(agent)
         return is_new
-    row = db.execute(_PUT, {**values, "until": epoch(now + db.lease)}).fetchall()
+    row = db.execute(_PUT, {**values, "until": epoch(now + db.lease), "holder": db.holder}).fetchall()
     if not row:
         db.give_back_hand(agent)
         return False
@@ -108,7 +108,7 @@ def claim(
 
 
 def claim_suspect(
-    db: Reader, agents: Sequence[str], now: datetime, lease: timedelta, held: Sequence[int] = ()
+    db: Connection, agents: Sequence[str], now: datetime, lease: timedelta, held: Sequence[int] = ()
 ) -> Delivery | None:
     taken = _take(db, SUSPECT, (epoch(now), json.dumps(list(agents)), json.dumps(list(held))), now, lease)
     return taken[0] if taken else None
@@ -297,14 +297,6 @@ def pending(db: Reader, agent: str, owner: str) -> int:
     return heads + behind
 
 
-def release_all(db: Reader) -> None:
-    """The file has one owner at a time, so a lease found when opening it is a dead owner's."""
-    db.execute(
-        "UPDATE inbox SET state = 'queued', ready_at = 0, crashes = crashes + 1 "
-        "WHERE state IN ('queued', 'leased') AND state = 'leased'"
-    )
-
-
 def unblock(db: Reader) -> int:
     """Deliveries behind no other, which no end of another would ever move up."""
     return db.execute(
@@ -329,14 +321,14 @@ def next_due(db: Reader, agents: Sequence[str], after: datetime) -> float | None
     return min((due for due in found if due is not None), default=None)
 
 
-def _take(db: Reader, query: str, values: tuple[object, ...], now: datetime, lease: timedelta) -> list[Delivery]:
+def _take(db: Connection, query: str, values: tuple[object, ...], now: datetime, lease: timedelta) -> list[Delivery]:
     """Read a row. One that cannot be read is set aside, and whatever stands behind it moves up."""
     while found := db.execute(query, values).fetchall():
         if taken := [delivery for row in found if (delivery := _delivery(db, row, now)) is not None]:
             db.execute(
-                "UPDATE inbox SET state = 'leased', ready_at = ?, attempt = attempt + 1, fence = fence + 1 "
-                "WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
-                (epoch(now + lease), seqs(taken)),
+                "UPDATE inbox SET state = 'leased', ready_at = ?, attempt = attempt + 1, fence = fence + 1, "
+                "holder = ? WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
+                (epoch(now + lease), db.holder, seqs(taken)),
             )
             return taken
     return []

@@ -214,6 +214,13 @@ STEPS: dict[int, tuple[str, ...]] = {
     7: statements_of("shelf", "memo", "memo_text", "memo_word", "memo_signs", "memo_numbers", "forgetting"),
     8: statements_of("prompt_part"),
     9: statements_of("store"),
+    10: (
+        "ALTER TABLE inbox RENAME TO inbox_10",
+        _INBOX,
+        f"INSERT INTO inbox ({_ALL}) SELECT {_ALL} FROM inbox_10 ORDER BY seq",
+        "DROP TABLE inbox_10",
+        *_INBOX_INDEXES,
+    ),
 }
 
 

@@ -1,0 +1,55 @@
+"""Leases that end with a process, and those that do not."""
+
+import json
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+
+from soorma_ai.adapters.sql.connection import Connection
+from soorma_ai.adapters.sql.tables import inbox
+from soorma_ai.ports import LONGEST_RUN, Delivery
+
+_LEASED = "SELECT agent, owner, fence, seq FROM inbox WHERE state IN ('queued', 'leased') AND state = 'leased'"
+_BY_THESE = f"{_LEASED} AND ready_at > 0 AND holder IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+
+_MAY_HAVE_BEEN_IN_HAND = """
+    UPDATE inbox SET crashes = crashes + 1, fence = fence + 1
+    WHERE fence = 0 AND seq IN (
+        SELECT seq FROM inbox WHERE agent = ? AND owner = ? AND state = 'blocked' ORDER BY seq LIMIT ?
+    )
+"""
+
+_RELEASE = """
+    UPDATE inbox SET state = 'queued', ready_at = 0, crashes = crashes + 1
+    WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
+"""
+
+
+def void(db: Connection, holders: Collection[int] | None = None) -> int:
+    """Release what was in hand when these processes ended, or, where no other can be there, all that is; return how
+    much that is. Whoever was in hand for the first time may have led those behind it: they are handled alone from now
+    on, so that the one that ends the process is found."""
+    query, values = (_LEASED, ()) if holders is None else (_BY_THESE, (json.dumps([*holders]),))
+    found = db.execute(query, values).fetchall()
+    for agent, owner, fence, _ in found:
+        db.queued.add(agent)
+        if fence == 1:
+            db.execute(_MAY_HAVE_BEEN_IN_HAND, (agent, owner, LONGEST_RUN - 1))
+    if found:
+        db.execute(_RELEASE, (json.dumps([row[3] for row in found]),))
+    return len(found)
+
+
+def lend(
+    db: Connection, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
+) -> list[Delivery]:
+    """Claim for an agent elsewhere, a suspect by itself where there is nothing else. Its lease does not end with this
+    process."""
+    taken = inbox.claim(db, agent, now, lease, limit, held)
+    if not taken and (suspect := inbox.claim_suspect(db, [agent], now, lease, held)):
+        taken = [suspect]
+    if taken:
+        db.execute(
+            "UPDATE inbox SET holder = 0 WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
+            (inbox.seqs(taken),),
+        )
+    return taken

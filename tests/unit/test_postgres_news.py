@@ -1,0 +1,49 @@
+"""What a process tells the others of a transaction."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from soorma_ai.adapters.postgres.news import MOST, News, join, read, write
+from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.expectations import Arrival
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+FULL = Arrival(frozenset({"a", "b's"}), stops=frozenset({"p-1"}), answered=frozenset({"q\0", "\u2028"}))
+MANY = frozenset(f"{n:040}" for n in range(MOST // 40))
+
+
+@pytest.mark.parametrize("news", [News(), News(FULL), News(FULL, is_leaving=True), News(is_short=True)])
+def test_what_was_written_is_read_by_others_alone(news: News) -> None:
+    assert read(write("1", news), "2") == News(news.arrival, news.is_leaving)
+    assert read(write("1", news), "1") is None
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (Arrival(MANY, stops=frozenset({"p"})), Arrival(stops=frozenset({"p"}))),
+        (Arrival(frozenset({"a"}), stops=MANY), Arrival(frozenset({"a"}))),
+    ],
+)
+def test_what_is_too_long_is_left_out_and_that_is_said(given: Arrival, kept: Arrival) -> None:
+    written = write("1", News(given))
+    assert (len(written) < MOST + 50, read(written, "2")) == (True, News(kept, is_short=True))
+
+
+@pytest.mark.parametrize("payload", ["", "7", "{", '["by"]'])
+def test_what_cannot_be_read_may_say_anything(payload: str) -> None:
+    assert read(payload, "2") == News(is_short=True)
+
+
+@pytest.mark.parametrize("payload", ['{"by": "1", "stops": 7, "agents": {"a": 1}}'])
+def test_what_is_of_another_form_says_nothing(payload: str) -> None:
+    assert read(payload, "2") == News()
+
+
+def test_several_are_told_as_one() -> None:
+    reply = EventEnvelope(id="r", source="s", type="t", topic=EventTopic.ACTION_RESULTS, time=NOW)
+    one = Arrival(frozenset({"c"}), {"q-2": reply}, stops=frozenset({"p-2"}))
+    assert join([FULL, one]) == Arrival(
+        FULL.agents | {"c"}, stops=frozenset({"p-1", "p-2"}), answered=FULL.answered | {"q-2"}
+    )
