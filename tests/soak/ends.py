@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import nats
 import psycopg
 from callers import Told
 from ledger import Account
+from nats.js.errors import NotFoundError
 from orders import EFFECTS, GOALS, NAME
 from outcome import SHOWN
 
@@ -127,7 +129,7 @@ def look(url: str) -> Found:
         for what, query in _LEFT.items():
             if left := db.execute(query.encode()).fetchall():
                 found.lost.append(f"{what}: {len(left)}, such as {left[0]}"[:SHOWN])
-    found.rows = {name: _spelled(sections) for name, sections in rows.items()}
+    found.rows = {name: spelled(sections) for name, sections in rows.items()}
     return found
 
 
@@ -146,7 +148,7 @@ def _compare(found: Found, name: str, wanted: Rows) -> None:
         missing = wanted.get(section, Counter()) - rows.get(section, Counter())
         surplus = rows.get(section, Counter()) - wanted.get(section, Counter())
         if missing:
-            found.lost.append(f"{name}, {section}: {missing.total()} missing: {next(iter(missing))[:SHOWN]}")
+            found.lost.append(f"{name}, {section}: {missing.total()} missing, such as {next(iter(missing))[:SHOWN]}")
         if surplus:
             found.doubled.append(
                 f"{name}, {section}: {surplus.total()} too many, such as {next(iter(surplus))[:SHOWN]}"
@@ -161,8 +163,12 @@ def _look_at_callers(found: Found, names: Sequence[str], told: Told) -> None:
         if _kind(name) not in GOALS and replies != [{"name": name}] * 2:
             found.lost.append(f"{name}: who asked twice was told {replies}")
     found.doubled += [f"wait {wait} took the answers of {who}" for wait, who in told.accepted.items() if len(who) > 1]
-    if unread := found.places - set(told.seen):
-        found.lost.append(f"who followed the log missed {len(unread)} of {len(found.places)}, such as {min(unread)}")
+    last = max(told.seen, default=0)
+    unread = found.places - set(told.seen)
+    if passed := [place for place in unread if place < last]:
+        found.lost.append(f"who followed the log was led past {len(passed)} of {len(found.places)}: {sorted(passed)}")
+    if behind := [place for place in unread if place > last]:
+        found.lost.append(f"who followed the log came to {last}, with {len(behind)} behind that")
     if again := [place for place, often in Counter(told.seen).items() if often > 1]:
         found.doubled.append(f"who followed the log read {len(again)} twice, such as {min(again)}")
 
@@ -173,6 +179,31 @@ def _look_at_effects(found: Found, names: Sequence[str], account: Account) -> No
     found.lost += [f"effect {effect} of {name} is missing" for effect, name in wanted - done]
     found.doubled += [f"effect {effect} of {name} has another key" for effect, name in done - wanted]
     found.doubled += [f"another effect under the same key: {changed}" for changed in account.changed]
+
+
+async def acknowledged_too_early(url: str, bus_url: str) -> list[str]:
+    """While nothing works: events that were sent, and are neither in the inbox nor with the server any more."""
+    with connect(url) as db:
+        found = db.execute("SELECT event.id FROM outbox JOIN event ON event.seq = event_seq WHERE sent_at IS NOT NULL")
+        sent = {str(event_id) for (event_id,) in found}
+    there = await _events_on(bus_url) if sent else set[str]()
+    return [f"{len(sent - there)} events of {len(sent)} were acknowledged before they arrived"] if sent - there else []
+
+
+async def _events_on(bus_url: str) -> set[str]:
+    """Return the ids of events that the server still has for somebody."""
+    url, _, namespace = bus_url.rpartition("/")
+    client = await nats.connect(url)
+    found, place = set[str](), 1
+    try:
+        while True:
+            row = await client.jetstream().get_msg(namespace, seq=place, subject=f"{namespace}.>", next=True)
+            found.add(json.loads(row.data or b"")["id"])
+            place = (row.seq or place) + 1
+    except NotFoundError:
+        return found
+    finally:
+        await client.close()
 
 
 def held_twice(files: Iterable[Path]) -> Iterator[str]:
@@ -196,7 +227,7 @@ def _kind(name: str) -> str:
     return name.partition("-")[0]
 
 
-def _spelled(sections: Mapping[str, Sequence[str]]) -> Rows:
+def spelled(sections: Mapping[str, Sequence[str]]) -> Rows:
     events = [json.loads(body) for body in sections.get("event", ())]
     names = {event["id"]: f"{event['source']}'s {event['type']}" for event in events}
 

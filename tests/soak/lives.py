@@ -46,6 +46,11 @@ class Brief:
         return Path(self.folder, f"{self.role}-{self.life}.stderr")
 
     @property
+    def working(self) -> Path:
+        """What is there as soon as this life works."""
+        return Path(self.folder, f"{self.role}-{self.life}.works")
+
+    @property
     def last_words(self) -> str:
         return self.said.read_text(errors="replace").strip()[-LAST_WORDS:] if self.said.exists() else ""
 
@@ -65,7 +70,7 @@ def begin(brief: Brief) -> None:
     if brief.bug:
         from soak_bugs import BUGS
 
-        BUGS[brief.bug]()
+        BUGS[brief.bug].plant()
     _note_leases(brief.held)
     try:
         asyncio.run(_live(brief))
@@ -82,7 +87,8 @@ async def _live(brief: Brief) -> None:
         await platform.start(*agents)
         if brief.role == SERVER:
             listener = listen("127.0.0.1", brief.port, is_open=True)
-            await serve(app(platform, rate=None), listener, asyncio.Event(), lambda: None)
+            await serve(app(platform, rate=None), listener, asyncio.Event(), brief.working.touch)
+        brief.working.touch()
         await asyncio.Event().wait()
 
     await _until_open(brief, work)

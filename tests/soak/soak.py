@@ -18,7 +18,7 @@ import tempfile
 from collections import Counter
 from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 
@@ -28,13 +28,15 @@ import psycopg
 from callers import Callers
 from ends import Rows
 from ledger import Ledger
-from lives import Brief
+from lives import WORKER, Brief
 from nats_server import NatsServer
 from orders import AGENTS, GOALS, name_of
+from soak_bugs import BUGS
 from storm import NATS, POSTGRES, Processes, Storm
 
 # Seconds without any change at all, after which it is stuck.
 PATIENCE = 300.0
+PATIENCE_WITH_A_BUG = 30.0
 ACCOUNT = "soak"
 LOOKS_AGAIN_AFTER = 0.5
 # So many of a hundred of the time of the storm, in which goals are given.
@@ -56,6 +58,7 @@ class Wanted:
     seed: int = 1
     bus: str = "none"
     bug: str = ""
+    patience: float = PATIENCE
 
 
 @dataclass
@@ -88,6 +91,7 @@ class Works:
     processes: Processes
     callers: Callers
     url: str
+    bus_url: str | None
 
 
 class Soak:
@@ -132,7 +136,7 @@ class Soak:
         wanted, counts, soaked = self._wanted, _counts(self._wanted.plans), self._soaked
         async with self._working("storm", wanted.bug) as works:
             storm = Storm(works.processes, self._postgres, self._nats, self._rng, wanted.seconds)
-            raging = asyncio.create_task(asyncio.to_thread(storm.rage))
+            raging = asyncio.create_task(self._rage(works, storm))
             try:
                 await self._until_done(works, counts, wanted.seconds * GIVEN_WITHIN, raging)
             finally:
@@ -143,6 +147,17 @@ class Soak:
         soaked.kills, soaked.effects = storm.kills, len(account.effects)
         soaked.lost += [*works.processes.faults, *found.lost]
         soaked.doubled += [*found.doubled, *ends.held_twice(brief.held for brief in works.processes.briefs)]
+
+    async def _rage(self, works: Works, storm: Storm) -> None:
+        """Let the storm rage; with its last blow everything that works is killed at once, and started again."""
+        try:
+            await asyncio.to_thread(storm.rage)
+            await asyncio.to_thread(works.processes.kill_all)
+            storm.kills[WORKER] += works.processes.count
+            if works.bus_url is not None:
+                self._soaked.lost += await ends.acknowledged_too_early(works.url, works.bus_url)
+        finally:
+            works.processes.start()
 
     async def _until_done(
         self, works: Works, counts: Mapping[str, int], over: float, storm: Task | None = None
@@ -174,7 +189,7 @@ class Soak:
                 return
             if (now, read, is_over) != mark:
                 mark, changed = (now, read, is_over), monotonic()
-            elif is_over and monotonic() - changed > PATIENCE:
+            elif is_over and monotonic() - changed > soaked.wanted.patience:
                 soaked.lost.append(f"nothing moves any more: {now}, {read} events read")
                 return
             await asyncio.sleep(LOOKS_AGAIN_AFTER)
@@ -208,7 +223,7 @@ class Soak:
             while await asyncio.to_thread(ends.registered, url) < AGENTS:
                 processes.must_live()
                 await asyncio.sleep(LOOKS_AGAIN_AFTER)
-            yield Works(processes, callers, url)
+            yield Works(processes, callers, url, bus)
         finally:
             await asyncio.to_thread(processes.kill_all)
             await callers.aclose()
@@ -247,14 +262,29 @@ def main() -> int:
     parser.add_argument("--plans", type=int, default=Wanted.plans, help="(default: 1000)")
     parser.add_argument("--seed", type=int, default=Wanted.seed)
     parser.add_argument("--bus", choices=("none", "nats"), default="none")
-    parser.add_argument("--bug", default="", help="plant this bug, which must be caught")
     parser.add_argument("--planted", action="store_true", help="plant every bug, each of which must be caught")
     given = parser.parse_args()
-    soaked = soak(Wanted(given.seconds, given.plans, given.seed, given.bus, given.bug))
+    wanted = Wanted(given.seconds, given.plans, given.seed, given.bus)
+    return planted(wanted) if given.planted else _proof(wanted)
+
+
+def _proof(wanted: Wanted) -> int:
+    soaked = soak(wanted)
     for wrong in (*soaked.lost[:SHOWN], *soaked.doubled[:SHOWN]):
         print(f"  {wrong}")
     print(soaked.summary())
     return 0 if soaked.is_good else 1
+
+
+def planted(wanted: Wanted) -> int:
+    caught = 0
+    for name, bug in BUGS.items():
+        soaked = soak(replace(wanted, bug=name, bus=bug.bus, patience=PATIENCE_WITH_A_BUG))
+        shown = [wrong for wrong in (*soaked.lost, *soaked.doubled) if bug.shows in wrong]
+        caught += bool(shown)
+        print(f"{name}: {f'caught, {shown[0][:160]}' if shown else 'NOT CAUGHT'}; {soaked.summary()}", flush=True)
+    print(f"soak: {caught}/{len(BUGS)} planted bugs caught (seed {wanted.seed})")
+    return 0 if caught == len(BUGS) else 1
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ ENDS_WITHIN = 60.0
 PAUSE = 0.5
 # Of each role there are so many processes.
 EACH = 2
+ROLES = (PLANNER, WORKER, SERVER)
 NATS, POSTGRES = "nats", "postgres"
 # Of so many kills: a server takes all processes with it for a while.
 OFTEN = {WORKER: 4, PLANNER: 4, SERVER: 2, NATS: 1, POSTGRES: 1}
@@ -44,8 +45,12 @@ class Processes:
     def urls(self) -> list[str]:
         return [f"http://127.0.0.1:{port}" for port in self._ports]
 
+    @property
+    def count(self) -> int:
+        return EACH * len(ROLES)
+
     def start(self) -> None:
-        for role in (PLANNER, WORKER, SERVER):
+        for role in ROLES:
             for place in range(EACH):
                 self._start(role, place)
 
@@ -54,6 +59,10 @@ class Processes:
         for (role, _), (process, brief) in list(self._running.items()):
             if process.exitcode not in (None, KILLED):
                 raise AssertionError(f"a {role} ended by itself with {process.exitcode}: {brief.last_words}")
+
+    def working(self, role: str) -> list[int]:
+        """Return the places of those that work by now: one that is killed before that has shown nothing."""
+        return [place for (kind, place), (_, brief) in self._running.items() if kind == role and brief.working.exists()]
 
     def kill(self, role: str, place: int) -> None:
         """SIGKILL one, and start another in its place."""
@@ -107,8 +116,10 @@ class Storm:
             (name,) = self._rng.choices(names, [OFTEN[name] for name in names])
             if name in self._servers:
                 self._servers[name]()
+            elif working := self._processes.working(name):
+                self._processes.kill(name, self._rng.choice(working))
             else:
-                self._processes.kill(name, self._rng.randrange(EACH))
+                continue
             self.kills[name] += 1
 
     def end(self) -> None:
