@@ -28,7 +28,7 @@ EACH = 2
 ROLES = (PLANNER, WORKER, SERVER)
 NATS, POSTGRES = "nats", "postgres"
 # Of so many kills: a server takes all processes with it for a while.
-OFTEN = {WORKER: 4, PLANNER: 4, SERVER: 2, NATS: 1, POSTGRES: 1}
+OFTEN = {WORKER: 4, PLANNER: 4, SERVER: 2, NATS: 2, POSTGRES: 1}
 
 
 class Processes:
@@ -107,20 +107,25 @@ class Storm:
         self._is_over = threading.Event()
 
     def rage(self) -> None:
-        """Return when it is over, with everything running again."""
+        """Return when it is over, with everything running again, and each kind killed once at least."""
         end = monotonic() + self._seconds
-        names = [name for name in OFTEN if name not in (NATS, POSTGRES) or name in self._servers]
-        while not self._is_over.wait(min(self._rng.expovariate(1 / PAUSE), max(end - monotonic(), 0))):
-            if monotonic() >= end:
-                return
-            (name,) = self._rng.choices(names, [OFTEN[name] for name in names])
-            if name in self._servers:
-                self._servers[name]()
-            elif working := self._processes.working(name):
-                self._processes.kill(name, self._rng.choice(working))
-            else:
-                continue
-            self.kills[name] += 1
+        names = [name for name in OFTEN if name in ROLES or name in self._servers]
+        owed = self._rng.sample(names, len(names))
+        while (owed or monotonic() < end) and not self._is_over.wait(self._rng.expovariate(1 / PAUSE)):
+            name = owed[0] if owed else self._rng.choices(names, [OFTEN[name] for name in names])[0]
+            if self._strike(name):
+                self.kills[name] += 1
+                owed = owed[1:]
+
+    def _strike(self, name: str) -> bool:
+        """False where none of these works by now."""
+        if name in self._servers:
+            self._servers[name]()
+            return True
+        working = self._processes.working(name)
+        if working:
+            self._processes.kill(name, self._rng.choice(working))
+        return bool(working)
 
     def end(self) -> None:
         self._is_over.set()
