@@ -23,7 +23,7 @@ from soorma_ai.adapters.postgres.migrations import prepare
 # The server refuses to run as root.
 NOBODY = "nobody"
 IS_MEANT = os.environ.get("SOORMA_TEST_STORE") == "postgresql"
-STARTED_WITHIN = 30.0
+STARTED_WITHIN = 120.0
 _SETTINGS = {
     "fsync": "off",
     "synchronous_commit": "off",

@@ -12,14 +12,14 @@ from typing import Any, TypeVar
 
 from orders import GOALS, LABEL, PATIENCE, answer_to, name_of
 
-from soorma_ai import Wait
+from soorma_ai import Platform, Wait
 from soorma_ai.clients.asynchronous import AsyncClient
 from soorma_ai.errors import DeadlineExceeded, NotFound, TransientError
 
 T = TypeVar("T")
 
 TRIED_AGAIN_AFTER = 0.1
-LOOKS_AGAIN_AFTER = 0.2
+LOOKS_AGAIN_AFTER = 0.5
 MOST_WAITS = 200
 AT_ONCE = 16
 
@@ -36,15 +36,13 @@ class Told:
 
 
 class Callers:
-    def __init__(self, urls: Sequence[str], rng: random.Random) -> None:
+    """`clients` are of one platform each, but for `follow` its own calls will do."""
+
+    def __init__(self, clients: Sequence[AsyncClient | Platform], rng: random.Random) -> None:
         self.told = Told()
-        self._clients = [AsyncClient(url, tries=1, timeout=20.0) for url in urls]
+        self._clients = clients
         self._rng = rng
         self._at_once = asyncio.Semaphore(AT_ONCE)
-
-    async def aclose(self) -> None:
-        for client in self._clients:
-            await client.aclose()
 
     async def pursue(self, kind: str, number: int) -> None:
         """Give one goal to two servers, or ask two of them for one label."""
@@ -66,6 +64,7 @@ class Callers:
         """Read the log as it comes, until this is cancelled."""
         place = 0
         for client in chain.from_iterable(iter(lambda: self._clients, None)):
+            assert isinstance(client, AsyncClient)
             with suppress(TransientError):
                 async for row in client.events_stream(after=place):
                     place = row.seq
@@ -93,7 +92,7 @@ class Callers:
         if outcome == "accepted":
             self.told.accepted[wait.wait_id].add(who)
 
-    async def _ask(self, call: Callable[[AsyncClient], Awaitable[T]]) -> T:
+    async def _ask(self, call: Callable[[AsyncClient | Platform], Awaitable[T]]) -> T:
         """Ask one server after the other. A goal that no planner has registered yet is tried again, too."""
         while True:
             try:

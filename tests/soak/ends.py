@@ -80,6 +80,9 @@ class Progress:
     events: int
     mark: tuple[int, ...]
 
+    def is_over(self, plans: int) -> bool:
+        return not self.left and self.completed + self.failed >= plans
+
 
 @dataclass
 class Found:

@@ -28,17 +28,22 @@ import psycopg
 from callers import Callers
 from ends import Rows
 from ledger import Ledger
-from lives import WORKER, Brief
+from lives import WORKER, Brief, Clock
 from nats_server import NatsServer
-from orders import AGENTS, GOALS, name_of
+from orders import AGENTS, GOALS, name_of, planners, workers
 from soak_bugs import BUGS
 from storm import NATS, POSTGRES, Processes, Storm
 
 # Seconds without any change at all, after which it is stuck.
+from soorma_ai import Platform
+from soorma_ai.clients.asynchronous import AsyncClient
+
 PATIENCE = 300.0
 PATIENCE_WITH_A_BUG = 30.0
 ACCOUNT = "soak"
-LOOKS_AGAIN_AFTER = 0.5
+LOOKS_AGAIN_AFTER = 1.0
+# What has no answer by then is asked of a server again.
+ANSWERED_WITHIN = 20.0
 # So many of a hundred of the time of the storm, in which goals are given.
 GIVEN_WITHIN = 0.8
 # Beside so many plans a client asks for one label.
@@ -118,27 +123,31 @@ class Soak:
         return self._soaked
 
     async def _undisturbed(self) -> Mapping[str, Rows]:
-        """Return what one of each kind comes to. Raise AssertionError where that is not what is wanted."""
-        counts = dict.fromkeys((*GOALS, "label"), 1)
-        async with self._working("before", "") as works:
-            await self._until_done(works, counts, 0.0)
-        if self._soaked.lost:
-            raise AssertionError(f"nobody disturbed it, and it did not end: {'; '.join(self._soaked.lost)}")
-        found = ends.look(works.url)
-        like = ends.kinds_of(found)
-        ends.judge(found, _names(counts), like, works.callers.told, self._ledger.account(ACCOUNT))
-        if wrong := [*found.lost, *found.doubled]:
-            raise AssertionError(f"nobody disturbed it, and all the same: {'; '.join(wrong)}")
-        self._ledger.close_account(ACCOUNT)
-        return like
+        """Return what one of each kind comes to in one process. Raise AssertionError where that is no good end."""
+        url, counts = self._postgres.database(), dict.fromkeys((*GOALS, "label"), 1)
+        async with Platform(url, clock=Clock(), purpose="the soak") as platform:
+            await platform.start(*planners(), *workers(lambda *_, **__: None))
+            callers = Callers([platform], self._rng)
+            people = asyncio.create_task(callers.answer_all())
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    await self._give(callers, counts, 0.0)
+                    while not (now := await asyncio.to_thread(ends.progress, url)).is_over(len(GOALS)):
+                        await asyncio.sleep(LOOKS_AGAIN_AFTER)  # other processes are looked at
+            finally:
+                people.cancel()
+        found = ends.look(url)
+        if found.lost or now.completed < len(GOALS):
+            raise AssertionError(f"nobody disturbed it, and all the same: {now}; {'; '.join(found.lost)}")
+        return ends.kinds_of(found)
 
     async def _in_a_storm(self, like: Mapping[str, Rows]) -> None:
         wanted, counts, soaked = self._wanted, _counts(self._wanted.plans), self._soaked
-        async with self._working("storm", wanted.bug) as works:
+        async with self._working() as works:
             storm = Storm(works.processes, self._postgres, self._nats, self._rng, wanted.seconds)
             raging = asyncio.create_task(self._rage(works, storm))
             try:
-                await self._until_done(works, counts, wanted.seconds * GIVEN_WITHIN, raging)
+                await self._until_done(works, counts, raging)
             finally:
                 storm.end()
                 await raging
@@ -159,16 +168,13 @@ class Soak:
         finally:
             works.processes.start()
 
-    async def _until_done(
-        self, works: Works, counts: Mapping[str, int], over: float, storm: Task | None = None
-    ) -> None:
-        """Give goals over so many seconds, wait for the end of the storm, and until everything is done."""
-        callers = works.callers
+    async def _until_done(self, works: Works, counts: Mapping[str, int], storm: Task) -> None:
+        """Give goals while the storm rages, wait for its end, and until everything is done."""
+        callers, over = works.callers, self._wanted.seconds * GIVEN_WITHIN
         given = asyncio.create_task(self._give(callers, counts, over))
         tasks = [given, asyncio.create_task(callers.answer_all()), asyncio.create_task(callers.follow())]
-        before = [given, storm] if storm is not None else [given]
         try:
-            await self._watch(works, before, tasks, sum(counts[kind] for kind in GOALS))
+            await self._watch(works, [given, storm], tasks, self._wanted.plans)
         finally:
             for task in tasks:
                 task.cancel()
@@ -185,7 +191,7 @@ class Soak:
             now, read = await self._progress(works.url), len(works.callers.told.seen)
             soaked.completed = now.completed if now else soaked.completed
             is_over = all(task.done() for task in before)
-            if is_over and now and not now.left and now.completed + now.failed >= plans and read >= now.events:
+            if is_over and now and now.is_over(plans) and read >= now.events:
                 return
             if (now, read, is_over) != mark:
                 mark, changed = (now, read, is_over), monotonic()
@@ -211,22 +217,23 @@ class Soak:
                 giving.create_task(callers.pursue(kind, number))
 
     @asynccontextmanager
-    async def _working(self, name: str, bug: str) -> AsyncGenerator[Works]:
+    async def _working(self) -> AsyncGenerator[Works]:
         """Over a database and a namespace of its own, with all agents registered: until then requests would wait."""
-        folder, url = self._folder / name, self._postgres.database()
-        folder.mkdir()
+        url = self._postgres.database()
         bus = self._nats.namespace_url() if self._nats is not None else None
-        processes = Processes(Brief("", 0, url, bus, str(folder), str(self._ledger.path), bug=bug))
-        callers = Callers(processes.urls, self._rng)
+        like = Brief("", 0, url, bus, str(self._folder), str(self._ledger.path), bug=self._wanted.bug)
+        processes = Processes(like)
+        clients = [AsyncClient(url, tries=1, timeout=ANSWERED_WITHIN) for url in processes.urls]
         try:
             processes.start()
             while await asyncio.to_thread(ends.registered, url) < AGENTS:
                 processes.must_live()
                 await asyncio.sleep(LOOKS_AGAIN_AFTER)
-            yield Works(processes, callers, url, bus)
+            yield Works(processes, Callers(clients, self._rng), url, bus)
         finally:
             await asyncio.to_thread(processes.kill_all)
-            await callers.aclose()
+            for client in clients:
+                await client.aclose()
 
 
 def _names(counts: Mapping[str, int]) -> list[str]:

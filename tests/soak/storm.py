@@ -23,6 +23,13 @@ KILLED = -9
 ENDS_WITHIN = 60.0
 # Seconds between two kills, on average.
 PAUSE = 0.5
+# What a life needs, sooner or later: loaded once, before it is forked.
+LOADED = [
+    "lives",
+    *(f"soorma_ai.adapters.{name}" for name in ("postgres.store", "nats.bus")),
+    *(f"soorma_ai.runtime.planning.{name}" for name in ("ask_model", "decide", "machine", "planner", "turn")),
+    *("jinja2.sandbox", "yaml"),
+]
 # Of each role there are so many processes.
 EACH = 2
 ROLES = (PLANNER, WORKER, SERVER)
@@ -40,6 +47,8 @@ class Processes:
         self._like = like
         self._ports = [_free_port() for _ in range(EACH)]
         self._running: dict[tuple[str, int], tuple[BaseProcess, Brief]] = {}
+        # Beginning one looks how the others have ended, and how one has ended can be read once.
+        self._one_at_a_time = threading.Lock()
 
     @property
     def urls(self) -> list[str]:
@@ -56,9 +65,11 @@ class Processes:
 
     def must_live(self) -> None:
         """Raise AssertionError where one has ended that nobody killed."""
-        for (role, _), (process, brief) in list(self._running.items()):
-            if process.exitcode not in (None, KILLED):
-                raise AssertionError(f"a {role} ended by itself with {process.exitcode}: {brief.last_words}")
+        with self._one_at_a_time:
+            ended = [(role, one.exitcode, brief) for (role, _), (one, brief) in self._running.items()]
+        for role, how, brief in ended:
+            if how not in (None, KILLED):
+                raise AssertionError(f"a {role} ended by itself with {how}: {brief.last_words}")
 
     def working(self, role: str) -> list[int]:
         """Return the places of those that work by now: one that is killed before that has shown nothing."""
@@ -74,11 +85,13 @@ class Processes:
             self._end(role, place)
 
     def _end(self, role: str, place: int) -> None:
-        process, brief = self._running.pop((role, place))
-        process.kill()
-        process.join(ENDS_WITHIN)
-        if process.exitcode != KILLED:
-            self.faults.append(f"a {role} ended by itself with {process.exitcode}: {brief.last_words}")
+        with self._one_at_a_time:
+            process, brief = self._running.pop((role, place))
+            process.kill()
+            process.join(ENDS_WITHIN)
+            how = process.exitcode
+        if how != KILLED:
+            self.faults.append(f"a {role} ended by itself with {how}: {brief.last_words}")
 
     def _start(self, role: str, place: int) -> None:
         like, port = self._like, self._ports[place] if role == SERVER else 0
@@ -86,9 +99,10 @@ class Processes:
             role, len(self.briefs), like.store_url, like.bus_url, like.folder, like.ledger, port=port, bug=like.bug
         )
         process = _forks().Process(target=lives.begin, args=(brief,), daemon=True)
-        process.start()
-        self.briefs.append(brief)
-        self._running[role, place] = (process, brief)
+        with self._one_at_a_time:
+            process.start()
+            self.briefs.append(brief)
+            self._running[role, place] = (process, brief)
 
 
 class Storm:
@@ -141,7 +155,7 @@ def _forks() -> ForkServerContext:
     """Return where lives are forked from, with everything loaded that they need. It looks for that where its
     environment says, and nowhere else."""
     context, before = get_context("forkserver"), os.environ.get("PYTHONPATH")
-    context.set_forkserver_preload(["lives", "soorma_ai.adapters.postgres.store", "soorma_ai.adapters.nats.bus"])
+    context.set_forkserver_preload(LOADED)
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
     try:
         ensure_running()
