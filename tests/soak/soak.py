@@ -1,0 +1,298 @@
+"""The soak: planners, workers, HTTP servers, nats-server and the postmaster are killed at random under a thousand
+plans, while people answer twice and clients ask twice. Then all is left in peace until everything is done, and held
+against what one plan comes to that nobody disturbs.
+
+    python tests/soak/soak.py                                         60 s, 1,000 plans, PostgreSQL alone
+    python tests/soak/soak.py --bus nats --seed 7                     beside it NATS
+    python tests/soak/soak.py --seconds 10 --plans 60                 a small one
+    python tests/soak/soak.py --planted                               each planted bug must be caught
+"""
+
+import argparse
+import asyncio
+import random
+import shutil
+import signal
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import monotonic
+
+import ends
+import postgres_server
+import psycopg
+from callers import Callers
+from ends import Rows
+from ledger import Ledger
+from lives import WORKER, Brief, Clock
+from nats_server import NatsServer
+from orders import AGENTS, GOALS, name_of, planners, workers
+from soak_bugs import BUGS
+from storm import NATS, POSTGRES, Processes, Storm
+
+# Seconds without any change at all, after which it is stuck.
+from soorma_ai import Platform
+from soorma_ai.clients.asynchronous import AsyncClient
+
+PATIENCE = 300.0
+PATIENCE_WITH_A_BUG = 30.0
+ACCOUNT = "soak"
+LOOKS_AGAIN_AFTER = 1.0
+# What has no answer by then is asked of a server again.
+ANSWERED_WITHIN = 20.0
+# So many of a hundred of the time of the storm, in which goals are given.
+GIVEN_WITHIN = 0.8
+# Beside so many plans a client asks for one label.
+PLANS_PER_LABEL = 5
+SHOWN = 12
+
+
+Task = asyncio.Task[None]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """`bus` is nats or none; `bug` names what is planted."""
+
+    seconds: float = 60.0
+    plans: int = 1_000
+    seed: int = 1
+    bus: str = "none"
+    bug: str = ""
+    patience: float = PATIENCE
+
+
+@dataclass
+class Soaked:
+    """What a soak has shown. `lost` and `doubled` say what is wrong."""
+
+    wanted: Wanted
+    completed: int = 0
+    effects: int = 0
+    kills: Counter[str] = field(default_factory=Counter[str])
+    lost: list[str] = field(default_factory=list)
+    doubled: list[str] = field(default_factory=list)
+
+    @property
+    def is_good(self) -> bool:
+        return self.completed == self.wanted.plans and not self.lost and not self.doubled
+
+    def summary(self) -> str:
+        servers = (NATS, POSTGRES)
+        workers = sum(often for name, often in self.kills.items() if name not in servers)
+        kills = f"{workers} worker, {self.kills[NATS]} nats, {self.kills[POSTGRES]} postgres kills"
+        ended = f"{self.completed}/{self.wanted.plans} plans, {self.effects} effects"
+        return f"soak: {ended}, {kills}, {len(self.lost)} lost, {len(self.doubled)} doubled (seed {self.wanted.seed})"
+
+
+@dataclass(frozen=True)
+class Works:
+    """Everything that works, over the store of a URL."""
+
+    processes: Processes
+    callers: Callers
+    url: str
+    bus_url: str | None
+
+
+class Soak:
+    """One run over servers of its own."""
+
+    def __init__(self, wanted: Wanted, folder: Path, ledger: Ledger, postgres: postgres_server.Server) -> None:
+        self._wanted = wanted
+        self._folder = folder
+        self._ledger = ledger
+        self._postgres = postgres
+        self._nats = NatsServer(folder / "nats") if wanted.bus == "nats" else None
+        self._rng = random.Random(wanted.seed)
+        self._soaked = Soaked(wanted)
+
+    async def run(self) -> Soaked:
+        if self._nats is not None:
+            self._nats.start()
+        try:
+            like = await self._undisturbed()
+            await self._in_a_storm(like)
+        finally:
+            if self._nats is not None:
+                self._nats.stop()
+        return self._soaked
+
+    async def _undisturbed(self) -> Mapping[str, Rows]:
+        """Return what one of each kind comes to in one process. Raise AssertionError where that is no good end."""
+        url, counts = self._postgres.database(), dict.fromkeys((*GOALS, "label"), 1)
+        async with Platform(url, clock=Clock(), purpose="the soak") as platform:
+            await platform.start(*planners(), *workers(lambda *_, **__: None))
+            callers = Callers([platform], self._rng)
+            people = asyncio.create_task(callers.answer_all())
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    await self._give(callers, counts, 0.0)
+                    while not (now := await asyncio.to_thread(ends.progress, url)).is_over(len(GOALS)):
+                        await asyncio.sleep(LOOKS_AGAIN_AFTER)  # other processes are looked at
+            finally:
+                people.cancel()
+        found = ends.look(url)
+        if found.lost or now.completed < len(GOALS):
+            raise AssertionError(f"nobody disturbed it, and all the same: {now}; {'; '.join(found.lost)}")
+        return ends.kinds_of(found)
+
+    async def _in_a_storm(self, like: Mapping[str, Rows]) -> None:
+        wanted, counts, soaked = self._wanted, _counts(self._wanted.plans), self._soaked
+        async with self._working() as works:
+            storm = Storm(works.processes, self._postgres, self._nats, self._rng, wanted.seconds)
+            raging = asyncio.create_task(self._rage(works, storm))
+            try:
+                await self._until_done(works, counts, raging)
+            finally:
+                storm.end()
+                await raging
+        account, found = self._ledger.account(ACCOUNT), ends.look(works.url)
+        ends.judge(found, _names(counts), like, works.callers.told, account)
+        soaked.kills, soaked.effects = storm.kills, len(account.effects)
+        soaked.lost += [*works.processes.faults, *found.lost]
+        soaked.doubled += [*found.doubled, *ends.held_twice(brief.held for brief in works.processes.briefs)]
+
+    async def _rage(self, works: Works, storm: Storm) -> None:
+        """Let the storm rage; with its last blow everything that works is killed at once, and started again."""
+        try:
+            await asyncio.to_thread(storm.rage)
+            await asyncio.to_thread(works.processes.kill_all)
+            storm.kills[WORKER] += works.processes.count
+            if works.bus_url is not None:
+                self._soaked.lost += await ends.acknowledged_too_early(works.url, works.bus_url)
+        finally:
+            works.processes.start()
+
+    async def _until_done(self, works: Works, counts: Mapping[str, int], storm: Task) -> None:
+        """Give goals while the storm rages, wait for its end, and until everything is done."""
+        callers, over = works.callers, self._wanted.seconds * GIVEN_WITHIN
+        given = asyncio.create_task(self._give(callers, counts, over))
+        tasks = [given, asyncio.create_task(callers.answer_all()), asyncio.create_task(callers.follow())]
+        try:
+            await self._watch(works, [given, storm], tasks, self._wanted.plans)
+        finally:
+            for task in tasks:
+                task.cancel()
+            for ended in await asyncio.gather(*tasks, return_exceptions=True):
+                fault = ended.exceptions[0] if isinstance(ended, ExceptionGroup) else ended
+                if isinstance(fault, Exception):
+                    self._soaked.lost.append(f"a caller gave up: {type(fault).__name__}: {fault}")
+
+    async def _watch(self, works: Works, before: Sequence[Task], tasks: Sequence[Task], plans: int) -> None:
+        """Return when all is done and the log is read to its end, a caller has given up, or nothing moves any more."""
+        soaked, mark, changed = self._soaked, tuple[object, ...](), monotonic()
+        while not any(task.done() and (task not in before or task.exception()) for task in tasks):
+            works.processes.must_live()
+            now, read = await self._progress(works.url), len(works.callers.told.seen)
+            soaked.completed = now.completed if now else soaked.completed
+            is_over = all(task.done() for task in before)
+            if is_over and now and now.is_over(plans) and read >= now.events:
+                return
+            if (now, read, is_over) != mark:
+                mark, changed = (now, read, is_over), monotonic()
+            elif is_over and monotonic() - changed > soaked.wanted.patience:
+                soaked.lost.append(f"nothing moves any more: {now}, {read} events read")
+                return
+            await asyncio.sleep(LOOKS_AGAIN_AFTER)
+
+    async def _progress(self, url: str) -> ends.Progress | None:
+        """None while the server is away."""
+        with suppress(psycopg.Error):
+            return await asyncio.to_thread(ends.progress, url)
+        return None
+
+    async def _give(self, callers: Callers, counts: Mapping[str, int], over: float) -> None:
+        """One after the other, so that there is work from the beginning of the storm to near its end."""
+        asked = [(kind, number) for kind, count in counts.items() for number in range(count)]
+        self._rng.shuffle(asked)
+        begun = monotonic()
+        async with asyncio.TaskGroup() as giving:
+            for place, (kind, number) in enumerate(asked):
+                await asyncio.sleep(max(0.0, begun + over * place / len(asked) - monotonic()))
+                giving.create_task(callers.pursue(kind, number))
+
+    @asynccontextmanager
+    async def _working(self) -> AsyncGenerator[Works]:
+        """Over a database and a namespace of its own, with all agents registered: until then requests would wait."""
+        url = self._postgres.database()
+        bus = self._nats.namespace_url() if self._nats is not None else None
+        like = Brief("", 0, url, bus, str(self._folder), str(self._ledger.path), bug=self._wanted.bug)
+        processes = Processes(like)
+        clients = [AsyncClient(url, tries=1, timeout=ANSWERED_WITHIN) for url in processes.urls]
+        try:
+            processes.start()
+            while await asyncio.to_thread(ends.registered, url) < AGENTS:
+                processes.must_live()
+                await asyncio.sleep(LOOKS_AGAIN_AFTER)
+            yield Works(processes, Callers(clients, self._rng), url, bus)
+        finally:
+            await asyncio.to_thread(processes.kill_all)
+            for client in clients:
+                await client.aclose()
+
+
+def _names(counts: Mapping[str, int]) -> list[str]:
+    return [name_of(kind, number) for kind, count in counts.items() for number in range(count)]
+
+
+def _counts(plans: int) -> dict[str, int]:
+    """Return how many there are to be of each kind."""
+    return {"order": plans - plans // 2, "parcel": plans // 2, "label": plans // PLANS_PER_LABEL}
+
+
+@contextmanager
+def _place() -> Generator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="soak-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def soak(wanted: Wanted) -> Soaked:
+    with ExitStack() as opened:
+        folder = opened.enter_context(_place())
+        ledger = opened.enter_context(Ledger(folder / "ledger.sock"))
+        postgres = opened.enter_context(postgres_server.serving(is_durable=True))
+        return asyncio.run(Soak(wanted, folder, ledger, postgres).run())
+
+
+def main() -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no server is left behind
+    parser = argparse.ArgumentParser(description="kill everything at random, and lose nothing")
+    parser.add_argument("--seconds", type=float, default=Wanted.seconds, help="of the storm (default: 60)")
+    parser.add_argument("--plans", type=int, default=Wanted.plans, help="(default: 1000)")
+    parser.add_argument("--seed", type=int, default=Wanted.seed)
+    parser.add_argument("--bus", choices=("none", "nats"), default="none")
+    parser.add_argument("--planted", action="store_true", help="plant every bug, each of which must be caught")
+    given = parser.parse_args()
+    wanted = Wanted(given.seconds, given.plans, given.seed, given.bus)
+    return planted(wanted) if given.planted else _proof(wanted)
+
+
+def _proof(wanted: Wanted) -> int:
+    soaked = soak(wanted)
+    for wrong in (*soaked.lost[:SHOWN], *soaked.doubled[:SHOWN]):
+        print(f"  {wrong}")
+    print(soaked.summary())
+    return 0 if soaked.is_good else 1
+
+
+def planted(wanted: Wanted) -> int:
+    caught = 0
+    for name, bug in BUGS.items():
+        soaked = soak(replace(wanted, bug=name, bus=bug.bus, patience=PATIENCE_WITH_A_BUG))
+        shown = [wrong for wrong in (*soaked.lost, *soaked.doubled) if bug.shows in wrong]
+        caught += bool(shown)
+        print(f"{name}: {f'caught, {shown[0][:160]}' if shown else 'NOT CAUGHT'}; {soaked.summary()}", flush=True)
+    print(f"soak: {caught}/{len(BUGS)} planted bugs caught (seed {wanted.seed})")
+    return 0 if caught == len(BUGS) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

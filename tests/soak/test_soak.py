@@ -1,0 +1,116 @@
+"""A small soak, over PostgreSQL and NATS; `make soak` is the whole of it, and plants its bugs. How an end is judged is
+shown by ends that are made."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import ends
+import pytest
+from callers import Told
+from ends import Found, Rows
+from ledger import Account
+from orders import name_of
+from soak import Soaked, Wanted, soak
+
+ORDER, LABEL = name_of("order", 0), name_of("label", 0)
+WHOLE = Counter({"asked": 1, "done": 1})
+LIKE: dict[str, Rows] = {"order": {"event": WHOLE}, "label": {"event": Counter({"asked": 1})}}
+EFFECTS = (("reserve", ORDER, "key-1"), ("charge", ORDER, "key-2"), ("label", LABEL, "key-3"))
+
+
+@pytest.mark.timeout(1800)
+def test_what_is_killed_at_random_loses_nothing_and_does_nothing_twice() -> None:
+    soaked = soak(Wanted(seconds=5, plans=12, bus="nats", patience=600))
+    assert (soaked.lost, soaked.doubled) == ([], [])
+    assert soaked.is_good
+    assert soaked.kills.total() > 6
+
+
+def told(*, plans: tuple[str, ...] = ("p", "p"), seen: tuple[int, ...] = (1, 2, 3), accepted: str = "a") -> Told:
+    made = Told(seen=list(seen))
+    made.plans[ORDER] = list(plans)
+    made.replies[LABEL] = [{"name": LABEL}] * 2
+    made.accepted["wait"] = set(accepted)
+    return made
+
+
+def account(*effects: tuple[str, str, str]) -> Account:
+    made = Account()
+    for effect, name, key in effects or EFFECTS:
+        made.book(effect, key, {"what": name})
+    return made
+
+
+def judged(rows: Counter[str], callers: Told, effects: Account) -> tuple[list[str], list[str]]:
+    found = Found({ORDER: {"event": rows}, LABEL: LIKE["label"]}, frozenset({1, 2, 3}))
+    ends.judge(found, [ORDER, LABEL], LIKE, callers, effects)
+    return found.lost, found.doubled
+
+
+def test_an_end_that_is_as_it_should_be_has_nothing_lost_and_nothing_doubled() -> None:
+    assert judged(WHOLE, told(), account()) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("rows", "callers", "effects", "said"),
+    [
+        (Counter({"asked": 1}), told(), account(), "1 missing, such as done"),
+        (WHOLE, told(seen=(1, 3)), account(), "led past 1 of 3: [2]"),
+        (WHOLE, told(seen=(1, 2)), account(), "came to 2, with 1 behind"),
+        (WHOLE, told(), account(*EFFECTS[1:]), f"effect reserve of {ORDER} is missing"),
+    ],
+    ids=["an event", "what committed late", "the end of the log", "an effect"],
+)
+def test_what_is_lost_is_told(rows: Counter[str], callers: Told, effects: Account, said: str) -> None:
+    lost, doubled = judged(rows, callers, effects)
+    assert (len(lost), doubled) == (1, [])
+    assert said in lost[0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "callers", "effects", "said"),
+    [
+        (Counter({"asked": 2, "done": 1}), told(), account(), "1 too many, such as asked"),
+        (WHOLE, told(plans=("p", "q")), account(), "was given plans ['p', 'q']"),
+        (WHOLE, told(accepted="ab"), account(), "took the answers of"),
+        (WHOLE, told(seen=(1, 2, 2, 3)), account(), "read 1 twice"),
+        (WHOLE, told(), account(*EFFECTS, ("charge", ORDER, "key-4")), f"effect charge of {ORDER} has another key"),
+        (WHOLE, told(), account(*EFFECTS, ("charge", LABEL, "key-2")), "another effect under the same key"),
+    ],
+    ids=["an event", "a goal", "an answer", "a place of the log", "an effect", "a key"],
+)
+def test_what_is_doubled_is_told(rows: Counter[str], callers: Told, effects: Account, said: str) -> None:
+    lost, doubled = judged(rows, callers, effects)
+    assert (lost, len(doubled)) == ([], 1)
+    assert said in doubled[0]
+
+
+def test_a_lease_that_two_processes_were_handed_is_told(tmp_path: Path) -> None:
+    (tmp_path / "one").write_text("7 1\n8 1\n8 2\n")
+    (tmp_path / "other").write_text("7 2\n8 1\n9")  # who is killed may break off
+    found = list(ends.held_twice((tmp_path / "one", tmp_path / "other", tmp_path / "never began")))
+    assert found == ["delivery 8 was handed to 2 under one lease, by fence 1"]
+
+
+def test_rows_are_known_by_what_they_are_and_not_by_whose() -> None:
+    def rows(name: str, event_id: str, at: str) -> Rows:
+        asked = {"id": event_id, "type": "asked", "source": "orders", "time": at, "data": {"name": name}}
+        done = {"id": f"0{event_id[1:]}", "type": "done", "source": "shelf", "time": at, "causationid": event_id}
+        return ends.spelled({"event": [json.dumps(asked), json.dumps(done)]})
+
+    one = rows("order-000001", "a" * 8 + "-aaaa-aaaa-aaaa-" + "a" * 12, "today")
+    other = rows("order-000002", "b" * 8 + "-bbbb-bbbb-bbbb-" + "b" * 12, "later")
+    assert one == other
+    assert sum(one["event"].values()) == 2
+
+
+def test_the_last_line_tells_everything() -> None:
+    kills = Counter({"worker": 3, "planner": 2, "server": 1, "nats": 4, "postgres": 5})
+    soaked = Soaked(Wanted(plans=9, seed=7), 9, 20, kills, [], ["a plan"])
+    assert soaked.summary() == (
+        "soak: 9/9 plans, 20 effects, 6 worker, 4 nats, 5 postgres kills, 0 lost, 1 doubled (seed 7)"
+    )
+    assert not soaked.is_good
+    assert not Soaked(Wanted(plans=9), 8).is_good
+    assert Soaked(Wanted(plans=9), 9).is_good
