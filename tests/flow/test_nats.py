@@ -1,5 +1,6 @@
 """Over a broker: what it cannot carry is told, its death is a pause, and a killed process leaves all as it was."""
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -8,12 +9,17 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from kit import PATIENCE, ended, events, planner, stock
+from kit import PATIENCE, ended, events, is_idle, planner, stock, until
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.js.client import JetStreamContext
 from nats_server import NatsServer
 from worst import HAS_BROKER
 
-from soorma_ai import Platform
-from soorma_ai.domain.values import JsonObject
+from soorma_ai import EventTopic, Platform
+from soorma_ai.adapters.nats.subjects import subject_of
+from soorma_ai.domain.events import Lineage, new_event
+from soorma_ai.domain.values import JsonObject, derived_id
 from soorma_ai.ports import ModelQuestion
 from soorma_ai.testing.scripted import complete, publish
 
@@ -55,6 +61,56 @@ async def test_the_death_of_the_server_under_load_is_a_pause(path: Path, tmp_pat
     server.stop()
     counted = Counter(event.type for event in happened)
     assert counted["inventory.reserve.requested"] == counted["order.received.completed"] == 20
+
+
+async def test_no_tenant_can_use_up_an_id_of_another(path: Path, url: str) -> None:
+    """A client of another tenant knows the key under which a goal is going to be submitted, and is there first."""
+    namespace, to_come = url.rpartition("/")[2], derived_id("client", "acme", "ann", "order.received", "order-1")
+    async with Platform(f"sqlite:///{path}", url) as platform:
+        await platform.start(planner([complete({"ok": True})]), stock())
+        store_id = await platform.services.store.upkeep.store_id("there is one")
+        forged = new_event(
+            Lineage("globex", "eve"),
+            event_id=to_come,
+            source="client",
+            topic=EventTopic.BUSINESS_FACTS,
+            type="nothing",
+            data={},
+            time=platform.services.clock.now(),
+        )
+        raw = Client()
+        await raw.connect(url.rpartition("/")[0])
+        await JetStreamContext(raw).publish(subject_of(namespace, store_id, forged), forged.to_json().encode())
+
+        async def came() -> bool:
+            return any(event.tenant_id == "globex" for event in await events(platform))
+
+        await until(platform, came)
+        await raw.close()
+        ann = platform.as_user(tenant_id="acme", user_id="ann")
+        plan = await ann.submit("order.received", {}, idempotency_key="order-1")
+        assert await plan.result(timeout=PATIENCE) == {"ok": True}
+
+
+async def test_a_user_who_was_forgotten_is_not_brought_back_by_a_copy_that_comes_late(path: Path, url: str) -> None:
+    server, _, namespace = url.rpartition("/")
+    raw, sent = Client(), asyncio.Queue[Msg]()
+    await raw.connect(server)
+    await raw.subscribe(f"{namespace}.>", cb=sent.put)
+    async with Platform(f"sqlite:///{path}", url) as platform:
+        await platform.start(stock())
+        ann, ben = (platform.as_user(user_id=name) for name in ("ann", "ben"))
+        await ann.publish("business-facts", "order.placed", {"said": "hers"})
+        async with asyncio.timeout(PATIENCE):
+            copy = await sent.get()
+        await until(platform, lambda: is_idle(platform))
+        assert (await platform.forget("ann")).is_done
+        # As one is that the server held for longer than it knows what was sent twice.
+        named = {"Nats-Msg-Id": "1." + (copy.headers or {})["Nats-Msg-Id"].partition(".")[2]}
+        await JetStreamContext(raw).publish(copy.subject, copy.data, headers=named)
+        await ben.request("inventory.reserve.requested", {"order_id": "B"})
+        assert {event.user_id for event in await events(platform)} == {"ben"}
+    await raw.close()
 
 
 def reserve_then_complete(question: ModelQuestion) -> JsonObject:

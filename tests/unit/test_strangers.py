@@ -1,0 +1,28 @@
+"""Under which id an event is written down that a bus brought: nobody uses up another's, and what is gone stays gone."""
+
+import pytest
+
+from soorma_ai.core.arrival.strangers import as_written_down
+from unit.kit import event
+
+GIVEN = event("order.paid", id="e-1", tenant_id="acme")
+
+
+@pytest.mark.parametrize("is_own", [True, False])
+def test_an_event_that_the_log_has_of_this_tenant_is_that_event(is_own: bool) -> None:
+    assert as_written_down(GIVEN, "acme", is_own=is_own) is GIVEN
+
+
+@pytest.mark.parametrize("known", [None, "globex"])
+def test_what_the_log_has_no_more_does_not_come_back(known: str | None) -> None:
+    assert as_written_down(GIVEN, known, is_own=True) is None
+
+
+@pytest.mark.parametrize("known", [None, "globex"])
+def test_the_event_of_a_stranger_gets_an_id_that_can_be_nobody_elses(known: str | None) -> None:
+    named = as_written_down(GIVEN, known, is_own=False)
+    assert named is not None and named.id != GIVEN.id
+    assert named == GIVEN.model_copy(update={"id": named.id})
+    assert as_written_down(GIVEN, known, is_own=False) == named, "when it comes again, it is the same event"
+    of_another = as_written_down(GIVEN.model_copy(update={"tenant_id": "globex"}), "initech", is_own=False)
+    assert of_another is not None and of_another.id != named.id
