@@ -10,14 +10,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from kit import PATIENCE, ended, events, is_idle, planner, stock, until
+from kit import PATIENCE, ended, events, is_idle, payments, planner, stock, the_wait, until
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.client import JetStreamContext
 from nats_server import NatsServer
 from worst import HAS_BROKER
 
-from soorma_ai import EventTopic, Platform
+from soorma_ai import Approval, EventEnvelope, EventTopic, Platform
 from soorma_ai.adapters.nats.subjects import subject_of
 from soorma_ai.domain.events import Lineage, new_event
 from soorma_ai.domain.values import JsonObject, derived_id
@@ -98,6 +98,43 @@ async def test_no_tenant_can_use_up_an_id_of_another(path: Path, url: str, raw: 
         ann = platform.as_user(tenant_id="acme", user_id="ann")
         plan = await ann.submit("order.received", {}, idempotency_key="order-1")
         assert await plan.result(timeout=PATIENCE) == {"ok": True}
+
+
+@pytest.mark.parametrize("amount", [5, "much"])
+async def test_a_request_of_another_program_is_checked_and_held_for_a_person_as_anybodys(
+    path: Path, url: str, raw: Client, amount: object
+) -> None:
+    async with Platform(f"sqlite:///{path}", url) as platform:
+        await platform.start(payments(Approval()))
+        asked = new_event(
+            Lineage(),
+            event_id="1",
+            source="payments",
+            topic=EventTopic.ACTION_REQUESTS,
+            type="payment.charge.requested",
+            data={"amount": amount},
+            time=platform.services.clock.now(),
+            correlation_id="mine",
+        )
+        store_id = await platform.services.store.upkeep.store_id("there is one")
+        subject = subject_of(url.rpartition("/")[2], store_id, asked)
+        await JetStreamContext(raw).publish(subject, asked.to_json().encode())
+        if amount == "much":
+            (reply,) = await until(platform, lambda: replies_to(platform, "mine"))
+            assert reply.data["error"]["code"] == "invalid_request"
+        else:
+            wait = await the_wait(platform)
+            await platform.answer(wait.wait_id, {"approved": True})
+            (reply,) = await until(platform, lambda: replies_to(platform, "mine"))
+            assert reply.data["success"]
+
+
+async def replies_to(platform: Platform, correlation_id: str) -> list[EventEnvelope]:
+    return [
+        event
+        for event in await events(platform)
+        if (event.topic, event.correlation_id) == (EventTopic.ACTION_RESULTS, correlation_id)
+    ]
 
 
 async def test_a_user_who_was_forgotten_is_not_brought_back_by_a_copy_that_comes_late(

@@ -1,6 +1,6 @@
-"""Events that a bus brings: which of them are written down, and under which id."""
+"""Events that a bus brings: which of them are written down, and as what."""
 
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic
 from soorma_ai.domain.values import derived_id
 
 
@@ -8,11 +8,22 @@ def as_written_down(event: EventEnvelope, known_tenant: str | None, *, is_own: b
     """Return an event as it is written down, None for one that is not. `known_tenant` is whose the log has this id, if
     it has it; one of our own was in the log before it was sent.
 
-    Somebody else's event neither takes an id that will be another's, nor is taken for another's: its id is made of its
-    tenant and the id that it came with. One of our own that the log has no more was pruned, or its user forgotten: it
-    is a copy that comes late, and would bring back what has gone."""
+    One of our own that the log has no more was pruned, or its user forgotten: it is a copy that comes late, and would
+    bring back what has gone."""
     if known_tenant == event.tenant_id:
         return event
-    if is_own:
-        return None
-    return event.model_copy(update={"id": derived_id("stranger", event.tenant_id, event.id)})
+    return None if is_own else _as_a_clients(event)
+
+
+def _as_a_clients(event: EventEnvelope) -> EventEnvelope:
+    """Return the event of a stranger. Its id is made of its tenant and the id that it came with, so that it neither
+    takes one that will be another's nor is taken for another's. It is a client's, whatever it says of itself: it meets
+    no reply, and what it asks for is checked, and held where a person must approve, as it is handed over."""
+    return event.model_copy(
+        update={
+            "id": derived_id("stranger", event.tenant_id, event.id),
+            "source": CLIENT,
+            "answers": None,
+            "unchecked": True if event.topic is EventTopic.ACTION_REQUESTS else None,
+        }
+    )
