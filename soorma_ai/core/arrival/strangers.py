@@ -10,9 +10,9 @@ def as_written_down(event: EventEnvelope, known_tenant: str | None, *, is_own: b
 
     One of our own that the log has no more was pruned, or its user forgotten: it is a copy that comes late, and would
     bring back what has gone."""
-    if known_tenant == event.tenant_id:
-        return event
-    return None if is_own else _as_a_clients(event)
+    if not is_own:
+        return _as_a_clients(event)
+    return event if known_tenant == event.tenant_id else None
 
 
 def _as_a_clients(event: EventEnvelope) -> EventEnvelope:
