@@ -264,6 +264,8 @@ class BusUnavailable(TransientError):
     """The bus cannot be reached. To do: start it, or correct SOORMA_BUS_URL."""
 
     code = "bus_unavailable"
+    # Places in the log of what it took all the same.
+    taken: tuple[int, ...] = ()
 
 
 class StoreUnavailable(TransientError):

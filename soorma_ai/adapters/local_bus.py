@@ -2,10 +2,10 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.errors import BusUnavailable
+from soorma_ai.ports import Brought, StoredEvent
 
-Receive = Callable[[Sequence[EventEnvelope]], Awaitable[None]]
+Receive = Callable[[Sequence[Brought]], Awaitable[None]]
 
 
 class LocalBus:
@@ -17,11 +17,11 @@ class LocalBus:
         self._subscribers: list[Receive] = []
         self._closed = False
 
-    async def publish(self, events: Sequence[EventEnvelope]) -> None:
+    async def publish(self, rows: Sequence[StoredEvent]) -> None:
         if self._closed or not self._subscribers:
             raise BusUnavailable("nobody listens on the local bus; the events stay in the outbox")
         for receive in self._subscribers:
-            await receive(events)
+            await receive([Brought(row.event) for row in rows])
 
     async def subscribe(self, receive: Receive) -> None:
         self._subscribers.append(receive)

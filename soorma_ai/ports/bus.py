@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.ports.rows import Brought, StoredEvent
 
 
 class Clock(Protocol):
@@ -42,12 +42,15 @@ class Bus(Protocol):
         """Tell whether it brings events to other processes, so that publishing is not arriving yet."""
         ...
 
-    async def publish(self, events: Sequence[EventEnvelope]) -> None:
-        """Return when the bus has taken them all. Raise BusUnavailable, after telling the log, once until it is back;
-        and LocalProtocolError where one is among them that it can never carry. Some may have been taken then."""
+    async def publish(self, rows: Sequence[StoredEvent]) -> None:
+        """Return when the bus has taken them all. Raise BusUnavailable, after telling the log, once until it is back,
+        with the places of those that it took (`taken`); and LocalProtocolError where one is among them that it can
+        never carry. Some may have been taken then.
+
+        A bus that knows what is sent twice carries what was redriven since once more."""
         ...
 
-    async def subscribe(self, receive: Callable[[Sequence[EventEnvelope]], Awaitable[None]]) -> None:
+    async def subscribe(self, receive: Callable[[Sequence[Brought]], Awaitable[None]]) -> None:
         """Bring events, as many at a time as there are. `receive` returning is the ack; raising means: bring these
         again. Where it is a broker, subscribers of one store share what comes."""
         ...

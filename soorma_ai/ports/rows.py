@@ -99,8 +99,20 @@ class DeadLetterRow:
 
 @dataclass(frozen=True)
 class StoredEvent:
+    """An event and its place in the log. `redriven` counts how often it was sent anew as a dead letter of nobody's, of
+    one that is about to be sent."""
+
     seq: int
     event: EventEnvelope
+    redriven: int = 0
+
+
+@dataclass(frozen=True)
+class Brought:
+    """An event that a bus brings. `is_own`: the bus carried it for this store, else somebody else has published it."""
+
+    event: EventEnvelope
+    is_own: bool = True
 
 
 @dataclass(frozen=True)

@@ -289,6 +289,10 @@ class EventLog(Protocol):
 
     async def event(self, event_id: str) -> EventEnvelope | None: ...
 
+    async def tenants_of(self, event_ids: Sequence[str]) -> dict[str, str]:
+        """Return whose these events are, of those that are in the log."""
+        ...
+
     async def handed(self, event_ids: Sequence[str]) -> list[Handed]:
         """Which agents these events came to, and how far each is with them."""
         ...

@@ -10,7 +10,7 @@ from nats_server import NatsServer
 from soorma_ai.adapters.nats.bus import NatsBus
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.errors import TransientError
-from soorma_ai.ports import Bus
+from soorma_ai.ports import Brought, Bus, StoredEvent
 from soorma_ai.settings import hide_password, nats_url
 
 PATIENCE = 20.0
@@ -22,16 +22,19 @@ class Receiver:
     def __init__(self, refuse: Callable[[Sequence[EventEnvelope]], Exception | None] = lambda events: None) -> None:
         self.came: list[EventEnvelope] = []
         self.calls = 0
+        self.own = set[str]()
         self._refuse = refuse
         self._news = asyncio.Event()
 
-    async def __call__(self, events: Sequence[EventEnvelope]) -> None:
+    async def __call__(self, brought: Sequence[Brought]) -> None:
         self.calls += 1
+        events = [one.event for one in brought]
         fault = self._refuse(events)
         self._news.set()
         if fault is not None:
             raise fault
         self.came += events
+        self.own |= {one.event.id for one in brought if one.is_own}
 
     @property
     def counted(self) -> Counter[str]:
@@ -48,12 +51,17 @@ class Receiver:
         await self.until(lambda: set(ids) <= set(self.counted))
 
 
+def rows(*events: EventEnvelope, redriven: int = 0) -> list[StoredEvent]:
+    """Return events as they stand in an outbox, by their places from 0."""
+    return [StoredEvent(place, event, redriven) for place, event in enumerate(events)]
+
+
 async def send(bus: Bus, *events: EventEnvelope) -> None:
     """Send as the relay does, which keeps what was not taken."""
     async with asyncio.timeout(PATIENCE):
         while True:
             try:
-                await bus.publish(events)
+                await bus.publish(rows(*events))
             except TransientError:
                 await asyncio.sleep(0.01)
             else:

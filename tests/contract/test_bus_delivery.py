@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from bus_kit import Broker, Receiver, send
+from bus_kit import Broker, Receiver, rows, send
 from nats_server import NatsServer
 from store_kit import NOW, event, fact
 from worst import TwiceBus
@@ -52,6 +52,7 @@ async def test_what_is_published_comes_as_it_is(bus: Bus) -> None:
     await send(bus, WHOLE, event("2"))
     await receiver.has(WHOLE.id, "2")
     assert next(one for one in receiver.came if one.id == WHOLE.id) == WHOLE
+    assert receiver.own == {WHOLE.id, "2"}
 
 
 async def test_all_of_many_come(bus: Bus) -> None:
@@ -88,5 +89,5 @@ async def test_a_closed_bus_takes_and_brings_nothing(bus: Bus) -> None:
     calls = receiver.calls
     await bus.close()
     with pytest.raises(BusUnavailable):
-        await bus.publish([event("2")])
+        await bus.publish(rows(event("2")))
     assert receiver.calls == calls

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from bus_kit import Broker, Receiver, send
+from bus_kit import Broker, Receiver, rows, send
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.client import JetStreamContext
@@ -74,6 +74,36 @@ async def test_a_store_gets_its_own_alone_whoever_shares_its_namespace(broker: B
         await bus.close()
 
 
+async def test_the_same_id_is_another_event_of_another_tenant_and_of_another_store(broker: Broker) -> None:
+    one, two = await broker.opened("one"), await broker.opened("two")
+    at_one, at_two = Receiver(), Receiver()
+    await one.subscribe(at_one)
+    await two.subscribe(at_two)
+    of_acme, of_globex = event("1", tenant="acme"), event("1", tenant="globex")
+    await send(one, of_acme)
+    await send(one, of_globex)
+    await send(two, of_acme)
+    await at_one.until(lambda: len(at_one.came) == 2)
+    await at_two.has("1")
+    assert [at_one.came, at_two.came] == [[of_acme, of_globex], [of_acme]]
+    await one.close()
+    await two.close()
+
+
+async def test_nobody_keeps_an_event_away_by_using_up_what_names_it(broker: Broker, raw: Client) -> None:
+    """A client of another tenant chooses its own headers, and may know the id of what is to come."""
+    bus, receiver = await broker.opened(), Receiver()
+    await bus.subscribe(receiver)
+    own, forged = event("1", tenant="acme", data={"secret": 7}), event("1", tenant="globex")
+    for name in ("1", "one.acme.1"):
+        await JetStreamContext(raw).publish(
+            subject_of(namespace_of(broker), "one", forged), forged.to_json().encode(), headers={"Nats-Msg-Id": name}
+        )
+    await send(bus, own)
+    await receiver.until(lambda: own in receiver.came)
+    await bus.close()
+
+
 async def test_a_store_that_was_down_gets_what_it_missed(broker: Broker) -> None:
     before = await broker.opened()
     await send(before, *(event(f"e-{number}") for number in range(10)))
@@ -100,7 +130,7 @@ async def test_what_was_taken_outlives_the_death_of_the_server(
     server.kill()
     with pytest.raises(BusUnavailable, match=r"nats://127\.0\.0\.1"):
         while True:
-            await bus.publish([event("unsent")])
+            await bus.publish(rows(event("unsent")))
     may_take.set()
     server.start()
     await send(bus, event("sent later"))
@@ -167,6 +197,36 @@ async def test_a_task_of_the_library_that_somebody_cancelled_is_missed(broker: B
     await bus.close()
 
 
+async def test_what_was_redriven_comes_at_once_and_what_is_sent_twice_comes_once(broker: Broker) -> None:
+    bus, receiver = await broker.opened(), Receiver()
+    await bus.subscribe(receiver)
+    await send(bus, event("1"))
+    await receiver.has("1")
+    for _ in range(2):
+        await bus.publish(rows(event("1"), redriven=1))
+    await receiver.until(lambda: receiver.counted["1"] == 2)
+    await send(bus, event("2"))
+    await receiver.has("2")
+    assert receiver.counted == {"1": 2, "2": 1}
+    await bus.close()
+
+
+async def test_of_what_could_not_all_be_taken_the_rest_is_told(broker: Broker, raw: Client) -> None:
+    """A stream that takes so much and no more, as an operator may bound it."""
+    streams = JetStreamContext(raw)
+    await streams.add_stream(stream_config(namespace_of(broker)).evolve(max_bytes=4_000))
+    bus, receiver = await broker.opened(), Receiver()
+    given = rows(*(event(f"e-{number}", data={"text": "x" * 400}) for number in range(20)))
+    with pytest.raises(BusUnavailable, match="maximum bytes exceeded") as told:
+        await bus.publish(given)
+    taken = {given[place].event.id for place in told.value.taken}
+    assert 0 < len(taken) < 20
+    await bus.subscribe(receiver)
+    await receiver.has(*taken)
+    assert set(receiver.counted) == taken
+    await bus.close()
+
+
 # What it can never carry
 
 
@@ -176,10 +236,10 @@ async def test_an_event_that_is_too_large_is_refused_with_what_to_do(broker: Bro
     with pytest.raises(
         LocalProtocolError, match=r"'work\.asked' has 1,100,\d+ bytes, and NATS takes 1,048,576: let it"
     ):
-        await bus.publish([event("1"), large])
+        await bus.publish(rows(event("1"), large))
     long = event("long", type="t" * 4_000)
     with pytest.raises(LocalProtocolError, match=r"NATS takes 3,000: give it a shorter name"):
-        await bus.publish([long])
+        await bus.publish(rows(long))
     receiver = Receiver()
     await bus.subscribe(receiver)
     await send(bus, event("2"))
@@ -217,6 +277,7 @@ async def test_what_is_no_event_or_says_another_tenant_than_its_subject_is_refus
     await send(bus, event("after"))
     await receiver.has("after")
     assert set(receiver.counted) == {"real", "after"}
+    assert receiver.own == {"after"}, "what another client has published is told from what was sent"
     assert sum(message.startswith("event_refused") for message in caplog.messages) == 2
     await bus.close()
 

@@ -54,10 +54,10 @@ from soorma_ai.domain.effects import Schedule
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.memory import AppendMemory, MemoryKey
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.ports import PlanFilter, Store
+from soorma_ai.ports import Brought, PlanFilter, Store
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.process.signals import Signals
-from soorma_ai.runtime.loops.relay import arrive
+from soorma_ai.runtime.loops.relay import take_in
 from soorma_ai.testing.clock import VirtualClock
 
 # These end at their LIMIT.
@@ -259,7 +259,7 @@ async def test_a_request_that_nobody_takes_costs_the_same_however_many_wait(stor
     async def come(first: int) -> int:
         effort = Effort(store)
         for one in asked(first, 20):
-            await arrive(services, [one])
+            await take_in(services, [Brought(one, is_own=False)])
         return effort.hundreds
 
     few = await come(0)

@@ -252,6 +252,15 @@ async def test_what_they_begin_meanwhile_is_refused_until_they_are_forgotten(sto
     assert await store.memos.memo(own_shelf(*ANN, MemoKind.KNOWLEDGE), "new-999", NOW) is not None, "they may come back"
 
 
+async def test_what_a_bus_brings_of_them_meanwhile_goes_with_the_rest_and_holds_up_nobody_else(store: Store) -> None:
+    await store.queue.send([of(ANN, event("sent"))], None, NOW)
+    await store.upkeep.begin_forgetting(*ANN, NOW)
+    assert not (await store.upkeep.forget(1, *ANN)).is_done
+    await store.queue.arrive([of(ANN, event("sent")), of(ANN, event("new")), of(WHO[1], event("another's"))], NOW)
+    await forget(store, ANN)
+    assert [row.event.id for row in await store.events.events()] == ["another's"]
+
+
 async def test_what_others_sent_into_their_plans_stays_and_nothing_says_into_which(store: Store) -> None:
     ben = WHO[1]
     await store.registry.register([awaiting_payment()], NOW)

@@ -202,7 +202,8 @@ async def test_a_letter_to_nobody_is_sent_again_when_it_is_redriven(store: Store
     row = await set_aside(store, "no")
     assert await redrive(store, row.seq)
     assert not await redrive(store, row.seq)
-    assert await unsent_ids(store) == ["a"]
+    (leaving,) = await store.queue.unsent(9)
+    assert (leaving.event.id, leaving.redriven) == ("a", 1), "a bus may know that it was sent before"
     assert (await letter(store, row.seq)).status is LetterStatus.REDRIVEN
     assert (await store.queue.arrive([event("a")], NOW)).agents == {"worker"}
     assert (await letter(store, row.seq)).status is LetterStatus.HANDLED

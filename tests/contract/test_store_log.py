@@ -23,6 +23,12 @@ async def test_a_sent_event_is_in_the_log_with_every_field_and_in_the_outbox(sto
     assert await unsent_ids(store) == ["e-1"]
 
 
+async def test_whose_an_id_is_can_be_asked_of_many_at_once(store: Store) -> None:
+    await store.queue.send([event("a", tenant="acme"), event("b", tenant="globex")], None, NOW)
+    assert await store.events.tenants_of(["b", "nothing", "a"]) == {"a": "acme", "b": "globex"}
+    assert await store.events.tenants_of([]) == {}
+
+
 async def test_the_outbox_keeps_the_order_of_recording_and_loses_what_is_sent(store: Store) -> None:
     await store.queue.send([event("b"), event("a")], None, NOW)
     await do(store, Publish(event("d")), Publish(event("c")))

@@ -23,12 +23,13 @@ from failpoints import Failpoints
 from ledger import Outside
 
 import soorma_ai.assembly
-from soorma_ai import EventEnvelope, Platform
+from soorma_ai import Platform
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.sqlite.file import files
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.errors import SoormaError
+from soorma_ai.ports import StoredEvent
 from soorma_ai.runtime.handling.process.signals import until
 
 STORE = "store.db"
@@ -87,9 +88,9 @@ class InsistentBus(LocalBus):
         super().__init__()
         self.is_broker = is_broker
 
-    async def publish(self, events: Sequence[EventEnvelope]) -> None:
-        await super().publish(events)
-        await super().publish(events)
+    async def publish(self, rows: Sequence[StoredEvent]) -> None:
+        await super().publish(rows)
+        await super().publish(rows)
 
 
 class Life:
@@ -124,7 +125,7 @@ class Life:
             yield platform
             await self._come_to_rest(platform)
             stored = await platform.services.store.events.events(limit=100_000)
-            await self._bus.publish([row.event for row in stored])
+            await self._bus.publish(stored)
             await self._come_to_rest(platform)
         self._points.save_counts()
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import PATIENCE, payments, planner, stock, the_wait
+from kit import PATIENCE, payments, planner, stock, the_wait, until
 
 from soorma_ai import Agent, Platform
 from soorma_ai.domain.identity import Caller
@@ -152,8 +152,8 @@ async def test_what_cannot_be_written_down_does_not_happen(platform: Platform, c
     plan = await held(platform)
     database: Any = platform.services.store.database  # type: ignore[attr-defined]
 
-    async def stored() -> object:
-        def read(db: Any) -> object:
+    async def stored() -> dict[str, Any]:
+        def read(db: Any) -> dict[str, Any]:
             names = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
             return {name: db.execute(f"SELECT count(*) FROM {name}").fetchone() for name in names}
 
@@ -165,6 +165,12 @@ async def test_what_cannot_be_written_down_does_not_happen(platform: Platform, c
     long_ago = platform.services.clock.now() - timedelta(hours=1)
     await platform.services.store.registry.register([Agent("gone", tenant_id="default").registration()], long_ago)
     await run("CREATE TRIGGER no_room BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no room'); END")
+
+    async def has_arrived() -> bool:
+        return (await stored())["outbox"] == (0,)
+
+    # What was published is on its way for a moment, over a broker.
+    await until(platform, has_arrived)
     before = await stored()
     with pytest.raises(SoormaError, match="no room"):
         await CHANGES[change](caller(platform, "olga", "operator"), plan.plan_id)

@@ -31,7 +31,7 @@ from soorma_ai.adapters.sql.parts import SqlQueue
 from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.errors import StoreUnavailable
-from soorma_ai.ports import Delivery, ModelAnswer, ModelQuestion
+from soorma_ai.ports import Delivery, ModelAnswer, ModelQuestion, StoredEvent
 from soorma_ai.runtime.handling.hand import LEASE
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, publish
@@ -148,7 +148,7 @@ async def test_a_cancellation_that_comes_twice_gives_back_what_was_in_hand(path:
         await platform.cancel(plan.plan_id)
         await happens(slow.releasing)
         (told,) = await published(platform, topic="plan-events")
-        await bus.publish([told])
+        await bus.publish([StoredEvent(0, told)])
         slow.go_on.set()
         await ended(platform, plan.plan_id)
         await until(platform, lambda: is_idle(platform))

@@ -136,7 +136,8 @@ async def test_living_plans_run_to_the_same_end_with_and_without_a_prune(tmp_pat
         names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         names = [name for name in names if not name.startswith("memo_text_")]  # the index's own, which are never empty
         left = {name for name in names if db.execute(f"SELECT 1 FROM {name}").fetchone()}
-    assert left == {"agent", "definition", "taking", "sqlite_sequence"}
+    # Over a broker the store has a name, which is nobody's and stays.
+    assert left - {"store"} == {"agent", "definition", "taking", "sqlite_sequence"}
 
 
 @asynccontextmanager

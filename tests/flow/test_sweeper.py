@@ -8,12 +8,13 @@ import pytest
 from kit import as_time_passes, ended, is_idle, open_platform, order, planner, running, stock, the_wait, until
 
 from soorma_ai import Platform
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.errors import BusUnavailable
+from soorma_ai.ports import Brought, StoredEvent
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, wait
 
 RESERVE = publish("inventory.reserve.requested", order_id="A")
-Receive = Callable[[Sequence[EventEnvelope]], Awaitable[None]]
+Receive = Callable[[Sequence[Brought]], Awaitable[None]]
 
 
 class ForgetfulBus:
@@ -26,12 +27,12 @@ class ForgetfulBus:
         self._seen: dict[str, int] = {}
         self._receivers: list[Receive] = []
 
-    async def publish(self, events: Sequence[EventEnvelope]) -> None:
-        brought: list[EventEnvelope] = []
-        for event in events:
+    async def publish(self, rows: Sequence[StoredEvent]) -> None:
+        brought: list[Brought] = []
+        for event in (row.event for row in rows):
             self._seen[event.id] = self._seen.get(event.id, 0) + 1
             if self._seen[event.id] > self._lost:
-                brought.append(event)
+                brought.append(Brought(event))
         for receive in self._receivers:
             await receive(brought)
 
@@ -53,6 +54,34 @@ async def test_what_the_bus_loses_is_sent_again(
         assert (found.status, found.result) == ("completed", {"ok": True})
         assert [step.kind for step in found.steps].count("replied") == 1
     assert any("events_sent_again" in message for message in caplog.messages)
+
+
+class ReluctantBus(ForgetfulBus):
+    """Takes one event of many, and brings it only when it has taken all others, one at a time."""
+
+    def __init__(self) -> None:
+        super().__init__(lost=0)
+        self.given: list[str] = []
+
+    async def publish(self, rows: Sequence[StoredEvent]) -> None:
+        first, *others = rows
+        self.given.append(first.event.id)
+        await super().publish([first])
+        if others:
+            error = BusUnavailable("one at a time")
+            error.taken = (first.seq,)
+            raise error
+
+
+async def test_what_the_bus_has_taken_is_not_sent_again_with_what_it_has_not(path: Path, clock: VirtualClock) -> None:
+    bus = ReluctantBus()
+    async with Platform(f"sqlite:///{path}", clock=clock) as before:
+        for number in range(5):
+            await before.publish("business-facts", "order.placed", {"number": number})
+    async with Platform(f"sqlite:///{path}", bus=bus, clock=clock) as platform:
+        await platform.start(stock())
+        await as_time_passes(clock, lambda: is_idle(platform))
+    assert len(bus.given) == len(set(bus.given)) == 5
 
 
 async def stranded(path: Path, clock: VirtualClock, *statements: str) -> str:

@@ -11,7 +11,7 @@ from worst import IS_WORST, ForgetfulStore, TwiceBus, WorstPlatform
 
 from soorma_ai import Platform
 from soorma_ai.adapters.sqlite.file import writer
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.ports import Brought
 from soorma_ai.runtime.loops import relay, timers
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
@@ -22,9 +22,9 @@ async def test_every_event_comes_twice_and_its_plan_is_none_the_wiser(path: Path
 
     class Counting(TwiceBus):
         async def subscribe(self, receive: Any) -> None:
-            async def counted(events: Sequence[EventEnvelope]) -> None:
-                came.update(event.id for event in events)
-                await receive(events)
+            async def counted(brought: Sequence[Brought]) -> None:
+                came.update(one.event.id for one in brought)
+                await receive(brought)
 
             await super().subscribe(counted)
 

@@ -19,8 +19,7 @@ from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.file import writer
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.store import SqliteStore
-from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.ports import Delivery
+from soorma_ai.ports import Delivery, StoredEvent
 from soorma_ai.runtime.loops import relay, timers
 
 T = TypeVar("T")
@@ -33,9 +32,9 @@ HAS_BROKER = IS_WORST or ON_NATS
 class TwiceBus(LocalBus):
     is_broker = True
 
-    async def publish(self, events: Sequence[EventEnvelope]) -> None:
-        for event in (*events, *reversed(events)):
-            await super().publish([event])
+    async def publish(self, rows: Sequence[StoredEvent]) -> None:
+        for row in (*rows, *reversed(rows)):
+            await super().publish([row])
 
 
 class OneAtATime(SqlQueue):

@@ -9,10 +9,9 @@ from enum import Enum
 from functools import partial
 from typing import Any, TypeVar
 
-from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.errors import BusUnavailable, StoreUnavailable
-from soorma_ai.ports import Bus, Clock, Store
+from soorma_ai.ports import Brought, Bus, Clock, Store, StoredEvent
 
 T = TypeVar("T")
 
@@ -118,51 +117,51 @@ class FaultyBus:
         self._ways = ways
         self._late: set[asyncio.Task[None]] = set()
 
-    async def subscribe(self, receive: Callable[[Sequence[EventEnvelope]], Awaitable[None]]) -> None:
+    async def subscribe(self, receive: Callable[[Sequence[Brought]], Awaitable[None]]) -> None:
         await self._bus.subscribe(receive)
 
     async def close(self) -> None:
         await self._bus.close()
 
-    async def publish(self, events: Sequence[EventEnvelope]) -> None:
+    async def publish(self, rows: Sequence[StoredEvent]) -> None:
         way = self._random.choice(self._ways)
         self.took.append(way)
         match way:
             case Way.GOOD:
-                await self._bus.publish(events)
+                await self._bus.publish(rows)
             case Way.DENIED:
-                await self._bus.publish(events)
+                await self._bus.publish(rows)
                 raise BusUnavailable("the bus did not say that it took them")
             case Way.FAILED:
                 raise BusUnavailable("the bus is away")
             case Way.DOUBLED:
-                await self._bus.publish([*events, *events])
-                await self._bus.publish(events)
+                await self._bus.publish([*rows, *rows])
+                await self._bus.publish(rows)
             case Way.LATE:
-                self._later(events)
+                self._later(rows)
             case Way.MIXED:
-                await self._mixed(events)
+                await self._mixed(rows)
             case Way.LOST:
                 pass
 
-    async def _mixed(self, events: Sequence[EventEnvelope]) -> None:
-        for event in self._random.sample(events, len(events)):
+    async def _mixed(self, rows: Sequence[StoredEvent]) -> None:
+        for row in self._random.sample(rows, len(rows)):
             if self._random.random() < 0.5:
-                await self._bus.publish([event])
+                await self._bus.publish([row])
             else:
-                self._later([event])
+                self._later([row])
 
-    def _later(self, events: Sequence[EventEnvelope]) -> None:
-        task = asyncio.create_task(self._deliver(self._random.uniform(0, LONGEST_DELAY), events))
+    def _later(self, rows: Sequence[StoredEvent]) -> None:
+        task = asyncio.create_task(self._deliver(self._random.uniform(0, LONGEST_DELAY), rows))
         self._late.add(task)
         task.add_done_callback(self._late.discard)
 
-    async def _deliver(self, seconds: float, events: Sequence[EventEnvelope]) -> None:
+    async def _deliver(self, seconds: float, rows: Sequence[StoredEvent]) -> None:
         """A bus that took something brings it until it is acknowledged."""
         await self._clock.sleep(seconds)
         while True:
             try:
-                await self._bus.publish(events)
+                await self._bus.publish(rows)
             except (BusUnavailable, StoreUnavailable):
                 await self._clock.sleep(1.0)
             else:

@@ -26,6 +26,7 @@ from machine.stores import OneThreadStore
 from machine.world import GOAL, PLAN_LASTS, REPLIED, ROUTE
 from soorma_ai.core.expecting.wakeups import DEADLINE_REACHED, WAKE_EVENTS
 from soorma_ai.domain.events import SYSTEM, EventEnvelope
+from soorma_ai.ports import StoredEvent
 
 ORDERS = 3
 PICK = st.integers(0, 30)
@@ -73,7 +74,7 @@ class Machine(RuleBasedStateMachine):
             "SELECT body FROM event WHERE seq NOT IN (SELECT event_seq FROM outbox) ORDER BY seq DESC"
         )
         again = (sent * 2)[pick % len(sent) :][:count] if sent else []
-        self.shop.do(self.shop.bus.publish([EventEnvelope.from_json(body) for body in again]))
+        self.shop.do(self.shop.bus.publish([StoredEvent(0, EventEnvelope.from_json(body)) for body in again]))
 
     @rule(commits=st.integers(0, 15), keeps_last=st.booleans(), at_work=st.booleans())
     def doom(self, commits: int, keeps_last: bool, at_work: bool) -> None:
@@ -221,7 +222,7 @@ class Machine(RuleBasedStateMachine):
         self.count += 1
         event = EventEnvelope(id=f"forged {self.count}", time=self.shop.clock.now(), **fields)
         self.known.forged.add(event.id)
-        self.shop.do(self.shop.bus.publish([event]))
+        self.shop.do(self.shop.store.queue.arrive([event], event.time))
 
 
 def histories(machine: type[Machine], which: int, how: settings) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from soorma_ai.adapters.nats.subjects import subject_of, subjects_of, token
+from soorma_ai.adapters.nats.subjects import is_named_so, message_id, subject_of, subjects_of, token
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.testing.clock import START
 
@@ -46,3 +46,18 @@ def test_a_subject_says_store_tenant_topic_and_type() -> None:
     assert subject_of("soorma", "s-1", event) == "soorma.s-1.a%2Eb.business-facts.order%2Eplaced"
     assert subjects_of("soorma", "s.1") == "soorma.s%2E1.>"
     assert subjects_of("soorma") == "soorma.>"
+
+
+def test_what_is_sent_twice_has_one_name_and_everything_else_another() -> None:
+    name = message_id("ns.one.acme.facts.paid", b'{"id":"1"}', 0)
+    assert name == message_id("ns.one.acme.facts.paid", b'{"id":"1"}', 0)
+    others = {
+        message_id("ns.two.acme.facts.paid", b'{"id":"1"}', 0),
+        message_id("ns.one.globex.facts.paid", b'{"id":"1"}', 0),
+        message_id("ns.one.acme.facts.paid", b'{"id":"2"}', 0),
+        message_id("ns.one.acme.facts.paid", b'{"id":"1"}', 1),
+    }
+    assert len(others | {name}) == 5
+    assert all(is_named_so(message_id("s.acme", b"{}", count), "s.acme", b"{}") for count in (0, 1, 12))
+    assert not is_named_so(name, "ns.one.globex.facts.paid", b'{"id":"1"}')
+    assert not is_named_so("", "s.acme", b"{}")

@@ -14,14 +14,15 @@ from soorma_ai.adapters.nats.connection import Connection
 from soorma_ai.adapters.nats.outage import Outage
 from soorma_ai.adapters.nats.providing import provide
 from soorma_ai.adapters.nats.pulling import Pulling
-from soorma_ai.adapters.nats.subjects import LONGEST_SUBJECT, subject_of, token
+from soorma_ai.adapters.nats.subjects import LONGEST_SUBJECT, is_named_so, message_id, subject_of
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.values import clip
 from soorma_ai.errors import BusUnavailable, ConfigError, LocalProtocolError, RemoteProtocolError
+from soorma_ai.ports import Brought, StoredEvent
 from soorma_ai.runtime.handling.hand import Sheltered
 from soorma_ai.runtime.handling.logs import warn
 
-Receive = Callable[[Sequence[EventEnvelope]], Awaitable[None]]
+Receive = Callable[[Sequence[Brought]], Awaitable[None]]
 
 BROUGHT_AGAIN_AFTER = 1.0
 PAUSE_AFTER_FAULT = 0.5
@@ -76,10 +77,10 @@ class NatsBus:
             await self._connection.close()
             raise
 
-    async def publish(self, events: Sequence[EventEnvelope]) -> None:
-        parcels = [self._parcel(event) for event in events]
+    async def publish(self, rows: Sequence[StoredEvent]) -> None:
+        parcels = [self._parcel(row) for row in rows]
         try:
-            await self._send(events, parcels)
+            await self._send(rows, parcels)
         except BusUnavailable as error:
             if self._connection.client.is_connected:
                 self._sending.begin(error)
@@ -100,10 +101,11 @@ class NatsBus:
         await self._connection.flush()
         await self._connection.close()
 
-    def _parcel(self, event: EventEnvelope) -> Parcel:
+    def _parcel(self, row: StoredEvent) -> Parcel:
         """Raise LocalProtocolError for an event that no server takes of us."""
-        subject, name = subject_of(self._namespace, self._store_id, event), clip(event.type, 80)
-        parcel = Parcel(subject, event.to_json().encode(), {Header.MSG_ID.value: token(event.id)})
+        subject, name = subject_of(self._namespace, self._store_id, row.event), clip(row.event.type, 80)
+        body = row.event.to_json().encode()
+        parcel = Parcel(subject, body, {Header.MSG_ID.value: message_id(subject, body, row.redriven)})
         most = self._connection.client.max_payload
         if parcel.size > most:
             raise LocalProtocolError(
@@ -117,17 +119,26 @@ class NatsBus:
             )
         return parcel
 
-    async def _send(self, events: Sequence[EventEnvelope], parcels: Sequence[Parcel]) -> None:
-        streams = self._connection.streams
-        sending = (streams.publish(one.subject, one.body, headers=one.headers) for one in parcels)
-        async with self._connection.unless_lost():
-            results = await asyncio.gather(*sending, return_exceptions=True)
-        for event, fault in zip(events, results, strict=True):
-            if isinstance(fault, APIError) and fault.err_code == _TOO_LARGE:
-                raise LocalProtocolError(f"{clip(event.type, 80)!r} is larger than the stream takes")
-            if isinstance(fault, BaseException):
-                with self._connection.in_our_words(f"take {clip(event.type, 80)!r}"):
-                    raise fault
+    async def _send(self, rows: Sequence[StoredEvent], parcels: Sequence[Parcel]) -> None:
+        taken: list[int] = []
+        try:
+            async with self._connection.unless_lost():
+                sending = (self._send_one(row, one, taken) for row, one in zip(rows, parcels, strict=True))
+                results = await asyncio.gather(*sending, return_exceptions=True)
+            for row, fault in zip(rows, results, strict=True):
+                name = clip(row.event.type, 80)
+                if isinstance(fault, APIError) and fault.err_code == _TOO_LARGE:
+                    raise LocalProtocolError(f"{name!r} is larger than the stream takes")
+                if isinstance(fault, BaseException):
+                    with self._connection.in_our_words(f"take {name!r}"):
+                        raise fault
+        except BusUnavailable as error:
+            error.taken = tuple(taken)
+            raise
+
+    async def _send_one(self, row: StoredEvent, parcel: Parcel, taken: list[int]) -> None:
+        await self._connection.streams.publish(parcel.subject, parcel.body, headers=parcel.headers)
+        taken.append(row.seq)
 
     async def _take_in(self, receive: Receive) -> None:
         while True:
@@ -161,16 +172,16 @@ class NatsBus:
 
     async def _hand_over(self, messages: Sequence[Msg], receive: Receive) -> None:
         taken = self._in_hand = []
-        events: list[EventEnvelope] = []
+        brought: list[Brought] = []
         for message in messages:
             event = self._read(message)
             if event is None:
                 await message.term()
             else:
                 taken.append(message)
-                events.append(event)
+                brought.append(Brought(event, is_named_so(_named(message), message.subject, message.data)))
         try:
-            await receive(events)
+            await receive(brought)
         except Exception as error:
             self._intake.begin(error)
             for message in taken:
@@ -200,3 +211,7 @@ class NatsBus:
             warn("event_refused", subject=clip(message.subject, 200), reason=clip(str(error), 300))
             return None
         return event
+
+
+def _named(message: Msg) -> str:
+    return (message.headers or {}).get(Header.MSG_ID.value, "")

@@ -1,5 +1,6 @@
 """Subjects of events: what permissions of NATS are given by, and what an event that comes in must agree with."""
 
+import hashlib
 from urllib.parse import quote
 
 from soorma_ai.domain.events import EventEnvelope
@@ -22,6 +23,22 @@ def subject_of(namespace: str, store_id: str, event: EventEnvelope) -> str:
     return ".".join((namespace, *map(token, (store_id, event.tenant_id, event.topic, event.type))))
 
 
+def message_id(subject: str, body: bytes, redriven: int) -> str:
+    """Return the name by which a server knows what is sent twice. It is made of the whole event and its subject, where
+    store and tenant stand: the same id is another event elsewhere, and nobody can use the name up before, whose
+    headers no permission bounds. What is redriven is sent once more."""
+    return f"{redriven}.{_digest(subject, body)}"
+
+
+def is_named_so(message_id: str, subject: str, body: bytes) -> bool:
+    """Tell whether a message was named by us, however often it was redriven."""
+    return message_id.partition(".")[2] == _digest(subject, body)
+
+
 def subjects_of(namespace: str, store_id: str | None = None) -> str:
     """Return the pattern of all subjects of a namespace, or of those of one store in it."""
     return f"{namespace}.>" if store_id is None else f"{namespace}.{token(store_id)}.>"
+
+
+def _digest(subject: str, body: bytes) -> str:
+    return hashlib.sha256(subject.encode() + b"\n" + body).hexdigest()

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
+from soorma_ai.adapters.sql import forgetting
 from soorma_ai.adapters.sql.codec import moment
 from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.adapters.sql.consequences import apply
@@ -30,8 +31,11 @@ _LOG = logging.getLogger("soorma_ai.store")
 
 
 def bring(db: Connection, events: Sequence[EventEnvelope]) -> None:
-    """Let events arrive in this transaction that a bus brought."""
+    """Let events arrive in this transaction that a bus brought; those of users who are being forgotten go with them."""
+    leaving = forgetting.users(db)
     for came in events:
+        if (came.tenant_id, came.user_id) in leaving:
+            continue
         seq, event = log.record(db, came)
         log.arrived(db, seq)
         db.brought.append(StoredEvent(seq, event))

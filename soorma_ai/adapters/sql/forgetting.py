@@ -83,6 +83,11 @@ def must_not_be_forgotten(db: Reader, users: Iterable[tuple[str, str]]) -> None:
             raise TransientError(f"{user_id!r} is being forgotten; what they begin is taken again when that is done")
 
 
+def users(db: Reader) -> set[tuple[str, str]]:
+    """Return those who are being forgotten, by tenant and id."""
+    return set(db.execute("SELECT tenant, user_id FROM forgetting").fetchall())
+
+
 def begin(db: Connection, tenant_id: str, user_id: str, now: datetime) -> int:
     """Write down that a user is to be forgotten, and revoke their keys; return how many."""
     db.execute("INSERT INTO forgetting (tenant, user_id) VALUES (?, ?) ON CONFLICT DO NOTHING", (tenant_id, user_id))

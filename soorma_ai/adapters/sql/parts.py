@@ -278,6 +278,7 @@ class SqlEventLog(Part):
     events = reading(log.events)
     page = reading(log.page)
     event = reading(log.event_by_id)
+    tenants_of = reading(log.tenants_of)
     handed = reading(inbox.handed)
     untaken = reading(arrivals.waiting_for_takers)
 

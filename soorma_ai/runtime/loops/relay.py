@@ -7,7 +7,7 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.letters import cannot_arrive
 from soorma_ai.errors import BusUnavailable, LocalProtocolError, SoormaError, TransientError
-from soorma_ai.ports import Bus, StoredEvent
+from soorma_ai.ports import Brought, Bus, StoredEvent
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import note, warn
 from soorma_ai.runtime.handling.process.signals import Signals, until
@@ -39,7 +39,11 @@ async def relay(services: Services, bus: Bus) -> None:
 async def _send(services: Services, bus: Bus, waiting: Sequence[StoredEvent]) -> None:
     """Send events. One that the bus can never carry holds up no other."""
     try:
-        await bus.publish([row.event for row in waiting])
+        await bus.publish(waiting)
+    except BusUnavailable as error:
+        if error.taken:
+            await services.store.queue.sent(error.taken, services.clock.now())
+        raise
     except LocalProtocolError as error:
         if len(waiting) > 1:
             middle = len(waiting) // 2
@@ -51,8 +55,18 @@ async def _send(services: Services, bus: Bus, waiting: Sequence[StoredEvent]) ->
     await services.store.queue.sent([row.seq for row in waiting], services.clock.now())
 
 
-async def arrive(services: Services, events: Sequence[EventEnvelope]) -> None:
-    """Write events into the inbox; returning acknowledges them. An event that cannot arrive holds up no other."""
+async def take_in(services: Services, brought: Sequence[Brought]) -> None:
+    """Write what a bus brought into the inbox; returning acknowledges it."""
+    # The rules for what arrives are the store's, and loaded with it.
+    from soorma_ai.core.arrival.strangers import as_written_down
+
+    known = await services.store.events.tenants_of([one.event.id for one in brought])
+    written = (as_written_down(one.event, known.get(one.event.id), is_own=one.is_own) for one in brought)
+    await _arrive(services, [event for event in written if event is not None])
+
+
+async def _arrive(services: Services, events: Sequence[EventEnvelope]) -> None:
+    """An event that cannot arrive holds up no other."""
     try:
         await services.store.queue.arrive(events, services.clock.now())
     except TransientError:
@@ -62,7 +76,7 @@ async def arrive(services: Services, events: Sequence[EventEnvelope]) -> None:
     except Exception as error:
         if len(events) > 1:
             for event in events:
-                await arrive(services, [event])
+                await _arrive(services, [event])
         else:
             await _set_aside(services, events[0], error)
 

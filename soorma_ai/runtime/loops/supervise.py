@@ -18,7 +18,7 @@ from soorma_ai.runtime.handling.hand import GRACE_SECONDS, LEASE, Sheltered
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.loops.consume import SUSPECTS, Consumer, handle_suspects
-from soorma_ai.runtime.loops.relay import arrive, hand_over, relay, tell
+from soorma_ai.runtime.loops.relay import hand_over, relay, take_in, tell
 from soorma_ai.runtime.loops.timers import keep_alive, keep_leases, keep_sweeping, run_timers
 
 DRAIN_SECONDS = 10.0
@@ -75,7 +75,7 @@ class Supervisor:
             services.presence.add(agent.name)
         if not self._has_begun:
             self._has_begun = True
-            await self._bus.subscribe(lambda events: arrive(services, events))
+            await self._bus.subscribe(lambda brought: take_in(services, brought))
             if not self._bus.is_broker:
                 services.store.deliver(_Hands(self._consumers), LEASE)
             self._run("relay", lambda: relay(services, self._bus))

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from soorma_ai.adapters.sql.codec import add_row, epoch, moment
 from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
+from soorma_ai.domain.letters import NOBODY
 from soorma_ai.domain.people import NO_USER
 from soorma_ai.domain.values import clip, compact
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
@@ -71,6 +72,13 @@ def text_of(event: EventEnvelope, columns: frozenset[str] = frozenset()) -> str:
 def event_by_id(db: Reader, event_id: str) -> EventEnvelope | None:
     row = db.execute("SELECT CAST(event.body AS BLOB) FROM event WHERE id = ?", (event_id,)).fetchone()
     return EventEnvelope.from_json(row[0]) if row else None
+
+
+def tenants_of(db: Reader, event_ids: Sequence[str]) -> dict[str, str]:
+    found = db.execute(
+        "SELECT id, tenant FROM event WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(event_ids)),)
+    )
+    return dict(found.fetchall())
 
 
 def is_known(db: Reader, event_id: str) -> bool:
@@ -195,9 +203,9 @@ def unsent(db: Reader, limit: int) -> tuple[list[StoredEvent], dict[int, RemoteP
     """The events, and those rows whose event cannot be read."""
     found: list[StoredEvent] = []
     broken: dict[int, RemoteProtocolError] = {}
-    for seq, body in db.execute(UNSENT, (limit,)).fetchall():
+    for seq, body, redriven in db.execute(UNSENT, {"limit": limit, "nobody": NOBODY}).fetchall():
         try:
-            found.append(StoredEvent(seq, EventEnvelope.from_json(body)))
+            found.append(StoredEvent(seq, EventEnvelope.from_json(body), redriven))
         except RemoteProtocolError as error:
             broken[seq] = error
     return found, broken
@@ -230,9 +238,12 @@ def leave(db: Connection, seq: int) -> None:
 
 # Bytes: a body that is no UTF-8 would else keep the whole statement from being read.
 UNSENT = """
-    SELECT event.seq, CAST(event.body AS BLOB) FROM outbox JOIN event ON event.seq = outbox.event_seq
+    SELECT event.seq, CAST(event.body AS BLOB), coalesce(
+        (SELECT redriven FROM inbox WHERE inbox.event_seq = event.seq AND inbox.agent = :nobody), 0
+    )
+    FROM outbox JOIN event ON event.seq = outbox.event_seq
     WHERE outbox.sent_at IS NULL
-    ORDER BY outbox.event_seq LIMIT ?
+    ORDER BY outbox.event_seq LIMIT :limit
 """
 
 _SELECT = "SELECT seq, CAST(event.body AS BLOB) FROM event"
