@@ -20,7 +20,7 @@ _QUEUED = """
     )
 """
 _LEAVING = "SELECT 1 FROM outbox WHERE sent_at IS NULL LIMIT 1"
-_PRESENT = "hashtext('soorma presence'), hashtext(current_schema())"
+PRESENT = "hashtext('soorma presence'), hashtext(current_schema())"
 
 
 class Listener:
@@ -41,15 +41,15 @@ class Listener:
         """Be there, and tell whether no other process is, until `stay` is called. Raise psycopg.Error."""
         self._raw = connect(self._url)
         self.me = str(self._raw.info.backend_pid)
-        row = self._raw.execute(f"SELECT pg_try_advisory_lock({_PRESENT})").fetchone()
+        row = self._raw.execute(f"SELECT pg_try_advisory_lock({PRESENT})").fetchone()
         return row is not None and row[0] is True
 
     def stay(self, *, was_alone: bool) -> None:
         """Be one of several from now on, and listen."""
         assert self._raw is not None
-        self._raw.execute(f"SELECT pg_advisory_lock_shared({_PRESENT})")
+        self._raw.execute(f"SELECT pg_advisory_lock_shared({PRESENT})")
         if was_alone:
-            self._raw.execute(f"SELECT pg_advisory_unlock({_PRESENT})")
+            self._raw.execute(f"SELECT pg_advisory_unlock({PRESENT})")
         self._raw.execute(f"LISTEN {CHANNEL}")
         self._thread.start()
 
@@ -78,7 +78,7 @@ class Listener:
 
     def _again(self) -> psycopg.Connection:
         raw = connect(self._url)
-        raw.execute(f"SELECT pg_advisory_lock_shared({_PRESENT})")
+        raw.execute(f"SELECT pg_advisory_lock_shared({PRESENT})")
         raw.execute(f"LISTEN {CHANNEL}")
         self._raw = raw
         return raw
