@@ -2,6 +2,9 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import cast
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -32,6 +35,35 @@ def upgrade(url: str) -> tuple[int, int]:
     ConfigError for a database that is newer, or that other processes work on."""
     with reached(url) as made:
         return migrations.upgrade(made)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a database says of itself. `schema` 0: it has no store yet. `at`: the moment by its clock."""
+
+    server: str
+    schema: int
+    at: datetime
+
+
+def look_at(url: str) -> Look:
+    """Raise as `reached` does, and ConfigError for a database that is newer."""
+    with reached(url) as made:
+        found = made.execute("SELECT current_setting('server_version')").fetchone()
+        schema = migrations.version_of(made)
+        return Look(str(found[0]).split()[0] if found else "", schema, _time_of(made))
+
+
+def time_at(url: str) -> datetime:
+    """Return the moment by the clock of the server, by which all go who share the database. Raise as `reached`."""
+    with reached(url) as made:
+        return _time_of(made)
+
+
+def _time_of(made: psycopg.Connection) -> datetime:
+    found = made.execute("SELECT clock_timestamp()").fetchone()
+    assert found is not None
+    return cast(datetime, found[0]).astimezone(UTC)
 
 
 def check(url: str) -> None:
