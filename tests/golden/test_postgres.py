@@ -5,6 +5,7 @@ import shutil
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ from soorma_ai.adapters.sql.schema import VERSION
 from soorma_ai.cli.main import cli
 from soorma_ai.errors import ConfigError
 from soorma_ai.testing.clock import START, VirtualClock
+
+DUMPS = sorted(Path(__file__).parent.glob("*.sql"), key=lambda path: int(path.stem[1:]))
+NUMBERS = count(1)
 
 
 @pytest.fixture
@@ -83,6 +87,57 @@ async def test_a_store_that_was_moved_out_of_its_file_goes_on_in_the_database(fi
     (highest,) = rows(url, "SELECT max(seq) FROM event")
     await comes_to_its_end(url)
     assert rows(url, f"SELECT count(*) > 0 FROM event WHERE seq > {highest[0]}") == [(True,)]
+
+
+# Dumps that earlier versions left
+
+
+def test_every_version_has_its_golden_dump() -> None:
+    assert [path.stem for path in DUMPS] == [f"v{number}" for number in range(migrations.FIRST, VERSION + 1)]
+
+
+@pytest.fixture(params=DUMPS, ids=lambda path: path.stem)
+def left(request: pytest.FixtureRequest, postgres: Server) -> str:
+    """A database that a dump was loaded into, and that was brought forward."""
+    name = f"golden_{request.param.stem}_{next(NUMBERS)}"
+    postgres.execute(f"CREATE DATABASE {name}")
+    with psycopg.connect(postgres.url(name), autocommit=True) as db:
+        db.execute(request.param.read_bytes())
+    run = soorma("db", "upgrade", "--store", postgres.url(name), "--json")
+    assert json.loads(run.stdout)["from"] == int(request.param.stem[1:])
+    return postgres.url(name)
+
+
+async def test_every_plan_in_a_dump_comes_to_its_right_end(left: str) -> None:
+    await comes_to_its_end(left)
+
+
+def test_the_tables_of_a_dump_brought_forward_are_those_of_a_new_database(left: str, url: str) -> None:
+    assert shape(left) == shape(url)
+    assert len(shape(url)) > 300
+
+
+def shape(url: str) -> set[tuple[Any, ...]]:
+    """Everything that the catalogue says of columns, indexes, constraints, functions and policies."""
+    return {
+        row
+        for query in (
+            "SELECT table_name, column_name, data_type, collation_name, column_default, is_nullable, is_identity, "
+            "identity_generation FROM information_schema.columns WHERE table_schema = 'soorma'",
+            "SELECT indexdef FROM pg_indexes WHERE schemaname = 'soorma'",
+            "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint "
+            "WHERE connamespace = 'soorma'::regnamespace",
+            "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'soorma'::regnamespace AND prokind = 'f'",
+            "SELECT relname, relrowsecurity, relforcerowsecurity FROM pg_class "
+            "WHERE relnamespace = 'soorma'::regnamespace AND relkind = 'r'",
+            "SELECT tablename, policyname, roles::text, cmd, qual, with_check FROM pg_policies "
+            "WHERE schemaname = 'soorma'",
+        )
+        for row in rows(url, query)
+    }
+
+
+# Moving
 
 
 async def test_what_is_remembered_is_moved_with_its_words_and_no_number_is_given_again(
