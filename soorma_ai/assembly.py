@@ -1,11 +1,11 @@
 """The composition root: the one module that knows every adapter, loaded by the first platform that opens."""
 
 import asyncio
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
 
-from soorma_ai.adapters.clock import SystemClock
+from soorma_ai.adapters.clock import KeptClock, SystemClock
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.adapters.owner.control import ControlSocket, Converse
@@ -16,7 +16,7 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import Frozen
-from soorma_ai.errors import ConfigError
+from soorma_ai.errors import ConfigError, SoormaError
 from soorma_ai.ports import Bus, Clock, Embedder, ModelSettings, Reasoner, Store
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.handling.handling import Services
@@ -24,6 +24,9 @@ from soorma_ai.runtime.handling.process.embedding import Embedding
 from soorma_ai.runtime.handling.process.signals import Signals
 from soorma_ai.runtime.loops.supervise import Supervisor
 from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, sqlite_path
+
+# Between two looks at the clock of a database.
+LOOK_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,8 @@ async def assemble(
 ) -> tuple[Services, Supervisor]:
     """Open what a platform needs. `opened` closes it, the last one first, whatever one of them raises."""
     build_models()
-    clock, signals, store = given.clock or SystemClock(), Signals(), given.store
+    signals, store = Signals(), given.store
+    clock = given.clock or (SystemClock() if store else await _open_clock(opened, settings.store_url))
     path = None if store or is_postgres(settings.store_url) else sqlite_path(settings.store_url)
     owner = opened.enter_context(Owner.take(path, purpose=purpose)) if path else None
     store = store or make_store(settings.store_url)
@@ -83,9 +87,46 @@ def make_store(url: str, *, read_only: bool = False) -> Store:
     try:
         from soorma_ai.adapters.postgres.store import PostgresStore
     except ImportError as error:
-        told = f"a store on PostgreSQL needs psycopg ({error}): pip install 'soorma-ai[postgres]'"
-        raise ConfigError(told) from error
+        raise _no_driver(error) from error
     return PostgresStore(url, read_only=read_only)
+
+
+async def make_clock(store_url: str) -> Clock:
+    """Return the clock of a store. All who share a database go by that of its server."""
+    if not is_postgres(store_url):
+        return SystemClock()
+    clock = KeptClock()
+    await asyncio.to_thread(_look_at_clock, clock, store_url)
+    return clock
+
+
+async def _open_clock(opened: AsyncExitStack, store_url: str) -> Clock:
+    """Return the clock of a store, which is looked at again as long as the platform is open."""
+    clock = await make_clock(store_url)
+    if isinstance(clock, KeptClock):
+        looking = asyncio.create_task(_keep_looking(clock, store_url))
+        opened.push_async_callback(asyncio.wait, [looking])
+        opened.callback(looking.cancel)
+    return clock
+
+
+async def _keep_looking(clock: KeptClock, store_url: str) -> None:
+    while True:
+        await clock.sleep(LOOK_SECONDS)
+        with suppress(SoormaError):  # a server that is away for a while; the clock goes on
+            await asyncio.to_thread(_look_at_clock, clock, store_url)
+
+
+def _look_at_clock(clock: KeptClock, store_url: str) -> None:
+    try:
+        from soorma_ai.adapters.postgres.upkeep import time_at
+    except ImportError as error:
+        raise _no_driver(error) from error
+    clock.keep_to(time_at(store_url))
+
+
+def _no_driver(error: ImportError) -> ConfigError:
+    return ConfigError(f"a store on PostgreSQL needs psycopg ({error}): pip install 'soorma-ai[postgres]'")
 
 
 async def _open_bus(opened: AsyncExitStack, settings: Settings, store: Store, clock: Clock) -> Bus:

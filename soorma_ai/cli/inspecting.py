@@ -19,7 +19,7 @@ from soorma_ai.cli.options import Access
 from soorma_ai.cli.options import Server as Asked
 from soorma_ai.cli.store_access import PAUSE_SECONDS, read_only_client, server_client
 from soorma_ai.clients.platform_client import PlatformClient
-from soorma_ai.core.report.diagnosis import Facts, Life, Origin, Server, Setting, StoreFile
+from soorma_ai.core.report.diagnosis import Broker, Facts, Life, Origin, Server, Setting, StoreFile
 from soorma_ai.domain.limits import MAX_BACKLOG
 from soorma_ai.domain.people import Person
 from soorma_ai.errors import ConfigError, Forbidden, SoormaError
@@ -51,17 +51,19 @@ _LIBRARIES = {
     "a2a": "a2a-sdk",
     "cassettes": "vcrpy",
     "postgres": "psycopg",
+    "nats": "nats-py",
 }
 
 
 async def inspect(access: Access, origins: Mapping[str, Origin]) -> Facts:
     """Return what there is to judge. `origins` are those of the store, the server and its token."""
     clock = SystemClock()
-    server = store = life = None
+    server = store = life = broker = None
     if access.server is not None:
         server, life = await _server(access.server, clock.now())
     else:
         store, life = await _store(access)
+        broker = await _broker(os.environ.get(BUS_URL) or DEFAULT_BUS_URL)
     now = clock.now()
     return Facts(
         now=now,
@@ -79,7 +81,27 @@ async def inspect(access: Access, origins: Mapping[str, Origin]) -> Facts:
         store=store,
         server=server,
         life=life,
+        broker=broker,
     )
+
+
+async def _broker(url: str) -> Broker | None:
+    """Return how the broker stands, if the bus is one."""
+    try:
+        named = nats_url(url)
+        if named is None:
+            return None
+        from soorma_ai.adapters.nats.looking import look_at
+
+        found = await look_at(named.servers, named.namespace, hide_password(url))
+    except ModuleNotFoundError:
+        return Broker(fault="a bus on NATS needs its client: pip install 'soorma-ai[nats]'")
+    except ConfigError as error:
+        # What is wrong with the URL is said of the setting.
+        return Broker(fault=str(error)) if not _bus_fault(url) else None
+    except SoormaError as error:
+        return Broker(fault=str(error))
+    return Broker(f"nats-server {found.server}", found.waiting)
 
 
 def _bus_fault(url: str | None) -> str:
@@ -151,11 +173,19 @@ async def _store(access: Access) -> tuple[StoreFile, Life | None]:
 
 
 async def _database(access: Access, place: str) -> tuple[StoreFile, Life | None]:
-    """Look into a database of this version; any other says why it cannot be opened."""
+    """Look at a database, and into one of this version; any other says why it cannot be opened."""
     try:
-        return StoreFile(place, True, None, VERSION), await _life_of_store(access)
+        from soorma_ai.adapters.postgres.upkeep import look_at
+
+        found = await asyncio.to_thread(look_at, access.store_url)
+        ahead = found.at - SystemClock().now()
+        file = StoreFile(place, True, None, found.schema, server=f"PostgreSQL {found.server}", ahead=ahead)
+        return file, None if 0 < found.schema < VERSION else await _life_of_store(access)
+    except ImportError:
+        fault = "a store on PostgreSQL needs psycopg: pip install 'soorma-ai[postgres]'"
     except SoormaError as error:
-        return StoreFile(place, True, None, fault=str(error)), None
+        fault = str(error)
+    return StoreFile(place, True, None, fault=fault), None
 
 
 def _named(owner: OwnerInfo | None) -> str | None:
@@ -179,6 +209,7 @@ async def _life_of_store(access: Access) -> Life:
     async with read_only_client(access) as client:
         store, now = client.services.store, client.services.clock.now()
         newest = await store.events.events(limit=1, newest=True)
+        standing = await store.queue.standing(access.tenant_id, now, MOST)
         agents = [(one.agent, one.live) for one in await store.registry.agents(now)]
         return Life(
             alive=[name for name, is_live in agents if is_live],
@@ -189,6 +220,8 @@ async def _life_of_store(access: Access) -> Life:
             most=MOST,
             backlog=await store.queue.backlog(read_settings().max_backlog if _can_read() else MOST),
             newest=newest[0].event.time if newest else None,
+            unsent=standing.unsent,
+            unsent_since=standing.unsent_since,
         )
 
 

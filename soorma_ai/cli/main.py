@@ -29,6 +29,7 @@ _COMMANDS = {
     "prune": ("prune", "Remove plans that have ended, and old events."),
     "forget": ("forget", "Remove all that is a user's."),
     "backup": ("backup", "Copy the store to a file, while it is in use."),
+    "db": ("db", "Bring a store's schema forward, and move a store from a file to PostgreSQL."),
     "keys": ("keys", "Make, list and revoke API keys."),
     "events": ("events", "Look at the events of all plans and agents."),
     "registry": ("registry", "List, show and check what agents have registered."),

@@ -7,10 +7,9 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.owner.lock import AlreadyOwned, owner_of
 from soorma_ai.adapters.prompts import PromptFiles
-from soorma_ai.assembly import make_store
+from soorma_ai.assembly import make_clock, make_store
 from soorma_ai.cli.options import LOCAL_USER, SHORTEST_PREFIX, Access, Server
 from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.domain.expectations import ExpectationStatus
@@ -46,9 +45,9 @@ T = TypeVar("T")
 @asynccontextmanager
 async def read_only_client(access: Access) -> AsyncGenerator[Client]:
     """Open a client that sees what is committed; it needs no owner and disturbs none. Raise NotFound for no store."""
-    clock = SystemClock()
     if not is_postgres(access.store_url):
         _file(access)
+    clock = await make_clock(access.store_url)
     store = make_store(access.store_url, read_only=True)
     await store.open(clock.now())
     try:

@@ -154,6 +154,7 @@ CALLS: Mapping[str, Act] = {
     "prune": Act.MANAGE,
     "forget": Act.MANAGE,
     "audit": Act.OVERSEE,
+    "metrics": Act.OVERSEE,
     "handle.status": Act.SEE,
     "handle.describe": Act.SEE,
     "handle.cancel": Act.STEER,

@@ -89,6 +89,9 @@ PlanAction = Annotated[
     PublishAction | PublishAllAction | CompleteAction | WaitAction | DelegateAction, Field(discriminator="action")
 ]
 
+# How they are told apart.
+ACTIONS = frozenset({"publish", "publish_all", "complete", "wait", "delegate"})
+
 
 class PlannerDecision(Frozen):
     """One decision with the reasoning that was given for it."""

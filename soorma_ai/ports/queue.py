@@ -9,6 +9,7 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation
 from soorma_ai.domain.memory import OpenSession
 from soorma_ai.domain.plans import Rest
+from soorma_ai.domain.standing import Standing
 from soorma_ai.domain.tracking import Backlog
 from soorma_ai.ports.rows import Delivery, StoredEvent, Swept, Work
 
@@ -166,6 +167,10 @@ class Queue(Protocol):
 
     async def backlogs(self, tenant_id: str, at_most: int) -> list[Backlog]:
         """Backlogs of agents, by name, of a tenant's events; of so many rows at most."""
+        ...
+
+    async def standing(self, tenant_id: str, now: datetime, at_most: int) -> Standing:
+        """Return what stands in a tenant; so many rows of a kind are looked at."""
         ...
 
     async def sweep(self, now: datetime) -> Swept:

@@ -39,6 +39,7 @@ from soorma_ai.runtime.handling.execute import execute, settle_alone, validate
 from soorma_ai.runtime.handling.hand import Hand
 from soorma_ai.runtime.handling.handling import Handling, Services, in_hand
 from soorma_ai.runtime.handling.logs import warn
+from soorma_ai.runtime.handling.process.tallies import Counted
 from soorma_ai.runtime.handling.replies import tell_for_agent
 
 
@@ -87,6 +88,7 @@ async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> Non
         await execute(handling, disposal.disposition)
     except LeaseLost as lost:
         await settle_alone(services, hand.bill, delivery)
+        services.signals.tallies.add(delivery.event.tenant_id, Counted.LEASES_LOST)
         warn("lease_lost", **_fields(delivery, lost))
     except VersionConflict as conflict:
         await settle_alone(services, hand.bill, delivery)

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
 from http import HTTPStatus
-from secrets import token_hex
 from typing import Any, Protocol, TypedDict, Unpack
 from urllib.parse import parse_qsl
 
@@ -23,16 +22,16 @@ from soorma_ai.errors import SoormaError
 from soorma_ai.ports import Authenticator, Inlet, Post
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.client.doors import Door, Visit
-from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.server.doors import Visiting
 from soorma_ai.server.entrance import Entrance, host_names, name_of
 from soorma_ai.server.openapi import document
 from soorma_ai.server.operation import AnyOperation, Call, Form, Nothing, Stream
-from soorma_ai.server.problems import Problem, internal, problem, problem_of, unfit
+from soorma_ai.server.problems import Problem, problem, problem_of, report_error, response_of, unfit
 from soorma_ai.server.rates import MOST_STREAMS, MOST_STREAMS_EACH, Buckets, OpenStreams, Rate
 from soorma_ai.server.routes import OPERATIONS
 from soorma_ai.server.streams import EventStream
 from soorma_ai.server.surroundings import Surroundings
+from soorma_ai.server.watching import Watching
 
 MOST_BYTES = 2**20
 BODY_SECONDS = 30.0
@@ -104,11 +103,7 @@ def assemble(
     for operation in operations:
         by_path[operation.path][operation.method] = operation
     routes = [Route(path, Resource(desk, methods)) for path, methods in by_path.items()]
-    routes += [
-        Route("/healthz", _is_alive),
-        Route("/readyz", partial(_is_ready, surroundings)),
-        Route("/v1/openapi.json", _show_document),
-    ]
+    routes += [*desk.watching.routes(), Route("/v1/openapi.json", _show_document)]
     # By another method, a page may be at the same path.
     routes += [Route(inlet.path, Opening(desk, inlet), methods=["POST"]) for inlet in inlets]
     for door in doors:
@@ -141,10 +136,13 @@ class Desk:
         self.entrance = entrance
         self.surroundings = surroundings
         self.streams = streams
+        self.watching = Watching(entrance, surroundings)
         self._most_bytes = most_bytes
 
     async def respond(self, operation: AnyOperation, request: Request) -> ASGIApp:
-        return await _or_problem(self._carry_out(operation, request), operation.name)
+        answer = await _or_problem(self._carry_out(operation, request), operation.name)
+        self.watching.count(request, operation.name, answer)
+        return answer
 
     async def take(self, inlet: Inlet, request: Request) -> ASGIApp:
         """Let an inlet take what is posted to it."""
@@ -159,6 +157,7 @@ class Desk:
     async def _carry_out(self, operation: AnyOperation, request: Request) -> ASGIApp:
         services = self.surroundings.services
         caller = await self.entrance.admit(request, services.clock)
+        request.state.tenant_id = caller.person.tenant_id
         asked = _parse_asked(operation, request)
         sent = await self._parse_sent(operation, request)
         call = Call[Any, Any](
@@ -176,7 +175,7 @@ class Desk:
             is_still_in = partial(self.entrance.is_still_in, request)
             return EventStream(found.chunks, services.clock, is_still_in, partial(self.streams.give_back, name))
         if isinstance(found.value, Problem):
-            return _problem_response(found.value)
+            return response_of(found.value)
         kind = operation.answers[found.status]
         if kind is None:
             return Response(status_code=found.status, headers=found.headers)
@@ -256,7 +255,7 @@ class Resource:
         method = str(scope["method"])
         operation = self._operations.get("GET" if method == "HEAD" else method)
         if operation is None or (method == "HEAD" and operation.streams):
-            answer: ASGIApp = _problem_response(_wrong_method(method), {"allow": ", ".join(self._operations)})
+            answer: ASGIApp = response_of(_wrong_method(method), {"allow": ", ".join(self._operations)})
         else:
             answer = await self._desk.respond(operation, Request(scope, receive))
         await answer(scope, receive, send)
@@ -285,7 +284,7 @@ class Doorway:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         method = str(scope["method"])
         if self._is_public and method not in ("GET", "HEAD"):
-            answer: ASGIApp = _problem_response(_wrong_method(method), {"allow": "GET"})
+            answer: ASGIApp = response_of(_wrong_method(method), {"allow": "GET"})
         else:
             answer = await self._desk.visit(self._door, Request(scope, receive), is_public=self._is_public)
         await answer(scope, receive, send)
@@ -344,21 +343,11 @@ async def _or_problem(answering: Awaitable[ASGIApp], called: str) -> ASGIApp:
         return Response(status_code=HTTPStatus.BAD_REQUEST)
     except Exception as error:
         told = report_error(error, called)
-    return _problem_response(told)
-
-
-def report_error(error: Exception, called: str) -> Problem:
-    error_id = token_hex(8)
-    warn("http_call_broke", bug=error, operation=called, error_id=error_id)
-    return internal(error_id)
+    return response_of(told)
 
 
 def _wrong_method(method: str) -> Problem:
     return problem(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", f"{method[:20]} is not served here")
-
-
-def _problem_response(told: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(told.to_json(), told.status, {**told.headers, **(headers or {})})
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
@@ -366,24 +355,8 @@ async def _refuse(request: Request, error: Exception) -> Response:
     status = HTTPStatus(error.status_code) if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
     if status is HTTPStatus.METHOD_NOT_ALLOWED:
         headers = error.headers if isinstance(error, HTTPException) else None
-        return _problem_response(_wrong_method(request.method), {k.lower(): v for k, v in (headers or {}).items()})
-    return _problem_response(problem(status, status.phrase.lower().replace(" ", "_"), "there is nothing at this path"))
-
-
-async def _is_alive(request: Request) -> Response:
-    return Response(b'{"status":"alive"}', headers=_JSON)
-
-
-async def _is_ready(surroundings: Surroundings, request: Request) -> Response:
-    """Tell whether calls can be taken: the store answers, and the server is not ending."""
-    try:
-        if not surroundings.is_ending:
-            await surroundings.services.store.queue.backlog(1)
-            return Response(b'{"status":"ready"}', headers=_JSON)
-        said = "the server is ending"
-    except SoormaError as error:
-        said = str(error)
-    return _problem_response(problem(HTTPStatus.SERVICE_UNAVAILABLE, "not_ready", said))
+        return response_of(_wrong_method(request.method), {k.lower(): v for k, v in (headers or {}).items()})
+    return response_of(problem(status, status.phrase.lower().replace(" ", "_"), "there is nothing at this path"))
 
 
 async def _show_document(request: Request) -> Response:

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from http import HTTPStatus
 from math import ceil
+from secrets import token_hex
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from starlette.responses import Response
 
 from soorma_ai.domain.error_forms import fields_of
 from soorma_ai.domain.values import clip, message_of
@@ -27,6 +29,7 @@ from soorma_ai.errors import (
     Unauthenticated,
     VersionConflict,
 )
+from soorma_ai.runtime.handling.logs import warn
 
 MEDIA_TYPE = "application/problem+json"
 MOST_FAULTS = 20
@@ -141,3 +144,13 @@ def _say(message: str, found: object) -> str:
     if isinstance(found, str | int | float | bool | None):
         return f"{clip(message, 3 * _LONGEST_VALUE)}; found {clip(repr(found), _LONGEST_VALUE)}"
     return clip(message, 3 * _LONGEST_VALUE)
+
+
+def response_of(told: Problem, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(told.to_json(), told.status, {**told.headers, **(headers or {})})
+
+
+def report_error(error: Exception, called: str) -> Problem:
+    error_id = token_hex(8)
+    warn("http_call_broke", bug=error, operation=called, error_id=error_id)
+    return internal(error_id)

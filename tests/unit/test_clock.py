@@ -1,9 +1,9 @@
 import asyncio
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from soorma_ai.adapters.clock import SystemClock
+from soorma_ai.adapters.clock import KeptClock, SystemClock
 from soorma_ai.testing.clock import START, VirtualClock
 
 MICROSECOND = timedelta(microseconds=1)
@@ -48,3 +48,33 @@ def test_the_clock_never_goes_back_nor_stands_still_and_follows_when_it_is_put_f
     ticks = iter(range(len(wall)))
     clock = SystemClock(wall=lambda: next(seconds) * 10**9, monotonic=lambda: next(ticks) * 10**9)
     assert [clock.now().timestamp() for _ in wall] == went
+
+
+def at(seconds: float) -> datetime:
+    return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    ("looks", "wanted"),
+    [
+        # (seconds that went by here, what the other says, if it is asked)
+        ([(0, 0), (10, None)], [0, 10]),
+        ([(0, 0), (10, 25), (20, None)], [0, 25, 35]),
+        ([(0, 0), (10, 9.5), (10.25, None), (20, None)], [0, 10, 10, 19.5]),
+        ([(0, 0), (10, -3600), (20, None)], [0, 10, 20]),
+    ],
+    ids=["by the monotonic clock", "forward at once", "stands still for a little", "goes on where it was put back"],
+)
+def test_a_clock_that_keeps_to_another_never_goes_back(
+    looks: list[tuple[float, float | None]], wanted: list[float]
+) -> None:
+    here = 0.0
+    clock, seen = KeptClock(lambda: int(here * 1e9)), list[datetime]()
+    for went, said in looks:
+        here = went
+        if seen:
+            clock.now()
+        if said is not None:
+            clock.keep_to(at(said))
+        seen.append(clock.now())
+    assert seen == [at(seconds) for seconds in wanted]

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from soorma_ai.core.report.diagnosis import (
+    Broker,
     Facts,
     Finding,
     Level,
@@ -33,6 +34,12 @@ FACTS = Facts(
     store=STORE,
     life=LIFE,
 )
+
+DATABASE = StoreFile("postgresql://***@host/shop", True, None, 8, server="PostgreSQL 16.4")
+
+
+def unsent_for(minutes: float) -> Life:
+    return replace(LIFE, unsent=2, unsent_since=NOW - timedelta(minutes=minutes))
 
 
 def about(subject: str, facts: Facts) -> Finding:
@@ -67,6 +74,21 @@ def test_what_needs_something_is_said_after_what_it_needs() -> None:
         ("store", replace(FACTS, store=StoreFile("shop.db", False), life=None), Level.NOTE, "no file", "makes it"),
         ("store", replace(FACTS, store=replace(STORE, schema=7)), Level.NOTE, "older than 8", "soorma backup"),
         ("store", replace(FACTS, store=replace(STORE, fault="it is damaged")), Level.FAULT, "damaged", "see what"),
+        ("store", replace(FACTS, store=DATABASE), Level.FINE, "PostgreSQL 16.4, schema 8", ""),
+        ("store", replace(FACTS, store=replace(DATABASE, schema=7)), Level.FAULT, "older than 8", "soorma db upgrade"),
+        (
+            "store clock",
+            replace(FACTS, store=replace(DATABASE, ahead=timedelta(hours=-1))),
+            Level.NOTE,
+            "-3600 s from ours",
+            "NTP",
+        ),
+        ("bus", replace(FACTS, broker=Broker("nats-server 2.11.0", 3)), Level.FINE, "3 to bring", ""),
+        ("bus", replace(FACTS, broker=Broker("nats-server 2.11.0")), Level.NOTE, "nothing has used it", "first run"),
+        ("bus", replace(FACTS, broker=Broker(fault="it is away")), Level.FAULT, "away", "nothing is lost"),
+        ("unsent events", FACTS, Level.FINE, "none", ""),
+        ("unsent events", replace(FACTS, life=unsent_for(minutes=0.5)), Level.FINE, "2, the first for 30 s", ""),
+        ("unsent events", replace(FACTS, life=unsent_for(minutes=10)), Level.NOTE, "for 600 s", "see the bus"),
         ("owner", FACTS, Level.FINE, "process 7 (shop)", ""),
         ("owner", replace(FACTS, store=replace(STORE, owner=None)), Level.NOTE, "no process", "soorma serve"),
         ("owner", replace(FACTS, store=replace(STORE, answers=False)), Level.FAULT, "does not answer", "stop"),

@@ -9,22 +9,20 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
-import psycopg
-from psycopg.conninfo import conninfo_to_dict
-
-from soorma_ai.adapters.postgres.connection import Connection, connect
-from soorma_ai.adapters.postgres.faults import in_our_words, mapped
+from soorma_ai.adapters.postgres.connection import Connection
+from soorma_ai.adapters.postgres.faults import in_our_words
 from soorma_ai.adapters.postgres.listener import Listener, present
 from soorma_ai.adapters.postgres.migrations import prepare
 from soorma_ai.adapters.postgres.news import News, join
 from soorma_ai.adapters.postgres.readers import Readers
+from soorma_ai.adapters.postgres.upkeep import reached
 from soorma_ai.adapters.postgres.writer import Writer
 from soorma_ai.adapters.sql import connection as family
 from soorma_ai.adapters.sql import database
 from soorma_ai.adapters.sql.database import NOTHING
 from soorma_ai.adapters.sql.tables import leases
 from soorma_ai.domain.expectations import Arrival
-from soorma_ai.errors import ConfigError, LocalProtocolError, SoormaError, StoreUnavailable
+from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable
 from soorma_ai.ports import Delivery, Hands
 
 T = TypeVar("T")
@@ -118,15 +116,8 @@ class Database(database.Database):
         return lambda: found
 
     def _prepare(self) -> None:
-        _check(self._url)
-        try:
-            with connect(self._url) as made:
-                prepare(made, may_make=not self._read_only)
-        except psycopg.ProgrammingError as error:
-            told = f"the database cannot be used ({error}): look at the URL, and at the role's grants"
-            raise ConfigError(told) from error
-        except psycopg.Error as error:
-            raise mapped(error) from error
+        with reached(self._url) as made:
+            prepare(made, may_make=not self._read_only)
 
     def _forget(self) -> None:
         """Keep nothing that was derived from what is undone now."""
@@ -185,16 +176,3 @@ def _end(db: family.Connection, listener: Listener) -> None:
     leases.void(db, [listener.number])
     db.take_queued()
     db.execute(listener.notification(News(is_short=True))).fetchone()
-
-
-def _check(url: str) -> None:
-    """Raise ConfigError for a URL that is none. What is wrong is not told: it may be a part of its password."""
-    try:
-        ports = str(conninfo_to_dict(url).get("port", "")).split(",")
-    except psycopg.ProgrammingError:
-        ports = [url]
-    if not all(port == "" or port.isdigit() for port in ports):
-        raise ConfigError(
-            "the URL is none of PostgreSQL: give postgresql://USER:PASSWORD@HOST:PORT/DATABASE, percent-encode what "
-            "has a meaning there, and give only options that libpq knows"
-        ) from None

@@ -30,8 +30,9 @@ _QUEUED = """
 """
 _LEAVING = "SELECT 1 FROM outbox WHERE sent_at IS NULL LIMIT 1"
 _PRESENT = "hashtext('soorma presence ' || current_schema())"
-# Below the class that all of one store share, each process holds the lock of its own number.
-_BE_PRESENT = f"SELECT pg_advisory_lock_shared({_PRESENT}, %s)"
+# Below the class that all of one store share, each process holds the lock of its own number, and all of them this.
+PRESENT = f"{_PRESENT}, 0"
+_BE_PRESENT = f"SELECT pg_advisory_lock_shared({PRESENT}), pg_advisory_lock_shared({_PRESENT}, %s)"
 _NUMBERS = f"""
     SELECT DISTINCT objid::bigint FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
     WHERE locktype = 'advisory' AND datname = current_database() AND granted

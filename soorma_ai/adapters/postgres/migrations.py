@@ -1,8 +1,11 @@
 """The schema of a database, made or brought forward. Forward only, each step once, all in one transaction."""
 
-import psycopg
-from psycopg import sql
+from collections.abc import Mapping
 
+import psycopg
+from psycopg import errors, sql
+
+from soorma_ai.adapters.postgres.listener import PRESENT
 from soorma_ai.adapters.postgres.schema import SCHEMA, VERSION, make
 from soorma_ai.errors import ConfigError
 
@@ -13,47 +16,75 @@ STEPS: dict[int, tuple[str, ...]] = {10: ("ALTER TABLE inbox ADD COLUMN holder B
 # The first version that PostgreSQL has had.
 FIRST = 10
 
+# A server needs a moment to know that a process has gone.
+IDLE_WITHIN = "3s"
+
 _LOCK = "SELECT pg_advisory_xact_lock(hashtext('soorma migrations'), 0)"
 
 
 def prepare(connection: psycopg.Connection, *, may_make: bool = True) -> None:
-    """Make the tables where there are none, or bring them forward. Raise ConfigError for a server or a schema that this
-    version cannot use."""
+    """Make the tables where there are none. One process of several must not bring them forward under the others, so
+    that is asked for by itself. Raise ConfigError for a server or a schema that this version cannot use."""
+    version = version_of(connection)
+    if version == VERSION:
+        return
+    if version:
+        raise ConfigError(
+            f"the database is of an older version: its schema is {version}, this one needs {VERSION}; stop what runs "
+            "on it, copy it (pg_dump), and bring it forward by: soorma db upgrade"
+        )
+    if not may_make:
+        raise ConfigError("there is no store in the database; start the platform on it once, or: soorma db upgrade")
+    upgrade(connection)
+
+
+def upgrade(
+    connection: psycopg.Connection, *, wanted: int = VERSION, steps: Mapping[int, tuple[str, ...]] = STEPS
+) -> tuple[int, int]:
+    """Make the tables, or bring them forward; return the version that there was, 0 for none, and that which is. Of
+    several who begin it at once, one does it. Raise as `prepare` does, and ConfigError where a process is at work."""
+    version_of(connection)
+    with connection.transaction():
+        connection.execute(_LOCK)
+        version = version_of(connection)  # another process may have been first
+        if version == 0:
+            connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(SCHEMA)))
+            for statement in make():
+                connection.execute(statement.encode())
+        elif version < wanted:
+            must_be_idle(connection)
+            for number in range(max(version, FIRST), wanted):
+                for statement in steps[number]:
+                    connection.execute(statement.encode())
+            connection.execute("UPDATE meta SET version = %s", (wanted,))
+    return version, wanted
+
+
+def must_be_idle(connection: psycopg.Connection) -> None:
+    """Be alone until the transaction ends; who has just ended is waited for. Raise ConfigError where another process is
+    at work."""
+    connection.execute(f"SET LOCAL lock_timeout = '{IDLE_WITHIN}'")
+    try:
+        connection.execute(f"SELECT pg_advisory_xact_lock({PRESENT})")
+    except errors.LockNotAvailable as error:
+        told = "other processes work on this database: stop them first, and start them when this is done"
+        raise ConfigError(told) from error
+
+
+def version_of(connection: psycopg.Connection) -> int:
+    """Return the version of the schema, 0 where there is none. Raise ConfigError for a server that is too old, and for
+    a schema that is too new."""
     if connection.info.server_version < OLDEST_SERVER:
         found = connection.info.server_version // 10000
         raise ConfigError(f"the server is PostgreSQL {found}; give one from version {OLDEST_SERVER // 10000} on")
-    version = _version(connection)
-    if version == VERSION:
-        return
+    there = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{SCHEMA}.meta",)).fetchone()
+    if there is None or not there[0]:
+        return 0
+    row = connection.execute("SELECT version FROM meta").fetchone()
+    version = int(row[0]) if row else 0
     if version > VERSION:
         raise ConfigError(
             f"the database was written by a newer version: its schema is {version}, this one knows {VERSION}; "
             "install that version, or give another database"
         )
-    if not may_make:
-        raise ConfigError("there is no store of this version in the database; start the platform on it once")
-    with connection.transaction():
-        connection.execute(_LOCK)
-        version = _version(connection)  # another process may have been first
-        if version == 0:
-            connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(SCHEMA)))
-            for statement in make():
-                connection.execute(statement.encode())
-        elif version < VERSION:
-            _bring_forward(connection, version)
-
-
-def _bring_forward(connection: psycopg.Connection, version: int) -> None:
-    for number in range(max(version, FIRST), VERSION):
-        for statement in STEPS[number]:
-            connection.execute(statement.encode())
-    connection.execute("UPDATE meta SET version = %s", (VERSION,))
-
-
-def _version(connection: psycopg.Connection) -> int:
-    """0 is a database without a store."""
-    there = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (f"{SCHEMA}.meta",)).fetchone()
-    if there is None or not there[0]:
-        return 0
-    row = connection.execute("SELECT version FROM meta").fetchone()
-    return int(row[0]) if row else 0
+    return version

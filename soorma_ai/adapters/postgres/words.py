@@ -26,11 +26,9 @@ class Postings:
     """As `adapters.sql.connection.Words` says."""
 
     def keep(self, db: Connection, seq: int, title: str, content: str, marks: str) -> None:
-        words = [*title.split(), *content.split()]
-        counted = Counter((*words, *marks.split()))
+        counted, length = count_words(title, content, marks)
         rows = [(term, seq, hits) for term, hits in counted.items()]
         db.executemany("INSERT INTO memo_word (term, seq, hits) VALUES (?, ?, ?)", rows)
-        length = len(words) + len(marks.split())
         db.execute("INSERT INTO memo_length (seq, words) VALUES (?, ?)", (seq, length))
         db.execute("UPDATE memo_total SET memos = memos + 1, words = words + ?", (length,))
 
@@ -68,6 +66,12 @@ class Postings:
     def merge(self, db: Connection, *, is_begun: bool) -> bool:
         """Rows that are gone leave nothing here; the server removes what is dead when it vacuums."""
         return False
+
+
+def count_words(title: str, content: str, marks: str) -> tuple[Counter[str], int]:
+    """Return how often each word and mark of a memo stands there, and how many there are in all."""
+    counted = Counter((*title.split(), *content.split(), *marks.split()))
+    return counted, counted.total()
 
 
 def rank(places: Iterable[tuple[str, int, int, int]], memos: int, total: int) -> list[int]:

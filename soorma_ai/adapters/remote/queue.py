@@ -19,6 +19,7 @@ from soorma_ai.domain.expectations import Arrival, Expectation
 from soorma_ai.domain.memory import OpenSession
 from soorma_ai.domain.plans import Rest
 from soorma_ai.domain.remote import Act, AnyEnding, Lent, Reading
+from soorma_ai.domain.standing import Standing
 from soorma_ai.domain.tracking import PROGRESS, Backlog
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError
@@ -131,6 +132,9 @@ class RemoteQueue:
 
     async def backlogs(self, tenant_id: str, at_most: int) -> list[Backlog]:
         return []
+
+    async def standing(self, tenant_id: str, now: datetime, at_most: int) -> Standing:
+        raise _beside_the_store("what stands in a tenant is counted")
 
     async def sweep(self, now: datetime) -> Swept:
         return Swept()

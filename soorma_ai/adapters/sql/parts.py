@@ -25,6 +25,7 @@ from soorma_ai.adapters.sql.tables import dead_letters as letters
 from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.adapters.sql.tables import expectations as expected
 from soorma_ai.adapters.sql.tables import plans as pursued
+from soorma_ai.adapters.sql.tables import standing as counts
 from soorma_ai.adapters.sql.tables import timers as timer_rows
 from soorma_ai.domain.effects import Declare, Effect, Publish, Schedule
 from soorma_ai.domain.events import EventEnvelope
@@ -81,6 +82,7 @@ class SqlQueue(Part):
     resting = reading(inbox.resting)
     backlog = reading(inbox.backlog)
     backlogs = reading(listing.backlogs)
+    standing = reading(counts.standing)
     next_due = reading(firing.next_due)
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 # As far as a clock may be off before it is told.
 MOST_OFF = timedelta(seconds=30)
+# As long as an event may wait for the bus before it is told.
+LONGEST_UNSENT = timedelta(minutes=1)
 MOST_NAMED = 8
 
 
@@ -45,7 +47,8 @@ class Setting:
 @dataclass(frozen=True)
 class StoreFile:
     """`fault` is why it cannot be read. `schema` None: there is none to be read. `owner` None: nobody's; else
-    `answers` says whether it takes calls. `size` None: a database on a server, which has no owner."""
+    `answers` says whether it takes calls. `size` None: a database on a server, which has no owner; `server` is what
+    that is, and `ahead` how far its clock is before ours."""
 
     place: str
     is_there: bool
@@ -54,6 +57,17 @@ class StoreFile:
     fault: str = ""
     owner: str | None = None
     answers: bool = False
+    server: str = ""
+    ahead: timedelta = timedelta()
+
+
+@dataclass(frozen=True)
+class Broker:
+    """`fault` is why it cannot be asked. `waiting`: messages that it has still to bring; None: nothing has used it."""
+
+    server: str = ""
+    waiting: int | None = None
+    fault: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,7 +82,7 @@ class Server:
 @dataclass(frozen=True)
 class Life:
     """What goes on; of `backlog` None is known. Counts of `most` are that many or more. `newest` is when the newest
-    event was made."""
+    event was made. `unsent` events wait for the bus, the first of them since then."""
 
     alive: Sequence[str]
     gone: Sequence[str]
@@ -78,6 +92,8 @@ class Life:
     most: int
     backlog: int | None = None
     newest: datetime | None = None
+    unsent: int = 0
+    unsent_since: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +112,7 @@ class Facts:
     store: StoreFile | None = None
     server: Server | None = None
     life: Life | None = None
+    broker: Broker | None = None
 
 
 def diagnose(facts: Facts) -> list[Finding]:
@@ -105,6 +122,7 @@ def diagnose(facts: Facts) -> list[Finding]:
         *(_setting(one) for one in facts.settings),
         *(_store(facts.store, facts.schema) if facts.store else ()),
         *(_server(facts.server) if facts.server else ()),
+        *(_broker(facts.broker) if facts.broker else ()),
         _clock(facts),
         _model(facts),
         *(Finding(f"[{extra}]", Level.FINE, library or "not installed") for extra, library in facts.libraries),
@@ -125,10 +143,13 @@ def _store(one: StoreFile, known: int) -> Iterator[Finding]:
     yield _database(one, known)
     if one.size is not None:
         yield from _owner(one)
+    elif abs(one.ahead) > MOST_OFF:
+        found = f"{one.ahead.total_seconds():+.0f} s from ours"
+        yield Finding("store clock", Level.NOTE, found, "agents go by the store's; let both hosts set theirs by NTP")
 
 
 def _database(one: StoreFile, known: int) -> Finding:
-    size = "" if one.size is None else f", {one.size:,} bytes"
+    size = (f", {one.server}" if one.server else "") if one.size is None else f", {one.size:,} bytes"
     if one.fault:
         return Finding(
             "store", Level.FAULT, one.fault, "see what the message says to do; copies are made by soorma backup"
@@ -137,6 +158,10 @@ def _database(one: StoreFile, known: int) -> Finding:
         return Finding("store", Level.NOTE, f"no file at {one.place}", "the first run of agents makes it")
     if one.schema is not None and one.schema < known:
         found = f"{one.place}{size}, schema {one.schema}, older than {known}"
+        if one.size is None:
+            return Finding(
+                "store", Level.FAULT, found, "stop what runs on it, pg_dump, then: soorma db upgrade"
+            )
         return Finding("store", Level.NOTE, found, "soorma backup, then start the agents on it: that brings it forward")
     return Finding("store", Level.FINE, f"{one.place}{size}, schema {one.schema}")
 
@@ -162,6 +187,15 @@ def _server(one: Server) -> Iterator[Finding]:
         yield Finding("server clock", Level.FAULT, f"{seconds:+.0f} s from ours", "let both hosts set theirs by NTP")
 
 
+def _broker(one: Broker) -> Iterator[Finding]:
+    if one.fault:
+        yield Finding("bus", Level.FAULT, one.fault, "see what the message says to do; nothing is lost meanwhile")
+    elif one.waiting is None:
+        yield Finding("bus", Level.NOTE, f"{one.server}, nothing has used it yet", "the first run of agents makes it")
+    else:
+        yield Finding("bus", Level.FINE, f"{one.server}, {one.waiting:,} to bring")
+
+
 def _clock(facts: Facts) -> Finding:
     found = f"{facts.now:%Y-%m-%d %H:%M:%S} UTC, shown in {facts.zone}"
     newest = facts.life.newest if facts.life else None
@@ -182,6 +216,7 @@ def _life(life: Life, facts: Facts) -> Iterator[Finding]:
     yield _agents(life)
     if life.backlog is not None:
         yield _backlog(life.backlog, life, facts)
+    yield _relay(life, facts)
     yield _count(life.questions, life.most, "questions to people", "soorma inbox")
     yield _count(
         life.untaken, life.most, "requests that nobody takes", "soorma events untaken, and start who takes them"
@@ -205,6 +240,18 @@ def _backlog(backlog: int, life: Life, facts: Facts) -> Finding:
     if backlog and not life.alive:
         return Finding("backlog", Level.NOTE, f"{backlog:,} wait, and nobody is alive", "start the agents")
     return Finding("backlog", Level.FINE, f"{backlog:,}")
+
+
+def _relay(life: Life, facts: Facts) -> Finding:
+    since = life.unsent_since
+    if since is None:
+        return Finding("unsent events", Level.FINE, "none")
+    waited = max(facts.now - since, timedelta())
+    count = f"{life.unsent:,} or more" if life.unsent >= life.most else f"{life.unsent:,}"
+    found = f"{count}, the first for {waited.total_seconds():.0f} s"
+    if waited <= LONGEST_UNSENT:
+        return Finding("unsent events", Level.FINE, found)
+    return Finding("unsent events", Level.NOTE, found, "a process that runs agents sends them: start one, see the bus")
 
 
 def _count(count: int, most: int, what: str, advice: str) -> Finding:

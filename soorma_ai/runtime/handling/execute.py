@@ -1,6 +1,6 @@
 """The only doer: one transaction for everything a handling recorded."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
@@ -14,11 +14,12 @@ from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable, TransientError
-from soorma_ai.ports import Clock, Delivery, Work
+from soorma_ai.ports import Clock, Delivery, Settlement, Work
 from soorma_ai.runtime.handling.bill import Bill
 from soorma_ai.runtime.handling.handling import Handling, Services
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.handling.process.signals import questions_of
+from soorma_ai.runtime.handling.process.tallies import Counted, outcome_of
 
 COMMIT_TRIES = 6
 FIRST_PAUSE = 0.2
@@ -86,6 +87,7 @@ async def execute(handling: Handling, disposition: Disposition) -> None:
     work = Work(first, disposition, handling.effects, bill, tuple(following), in_vain)
     await patiently(services.clock, lambda: services.store.queue.commit(work, services.clock.now()))
     handling.bill.clear()
+    _count(handling, disposition, bill)
     if handling.has_plan and handling.plan.status.is_final:
         services.signals.happened([handling.plan.plan_id])
     opened = [effect.expectation for effect in handling.effects if isinstance(effect, Expect)]
@@ -97,6 +99,13 @@ async def execute(handling: Handling, disposition: Disposition) -> None:
         services.signals.timers.set()
 
 
+def _count(handling: Handling, disposition: Disposition, bill: Sequence[Settlement]) -> None:
+    tallies, tenant_id = handling.services.signals.tallies, handling.working_lineage.tenant_id
+    tallies.add(tenant_id, Counted.COMMITS, outcome_of(disposition), count=len(handling.deliveries))
+    for settlement in bill:
+        tallies.settled(tenant_id, settlement)
+
+
 async def settle_alone(services: Services, bill: Bill, delivery: Delivery) -> None:
     """Write down what models have answered where the commit that acts on it was not made, before anything runs again.
     What was reserved for calls without an answer stays spent: whether that commit was made may not be known."""
@@ -104,6 +113,7 @@ async def settle_alone(services: Services, bill: Bill, delivery: Delivery) -> No
         if settlement.entry is not None:
             with suppress(TransientError):
                 await services.store.plans.settle(settlement, delivery)
+                services.signals.tallies.settled(delivery.event.tenant_id, settlement)
 
 
 async def patiently(clock: Clock, write: Callable[[], Awaitable[object]]) -> None:

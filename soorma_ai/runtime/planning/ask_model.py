@@ -133,7 +133,7 @@ async def _ask(
     handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer, call: _Call
 ) -> tuple[JournalEntry, T | Further[T] | _Refusal]:
     """Charged on disk before it is sent; judged when the answer is there, and settled and journalled together."""
-    store, root, delivery = handling.services.store, payer.root_plan_id, handling.delivery
+    root = payer.root_plan_id
     question = ModelQuestion(_messages(inquiry.prompt, call.retold), inquiry.schema, call.room)
     sent, kept = _write_down(handling, inquiry, payer, question, call.retold)
     held = _most(reasoner, question)
@@ -147,13 +147,13 @@ async def _ask(
         nothing = ModelAnswer("", None, declined.code, reasoner.model, *spent[:3], 0.0)
         entry = _entry(handling, inquiry, payer, call.key, replace(nothing, cached_tokens=spent.cached_tokens))
         entry = replace(entry, verdict=Verdict.DECLINED, refusal=str(declined), sent=sent)
-        await store.plans.settle(Settlement(reserved, _charge(root, spent), entry, inquiry.shown, kept), delivery)
+        await _settle(handling, Settlement(reserved, _charge(root, spent), entry, inquiry.shown, kept))
         return entry, declined
     except SoormaError as fault:
-        await store.plans.settle(Settlement(reserved, _charge(root, fill_in(fault.paid, held))), delivery)
+        await _settle(handling, Settlement(reserved, _charge(root, fill_in(fault.paid, held))))
         raise
     except Exception:
-        await store.plans.settle(Settlement(reserved, replace(reserved, tokens=0, cost_usd=0.0)), delivery)
+        await _settle(handling, Settlement(reserved, replace(reserved, tokens=0, cost_usd=0.0)))
         raise
     spent = fill_in(answer.paid, held)
     entry = replace(_entry(handling, inquiry, payer, call.key, replace(answer, **spent._asdict())), sent=sent)
@@ -162,7 +162,7 @@ async def _ask(
         judged = await _judge(inquiry, answer.value, answer.fault)
     except Exception:
         # It is paid, and is judged when this is handled again.
-        await store.plans.settle(Settlement(reserved, used, entry, inquiry.shown, kept), delivery)
+        await _settle(handling, Settlement(reserved, used, entry, inquiry.shown, kept))
         raise
     entry = _with_verdict(entry, judged)
     settlement = Settlement(reserved, used, entry, inquiry.shown, kept)
@@ -170,8 +170,13 @@ async def _ask(
         handling.bill.owe(settlement)
     else:
         # With its entry it can be written twice: the journal has room for one. Without, it would be given back twice.
-        await patiently(handling.services.clock, lambda: store.plans.settle(settlement, delivery))
+        await patiently(handling.services.clock, lambda: _settle(handling, settlement))
     return entry, judged
+
+
+async def _settle(handling: Handling, settlement: Settlement) -> None:
+    await handling.services.store.plans.settle(settlement, handling.delivery)
+    handling.services.signals.tallies.settled(handling.working_lineage.tenant_id, settlement)
 
 
 def _messages(prompt: Prompt, retold: _Retold) -> tuple[Message, ...]:

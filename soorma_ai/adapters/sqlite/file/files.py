@@ -62,6 +62,14 @@ def schema_of(path: Path) -> int:
         return _version(connection, path)
 
 
+def upgrade(path: Path) -> tuple[int, int]:
+    """Make the file, or bring it forward, whose owner the caller is; return the version that its schema had, 0 for
+    none, and that which it has now. Raise as `open_reader` does."""
+    before = schema_of(path) if path.is_file() and path.stat().st_size else 0
+    open_writer(path).close()
+    return before, VERSION
+
+
 @contextmanager
 def _closed_on_fault(connection: sqlite3.Connection, path: Path | None) -> Generator[None]:
     try:

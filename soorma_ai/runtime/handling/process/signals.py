@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.ports import Clock, Registry
+from soorma_ai.runtime.handling.process.tallies import Tallies
 
 HEARTBEAT = timedelta(seconds=60)
 
@@ -19,7 +20,10 @@ class Notice(asyncio.Event):
 
 
 class Signals:
+    """`tallies` are of what has happened in this process so far."""
+
     def __init__(self) -> None:
+        self.tallies = Tallies()
         self._agents: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._watchers: set[asyncio.Event] = set()
         self._awaited: defaultdict[str, set[Notice]] = defaultdict(set)

@@ -1,0 +1,33 @@
+"""A look at a server of NATS, which makes and changes nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nats.js.errors import NotFoundError
+
+from soorma_ai.adapters.nats.connection import Connection
+
+
+@dataclass(frozen=True)
+class Look:
+    """`waiting`: messages of the namespace that are not acknowledged yet, by whichever store; None: nothing has used
+    the namespace."""
+
+    server: str
+    waiting: int | None
+
+
+async def look_at(servers: Sequence[str], namespace: str, shown: str) -> Look:
+    """Raise as `Connection.open` does, and BusUnavailable for a server without JetStream."""
+    connection = Connection(servers, shown)
+    await connection.open()
+    try:
+        version = connection.client.connected_server_version
+        told = f"{version.major}.{version.minor}.{version.patch}"
+        with connection.in_our_words("look at the stream"):
+            try:
+                return Look(told, (await connection.streams.stream_info(namespace)).state.messages)
+            except NotFoundError:
+                return Look(told, None)
+    finally:
+        await connection.close()

@@ -1,0 +1,54 @@
+"""What one database holds, on its way to another, and what tells that all of it is there."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+Value = str | int | float | bytes | None
+Row = tuple[Value, ...]
+
+_BYTES = 16
+
+
+@dataclass(frozen=True)
+class Table:
+    """`rows` begins anew whenever it is called, in the order in which they were made, where that counts."""
+
+    name: str
+    columns: Sequence[str]
+    rows: Callable[[], Iterable[Row]]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All of one moment. `words` are of memos: number, title, content and marks. `last` is the last number that each
+    table has given, which may be gone."""
+
+    tables: Sequence[Table]
+    words: Callable[[], Iterable[tuple[int, str, str, str]]]
+    last: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A table that is the same in both by now: its number of rows, and their digest."""
+
+    table: str
+    rows: int
+    digest: str
+
+
+@dataclass
+class Tally:
+    """Counts rows, and adds up their hashes, so that their order does not matter."""
+
+    rows: int = 0
+    _sum: int = field(default=0, repr=False)
+
+    def add(self, row: Row) -> None:
+        self.rows += 1
+        self._sum += int.from_bytes(blake2b(repr(row).encode(), digest_size=_BYTES).digest())
+
+    @property
+    def digest(self) -> str:
+        return f"{self._sum % (1 << 8 * _BYTES):0{2 * _BYTES}x}"

@@ -1,0 +1,78 @@
+"""What a tenant's auditor reads of how it stands, and nobody else of it."""
+
+import re
+
+from http_kit import Keys, caller, calling, local
+from kit import PATIENCE, payments, planner, stock
+
+from soorma_ai import Platform
+from soorma_ai.runtime.handling.process.tallies import MOST_TENANTS, Counted, Tallies
+from soorma_ai.server import app
+from soorma_ai.testing.scripted import complete, publish
+
+RESERVE = publish("inventory.reserve.requested", order_id="A1")
+
+
+def values(text: str) -> dict[str, float]:
+    samples = (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
+    return {name: float(value) for name, _, value in samples}
+
+
+async def test_what_a_plan_did_and_what_waits_is_told_to_prometheus(platform: Platform) -> None:
+    await platform.start(planner([publish("no.such.event"), RESERVE, complete({})]), stock())
+    await (await platform.submit("order.received", {"order_id": "A1"})).result(PATIENCE)
+    async with local(platform, roles=["auditor"]) as http:
+        await http.get("/v1/plans")
+        await http.get("/v1/plans/none")
+        answer = await http.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    found = values(answer.text)
+    assert found['soorma_decisions_total{action="publish",verdict="accepted"}'] == 1
+    assert found['soorma_decisions_total{action="complete",verdict="accepted"}'] == 1
+    assert found['soorma_decisions_total{action="publish",verdict="refused"}'] == 1
+    assert found["soorma_model_calls_total"] == 3
+    assert found["soorma_tokens_total"] > 0
+    assert found['soorma_commits_total{outcome="done"}'] >= 3
+    assert found['soorma_http_requests_total{operation="list_plans",status="2xx"}'] == 1
+    assert found['soorma_http_requests_total{operation="show_plan",status="4xx"}'] == 1
+    assert found["soorma_dead_letters"] == 0
+    assert all(re.fullmatch(r'[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})?', name) for name in found)
+
+
+async def test_each_tenant_s_auditor_sees_their_own_alone(platform: Platform) -> None:
+    keys = Keys(
+        shop=caller("default", "maria", "auditor"),
+        user=caller("default", "joe"),
+        other=caller("other", "eve", "auditor"),
+    )
+    await platform.start(planner([publish("payment.charge.requested", amount=1)]), payments(approval="always"))
+    handle = await platform.submit("order.received", {"order_id": "A1"})
+    assert await handle.next_wait()
+    served = app(platform, auth=keys)
+    async with calling(served, "none") as nobody:
+        assert (await nobody.get("/metrics")).status_code == 401
+        assert (await nobody.get("/v1/plans")).status_code == 401
+    async with calling(served, "user") as joe:
+        assert (await joe.get("/metrics")).status_code == 403
+    async with calling(served, "shop") as http:
+        mine = values((await http.get("/metrics")).text)
+    async with calling(served, "other") as http:
+        theirs = values((await http.get("/metrics")).text)
+    assert mine['soorma_waits_open{kind="gate",age="1h"}'] == 1
+    assert any(name.startswith("soorma_commits_total") for name in mine)
+    assert not [name for name in theirs if "waits_open" in name or "commits" in name]
+    assert theirs["soorma_tokens_total"] == 0
+    assert theirs['soorma_http_requests_total{operation="",status="4xx"}'] == 1
+
+
+async def test_a_platform_that_is_not_open_is_told_as_such(platform: Platform) -> None:
+    async with local(Platform("sqlite://")) as http:
+        assert (await http.get("/metrics")).status_code == 503
+
+
+def test_ten_thousand_tenants_cost_no_more_than_a_thousand() -> None:
+    tallies = Tallies()
+    for number in range(10 * MOST_TENANTS):
+        tallies.add(f"tenant-{number}", Counted.COMMITS, "done")
+    assert not tallies.of("tenant-0")
+    assert tallies.of(f"tenant-{10 * MOST_TENANTS - 1}") == {(Counted.COMMITS, ("done",)): 1}

@@ -1,0 +1,67 @@
+"""What stands and what was done, in the text form of Prometheus."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from soorma_ai.core.report.metrics import MOST_AGENTS, Family, metrics, write
+from soorma_ai.domain.expectations import ExpectationKind
+from soorma_ai.domain.standing import Standing
+from soorma_ai.domain.tracking import Backlog
+
+NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
+
+
+def lines(standing: Standing, counted: dict[tuple[str, tuple[str, ...]], float] | None = None) -> list[str]:
+    return [line for line in write(metrics(standing, counted or {}, NOW)).splitlines() if not line.startswith("#")]
+
+
+def backlog(agent: str, waiting: int = 1, minutes: float = 1.5) -> Backlog:
+    return Backlog(agent, waiting, 2, NOW - timedelta(minutes=minutes))
+
+
+@pytest.mark.parametrize(
+    ("standing", "wanted"),
+    [
+        (Standing(), "soorma_dead_letters 0"),
+        (Standing(), "soorma_unsent_oldest_seconds 0"),
+        (Standing(dead_letters=3), "soorma_dead_letters 3"),
+        (Standing(unsent=2, unsent_since=NOW - timedelta(seconds=7)), "soorma_unsent_oldest_seconds 7"),
+        (Standing(unsent=2, unsent_since=NOW + timedelta(seconds=7)), "soorma_unsent_oldest_seconds 0"),
+        (Standing([backlog("till", 4)]), 'soorma_backlog{agent="till"} 4'),
+        (Standing([backlog("till")]), 'soorma_in_hand{agent="till"} 2'),
+        (Standing([backlog("till")]), 'soorma_backlog_oldest_seconds{agent="till"} 90'),
+        (Standing([backlog('a"b\\c\nd')]), 'soorma_backlog{agent="a\\"b\\\\c\\nd"} 1'),
+        (Standing(questions={(ExpectationKind.GATE, 1): 5}), 'soorma_waits_open{kind="gate",age="1d"} 5'),
+        (Standing(questions={(ExpectationKind.DOUBT, 3): 5}), 'soorma_waits_open{kind="doubt",age="older"} 5'),
+    ],
+)
+def test_what_stands_is_told(standing: Standing, wanted: str) -> None:
+    assert wanted in lines(standing)
+
+
+@pytest.mark.parametrize(
+    ("key", "count", "wanted"),
+    [
+        (("commits", ("done",)), 4, 'soorma_commits_total{outcome="done"} 4'),
+        (("dollars", ()), 0.25, "soorma_cost_dollars_total 0.25"),
+        (("leases_lost", ()), 1, "soorma_leases_lost_total 1"),
+        (("decisions", ("publish", "refused")), 2, 'soorma_decisions_total{action="publish",verdict="refused"} 2'),
+        (("http", ("submit", "2xx")), 9, 'soorma_http_requests_total{operation="submit",status="2xx"} 9'),
+    ],
+)
+def test_what_was_done_is_told(key: tuple[str, tuple[str, ...]], count: float, wanted: str) -> None:
+    assert wanted in lines(Standing(), {key: count})
+
+
+def test_ten_thousand_names_make_a_hundred_series_and_nothing_is_lost() -> None:
+    hostile = [backlog(f"agent-{n}" * 50, 1 + (n == 77), minutes=n) for n in range(10_000)]
+    told = [line for line in lines(Standing([*hostile, backlog("(others)")])) if line.startswith("soorma_backlog{")]
+    assert len(told) <= MOST_AGENTS + 1
+    assert sum(int(line.rpartition(" ")[2]) for line in told) == 10_002
+    assert max(map(len, told)) < 150
+
+
+def test_each_family_says_what_it_is_and_one_without_samples_is_left_out() -> None:
+    text = write([Family("a_total", "counter", "Things.", [({}, 1)]), Family("b", "gauge", "None.", [])])
+    assert text == "# HELP a_total Things.\n# TYPE a_total counter\na_total 1\n"
