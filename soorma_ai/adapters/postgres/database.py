@@ -2,6 +2,7 @@
 one that listens to what other processes write."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -10,6 +11,7 @@ from typing import TypeVar
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from soorma_ai.adapters.postgres import guard
 from soorma_ai.adapters.postgres.connection import Connection, connect
 from soorma_ai.adapters.postgres.faults import in_our_words, mapped
 from soorma_ai.adapters.postgres.listener import Listener
@@ -18,15 +20,20 @@ from soorma_ai.adapters.postgres.readers import Readers
 from soorma_ai.adapters.postgres.writer import Writer
 from soorma_ai.adapters.sql import connection as family
 from soorma_ai.adapters.sql import database
+from soorma_ai.adapters.sql.acting import HOUSE, Acting
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.errors import ConfigError, LocalProtocolError, SoormaError, StoreUnavailable
 from soorma_ai.ports import Hands
 
 T = TypeVar("T")
 
+_LOG = logging.getLogger("soorma_ai.store")
+
 
 class Database(database.Database):
     """The database of a URL. `read_only` looks at it, and makes and recovers nothing."""
+
+    guards = True
 
     def __init__(self, url: str, *, read_only: bool) -> None:
         super().__init__(shares=True)
@@ -93,18 +100,23 @@ class Database(database.Database):
             await asyncio.to_thread(listener.stop)
 
     async def transact(
-        self, operation: Callable[[family.Connection], T], ended: Callable[[T, bool], None], *, is_long: bool
+        self,
+        operation: Callable[[family.Connection], T],
+        ended: Callable[[T, bool], None],
+        acting: Acting,
+        *,
+        is_long: bool,
     ) -> T:
-        return await self.writer.do(operation, ended)
+        return await self.writer.do(operation, ended, acting)
 
-    async def read(self, query: Callable[[family.Reader], T]) -> T:
+    async def read(self, query: Callable[[family.Reader], T], acting: Acting = HOUSE) -> T:
         if self._readers is None:
             raise StoreUnavailable("the store is not open")
-        return await self._readers.read(query)
+        return await self._readers.read(query, acting)
 
-    async def read_later(self, query: Callable[[family.Reader], T]) -> Callable[[], T]:
+    async def read_later(self, query: Callable[[family.Reader], T], acting: Acting) -> Callable[[], T]:
         """A server is asked now, since it is waited for."""
-        found = await self.read(query)
+        found = await self.read(query, acting)
         return lambda: found
 
     def _prepare(self) -> None:
@@ -112,6 +124,8 @@ class Database(database.Database):
         try:
             with connect(self._url) as made:
                 prepare(made, may_make=not self._read_only)
+                if why := guard.why_open(made):
+                    _LOG.warning(why)
         except psycopg.ProgrammingError as error:
             told = f"the database cannot be used ({error}): look at the URL, and at the role's grants"
             raise ConfigError(told) from error

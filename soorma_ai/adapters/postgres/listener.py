@@ -39,7 +39,7 @@ class Listener:
 
     def begin(self) -> bool:
         """Be there, and tell whether no other process is, until `stay` is called. Raise psycopg.Error."""
-        self._raw = connect(self._url)
+        self._raw = connect(self._url, is_house=True)
         self.me = str(self._raw.info.backend_pid)
         row = self._raw.execute(f"SELECT pg_try_advisory_lock({_PRESENT})").fetchone()
         return row is not None and row[0] is True
@@ -77,7 +77,7 @@ class Listener:
                 self._closing.wait(POLL_SECONDS)
 
     def _again(self) -> psycopg.Connection:
-        raw = connect(self._url)
+        raw = connect(self._url, is_house=True)
         raw.execute(f"SELECT pg_advisory_lock_shared({_PRESENT})")
         raw.execute(f"LISTEN {CHANNEL}")
         self._raw = raw

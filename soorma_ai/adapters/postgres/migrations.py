@@ -3,13 +3,14 @@
 import psycopg
 from psycopg import sql
 
+from soorma_ai.adapters.postgres import guard
 from soorma_ai.adapters.postgres.schema import SCHEMA, VERSION, make
 from soorma_ai.errors import ConfigError
 
 OLDEST_SERVER = 160000
 
 # By the version that it starts from, as in `adapters.sqlite.file.migrations`: the same numbers, the same tables.
-STEPS: dict[int, tuple[str, ...]] = {}
+STEPS: dict[int, tuple[str, ...]] = {10: guard.make(guard.TABLES)}
 # The first version that PostgreSQL has had.
 FIRST = 10
 
@@ -41,6 +42,8 @@ def prepare(connection: psycopg.Connection, *, may_make: bool = True) -> None:
                 connection.execute(statement.encode())
         elif version < VERSION:
             _bring_forward(connection, version)
+        # To what is new, who was admitted before is admitted too.
+        connection.execute(guard.ADMIT_AGAIN)
 
 
 def _bring_forward(connection: psycopg.Connection, version: int) -> None:

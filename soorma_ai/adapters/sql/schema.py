@@ -23,7 +23,7 @@ here. `journal.is_raw`: the value is what the raw text says.
 from soorma_ai.adapters.sql.memo_tables import MEMO_TABLES
 from soorma_ai.adapters.sql.model_tables import MODEL_TABLES
 
-VERSION = 10
+VERSION = 11
 APPLICATION_ID = 0x536F6F72
 
 
