@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from soorma_ai import Platform, assembly
 from soorma_ai.adapters.local_bus import LocalBus
+from soorma_ai.adapters.sql.acting import Acting
 from soorma_ai.adapters.sql.parts import SqlQueue
 from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.file import writer
