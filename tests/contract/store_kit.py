@@ -276,7 +276,7 @@ async def handed(store: Store, event_id: str = "", tenant: str = "default") -> D
     if await store.registry.agent(HAND, NOW) is None:
         await store.registry.register([agent(HAND, HAND)], NOW)
     await store.queue.arrive([event(event_id, HAND, tenant=tenant)], NOW)
-    (delivery,) = (one for one in await claimed(store, HAND) if one.event.id == event_id)
+    (delivery,) = await claimed(store, HAND, limit=1)
     return delivery
 
 

@@ -25,7 +25,7 @@ from prune_kit import (
     registered,
 )
 from sqlite_kit import Effort, explained, scans, traced
-from store_kit import NOW, claimed, do, end, event, expectation, fact, later, opened, plan, reply, wait
+from store_kit import HAND, NOW, claimed, do, end, event, expectation, fact, later, opened, plan, reply, wait
 
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.core.task import task_of as begun_task

@@ -43,7 +43,7 @@ _TENANT_OF_TIMER = "CASE WHEN {row}.body IS JSON THEN coalesce(json_extract({row
 _TENANT_OF_PART = f"CASE WHEN {{row}}.tenant <> '' THEN {{row}}.tenant ELSE {_TENANT_OF_PLAN} END"
 
 # What a row belongs to, and the columns by which that is found. In the order in which older rows are filled in.
-_FOUND = {
+FOUND = {
     "outbox": ("event_seq", _TENANT_OF_EVENT),
     "inbox": ("event_seq", _TENANT_OF_EVENT),
     "timer": ("body", _TENANT_OF_TIMER),
@@ -161,7 +161,7 @@ _STANDING = """
 def make(tables: Sequence[str]) -> tuple[str, ...]:
     """Return the statements that guard these tables, which may hold rows already."""
     columns = (one for table in tables for one in _find_tenant(table))
-    filled = (f"UPDATE {table} SET {_column(table)} = ''" for table in (*_FOUND, _PART))
+    filled = (f"UPDATE {table} SET {_column(table)} = ''" for table in (*FOUND, _PART))
     policies = (one for table in tables for one in police(table))
     return (_ACCESS, *_FUNCTIONS, _ADMIT, "REVOKE EXECUTE ON FUNCTION admit FROM PUBLIC", *columns, *filled, *policies)
 
@@ -203,7 +203,7 @@ def _column(table: str) -> str:
 
 def _find_tenant(table: str) -> tuple[str, ...]:
     """A trigger that fires when a row comes, or what it belongs to changes."""
-    found = _FOUND.get(table) or (("plan_id, tenant", _TENANT_OF_PART) if table == _PART else None)
+    found = FOUND.get(table) or (("plan_id, tenant", _TENANT_OF_PART) if table == _PART else None)
     if found is None:
         return ()
     (columns, tenant), column = found, _column(table)
