@@ -38,7 +38,7 @@ FILLED = (
     *("event", "inbox", "timer", "expectation", "wait_key", "untaken", "plan", "step", "plan_value", "memory"),
     *("journal", "budget", "audit", "cancellation"),
 )
-THEIRS = sql.SQL("SELECT * FROM {} WHERE tenant = 'b' LIMIT 1")
+THEIRS = sql.SQL("SELECT * FROM {} WHERE {} = 'b' LIMIT 1")
 
 
 @contextmanager
@@ -109,11 +109,14 @@ def store_url(store: PostgresStore) -> str:
     return store.database._url  # type: ignore[attr-defined]
 
 
+def column_of(table: str) -> sql.Identifier:
+    return sql.Identifier("whose" if table in guard.FOUND else "tenant")
+
+
 def tenants_in(raw: psycopg.Connection, table: str) -> list[Any]:
-    column = "whose_part" if table == "prompt_part" else "tenant"
     if table == "taking":
         return []
-    seen = sql.SQL("SELECT DISTINCT {} FROM {}").format(sql.Identifier(column), sql.Identifier(table))
+    seen = sql.SQL("SELECT DISTINCT {} FROM {}").format(column_of(table), sql.Identifier(table))
     return [tenant for (tenant,) in raw.execute(seen).fetchall()]
 
 
@@ -131,16 +134,16 @@ async def test_who_holds_a_tenants_credentials_sees_its_rows_alone(store: Postgr
 async def test_what_is_another_tenants_is_neither_counted_locked_nor_written(
     store: PostgresStore, url: str, table: str
 ) -> None:
-    named = sql.Identifier(table)
+    named, whose = sql.Identifier(table), column_of(table)
     with connected(url, OWNER) as owner, connected(url, "raw_a") as raw:
         row = columns_of(owner, table)
-        theirs = sql.SQL("FROM {} WHERE tenant = 'b'").format(named)
+        theirs = sql.SQL("FROM {} WHERE {} = 'b'").format(named, whose)
         (all_of_them,) = owner.execute(sql.SQL("SELECT count(*) {}").format(theirs)).fetchone() or (0,)
         assert all_of_them > 0
         assert raw.execute(sql.SQL("SELECT count(*) {}").format(theirs)).fetchone() == (0,)
         assert raw.execute(sql.SQL("SELECT 1 {} FOR UPDATE").format(theirs)).fetchall() == []
         assert raw.execute(sql.SQL("DELETE {}").format(theirs)).rowcount == 0
-        given = sql.SQL("UPDATE {} SET tenant = tenant WHERE tenant = 'b'").format(named)
+        given = sql.SQL("UPDATE {} SET {} = {} WHERE {} = 'b'").format(named, whose, whose, whose)
         assert raw.execute(given).rowcount == 0
         # What is theirs to the letter is not put beside it, nor what is one's own given to them.
         columns = sql.SQL(", ").join(map(sql.Identifier, row))
@@ -155,7 +158,7 @@ async def test_what_is_another_tenants_is_neither_counted_locked_nor_written(
 
 def columns_of(owner: psycopg.Connection, table: str) -> dict[str, object]:
     """Return a row of the other tenant, without what the database numbers by itself."""
-    found = owner.execute(THEIRS.format(sql.Identifier(table)))
+    found = owner.execute(THEIRS.format(sql.Identifier(table), column_of(table)))
     names = [column.name for column in found.description or ()]
     row: Sequence[object] = found.fetchone() or ()
     return {name: value for name, value in zip(names, row, strict=True) if name not in ("seq", "rowid")}
@@ -164,8 +167,8 @@ def columns_of(owner: psycopg.Connection, table: str) -> dict[str, object]:
 async def test_what_a_row_belongs_to_says_whose_it_is_and_not_who_writes_it(store: PostgresStore, url: str) -> None:
     with connected(url, "raw_a") as raw:
         for statement in (
-            "INSERT INTO step (plan_id, ordinal, rest, tenant) VALUES ('plan-b', 99, '{}', 'a')",
-            "INSERT INTO plan_value (plan_id, kind, key, body, tenant) VALUES ('plan-b', 'state', 'x', '1', 'a')",
+            "INSERT INTO step (plan_id, ordinal, rest, whose) VALUES ('plan-b', 99, '{}', 'a')",
+            "INSERT INTO plan_value (plan_id, kind, key, body, whose) VALUES ('plan-b', 'state', 'x', '1', 'a')",
             "UPDATE step SET plan_id = 'plan-b'",
             "INSERT INTO timer (id, due, body) VALUES ('t', 0, '{\"tenantid\":\"b\"}')",
         ):

@@ -4,7 +4,8 @@ Who serves the platform says in whose name a transaction acts, by `soorma.tenant
 `adapters.sql.acting`. Only a role that was admitted to serve is believed. Any other sees what `access` gives to it, by
 the role that has logged in, and what it sets counts for nothing. The owner of the tables and superusers see all.
 
-A row of a table that has no tenant has one here, `tenant`, which a trigger finds: that of what the row belongs to.
+A row of a table that has no tenant says here `whose` it is, which a trigger finds: that of what the row belongs to. No
+statement of the store knows that column.
 """
 
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ TABLES = (
 _TENANT_OF_PLAN = "(SELECT plan.tenant FROM plan WHERE plan.plan_id = {row}.plan_id)"
 _TENANT_OF_EVENT = "(SELECT event.tenant FROM event WHERE event.seq = {row}.event_seq)"
 _TENANT_OF_SHELF = "(SELECT shelf.tenant FROM shelf WHERE shelf.shelf = {row}.shelf)"
-_TENANT_OF_MEMO = "(SELECT memo.tenant FROM memo WHERE memo.seq = {row}.seq)"
+_TENANT_OF_MEMO = "(SELECT memo.whose FROM memo WHERE memo.seq = {row}.seq)"
 _TENANT_OF_CANCELLED = f"""coalesce(
     {_TENANT_OF_PLAN},
     (
@@ -60,13 +61,12 @@ FOUND = {
     "memo_numbers": ("seq", _TENANT_OF_MEMO),
     "memo_word": ("seq", _TENANT_OF_MEMO),
     "memo_length": ("seq", _TENANT_OF_MEMO),
+    # One of a single plan says no tenant.
+    "prompt_part": ("plan_id, tenant", _TENANT_OF_PART),
 }
-# A part of a prompt of one plan says no tenant.
-_PART = "prompt_part"
-_OF_PART = "whose_part"
-
 _IS_HOUSE = "(SELECT soorma_is_house())"
 _IS_OWN = "tenant = (SELECT soorma_tenant())"
+_IS_OF_OWN = "whose = (SELECT soorma_tenant())"
 _IS_USERS = "user_id = coalesce((SELECT soorma_user()), user_id)"
 
 # What is seen of a table where that is not its tenant's rows alone.
@@ -76,7 +76,6 @@ _SEEN = {
     "session": f"{_IS_OWN} AND {_IS_USERS}",
     "forgetting": f"{_IS_OWN} AND {_IS_USERS}",
     "shelf": f"{_IS_OWN} AND (is_shared = 1 OR {_IS_USERS})",
-    _PART: f"{_OF_PART} = (SELECT soorma_tenant())",
     "taking": "false",
 }
 # What tenants read beside that, and do not write.
@@ -161,14 +160,14 @@ _STANDING = """
 def make(tables: Sequence[str]) -> tuple[str, ...]:
     """Return the statements that guard these tables, which may hold rows already."""
     columns = (one for table in tables for one in _find_tenant(table))
-    filled = (f"UPDATE {table} SET {_column(table)} = ''" for table in (*FOUND, _PART))
+    filled = (f"UPDATE {table} SET whose = ''" for table in FOUND)
     policies = (one for table in tables for one in police(table))
     return (_ACCESS, *_FUNCTIONS, _ADMIT, "REVOKE EXECUTE ON FUNCTION admit FROM PUBLIC", *columns, *filled, *policies)
 
 
 def police(table: str) -> tuple[str, ...]:
     """Return the statements by which the rows of a table are seen and written by those whose they are."""
-    seen = f"({_SEEN.get(table, _IS_OWN)}) OR {_IS_HOUSE}"
+    seen = f"({_SEEN.get(table, _IS_OF_OWN if table in FOUND else _IS_OWN)}) OR {_IS_HOUSE}"
     made = (
         f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
         f"CREATE POLICY own ON {table} USING ({seen}) WITH CHECK ({seen})",
@@ -197,23 +196,18 @@ def why_open(connection: psycopg.Connection) -> str:
     )
 
 
-def _column(table: str) -> str:
-    return _OF_PART if table == _PART else "tenant"
-
-
 def _find_tenant(table: str) -> tuple[str, ...]:
     """A trigger that fires when a row comes, or what it belongs to changes."""
-    found = FOUND.get(table) or (("plan_id, tenant", _TENANT_OF_PART) if table == _PART else None)
-    if found is None:
+    if table not in FOUND:
         return ()
-    (columns, tenant), column = found, _column(table)
+    columns, tenant = FOUND[table]
     return (
-        f"""ALTER TABLE {table} ADD COLUMN {column} TEXT COLLATE "C" NOT NULL DEFAULT ''""",
+        f"""ALTER TABLE {table} ADD COLUMN whose TEXT COLLATE "C" NOT NULL DEFAULT ''""",
         f"""CREATE FUNCTION find_tenant_of_{table}() RETURNS trigger
             LANGUAGE plpgsql SECURITY DEFINER SET search_path = soorma, pg_temp AS $$ BEGIN
-                NEW.{column} := coalesce({tenant.format(row="NEW")}, soorma_tenant(), '');
+                NEW.whose := coalesce({tenant.format(row="NEW")}, soorma_tenant(), '');
                 RETURN NEW;
             END $$""",
-        f"CREATE TRIGGER find_tenant BEFORE INSERT OR UPDATE OF {columns}, {column} ON {table} "
+        f"CREATE TRIGGER find_tenant BEFORE INSERT OR UPDATE OF {columns}, whose ON {table} "
         f"FOR EACH ROW EXECUTE FUNCTION find_tenant_of_{table}()",
     )
