@@ -3,6 +3,7 @@ each test, made of a template. It stores nothing for good, and ends when that pr
 
 import atexit
 import os
+import re
 import shutil
 import signal
 import socket
@@ -22,6 +23,8 @@ from soorma_ai.adapters.postgres.migrations import prepare
 
 # The server refuses to run as root.
 NOBODY = "nobody"
+# The role that owns everything, and the one by which the store is opened: rows are kept from it.
+OWNER, SERVING = "postgres", "serving"
 IS_MEANT = os.environ.get("SOORMA_TEST_STORE") == "postgresql"
 STARTED_WITHIN = 120.0
 _SETTINGS = {
@@ -42,7 +45,7 @@ _numbers = count(1)
 EMPTY = """
     DO $$ DECLARE named text; BEGIN
         FOR named IN SELECT format('soorma.%I', tablename) FROM pg_tables
-            WHERE schemaname = 'soorma' AND tablename NOT IN ('meta', 'memo_total') LOOP
+            WHERE schemaname = 'soorma' AND tablename NOT IN ('meta', 'memo_total', 'access') LOOP
             EXECUTE 'DELETE FROM ' || named;
         END LOOP;
         FOR named IN SELECT format('soorma.%I', sequencename) FROM pg_sequences WHERE schemaname = 'soorma' LOOP
@@ -62,8 +65,8 @@ class Server:
         self._shared: str | None = None
         self.process: subprocess.Popen[bytes] | None = None
 
-    def url(self, database: str) -> str:
-        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+    def url(self, database: str, role: str = OWNER) -> str:
+        return f"postgresql://{role}@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
         settings = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
@@ -105,15 +108,15 @@ class Server:
         """Return the URL of the one store that tests use one after the other, emptied."""
         if self._shared is None:
             self._shared = self.database()
-        with psycopg.connect(self._shared, autocommit=True) as connection:
+        with psycopg.connect(as_role(self._shared, OWNER), autocommit=True) as connection:
             connection.execute(EMPTY)
         return self._shared
 
     def database(self) -> str:
-        """Return the URL of a new database, with a store that is empty."""
+        """Return the URL of a new database, with a store that is empty, as the role has it that serves."""
         name = f"test_{next(_numbers)}"
         self.execute(f"CREATE DATABASE {name} TEMPLATE template_store STRATEGY FILE_COPY")
-        return self.url(name)
+        return self.url(name, SERVING)
 
 
 @contextmanager
@@ -128,14 +131,21 @@ def serving(*, is_durable: bool = False) -> Generator[Server]:
         made = ["-D", str(folder / "data"), "-U", "postgres", "-A", "trust", "--no-sync", "--encoding=UTF8"]
         subprocess.run([program("initdb"), *made, "--locale=C"], check=True, capture_output=True, user=user)
         server.start()
+        server.execute(f"CREATE ROLE {SERVING} LOGIN NOBYPASSRLS")
         server.execute("CREATE DATABASE template_store")
         with psycopg.connect(server.url("template_store"), autocommit=True) as connection:
             connection.execute("SELECT set_config('search_path', 'soorma', false)")
             prepare(connection)
+            connection.execute(f"SELECT admit('{SERVING}')".encode())
         yield server
     finally:
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def as_role(url: str, role: str) -> str:
+    """Return the URL of the same database for another role."""
+    return re.sub(r"//\w+@", f"//{role}@", url)
 
 
 @cache

@@ -360,6 +360,11 @@ class Store(Protocol):
         entry too, and says so in the note. One whose operation returns False has changed nothing."""
         ...
 
+    def within(self, tenant_id: str) -> "Store":
+        """Return this store as a tenant has it: where the database guards its rows, what its parts read and write is
+        theirs, whatever the statements say. What works across tenants by its nature does so here too."""
+        ...
+
     def notify(self, on_commit: Callable[[bool], None], on_arrival: Callable[[Arrival], None]) -> None:
         """Call these on the loop's thread: `on_commit` after every commit that wrote, with whether something is left to
         the relay; `on_arrival` with what arrived in a transaction, even if who asked for it waits no more. To be given

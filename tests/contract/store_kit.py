@@ -8,11 +8,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, TypeVar
 
-from soorma_ai.domain.effects import Ack, Disposition, Effect, Expect, SavePlan
+from soorma_ai.domain.effects import Ack, Disposition, Effect, Expect, Publish, SavePlan, SaveTask
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic, Lineage
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import JournalEntry, JournalKey, Step, StepKind, Verdict
 from soorma_ai.domain.limits import Charge, Limits
+from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
+from soorma_ai.domain.memos import DropMemo, KeepMemo
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration, Subscription
@@ -22,6 +24,8 @@ from soorma_ai.ports import Delivery, Settlement, Store, Work
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 LEASE = timedelta(seconds=30)
 _numbers = count(1)
+# The agent, and the type of its events, that tests have things done by.
+HAND = "hand"
 S = TypeVar("S", bound=Store)
 
 
@@ -266,18 +270,44 @@ async def find_plan(store: Store, plan_id: str = "plan-1") -> PlanRecord:
     return found
 
 
-async def handed(store: Store, event_id: str = "") -> Delivery:
-    """One delivery in hand, of an event, an agent and a tenant that no test is about."""
-    name = f"hand-{next(_numbers)}"
-    await store.registry.register([agent(name, name, tenant="hands")], NOW)
-    await store.queue.arrive([event(event_id or name, name, tenant="hands")], NOW)
-    (delivery,) = await claimed(store, name)
+async def handed(store: Store, event_id: str = "", tenant: str = "default") -> Delivery:
+    """One delivery in hand, of an event and an agent that no test is about."""
+    event_id = event_id or f"{HAND}-{next(_numbers)}"
+    if await store.registry.agent(HAND, NOW) is None:
+        await store.registry.register([agent(HAND, HAND)], NOW)
+    await store.queue.arrive([event(event_id, HAND, tenant=tenant)], NOW)
+    (delivery,) = await claimed(store, HAND, limit=1)
     return delivery
 
 
 async def do(store: Store, *effects: Effect, now: datetime = NOW) -> None:
-    """Apply effects as some handling would."""
-    await store.queue.commit(Work(await handed(store), Ack(), effects), now)
+    """Apply effects as some handling would, one for each tenant that has any."""
+    tenants = dict.fromkeys(tenant for effect in effects if (tenant := _tenant_of(effect))) or ["default"]
+    for tenant in tenants:
+        own = tuple(effect for effect in effects if _tenant_of(effect) in ("", tenant))
+        await store.queue.commit(Work(await handed(store, tenant=tenant), Ack(), own), now)
+
+
+def _tenant_of(effect: Effect) -> str:
+    match effect:
+        case Publish(event):
+            return event.tenant_id
+        case SavePlan(plan):
+            return plan.lineage.tenant_id
+        case SaveTask(task):
+            return task.lineage.tenant_id
+        case Expect(expectation):
+            return expectation.tenant_id
+        case StoreMemory(at) | DropMemory(at) | IncrementMemory(at) | AppendMemory(at):
+            return at.tenant_id
+        case OpenSession(tenant_id):
+            return tenant_id
+        case KeepMemo(memo):
+            return memo.shelf.tenant_id
+        case DropMemo(shelf):
+            return shelf.tenant_id
+        case _:
+            return ""
 
 
 async def reserve(store: Store, charge: Charge, limits: Limits) -> None:

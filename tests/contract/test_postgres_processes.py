@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import psycopg
 import pytest
-from postgres_server import Server
+from postgres_server import OWNER, Server, as_role
 from store_kit import (
     LEASE,
     NOW,
@@ -193,11 +193,11 @@ async def test_a_server_that_cannot_be_used_is_told(given: str, told: str) -> No
 
 
 async def test_a_newer_database_is_refused(url: str) -> None:
-    with psycopg.connect(url, autocommit=True) as connection:
+    with psycopg.connect(as_role(url, OWNER), autocommit=True) as connection:
         connection.execute("UPDATE soorma.meta SET version = version + 1")
     try:
         with pytest.raises(ConfigError, match="written by a newer version"):
             await PostgresStore(url).open(NOW)
     finally:
-        with psycopg.connect(url, autocommit=True) as connection:
+        with psycopg.connect(as_role(url, OWNER), autocommit=True) as connection:
             connection.execute("UPDATE soorma.meta SET version = version - 1")

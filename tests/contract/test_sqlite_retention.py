@@ -25,7 +25,7 @@ from prune_kit import (
     registered,
 )
 from sqlite_kit import Effort, explained, scans, traced
-from store_kit import NOW, claimed, do, end, event, expectation, fact, later, opened, plan, reply, wait
+from store_kit import HAND, NOW, claimed, do, end, event, expectation, fact, later, opened, plan, reply, wait
 
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.core.task import task_of as begun_task
@@ -83,9 +83,9 @@ async def rows(store: SqliteStore) -> dict[str, int]:
     """How many there are by table, without those of the tests' own hands."""
 
     def count(db: sqlite3.Connection) -> dict[str, int]:
-        hands = "SELECT seq FROM event WHERE tenant = 'hands'"
+        hands = f"SELECT seq FROM event WHERE type = '{HAND}'"
         db.execute(f"DELETE FROM inbox WHERE event_seq IN ({hands})")
-        db.execute("DELETE FROM event WHERE tenant = 'hands'")
+        db.execute(f"DELETE FROM event WHERE type = '{HAND}'")
         names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         names = [name for name in names if not name.startswith("memo_text_")]  # the index's own, which are never empty
         return {name: db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}

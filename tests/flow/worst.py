@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from soorma_ai import Platform, assembly
 from soorma_ai.adapters.local_bus import LocalBus
+from soorma_ai.adapters.sql.acting import Acting
 from soorma_ai.adapters.sql.parts import SqlQueue
 from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.file import writer
@@ -46,13 +47,13 @@ class OneAtATime(SqlQueue):
 
 class ForgetfulDatabase(Database):
     async def transact(
-        self, operation: Callable[[Connection], T], ended: Callable[[T, bool], None], *, is_long: bool
+        self, operation: Callable[[Connection], T], ended: Callable[[T, bool], None], acting: Acting, *, is_long: bool
     ) -> T:
         def and_forget(db: Connection) -> T:
             self.routes.forget()
             return operation(db)
 
-        return await super().transact(and_forget, ended, is_long=is_long)
+        return await super().transact(and_forget, ended, acting, is_long=is_long)
 
 
 class ForgetfulStore(SqliteStore):

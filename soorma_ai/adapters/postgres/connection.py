@@ -5,7 +5,9 @@ import threading
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import psycopg
 from psycopg.abc import Buffer
@@ -16,6 +18,7 @@ from soorma_ai.adapters.postgres.schema import SCHEMA
 from soorma_ai.adapters.postgres.spelling import spell
 from soorma_ai.adapters.postgres.words import Postings
 from soorma_ai.adapters.sql import connection as family
+from soorma_ai.adapters.sql.acting import HOUSE, Acting
 from soorma_ai.errors import StoreUnavailable
 
 # Seconds until a server that does not answer is given up, and between signs of life of one that is idle.
@@ -36,6 +39,7 @@ class Connection(family.Connection):
         self.is_careful = True
         self.changes = 0
         self._url = url
+        self._acting = HOUSE
         self._raw: psycopg.Connection | None = None
 
     @property
@@ -59,6 +63,23 @@ class Connection(family.Connection):
         while found.nextset():
             pass
         return found
+
+    def act(self, acting: Acting) -> str:
+        """Return the statement by which the rest of the transaction is done in this name."""
+        self._acting = acting
+        return act(acting)
+
+    def savepoint(self, name: str, tenant_id: str) -> None:
+        """Of what a tenant does nothing is another's: that it is would be told by the database."""
+        begun, acting = f"SAVEPOINT {name}", self._acting
+        if acting.is_house and acting.tenant_id != tenant_id:
+            begun = f"{self.act(replace(acting, tenant_id=tenant_id))}; {begun}"
+        self.raw.execute(begun.encode())
+
+    def find_everywhere(self, sql: str) -> list[Any]:
+        found = self.raw.execute(f"{act(HOUSE)}; {sql}; {act(self._acting)}".encode())
+        found.nextset()
+        return found.fetchall()
 
     def execute(self, sql: str, parameters: family.Parameters = (), /) -> family.Rows:
         found = self.raw.execute(spell(sql).encode(), parameters or None)
@@ -146,17 +167,32 @@ class Connection(family.Connection):
                 raw.close()
 
 
-class TextDumper(StrDumper):
-    """A text here cannot hold a NUL. Instead it has what is no character either, which `json_quote` reads back."""
+def act(acting: Acting) -> str:
+    """Return the statement that says in whose name the rest of a transaction is done; see `guard`."""
+    given = {"tenant": acting.tenant_id or "", "user": acting.user_id or "", "house": "on" if acting.is_house else ""}
+    return "SELECT " + ", ".join(f"set_config('soorma.{name}', {_quote(value)}, true)" for name, value in given.items())
 
+
+def _quote(text: str) -> str:
+    """Standard strings know no other escape."""
+    return "'" + _without_nul(text).replace("'", "''") + "'"
+
+
+def _without_nul(text: str) -> str:
+    """A text here cannot hold a NUL. Instead it has what is no character either, which `json_quote` reads back."""
+    return text.replace("\0", "\uffff")
+
+
+class TextDumper(StrDumper):
     def dump(self, obj: str) -> Buffer | None:
-        return super().dump(obj.replace("\0", "\uffff"))
+        return super().dump(_without_nul(obj))
 
 
 # A host that vanishes, or stands still, in a transaction holds up all others no longer than this.
 _SESSION = {
     "search_path": SCHEMA,
     "timezone": "UTC",
+    "standard_conforming_strings": "on",
     "idle_in_transaction_session_timeout": "30s",
     "lock_timeout": "60s",
     "tcp_keepalives_idle": "10",
@@ -165,12 +201,15 @@ _SESSION = {
 }
 
 
-def connect(url: str) -> psycopg.Connection:
+def connect(url: str, *, is_house: bool = False) -> psycopg.Connection:
+    """Return a connection on which nobody's rows are seen before it is said in whose name; or all, as the house has it.
+    Raise psycopg.Error."""
     made = psycopg.connect(
         url, autocommit=True, connect_timeout=CONNECTED_WITHIN, keepalives_idle=10, keepalives_interval=5
     )
     # Texts are told to be such, so that a statement means the same whatever a parameter stands beside.
     made.adapters.register_dumper(str, TextDumper)
-    settings = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in _SESSION.items())
-    made.execute(f"SELECT {settings}".encode())
+    settings = {**_SESSION, "soorma.house": "on" if is_house else ""}
+    told = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in settings.items())
+    made.execute(f"SELECT {told}".encode())
     return made

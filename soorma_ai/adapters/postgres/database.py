@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
+from soorma_ai.adapters.postgres import guard
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.faults import in_our_words
 from soorma_ai.adapters.postgres.listener import Listener, present
@@ -19,6 +20,7 @@ from soorma_ai.adapters.postgres.upkeep import reached
 from soorma_ai.adapters.postgres.writer import Writer
 from soorma_ai.adapters.sql import connection as family
 from soorma_ai.adapters.sql import database
+from soorma_ai.adapters.sql.acting import HOUSE, Acting
 from soorma_ai.adapters.sql.database import NOTHING
 from soorma_ai.adapters.sql.tables import leases
 from soorma_ai.domain.expectations import Arrival
@@ -32,6 +34,8 @@ _LOG = logging.getLogger("soorma_ai.store")
 
 class Database(database.Database):
     """The database of a URL. `read_only` looks at it, and makes and recovers nothing."""
+
+    guards = True
 
     def __init__(self, url: str, *, read_only: bool, absence: timedelta) -> None:
         super().__init__(shares=True)
@@ -101,23 +105,30 @@ class Database(database.Database):
             await asyncio.to_thread(listener.stop)
 
     async def transact(
-        self, operation: Callable[[family.Connection], T], ended: Callable[[T, bool], None], *, is_long: bool
+        self,
+        operation: Callable[[family.Connection], T],
+        ended: Callable[[T, bool], None],
+        acting: Acting,
+        *,
+        is_long: bool,
     ) -> T:
-        return await self.writer.do(operation, ended)
+        return await self.writer.do(operation, ended, acting)
 
-    async def read(self, query: Callable[[family.Reader], T]) -> T:
+    async def read(self, query: Callable[[family.Reader], T], acting: Acting = HOUSE) -> T:
         if self._readers is None:
             raise StoreUnavailable("the store is not open")
-        return await self._readers.read(query)
+        return await self._readers.read(query, acting)
 
-    async def read_later(self, query: Callable[[family.Reader], T]) -> Callable[[], T]:
+    async def read_later(self, query: Callable[[family.Reader], T], acting: Acting) -> Callable[[], T]:
         """A server is asked now, since it is waited for."""
-        found = await self.read(query)
+        found = await self.read(query, acting)
         return lambda: found
 
     def _prepare(self) -> None:
         with reached(self._url) as made:
             prepare(made, may_make=not self._read_only)
+            if why := guard.why_open(made):
+                _LOG.warning(why)
 
     def _forget(self) -> None:
         """Keep nothing that was derived from what is undone now."""

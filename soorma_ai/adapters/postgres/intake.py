@@ -6,6 +6,7 @@ from functools import partial
 import psycopg
 from psycopg import sql
 
+from soorma_ai.adapters.postgres import guard
 from soorma_ai.adapters.postgres.migrations import must_be_idle, prepare
 from soorma_ai.adapters.postgres.schema import SCHEMA
 from soorma_ai.adapters.postgres.upkeep import reached
@@ -16,7 +17,7 @@ from soorma_ai.errors import ConfigError, StoreUnavailable
 # Rows that are read back at once.
 _BATCH = 2000
 # What a new store has already.
-_MADE = ("meta", "memo_total")
+_MADE = ("meta", "memo_total", "access")
 _TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = %s ORDER BY tablename"
 _NUMBERED = """
     SELECT table_name, column_name FROM information_schema.columns
@@ -35,6 +36,8 @@ def take_in(url: str, contents: Contents) -> list[Moved]:
             _must_be_empty(made)
             moved = [_take(made, table) for table in (*contents.tables, *_words(contents))]
             made.execute(_TOTAL)
+            for table in guard.FOUND:
+                made.execute(sql.SQL("UPDATE {} SET whose = ''").format(_name(table)))
             _go_on_numbering(made, contents)
             made.execute("UPDATE meta SET registry = registry + 1")
         for one in moved:

@@ -36,7 +36,7 @@ _BE_PRESENT = f"SELECT pg_advisory_lock_shared({PRESENT}), pg_advisory_lock_shar
 _NUMBERS = f"""
     SELECT DISTINCT objid::bigint FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
     WHERE locktype = 'advisory' AND datname = current_database() AND granted
-        AND classid::bigint = ({_PRESENT}::bigint & 4294967295)
+        AND classid::bigint = ({_PRESENT}::bigint & 4294967295) AND objid::bigint > 0
 """
 _HOLDERS = f"""
     SELECT DISTINCT holder FROM inbox
@@ -96,7 +96,7 @@ class Listener:
                 self._raw.close()
 
     def _connect(self) -> psycopg.Connection:
-        made = connect(self._url)
+        made = connect(self._url, is_house=True)
         made.execute(_BE_PRESENT.encode(), (self.number,))
         made.execute(f"LISTEN {CHANNEL}")
         return made

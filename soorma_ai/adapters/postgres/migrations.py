@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import psycopg
 from psycopg import errors, sql
 
+from soorma_ai.adapters.postgres import guard
 from soorma_ai.adapters.postgres.listener import PRESENT
 from soorma_ai.adapters.postgres.schema import SCHEMA, VERSION, make
 from soorma_ai.errors import ConfigError
@@ -12,7 +13,9 @@ from soorma_ai.errors import ConfigError
 OLDEST_SERVER = 160000
 
 # By the version that it starts from, as in `adapters.sqlite.file.migrations`: the same numbers, the same tables.
-STEPS: dict[int, tuple[str, ...]] = {10: ("ALTER TABLE inbox ADD COLUMN holder BIGINT NOT NULL DEFAULT 0",)}
+STEPS: dict[int, tuple[str, ...]] = {
+    10: ("ALTER TABLE inbox ADD COLUMN holder BIGINT NOT NULL DEFAULT 0", *guard.make(guard.TABLES)),
+}
 # The first version that PostgreSQL has had.
 FIRST = 10
 
@@ -57,6 +60,8 @@ def upgrade(
                 for statement in steps[number]:
                     connection.execute(statement.encode())
             connection.execute("UPDATE meta SET version = %s", (wanted,))
+        # To what is new, who was admitted before is admitted too.
+        connection.execute(guard.ADMIT_AGAIN)
     return version, wanted
 
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words
 from soorma_ai.adapters.postgres.writer import PAUSES
+from soorma_ai.adapters.sql.acting import Acting
 from soorma_ai.errors import StoreUnavailable
 
 T = TypeVar("T")
@@ -30,11 +31,11 @@ class Readers:
         for _ in range(READERS):
             self._idle.put(Connection(url, self._loop))
 
-    async def read(self, query: Callable[[Connection], T]) -> T:
+    async def read(self, query: Callable[[Connection], T], acting: Acting) -> T:
         """A server that is gone is tried again for a while; reading twice harms nobody."""
         if self._closing.is_set():
             raise StoreUnavailable("the store is closed")
-        return await self._loop.run_in_executor(self._pool, self._read, query)
+        return await self._loop.run_in_executor(self._pool, self._read, query, acting)
 
     async def close(self) -> None:
         self._closing.set()
@@ -42,25 +43,25 @@ class Readers:
         while not self._idle.empty():
             self._idle.get().close()
 
-    def _read(self, query: Callable[[Connection], T]) -> T:
+    def _read(self, query: Callable[[Connection], T], acting: Acting) -> T:
         db = self._idle.get()
         try:
             for pause in PAUSES:
                 try:
-                    return _once(db, query)
+                    return _once(db, query, acting)
                 except StoreUnavailable as error:
                     if self._closing.is_set() or not (db.is_lost or isinstance(error, Interrupted)):
                         raise
                 self._closing.wait(pause)
-            return _once(db, query)
+            return _once(db, query, acting)
         finally:
             self._idle.put(db)
 
 
-def _once(db: Connection, query: Callable[[Connection], T]) -> T:
+def _once(db: Connection, query: Callable[[Connection], T], acting: Acting) -> T:
     with in_our_words():
         try:
-            db.begin(_BEGIN)
+            db.begin(_BEGIN, db.act(acting))
             return query(db)
         finally:
             db.undo()

@@ -5,6 +5,7 @@
 
 import re
 
+from soorma_ai.adapters.postgres import guard
 from soorma_ai.adapters.postgres.spelling import split
 from soorma_ai.adapters.sql.schema import STATEMENTS, VERSION, WHOLE
 
@@ -95,7 +96,7 @@ def make() -> tuple[str, ...]:
     tables = [_table(one) for one in STATEMENTS if " VIRTUAL TABLE " not in one and not _is_index(one)]
     bodies = [_body(table, spelled) for table, spelled in WHOLE.items()]
     indexes = [_index(one) for one in STATEMENTS if _is_index(one)]
-    return (*FUNCTIONS, *tables, *bodies, *indexes, *WORDS, *META)
+    return (*FUNCTIONS, *tables, *bodies, *indexes, *WORDS, *META, *guard.make(guard.TABLES))
 
 
 def _is_index(statement: str) -> bool:

@@ -16,6 +16,7 @@ import psycopg
 
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words
+from soorma_ai.adapters.sql.acting import HOUSE, Acting
 from soorma_ai.adapters.sql.jobs import Helper, Job
 from soorma_ai.errors import StoreUnavailable
 
@@ -27,7 +28,8 @@ PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0, 1.0, 1.0, 1.0)
 
 LOCK = "SELECT pg_advisory_xact_lock(hashtext('soorma writes'), hashtext(current_schema()))"
 # Whatever the database has by default: what is read is what stood there when the lock was had.
-_BEGIN = ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", LOCK, "SELECT registry FROM meta")
+_BEGIN = ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", LOCK)
+_REGISTRY = "SELECT registry FROM meta"
 
 
 class Writer:
@@ -60,13 +62,18 @@ class Writer:
         self._wrote = False
         self._helper = Helper(self._loop, self._context)
 
-    async def do(self, operation: Callable[[Connection], T], ended: Callable[[T, bool], None] | None = None) -> T:
+    async def do(
+        self,
+        operation: Callable[[Connection], T],
+        ended: Callable[[T, bool], None] | None = None,
+        acting: Acting = HOUSE,
+    ) -> T:
         """Committed when this returns; undone when it raises, but for a connection that was lost while it was being
         stored, of which StoreUnavailable says so."""
         if self._is_closing:
             raise StoreUnavailable("the store is closed")
         future: asyncio.Future[T] = self._loop.create_future()
-        self._asked.append(Job(partial(operation, self.connection), future, ended, is_long=True))
+        self._asked.append(Job(partial(operation, self.connection), future, ended, acting, is_long=True))
         if not self._is_busy:
             self._next()
         return await future
@@ -132,7 +139,7 @@ class Writer:
         db, before = self.connection, self.connection.changes
         try:
             with in_our_words():
-                registry = db.begin(*_BEGIN).fetchone()
+                registry = db.begin(*_BEGIN, db.act(group[0].acting), _REGISTRY).fetchone()
                 self._begun(db, registry[0] if registry else 0)
                 if len(group) == 1 and not self._run(group[0]):
                     self._undo(group)
@@ -163,13 +170,14 @@ class Writer:
         return None
 
     def _run_apart(self, group: list[Job[Any]]) -> None:
-        """Run each so that it can be undone alone."""
-        self.connection.execute("SAVEPOINT job")
+        """Run each so that it can be undone alone, in the name of whom it is done for."""
+        db, before = self.connection, ""
         for job in group:
+            db.raw.execute(f"{before}{db.act(job.acting)}; SAVEPOINT job".encode())
             if not self._run(job):
-                self.connection.execute("ROLLBACK TO job")
+                db.execute("ROLLBACK TO job")
                 self._forget()
-            self.connection.raw.execute("RELEASE job; SAVEPOINT job")
+            before = "RELEASE job; "
 
     def _run(self, job: Job[Any]) -> bool:
         """Return False when it failed. Raise what ends the transaction of all."""

@@ -240,6 +240,10 @@ class RemoteStore:
     def noting(self, note: Note) -> Store:
         raise LocalProtocolError("what a caller changed is written down in the process of the store")
 
+    def within(self, tenant_id: str) -> Store:
+        """Return this store: the token says whose it is."""
+        return self
+
     def notify(self, on_commit: Callable[[bool], None], on_arrival: Callable[[Arrival], None]) -> None:
         self._on_arrival = on_arrival
 

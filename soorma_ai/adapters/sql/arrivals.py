@@ -107,25 +107,25 @@ class _Arriving:
     def _take_apart(self, came: StoredEvent, *, is_new: bool) -> None:
         """Take one that must not undo the others: what cannot arrive for a fault of its own is a dead letter, and who
         asked for it is told, or nobody is, if that cannot arrive either."""
-        fault = self._apart(lambda: self.take(came, is_new=is_new))
+        fault = self._apart(lambda: self.take(came, is_new=is_new), came.event)
         if fault is None:
             return
         event, reason = came.event, cannot_arrive(fault)
         _LOG.warning("event_set_aside", exc_info=fault, extra={"event_id": event.id, "reason": reason})
         letters.set_aside(self._db, event, reason, self._now)
         if told := arrival.refusal_of(event, reason, self._now):
-            self._apart(lambda: self._tell(told))
+            self._apart(lambda: self._tell(told), event)
 
     def _tell(self, told: EventEnvelope) -> None:
         log.publish_once(self._db, told)
         if self._db.published and self._db.published[-1].event is told:
             self.take(self._db.published.pop(), is_new=True)
 
-    def _apart(self, act: Callable[[], None]) -> Exception | None:
+    def _apart(self, act: Callable[[], None], event: EventEnvelope) -> Exception | None:
         """Return what went wrong, after all of it has been undone."""
         db, waiting = self._db, list(self._db.published)
         done, stops, place = len(self._done), set(self._stops), db.place()
-        db.execute("SAVEPOINT event")
+        db.savepoint("event", event.tenant_id)
         fault: Exception | None = None
         try:
             with self._db.in_our_words():

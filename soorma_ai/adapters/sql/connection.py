@@ -125,6 +125,14 @@ class Connection(ABC):
         """Let nothing be left where rows are removed meanwhile, as far as the database can say so."""
         ...
 
+    def savepoint(self, name: str, tenant_id: str) -> None:
+        """Be able to undo what follows by itself; what the house does from now on is done for this tenant."""
+        self.execute(f"SAVEPOINT {name}")
+
+    def find_everywhere(self, sql: str) -> list[Any]:
+        """Return what a statement finds among the rows of all tenants, in whose name ever the rest is done."""
+        return self.execute(sql).fetchall()
+
     def has_part(self, part: tuple[str, str, str], at: float) -> bool:
         """Tell whether a part need not be written at this moment; if it must, it counts as stored from now on."""
         written = self.parts.pop(part, None)

@@ -1,13 +1,15 @@
 """Access of a store's parts to its database."""
 
+import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from soorma_ai.adapters.sql import arrivals
+from soorma_ai.adapters.sql.acting import HOUSE, Acting
 from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.adapters.sql.tables import identity
 from soorma_ai.adapters.sql.tables.registry import Known, Routes
@@ -23,7 +25,9 @@ NOTHING = Arrival()
 
 class Database(ABC):
     """Transactions of one store, in which what is published arrives. `shares` it with other processes, whose changes
-    of the registry forget nothing here."""
+    of the registry forget nothing here. Where it `guards` its rows, a transaction sees those of whom it acts for."""
+
+    guards = False
 
     def __init__(self, *, shares: bool) -> None:
         self.on_commit: Callable[[bool], None] | None = None
@@ -46,31 +50,36 @@ class Database(ABC):
 
     @abstractmethod
     async def transact(
-        self, operation: Callable[[Connection], T], ended: Callable[[T, bool], None], *, is_long: bool
+        self, operation: Callable[[Connection], T], ended: Callable[[T, bool], None], acting: Acting, *, is_long: bool
     ) -> T:
         """Return what an operation returns, once it is stored. `ended` is told, on the loop's thread, what it returned,
         and whether that is stored."""
         ...
 
     @abstractmethod
-    async def read(self, query: Callable[[Reader], T]) -> T: ...
+    async def read(self, query: Callable[[Reader], T], acting: Acting = HOUSE) -> T: ...
 
     @abstractmethod
-    async def read_later(self, query: Callable[[Reader], T]) -> Callable[[], T]:
+    async def read_later(self, query: Callable[[Reader], T], acting: Acting) -> Callable[[], T]:
         """Return what reads when it is called, or has read by then."""
         ...
 
-    async def write(self, operation: Callable[[Connection], T], *, is_long: bool = False) -> T:
+    async def write(self, operation: Callable[[Connection], T], acting: Acting = HOUSE, *, is_long: bool = False) -> T:
         """Write what publishes nothing."""
-        value, _ = await self.publish(operation, None, is_long=is_long)
+        value, _ = await self.publish(operation, None, acting, is_long=is_long)
         return value
 
     async def publish(
-        self, operation: Callable[[Connection], T], now: datetime | None, *, is_long: bool = False
+        self,
+        operation: Callable[[Connection], T],
+        now: datetime | None,
+        acting: Acting = HOUSE,
+        *,
+        is_long: bool = False,
     ) -> tuple[T, Arrival]:
         """Write; where the store is the bus, what is published arrives in the same transaction."""
         arriving = partial(self._arriving, operation, now)
-        value, arrival, _ = await self.transact(arriving, self._ended, is_long=is_long)
+        value, arrival, _ = await self.transact(arriving, self._ended, acting, is_long=is_long)
         return value, arrival
 
     def _arriving(
@@ -102,27 +111,35 @@ class Database(ABC):
 
 
 class Part:
-    """Implements one port of the store. What it changes is written down in the same transaction where there is a
-    `note`."""
+    """Implements one port of the store, in the name of whom it acts for. What it changes is written down in the same
+    transaction where there is a `note`."""
 
-    def __init__(self, database: Database, note: Note | None = None) -> None:
+    def __init__(self, database: Database, acting: Acting = HOUSE, note: Note | None = None) -> None:
         self.database = database
+        self.acting = acting
         self._note = note
 
-    async def write(self, operation: Callable[[Connection], T], *, is_long: bool = False) -> T:
+    async def write(
+        self, operation: Callable[[Connection], T], acting: Acting | None = None, *, is_long: bool = False
+    ) -> T:
         """Write what publishes nothing."""
-        value, _ = await self.publish(operation, None, is_long=is_long)
+        value, _ = await self.publish(operation, None, acting, is_long=is_long)
         return value
 
     async def publish(
-        self, operation: Callable[[Connection], T], now: datetime | None, *, is_long: bool = False
+        self,
+        operation: Callable[[Connection], T],
+        now: datetime | None,
+        acting: Acting | None = None,
+        *,
+        is_long: bool = False,
     ) -> tuple[T, Arrival]:
         """Write as `Database.publish`."""
-        note = self._note
+        note, acting = self._note, acting or self.acting
         if note is None or note.is_written:
-            return await self.database.publish(operation, now, is_long=is_long)
+            return await self.database.publish(operation, now, acting, is_long=is_long)
         noted = partial(_write_down, operation, note.entry)
-        value, arrival = await self.database.publish(noted, now, is_long=is_long)
+        value, arrival = await self.database.publish(noted, now, acting, is_long=is_long)
         note.is_written = _has_changed(value)
         return value, arrival
 
@@ -138,21 +155,46 @@ def _has_changed(value: object) -> bool:
     return value is not False
 
 
-def reading(query: Callable[Concatenate[Reader, P], T]) -> "Callable[Concatenate[Part, P], CoroutineType[Any, Any, T]]":
-    """A method of a part that answers from what is committed."""
+def reading(
+    query: Callable[Concatenate[Reader, P], T], acting: Acting | None = None, *, of_user: bool = False
+) -> "Callable[Concatenate[Part, P], CoroutineType[Any, Any, T]]":
+    """A method of a part that answers from what is committed. It acts for the tenant that it is asked about, else for
+    that of its part; `of_user`: and for the user."""
+    find = _asked_about(query, of_user=of_user)
 
     async def method(part: Part, *given: P.args, **named: P.kwargs) -> T:
-        return await part.database.read(lambda db: query(db, *given, **named))
+        whose = acting or find(given, named) or part.acting
+        return await part.database.read(lambda db: query(db, *given, **named), whose)
 
     return method
 
 
 def writing(
-    operation: Callable[Concatenate[Connection, P], T],
+    operation: Callable[Concatenate[Connection, P], T], acting: Acting | None = None
 ) -> "Callable[Concatenate[Part, P], CoroutineType[Any, Any, T]]":
     """A method of a part that is one transaction, and publishes nothing."""
 
     async def method(part: Part, *given: P.args, **named: P.kwargs) -> T:
-        return await part.write(lambda db: operation(db, *given, **named))
+        return await part.write(lambda db: operation(db, *given, **named), acting)
 
     return method
+
+
+def _asked_about(
+    query: Callable[..., object], *, of_user: bool
+) -> Callable[[tuple[Any, ...], Mapping[str, Any]], Acting | None]:
+    """Return what tells, by the arguments of a query, about whose rows it is asked; None where they name no tenant."""
+    names = [*inspect.signature(query).parameters][1:]
+    if "tenant_id" not in names:
+        return lambda given, named: None
+
+    def argument(name: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
+        place = names.index(name)
+        return given[place] if place < len(given) else named.get(name)
+
+    def find(given: tuple[Any, ...], named: Mapping[str, Any]) -> Acting | None:
+        tenant_id = argument("tenant_id", given, named)
+        user_id = argument("user_id", given, named) if of_user else None
+        return None if tenant_id is None else Acting(tenant_id, user_id)
+
+    return find

@@ -8,22 +8,26 @@ from contextlib import suppress
 from contextvars import Context
 from typing import Generic, TypeVar
 
+from soorma_ai.adapters.sql.acting import HOUSE, Acting
+
 T = TypeVar("T")
 
 
 class Job(Generic[T]):
-    """One operation, and who asked for it. `ended` is told what came of it: what it returned, and whether that is
-    stored."""
+    """One operation, who asked for it, and in whose name it is done. `ended` is told what came of it: what it returned,
+    and whether that is stored."""
 
     def __init__(
         self,
         operation: Callable[[], T],
         future: asyncio.Future[T],
         ended: Callable[[T, bool], None] | None,
+        acting: Acting = HOUSE,
         *,
         is_long: bool,
     ) -> None:
         self.is_long = is_long
+        self.acting = acting
         self.failed = False
         self._operation = operation
         self._future = future

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from soorma_ai.adapters.sql import arrivals, consequences, effects, firing, forgetting, registering, retention, sweep
+from soorma_ai.adapters.sql.acting import HOUSE, Acting, of_delivery
 from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.database import Database, Part, reading, writing
 from soorma_ai.adapters.sql.tables import (
@@ -67,32 +68,32 @@ MOST_ON_THE_LOOP = 256
 
 
 class SqlQueue(Part):
-    claim = writing(inbox.claim)
-    claim_suspect = writing(inbox.claim_suspect)
-    lend = writing(leases.lend)
+    claim = writing(inbox.claim, HOUSE)
+    claim_suspect = writing(inbox.claim_suspect, HOUSE)
+    lend = writing(leases.lend, HOUSE)
     behind = reading(behind.behind)
     leased = reading(inbox.leased)
     was_ended = reading(inbox.was_ended)
-    has_work = reading(inbox.has_work)
+    has_work = reading(inbox.has_work, HOUSE)
     begin = writing(inbox.begin)
-    release = writing(inbox.release)
-    renew = writing(inbox.renew)
-    sent = writing(log.sent)
+    release = writing(inbox.release, HOUSE)
+    renew = writing(inbox.renew, HOUSE)
+    sent = writing(log.sent, HOUSE)
     pending = reading(inbox.pending)
     resting = reading(inbox.resting)
-    backlog = reading(inbox.backlog)
+    backlog = reading(inbox.backlog, HOUSE)
     backlogs = reading(listing.backlogs)
     standing = reading(counts.standing)
-    next_due = reading(firing.next_due)
+    next_due = reading(firing.next_due, HOUSE)
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
         is_long = len(events) > MOST_ON_THE_LOOP
-        _, arrival = await self.publish(lambda db: arrivals.bring(db, events), now, is_long=is_long)
+        _, arrival = await self.publish(lambda db: arrivals.bring(db, events), now, HOUSE, is_long=is_long)
         return arrival
 
     async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[int | None, Arrival]:
         routes = self.database.routes
-        return await self.publish(lambda db: arrivals.bring_untaken(db, routes, after, limit), now)
+        return await self.publish(lambda db: arrivals.bring_untaken(db, routes, after, limit), now, HOUSE)
 
     async def send(
         self,
@@ -112,7 +113,8 @@ class SqlQueue(Part):
                 inbox.must_stand(db, delivery)
             effects.send(db, events, expect, session)
 
-        _, arrival = await self.publish(sending, now, is_long=is_long)
+        acting = of_delivery(delivery) if delivery else None
+        _, arrival = await self.publish(sending, now, acting, is_long=is_long)
         return arrival
 
     async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:
@@ -126,19 +128,22 @@ class SqlQueue(Part):
         return is_new
 
     async def fire(self, now: datetime, limit: int) -> int:
-        count, _ = await self.publish(lambda db: firing.fire(db, now, limit), now)
+        count, _ = await self.publish(lambda db: firing.fire(db, now, limit), now, HOUSE)
         return count
 
     async def keep_timers(self, beginning: str, timers: Sequence[Schedule]) -> None:
         await self.database.write(lambda db: timer_rows.keep(db, beginning, timers))
 
     async def sweep(self, now: datetime) -> Swept:
-        swept, _ = await self.publish(lambda db: sweep.sweep(db, now), now, is_long=True)
+        swept, _ = await self.publish(lambda db: sweep.sweep(db, now), now, HOUSE, is_long=True)
         return swept
 
     async def commit(self, work: Work, now: datetime) -> Arrival:
         is_long = len(work.effects) > 3 * MOST_ON_THE_LOOP
-        _, arrival = await self.publish(lambda db: self._commit(db, work, now), now, is_long=is_long)
+        # What an agent declares may be what others wait for, whoever they belong to.
+        declares = any(isinstance(effect, Declare) for effect in work.effects)
+        acting = of_delivery(work.delivery, is_house=declares)
+        _, arrival = await self.publish(lambda db: self._commit(db, work, now), now, acting, is_long=is_long)
         return arrival
 
     def _commit(self, db: Connection, work: Work, now: datetime) -> None:
@@ -151,7 +156,7 @@ class SqlQueue(Part):
             found, unreadable = await self.database.read(lambda db: log.unsent(db, limit))
             if not unreadable:
                 return found
-            await self.write(partial(letters.set_unreadable_aside, rows=unreadable))
+            await self.write(partial(letters.set_unreadable_aside, rows=unreadable), HOUSE)
 
 
 class SqlPlans(Part):
@@ -159,8 +164,8 @@ class SqlPlans(Part):
     standing = reading(pursued.standing)
     came_for = reading(pursued.came_for)
     in_hand = reading(pursued.in_hand)
-    plans = reading(pursued.plans)
-    plan_page = reading(listing.plan_page)
+    plans = reading(pursued.plans, of_user=True)
+    plan_page = reading(listing.plan_page, of_user=True)
     first_awaited = reading(listing.first_awaited)
     plan_answering = reading(pursued.answering)
     steps = reading(pursued.steps)
@@ -176,7 +181,7 @@ class SqlPlans(Part):
     open_in_tree = reading(expected.opened_of_tree)
     was_answered = reading(expected.was_answered)
     questions = reading(expected.questions)
-    held = reading(expected.held)
+    held = reading(expected.held, of_user=True)
     questions_beginning = reading(expected.questions_beginning)
     named_expectations = reading(expected.named)
     group = reading(expected.of_group)
@@ -205,17 +210,17 @@ class SqlPlans(Part):
             inbox.must_stand(db, delivery)
             budget.reserve(db, charge, limits)
 
-        await self.write(reserving)
+        await self.write(reserving, of_delivery(delivery))
 
     async def settle(self, one: Settlement, delivery: Delivery) -> None:
         def settling(db: Connection) -> None:
             inbox.must_stand(db, delivery)
             budget.settle(db, one)
 
-        await self.write(settling)
+        await self.write(settling, of_delivery(delivery))
 
     async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
-        texts = await self.database.read_later(lambda db: tasks.sub_task_texts(db, agent, task_id))
+        texts = await self.database.read_later(lambda db: tasks.sub_task_texts(db, agent, task_id), self.acting)
         return lambda: tasks.parsed(texts())
 
 
@@ -223,7 +228,7 @@ class SqlMemory(Part):
     recall = reading(memory.recall)
     memory_keys = reading(memory.keys)
     session = reading(memory.session)
-    sessions = reading(memory.sessions)
+    sessions = reading(memory.sessions, of_user=True)
 
     async def memorize(self, changes: Sequence[MemoryChange | OpenSession], now: datetime) -> None:
         users = [(one.tenant_id, one.session.user_id) for one in changes if isinstance(one, OpenSession)]
@@ -253,27 +258,27 @@ class SqlMemos(Part):
 
 
 class SqlRegistry(Part):
-    leave = writing(registry.leave)
+    leave = writing(registry.leave, HOUSE)
     definitions = reading(registry.definitions)
     agents = reading(registry.agents)
     agent = reading(registry.find)
 
     async def live_events(self, tenant_id: str, now: datetime) -> Sequence[RegisteredEvent]:
-        return await self.database.read(lambda db: self.database.known.events(db, tenant_id, now))
+        return await self.database.read(lambda db: self.database.known.events(db, tenant_id, now), Acting(tenant_id))
 
     async def known_events(self, tenant_id: str) -> Sequence[RegisteredEvent]:
-        return await self.database.read(lambda db: self.database.known.events(db, tenant_id))
+        return await self.database.read(lambda db: self.database.known.events(db, tenant_id), Acting(tenant_id))
 
     async def heartbeat(self, agents: Sequence[str], now: datetime) -> None:
-        await self.publish(lambda db: registering.heartbeat(db, agents, now), now)
+        await self.publish(lambda db: registering.heartbeat(db, agents, now), now, HOUSE)
 
     async def register(self, registrations: Sequence[Registration], now: datetime) -> None:
         routes = self.database.routes
-        await self.publish(lambda db: registering.register(db, routes, registrations, now), now, is_long=True)
+        await self.publish(lambda db: registering.register(db, routes, registrations, now), now, HOUSE, is_long=True)
 
     async def deregister(self, agent: str, now: datetime) -> list[EventDefinition]:
         routes = self.database.routes
-        return await self.write(lambda db: registering.deregister(db, routes, agent, now), is_long=True)
+        return await self.write(lambda db: registering.deregister(db, routes, agent, now), HOUSE, is_long=True)
 
 
 class SqlEventLog(Part):
@@ -306,7 +311,7 @@ class SqlAudit(Part):
 
 
 class SqlUpkeep(Part):
-    begin_forgetting = writing(forgetting.begin)
+    begin_forgetting = writing(forgetting.begin, HOUSE)
 
     async def store_id(self, fresh: str) -> str:
         return await self.database.write(lambda db: _store_id(db, fresh))
@@ -333,7 +338,7 @@ class SqlUpkeep(Part):
         if dry_run:
             return await self.database.read(lambda db: retention.prune(db, old, limit, after, dry_run=True))
         batch = partial(retention.prune, old=old, limit=limit, after=after, dry_run=False)
-        return await self.write(lambda db: _removing(db, batch), is_long=True)
+        return await self.write(lambda db: _removing(db, batch), HOUSE, is_long=True)
 
 
 def _removing(db: Connection, batch: Callable[[Connection], T]) -> T:
@@ -347,24 +352,36 @@ class SqlStore:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._make_parts(None)
+        self._acting = HOUSE
+        self._note: Note | None = None
+        self._make_parts()
 
-    def _make_parts(self, note: Note | None) -> None:
-        self.queue: Queue = SqlQueue(self.database, note)
-        self.plans: Plans = SqlPlans(self.database, note)
-        self.memory: Memory = SqlMemory(self.database, note)
-        self.memos: Memos = SqlMemos(self.database, note)
-        self.registry: Registry = SqlRegistry(self.database, note)
-        self.events: EventLog = SqlEventLog(self.database)
-        self.letters: DeadLetters = SqlDeadLetters(self.database, note)
-        self.upkeep: Upkeep = SqlUpkeep(self.database, note)
-        self.keys: Keys = SqlKeys(self.database, note)
-        self.audit: Audit = SqlAudit(self.database)
+    def _make_parts(self) -> None:
+        given = self.database, self._acting, self._note
+        self.queue: Queue = SqlQueue(*given)
+        self.plans: Plans = SqlPlans(*given)
+        self.memory: Memory = SqlMemory(*given)
+        self.memos: Memos = SqlMemos(*given)
+        self.registry: Registry = SqlRegistry(*given)
+        self.events: EventLog = SqlEventLog(self.database, self._acting)
+        self.letters: DeadLetters = SqlDeadLetters(*given)
+        self.upkeep: Upkeep = SqlUpkeep(*given)
+        self.keys: Keys = SqlKeys(*given)
+        self.audit: Audit = SqlAudit(self.database, self._acting)
 
     def noting(self, note: Note) -> Store:
         noted = copy(self)
-        noted._make_parts(note)
+        noted._note = note
+        noted._make_parts()
         return noted
+
+    def within(self, tenant_id: str) -> Store:
+        if not self.database.guards or self._acting == Acting(tenant_id):
+            return self
+        scoped = copy(self)
+        scoped._acting = Acting(tenant_id)
+        scoped._make_parts()
+        return scoped
 
     def notify(self, on_commit: Callable[[bool], None], on_arrival: Callable[[Arrival], None]) -> None:
         self.database.on_commit, self.database.on_arrival = on_commit, on_arrival

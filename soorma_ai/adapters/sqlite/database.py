@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from soorma_ai.adapters.sql import connection as family
 from soorma_ai.adapters.sql import database
+from soorma_ai.adapters.sql.acting import HOUSE, Acting
 from soorma_ai.adapters.sql.tables import leases
 from soorma_ai.adapters.sqlite.file import files
 from soorma_ai.adapters.sqlite.file.connection import Connection, Looking
@@ -78,11 +79,16 @@ class Database(database.Database):
             await writer.close()
 
     async def transact(
-        self, operation: Callable[[family.Connection], T], ended: Callable[[T, bool], None], *, is_long: bool
+        self,
+        operation: Callable[[family.Connection], T],
+        ended: Callable[[T, bool], None],
+        acting: Acting,
+        *,
+        is_long: bool,
     ) -> T:
         return await self.writer.do(operation, ended, is_long=is_long)
 
-    async def read(self, query: Callable[[family.Reader], T]) -> T:
+    async def read(self, query: Callable[[family.Reader], T], acting: Acting = HOUSE) -> T:
         """Read on the spot: a committed read of a local file is shorter than a change of threads. What is in memory
         only the connection that writes can see."""
         if self.reader is None:
@@ -91,7 +97,7 @@ class Database(database.Database):
             return await self.writer.read(query)
         return self._on_the_spot(query)
 
-    async def read_later(self, query: Callable[[family.Reader], T]) -> Callable[[], T]:
+    async def read_later(self, query: Callable[[family.Reader], T], acting: Acting) -> Callable[[], T]:
         """What is in memory is read now, since that may have to be waited for."""
         if self.reader is not None:
             return lambda: self._on_the_spot(query)

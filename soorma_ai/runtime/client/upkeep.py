@@ -25,7 +25,7 @@ class Upkeep:
     caller: Caller | None = None
 
     def __init__(self, services: Services, person: Person) -> None:
-        self._open_services: Services | None = services
+        self._open_services: Services | None = services.within(person.tenant_id)
         self.person = person
 
     @property

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from soorma_ai.adapters.sql.codec import definition, moment, registration
-from soorma_ai.adapters.sql.connection import Reader
+from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.core.arrival.registering import Needs, events_of, is_live
 from soorma_ai.core.arrival.takers import Index
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
@@ -35,9 +35,9 @@ class Routes:
         self._index = None
         self.epoch += 1
 
-    def index(self, db: Reader) -> Index:
+    def index(self, db: Connection) -> Index:
         if self._index is None:
-            found = db.execute("SELECT body FROM agent ORDER BY agent").fetchall()
+            found = db.find_everywhere("SELECT body FROM agent ORDER BY agent")
             self._index = Index(registration(body) for (body,) in found)
         return self._index
 

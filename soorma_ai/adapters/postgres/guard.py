@@ -1,0 +1,213 @@
+"""Row-level security: which rows a role sees and writes, whatever its statements say.
+
+Who serves the platform says in whose name a transaction acts, by `soorma.tenant`, `soorma.user` and `soorma.house`; see
+`adapters.sql.acting`. Only a role that was admitted to serve is believed. Any other sees what `access` gives to it, by
+the role that has logged in, and what it sets counts for nothing. The owner of the tables and superusers see all.
+
+A row of a table that has no tenant says here `whose` it is, which a trigger finds: that of what the row belongs to. No
+statement of the store knows that column.
+"""
+
+from collections.abc import Sequence
+
+import psycopg
+
+from soorma_ai.errors import ConfigError
+
+# Tables that hold no row of anybody. Who does not serve may not look into them.
+NOBODYS = ("meta", "store", "memo_total", "access")
+# All others of version 11. A later one is guarded by the step that makes it; see `police`.
+TABLES = (
+    *("event", "outbox", "inbox", "timer", "expectation", "wait_key", "asked_role", "early", "stray", "untaken"),
+    *("plan", "cancellation", "step", "plan_value", "task", "sub_task", "memory", "memory_item", "session"),
+    *("journal", "shown", "prompt_part", "budget", "agent", "definition", "taking", "api_key", "audit"),
+    *("shelf", "memo", "memo_signs", "memo_numbers", "memo_word", "memo_length", "forgetting"),
+)
+
+_TENANT_OF_PLAN = "(SELECT plan.tenant FROM plan WHERE plan.plan_id = {row}.plan_id)"
+_TENANT_OF_EVENT = "(SELECT event.tenant FROM event WHERE event.seq = {row}.event_seq)"
+_TENANT_OF_SHELF = "(SELECT shelf.tenant FROM shelf WHERE shelf.shelf = {row}.shelf)"
+_TENANT_OF_MEMO = "(SELECT memo.whose FROM memo WHERE memo.seq = {row}.seq)"
+_TENANT_OF_CANCELLED = f"""coalesce(
+    {_TENANT_OF_PLAN},
+    (
+        SELECT event.tenant FROM inbox JOIN event ON event.seq = inbox.event_seq
+        WHERE inbox.owner = {{row}}.plan_id ORDER BY inbox.seq LIMIT 1
+    )
+)"""
+_TENANT_OF_JOURNAL = f"coalesce({_TENANT_OF_PLAN}, (SELECT event.tenant FROM event WHERE event.id = {{row}}.cause_id))"
+_TENANT_OF_TASK = """(
+    SELECT task.tenant FROM task WHERE task.agent = {row}.agent AND task.task_id = {row}.task_id
+)"""
+# Its event says it. The envelope leaves out what is as it is by default.
+_TENANT_OF_TIMER = "CASE WHEN {row}.body IS JSON THEN coalesce(json_extract({row}.body, '$.tenantid'), 'default') END"
+_TENANT_OF_PART = f"CASE WHEN {{row}}.tenant <> '' THEN {{row}}.tenant ELSE {_TENANT_OF_PLAN} END"
+
+# What a row belongs to, and the columns by which that is found. In the order in which older rows are filled in.
+FOUND = {
+    "outbox": ("event_seq", _TENANT_OF_EVENT),
+    "inbox": ("event_seq", _TENANT_OF_EVENT),
+    "timer": ("body", _TENANT_OF_TIMER),
+    "stray": ("event_id", "(SELECT event.tenant FROM event WHERE event.id = {row}.event_id)"),
+    "cancellation": ("plan_id", _TENANT_OF_CANCELLED),
+    "step": ("plan_id", _TENANT_OF_PLAN),
+    "plan_value": ("plan_id", _TENANT_OF_PLAN),
+    "sub_task": ("agent, task_id", _TENANT_OF_TASK),
+    "journal": ("plan_id, cause_id", _TENANT_OF_JOURNAL),
+    "shown": ("plan_id", _TENANT_OF_PLAN),
+    "budget": ("root_plan_id", "(SELECT plan.tenant FROM plan WHERE plan.plan_id = {row}.root_plan_id)"),
+    "memo": ("shelf", _TENANT_OF_SHELF),
+    "memo_signs": ("shelf", _TENANT_OF_SHELF),
+    "memo_numbers": ("seq", _TENANT_OF_MEMO),
+    "memo_word": ("seq", _TENANT_OF_MEMO),
+    "memo_length": ("seq", _TENANT_OF_MEMO),
+    # One of a single plan says no tenant.
+    "prompt_part": ("plan_id, tenant", _TENANT_OF_PART),
+}
+_IS_HOUSE = "(SELECT soorma_is_house())"
+_IS_OWN = "tenant = (SELECT soorma_tenant())"
+_IS_OF_OWN = "whose = (SELECT soorma_tenant())"
+_IS_USERS = "user_id = coalesce((SELECT soorma_user()), user_id)"
+
+# What is seen of a table where that is not its tenant's rows alone.
+_SEEN = {
+    "plan": f"{_IS_OWN} AND {_IS_USERS}",
+    "expectation": f"{_IS_OWN} AND {_IS_USERS}",
+    "session": f"{_IS_OWN} AND {_IS_USERS}",
+    "forgetting": f"{_IS_OWN} AND {_IS_USERS}",
+    "shelf": f"{_IS_OWN} AND (is_shared = 1 OR {_IS_USERS})",
+    "taking": "false",
+}
+# What tenants read beside that, and do not write.
+_SHARED = {
+    "agent": "tenant IS NULL",
+    "definition": "tenant = ''",
+    "taking": "EXISTS (SELECT 1 FROM agent WHERE agent.agent = taking.agent)",
+}
+# A tenant's own role sees no digests of keys; a user's only what says whose it is.
+_HIDDEN = "'api_key'"
+_OF_USER = "plan, expectation, session"
+
+_ACCESS = """CREATE TABLE access (
+    role NAME PRIMARY KEY,
+    tenant TEXT COLLATE "C" CHECK (tenant <> ''),
+    user_id TEXT COLLATE "C" CHECK (user_id IS NULL OR (user_id <> '' AND tenant IS NOT NULL))
+)"""
+# The bodies of these are bound when they are made, so that nothing that a role puts into its path stands in for them.
+# Who may call `serve` serves.
+_FUNCTIONS = (
+    "CREATE FUNCTION soorma_serve() RETURNS void LANGUAGE sql RETURN NULL",
+    "REVOKE EXECUTE ON FUNCTION soorma_serve() FROM PUBLIC",
+    "CREATE FUNCTION soorma_serves() RETURNS boolean STABLE LANGUAGE sql "
+    "RETURN has_function_privilege('soorma_serve()'::regprocedure, 'EXECUTE')",
+    """CREATE FUNCTION soorma_given(OUT tenant text, OUT user_id text) STABLE SECURITY DEFINER LANGUAGE sql
+        BEGIN ATOMIC SELECT access.tenant, access.user_id FROM access WHERE access.role = session_user; END""",
+    """CREATE FUNCTION soorma_tenant() RETURNS text STABLE LANGUAGE sql RETURN CASE
+        WHEN soorma_serves() THEN nullif(current_setting('soorma.tenant', true), '')
+        ELSE (SELECT given.tenant FROM soorma_given() AS given)
+    END""",
+    """CREATE FUNCTION soorma_user() RETURNS text STABLE LANGUAGE sql RETURN CASE
+        WHEN soorma_serves() THEN nullif(current_setting('soorma.user', true), '')
+        ELSE (SELECT given.user_id FROM soorma_given() AS given)
+    END""",
+    """CREATE FUNCTION soorma_is_house() RETURNS boolean STABLE LANGUAGE sql
+        RETURN soorma_serves() AND current_setting('soorma.house', true) = 'on'""",
+)
+_ADMIT = f"""CREATE FUNCTION admit(role_name text, only_tenant text DEFAULT NULL, only_user text DEFAULT NULL)
+    RETURNS void LANGUAGE plpgsql SET search_path = soorma, pg_temp AS $$
+    DECLARE named text;
+    BEGIN
+        IF (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = role_name) THEN
+            RAISE EXCEPTION 'role % bypasses row-level security: admit one that is no superuser, with NOBYPASSRLS',
+                role_name;
+        END IF;
+        IF pg_has_role(role_name, (SELECT relowner FROM pg_class WHERE oid = 'event'::regclass), 'MEMBER') THEN
+            RAISE EXCEPTION 'role % owns the tables, or is a member of who does: admit another', role_name;
+        END IF;
+        INSERT INTO access VALUES (role_name, only_tenant, only_user)
+            ON CONFLICT (role) DO UPDATE SET tenant = excluded.tenant, user_id = excluded.user_id;
+        EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA soorma FROM %I', role_name);
+        EXECUTE format('REVOKE EXECUTE ON FUNCTION soorma_serve() FROM %I', role_name);
+        EXECUTE format('GRANT USAGE ON SCHEMA soorma TO %I', role_name);
+        IF only_tenant IS NULL THEN
+            EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA soorma TO %I', role_name);
+            EXECUTE format('REVOKE ALL ON access FROM %I', role_name);
+            EXECUTE format('REVOKE INSERT, UPDATE, DELETE ON meta FROM %I', role_name);
+            EXECUTE format('GRANT UPDATE (registry) ON meta TO %I', role_name);
+            EXECUTE format('GRANT EXECUTE ON FUNCTION soorma_serve() TO %I', role_name);
+        ELSIF only_user IS NULL THEN
+            FOR named IN SELECT relname FROM pg_class WHERE relnamespace = 'soorma'::regnamespace
+                AND relkind = 'r' AND relrowsecurity AND relname NOT IN ({_HIDDEN}) LOOP
+                EXECUTE format('GRANT SELECT ON %I TO %I', named, role_name);
+            END LOOP;
+        ELSE
+            EXECUTE format('GRANT SELECT ON {_OF_USER} TO %I', role_name);
+        END IF;
+    END $$"""
+# Roles that are gone from the server are forgotten.
+ADMIT_AGAIN = """
+    DELETE FROM access WHERE NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = role);
+    SELECT admit(role, tenant, user_id) FROM access
+"""
+
+
+_STANDING = """
+    SELECT current_user, rolsuper, rolbypassrls, row_security_active('soorma.event'), soorma.soorma_serves()
+    FROM pg_roles WHERE rolname = current_user
+"""
+
+
+def make(tables: Sequence[str]) -> tuple[str, ...]:
+    """Return the statements that guard these tables, which may hold rows already."""
+    columns = (one for table in tables for one in _find_tenant(table))
+    filled = (f"UPDATE {table} SET whose = ''" for table in FOUND)
+    policies = (one for table in tables for one in police(table))
+    return (_ACCESS, *_FUNCTIONS, _ADMIT, "REVOKE EXECUTE ON FUNCTION admit FROM PUBLIC", *columns, *filled, *policies)
+
+
+def police(table: str) -> tuple[str, ...]:
+    """Return the statements by which the rows of a table are seen and written by those whose they are."""
+    seen = f"({_SEEN.get(table, _IS_OF_OWN if table in FOUND else _IS_OWN)}) OR {_IS_HOUSE}"
+    made = (
+        f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
+        f"CREATE POLICY own ON {table} USING ({seen}) WITH CHECK ({seen})",
+    )
+    shared = _SHARED.get(table)
+    return made if shared is None else (*made, f"CREATE POLICY shared ON {table} FOR SELECT USING ({shared})")
+
+
+def why_open(connection: psycopg.Connection) -> str:
+    """Return why no rows are kept from the role that is connected; nothing where they are. Raise ConfigError for a role
+    that may not serve."""
+    row = connection.execute(_STANDING).fetchone()
+    assert row is not None
+    role, is_super, bypasses, is_guarded, serves = row
+    if is_guarded and not serves:
+        raise ConfigError(
+            f"role {role!r} sees no rows, since it was not admitted to serve: "
+            f"run SELECT soorma.admit('{role}') as the role that owns the tables"
+        )
+    if is_guarded:
+        return ""
+    is_so = "is a superuser" if is_super else "has BYPASSRLS" if bypasses else "owns the tables"
+    return (
+        f"row-level security is not in force, because role {role!r} {is_so}: let another serve, by "
+        "CREATE ROLE ... LOGIN NOBYPASSRLS and SELECT soorma.admit('...'), and give its URL"
+    )
+
+
+def _find_tenant(table: str) -> tuple[str, ...]:
+    """A trigger that fires when a row comes, or what it belongs to changes."""
+    if table not in FOUND:
+        return ()
+    columns, tenant = FOUND[table]
+    return (
+        f"""ALTER TABLE {table} ADD COLUMN whose TEXT COLLATE "C" NOT NULL DEFAULT ''""",
+        f"""CREATE FUNCTION find_tenant_of_{table}() RETURNS trigger
+            LANGUAGE plpgsql SECURITY DEFINER SET search_path = soorma, pg_temp AS $$ BEGIN
+                NEW.whose := coalesce({tenant.format(row="NEW")}, soorma_tenant(), '');
+                RETURN NEW;
+            END $$""",
+        f"CREATE TRIGGER find_tenant BEFORE INSERT OR UPDATE OF {columns}, whose ON {table} "
+        f"FOR EACH ROW EXECUTE FUNCTION find_tenant_of_{table}()",
+    )

@@ -1,0 +1,299 @@
+"""Row-level security: what raw clients see that hold a tenant's credentials, or a user's, and what a statement of the
+store finds that forgets the tenant."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+import pytest
+from postgres_server import OWNER, SERVING, Server, as_role
+from psycopg import errors, sql
+from store_kit import LEASE, NOW, FreeHands, agent, do, entry, event, expectation, opened, plan, step, wait
+
+from soorma_ai.adapters.postgres import PostgresStore, guard
+from soorma_ai.adapters.postgres.connection import connect
+from soorma_ai.adapters.postgres.migrations import prepare
+from soorma_ai.adapters.postgres.schema import make
+from soorma_ai.adapters.sql.acting import HOUSE, Acting
+from soorma_ai.adapters.sql.connection import Reader
+from soorma_ai.domain.effects import AppendStep, Expect, Publish, SavePlan, SaveValue
+from soorma_ai.domain.identity import AuditEntry
+from soorma_ai.domain.limits import Charge
+from soorma_ai.domain.memory import MemoryKey, StoreMemory
+from soorma_ai.domain.plans import ValueKind
+from soorma_ai.errors import ConfigError
+from soorma_ai.ports import Settlement
+
+# Roles of raw clients, by what each was admitted to. All is granted to those of tenants, and to those of users what
+# they may see at all: policies hold, whatever is granted.
+TENANTS = {"raw_a": "a", "raw_b": "b"}
+USERS = {"raw_ann": ("a", "ann"), "raw_bob": ("a", "bob")}
+OF_USERS = ("plan", "expectation", "session")
+# Tables of which each tenant has a row here.
+FILLED = (
+    *("event", "inbox", "timer", "expectation", "wait_key", "untaken", "plan", "step", "plan_value", "memory"),
+    *("journal", "budget", "audit", "cancellation"),
+)
+THEIRS = sql.SQL("SELECT * FROM {} WHERE {} = 'b' LIMIT 1")
+
+
+@contextmanager
+def connected(url: str, role: str) -> Iterator[psycopg.Connection]:
+    """A client of libpq, which says of itself what it likes."""
+    with psycopg.connect(as_role(url, role), autocommit=True) as raw:
+        raw.execute(
+            "SELECT set_config('search_path', 'soorma', false), set_config('soorma.tenant', 'b', false), "
+            "set_config('soorma.user', 'ann', false), set_config('soorma.house', 'on', false)"
+        )
+        yield raw
+
+
+@pytest.fixture(scope="module")
+def url(postgres: Server) -> str:
+    made = postgres.database()
+    with connected(made, OWNER) as owner:
+        for role in (*TENANTS, *USERS):
+            owner.execute(f"CREATE ROLE {role} LOGIN".encode())
+            tenant, user = USERS.get(role) or (TENANTS[role], None)
+            owner.execute("SELECT admit(%s, %s, %s)", (role, tenant, user))
+            tables = OF_USERS if user else guard.TABLES
+            owner.execute(f"GRANT ALL ON {', '.join(tables)} TO {role}".encode())
+    return made
+
+
+@pytest.fixture
+async def store(url: str) -> AsyncIterator[PostgresStore]:
+    with connected(url, OWNER) as owner:
+        is_new = owner.execute("SELECT count(*) FROM plan").fetchone() == (0,)
+    async with opened(PostgresStore(url)) as made:
+        if is_new:
+            made.deliver(FreeHands(), LEASE)
+            await made.registry.register([agent("worker", "work.asked"), agent("theirs", tenant="b")], NOW)
+            for tenant, user in (("a", "ann"), ("b", "bea")):
+                await fill(made, tenant, user)
+        yield made
+
+
+async def fill(store: PostgresStore, tenant: str, user: str) -> None:
+    """A plan that waits for a person and a reply, with its step, value, memory and journal; a request in the inbox, and
+    one that nobody takes; a goal that was called off, and what somebody changed."""
+    name = f"plan-{tenant}"
+    made = plan(name, tenant=tenant)
+    own = {"tenant_id": tenant, "plan_id": name, "root_plan_id": name, "user_id": user}
+    of_plan = {"tenant": tenant, "plan_id": name, "root_plan_id": name}
+    await do(
+        store,
+        SavePlan(replace(made, lineage=replace(made.lineage, user_id=user)), None),
+        AppendStep(step(0, name)),
+        Expect(wait(f"wait-{tenant}", **own, keys=(f"reply:{tenant}",))),
+        Expect(expectation(f"q-{tenant}", **own)),
+        SaveValue(name, ValueKind.STATE, "k", tenant),
+        StoreMemory(MemoryKey(tenant, name, "k"), tenant),
+        Publish(event(f"asked-{tenant}", "nobody.asked", **of_plan)),
+        Publish(event(f"work-{tenant}", **of_plan)),
+    )
+    delivery = (await store.queue.claim("worker", NOW, LEASE, 1))[0]
+    charge = Charge(name, 1, 5, 0.0)
+    await store.plans.settle(Settlement(charge, charge, entry(plan_id=name, cause=f"work-{tenant}")), delivery)
+    await store.audit.record(AuditEntry(tenant, user, None, "submit", name, NOW, "done"))
+    await store.queue.send([event(f"goal-{tenant}", "goal.given", tenant=tenant)], None, NOW)
+    with connected(store_url(store), OWNER) as owner:
+        owner.execute("INSERT INTO cancellation (plan_id, reason) VALUES (%s, 'no')", (name,))
+
+
+def store_url(store: PostgresStore) -> str:
+    return store.database._url  # type: ignore[attr-defined]
+
+
+def column_of(table: str) -> sql.Identifier:
+    return sql.Identifier("whose" if table in guard.FOUND else "tenant")
+
+
+def tenants_in(raw: psycopg.Connection, table: str) -> list[Any]:
+    if table == "taking":
+        return []
+    seen = sql.SQL("SELECT DISTINCT {} FROM {}").format(column_of(table), sql.Identifier(table))
+    return [tenant for (tenant,) in raw.execute(seen).fetchall()]
+
+
+async def test_who_holds_a_tenants_credentials_sees_its_rows_alone(store: PostgresStore, url: str) -> None:
+    for role, tenant in TENANTS.items():
+        with connected(url, role) as raw:
+            seen = {table: tenants_in(raw, table) for table in guard.TABLES}
+        assert {one for found in seen.values() for one in found} <= {tenant, None, ""}, seen
+        assert {table: seen[table] for table in FILLED} == {table: [tenant] for table in FILLED}
+    with connected(url, "raw_a") as raw:
+        assert raw.execute("SELECT agent FROM agent WHERE tenant IS NOT NULL").fetchall() == []
+
+
+@pytest.mark.parametrize("table", FILLED)
+async def test_what_is_another_tenants_is_neither_counted_locked_nor_written(
+    store: PostgresStore, url: str, table: str
+) -> None:
+    named, whose = sql.Identifier(table), column_of(table)
+    with connected(url, OWNER) as owner, connected(url, "raw_a") as raw:
+        row = columns_of(owner, table)
+        theirs = sql.SQL("FROM {} WHERE {} = 'b'").format(named, whose)
+        (all_of_them,) = owner.execute(sql.SQL("SELECT count(*) {}").format(theirs)).fetchone() or (0,)
+        assert all_of_them > 0
+        assert raw.execute(sql.SQL("SELECT count(*) {}").format(theirs)).fetchone() == (0,)
+        assert raw.execute(sql.SQL("SELECT 1 {} FOR UPDATE").format(theirs)).fetchall() == []
+        assert raw.execute(sql.SQL("DELETE {}").format(theirs)).rowcount == 0
+        given = sql.SQL("UPDATE {} SET {} = {} WHERE {} = 'b'").format(named, whose, whose, whose)
+        assert raw.execute(given).rowcount == 0
+        # What is theirs to the letter is not put beside it, nor what is one's own given to them.
+        columns = sql.SQL(", ").join(map(sql.Identifier, row))
+        values = sql.SQL(", ").join(sql.Placeholder() * len(row))
+        with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
+            raw.execute(sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(named, columns, values), [*row.values()])
+        if table not in guard.FOUND:
+            with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
+                raw.execute(sql.SQL("UPDATE {} SET tenant = 'b'").format(named))
+        assert owner.execute(sql.SQL("SELECT count(*) {}").format(theirs)).fetchone() == (all_of_them,)
+
+
+def columns_of(owner: psycopg.Connection, table: str) -> dict[str, object]:
+    """Return a row of the other tenant, without what the database numbers by itself."""
+    found = owner.execute(THEIRS.format(sql.Identifier(table), column_of(table)))
+    names = [column.name for column in found.description or ()]
+    row: Sequence[object] = found.fetchone() or ()
+    return {name: value for name, value in zip(names, row, strict=True) if name not in ("seq", "rowid")}
+
+
+async def test_what_a_row_belongs_to_says_whose_it_is_and_not_who_writes_it(store: PostgresStore, url: str) -> None:
+    with connected(url, "raw_a") as raw:
+        for statement in (
+            "INSERT INTO step (plan_id, ordinal, rest, whose) VALUES ('plan-b', 99, '{}', 'a')",
+            "INSERT INTO plan_value (plan_id, kind, key, body, whose) VALUES ('plan-b', 'state', 'x', '1', 'a')",
+            "UPDATE step SET plan_id = 'plan-b'",
+            "INSERT INTO timer (id, due, body) VALUES ('t', 0, '{\"tenantid\":\"b\"}')",
+        ):
+            with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
+                raw.execute(statement.encode())
+
+
+async def test_who_holds_a_users_credentials_sees_what_is_theirs_alone(store: PostgresStore, url: str) -> None:
+    with connected(url, "raw_ann") as raw:
+        assert raw.execute("SELECT plan_id FROM plan").fetchall() == [("plan-a",)]
+        assert sorted(raw.execute("SELECT id FROM expectation").fetchall()) == [("q-a",), ("wait-a",)]
+    with connected(url, "raw_bob") as raw:
+        assert [raw.execute(f"SELECT count(*) FROM {one}".encode()).fetchone() for one in OF_USERS] == [(0,)] * 3
+        assert raw.execute("UPDATE plan SET status = 'cancelled'").rowcount == 0
+        assert raw.execute("SELECT 1 FROM plan FOR UPDATE").fetchall() == []
+        for table in ("event", "step", "memory", "inbox"):
+            with pytest.raises(errors.InsufficientPrivilege, match="permission denied"):
+                raw.execute(f"SELECT 1 FROM {table}".encode())
+
+
+def all_plans(db: Reader) -> set[str]:
+    """Forget to ask for the tenant's."""
+    return {plan_id for (plan_id,) in db.execute("SELECT plan_id FROM plan").fetchall()}
+
+
+async def test_a_statement_that_forgets_the_tenant_finds_what_is_the_tenants(store: PostgresStore) -> None:
+    assert await store.database.read(all_plans) == {"plan-a", "plan-b"}, "the house sees all"
+    assert await store.database.read(all_plans, Acting("a")) == {"plan-a"}
+    assert await store.database.read(all_plans, Acting("a", "bob")) == set()
+    assert await store.database.read(all_plans, Acting(None)) == set(), "who is nobody sees nothing"
+    assert await store.database.read(all_plans, Acting("' OR true --")) == set()
+    scoped = store.within("a").plans
+    assert await scoped.plan("plan-b") is None
+    assert await scoped.expectation("wait-b") is None
+    assert await store.within("a").events.event("work-b") is None
+    found = await scoped.plans(tenant_id=None, status=None, root_plan_id=None, limit=9)
+    assert [one.plan_id for one in found] == ["plan-a"]
+
+
+async def test_of_a_group_each_operation_is_done_in_the_name_of_its_own(store: PostgresStore) -> None:
+    def touch(db: Reader) -> int:
+        return db.execute("UPDATE plan SET version = version").rowcount
+
+    def touch_and_fail(db: Reader) -> None:
+        assert all_plans(db) == {"plan-b"}
+        raise RuntimeError("of no concern to the others")
+
+    def find(db: Reader) -> set[str]:
+        return all_plans(db)
+
+    wanted = [*(Acting(one) for one in "abab"), HOUSE, Acting("nobody")]
+    found, counts, failed = await asyncio.gather(
+        asyncio.gather(*(store.database.write(find, acting) for acting in wanted)),
+        asyncio.gather(*(store.database.write(touch, acting) for acting in wanted)),
+        asyncio.gather(*(store.database.write(touch_and_fail, Acting("b")) for _ in "12"), return_exceptions=True),
+    )
+    assert found == [{"plan-a"}, {"plan-b"}, {"plan-a"}, {"plan-b"}, {"plan-a", "plan-b"}, set()]
+    assert counts == [1, 1, 1, 1, 2, 0]
+    assert [type(one) for one in failed] == [RuntimeError, RuntimeError]
+
+
+async def test_each_table_is_guarded_or_holds_nobodys_rows(url: str) -> None:
+    guarded = """
+        SELECT relname, relrowsecurity AND EXISTS (SELECT 1 FROM pg_policy WHERE polrelid = pg_class.oid)
+        FROM pg_class WHERE relnamespace = 'soorma'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f')
+    """
+    with connected(url, OWNER) as owner:
+        found = dict(owner.execute(guarded).fetchall())
+    assert {table for table, is_guarded in found.items() if not is_guarded} == set(guard.NOBODYS), "police() is missing"
+    assert set(found) == {*guard.TABLES, *guard.NOBODYS}
+
+
+async def test_a_role_that_rows_are_not_kept_from_is_told_at_the_start(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "soorma_ai.store"):
+        async with opened(PostgresStore(url)):
+            assert caplog.messages == []
+        async with opened(PostgresStore(as_role(url, OWNER))):
+            (told,) = caplog.messages
+    assert told.startswith("row-level security is not in force, because role 'postgres' is a superuser: let another")
+
+
+@pytest.mark.parametrize("role", [*TENANTS, *USERS])
+async def test_a_role_that_may_not_serve_serves_nothing(url: str, role: str) -> None:
+    with pytest.raises(ConfigError, match="admit"):
+        await PostgresStore(as_role(url, role)).open(NOW)
+
+
+def test_a_role_that_could_look_past_policies_is_not_admitted(url: str) -> None:
+    with connected(url, OWNER) as owner:
+        for role, told in ((OWNER, "bypasses row-level security"), ("raw_all", "bypasses row-level security")):
+            if role == "raw_all":
+                owner.execute("CREATE ROLE raw_all LOGIN BYPASSRLS")
+            with pytest.raises(errors.RaiseException, match=told):
+                owner.execute("SELECT admit(%s)", (role,))
+    with connected(url, "raw_a") as raw, pytest.raises(errors.InsufficientPrivilege):
+        raw.execute("SELECT admit('raw_a')")
+
+
+async def test_a_database_from_before_is_guarded_when_it_is_brought_forward(postgres: Server) -> None:
+    postgres.execute("CREATE DATABASE from_before")
+    url = postgres.url("from_before")
+    unguarded = [one for one in make() if one not in set(guard.make(guard.TABLES))]
+    with connect(url) as owner:
+        owner.execute("CREATE SCHEMA soorma")
+        for statement in (*unguarded, "UPDATE meta SET version = 10", *OLD_ROWS):
+            owner.execute(statement.encode())
+        prepare(owner)
+        owner.execute(f"SELECT admit('{SERVING}')".encode())
+        for table in ("inbox", "plan_value", "timer", "memo", "memo_word"):
+            assert tenants_in(owner, table) == ["b"]
+    async with opened(PostgresStore(as_role(url, SERVING))) as store:
+        assert await store.database.read(all_plans, Acting("b")) == {"p"}
+        assert await store.database.read(all_plans, Acting("a")) == set()
+
+
+OLD_ROWS = (
+    r"INSERT INTO event (id, tenant, type, topic, digest, rest) VALUES ('e', 'b', 't', 'business-facts', '\x', '{}')",
+    "INSERT INTO inbox (agent, event_seq, owner, priority, state) VALUES ('worker', 1, 'p', 1, 'done')",
+    "INSERT INTO plan (plan_id, tenant, agent, status, root_plan_id, goal_id, version, rest) "
+    "VALUES ('p', 'b', 'worker', 'running', 'p', 'e', 1, '{}')",
+    "INSERT INTO plan_value VALUES ('p', 'state', 'k', '1')",
+    """INSERT INTO timer (id, due, body) VALUES ('t', 9e9, '{"tenantid":"b"}')""",
+    "INSERT INTO shelf (tenant, user_id, is_shared, kind, agent) VALUES ('b', 'u', 0, 'fact', '')",
+    "INSERT INTO memo (shelf, key, body) VALUES (1, 'k', '{}')",
+    "INSERT INTO memo_word VALUES ('1_word', 1, 1)",
+)
