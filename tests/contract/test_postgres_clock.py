@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import psycopg
-from postgres_server import Server
+from postgres_server import OWNER, Server, as_role
 
 WRONG = """
 import sys, time
@@ -46,7 +46,7 @@ def moments_of(url: str, hours: int) -> dict[str, float]:
     try:
         assert host.stdout is not None
         assert host.stdout.readline() == "leased\n"
-        with psycopg.connect(url) as db:
+        with psycopg.connect(as_role(url, OWNER)) as db:
             return {str(name): float(seconds) for name, seconds in db.execute(WRITTEN).fetchall()}
     finally:
         host.kill()

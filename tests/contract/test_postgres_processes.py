@@ -144,7 +144,7 @@ async def test_what_a_process_has_left_in_hand_is_free_when_nobody_has_seen_it_f
         (lent,) = await living.queue.lend("worker", NOW, LEASE, 1)
         (held,) = await claimed(living, limit=1)
         assert await claimed(living, limit=1)
-        with psycopg.connect(url, autocommit=True) as connection:
+        with psycopg.connect(as_role(url, OWNER), autocommit=True) as connection:
             connection.execute("UPDATE soorma.inbox SET holder = 1 WHERE event_seq = 3")
         freed.clear()
         async with asyncio.timeout(20):

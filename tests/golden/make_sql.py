@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from click.testing import CliRunner
-from postgres_server import program, serving
+from postgres_server import OWNER, as_role, program, serving
 
 from soorma_ai.adapters.sql.schema import VERSION
 from soorma_ai.cli.main import cli
@@ -26,7 +26,7 @@ def make(target: Path) -> None:
     if target.exists() or target.stem != f"v{VERSION}":
         sys.exit(f"give v{VERSION}.sql that is not there yet; a golden dump is never made again")
     with serving() as server, tempfile.TemporaryDirectory() as folder:
-        url, left = server.database(), shutil.copy(target.with_suffix(".db"), folder)
+        url, left = as_role(server.database(), OWNER), shutil.copy(target.with_suffix(".db"), folder)
         moved = CliRunner().invoke(cli, ["db", "move", left, url])
         assert moved.exit_code == 0, moved.output
         dumped = subprocess.run([program("pg_dump"), *OPTIONS, url], check=True, capture_output=True, text=True).stdout

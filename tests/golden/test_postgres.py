@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 from click.testing import CliRunner, Result
-from postgres_server import Server
+from postgres_server import OWNER, Server, as_role
 from situations import CALLS_LEFT, ENDS, Shop
 from test_golden import EVERY_PLAN, GOLDEN, NOTHING_TO_DO, dump, until
 
@@ -44,8 +44,12 @@ def soorma(*arguments: str) -> Result:
     return CliRunner().invoke(cli, arguments, env={"SOORMA_STORE_URL": None, "SOORMA_URL": None})
 
 
+def owners(url: str) -> str:
+    return as_role(url, OWNER)
+
+
 def rows(url: str, query: str) -> list[tuple[Any, ...]]:
-    with psycopg.connect(url, options="-c search_path=soorma") as db:
+    with psycopg.connect(owners(url), options="-c search_path=soorma") as db:
         return db.execute(query.encode()).fetchall()
 
 
@@ -77,7 +81,7 @@ async def comes_to_its_end(url: str) -> None:
 
 async def test_a_store_that_was_moved_out_of_its_file_goes_on_in_the_database(file: Path, url: str) -> None:
     before = dump(file)
-    run = soorma("db", "move", str(file), url, "--json")
+    run = soorma("db", "move", str(file), owners(url), "--json")
     assert run.exit_code == 0, run.output
     moved = {one["table"]: one["rows"] for one in json.loads(run.stdout)}
     assert moved["plan"] == 15
@@ -150,7 +154,7 @@ async def test_what_is_remembered_is_moved_with_its_words_and_no_number_is_given
         await platform.memory.delete_knowledge("k7")
         found = [memo.key for memo in await platform.memory.search_knowledge("cats")]
         tagged = {memo.key for memo in await platform.memory.search_knowledge(tags=["even"])}
-    run = soorma("db", "move", f"{tmp_path}/store.db", url)
+    run = soorma("db", "move", f"{tmp_path}/store.db", owners(url))
     assert run.exit_code == 0, run.output
     async with Platform(url) as platform:
         assert [memo.key for memo in await platform.memory.search_knowledge("cats")] == found
@@ -161,13 +165,13 @@ async def test_what_is_remembered_is_moved_with_its_words_and_no_number_is_given
 
 def test_what_cannot_be_moved_is_refused_and_leaves_both_as_they_were(file: Path, url: str, tmp_path: Path) -> None:
     assert soorma("db", "move", str(file), "sqlite:///other.db").exit_code == 1
-    assert "no store at" in soorma("db", "move", str(tmp_path / "none.db"), url).output
+    assert "no store at" in soorma("db", "move", str(tmp_path / "none.db"), owners(url)).output
     assert not (tmp_path / "none.db.owner").exists()
     with Owner.take(file, purpose="a shop"):
-        assert "is owned by" in soorma("db", "move", str(file), url).output
-    with psycopg.connect(url, autocommit=True) as db:
+        assert "is owned by" in soorma("db", "move", str(file), owners(url)).output
+    with psycopg.connect(owners(url), autocommit=True) as db:
         db.execute("INSERT INTO soorma.store VALUES (1, 'another')")
-        run = soorma("db", "move", str(file), url)
+        run = soorma("db", "move", str(file), owners(url))
         assert (run.exit_code, "not empty: its table 'store'" in run.output) == (1, True), run.output
         db.execute("DELETE FROM soorma.store")
         # A server that changes what it is given.
@@ -177,7 +181,7 @@ def test_what_cannot_be_moved_is_refused_and_leaves_both_as_they_were(file: Path
         )
         db.execute("CREATE TRIGGER spoil BEFORE INSERT ON soorma.plan FOR EACH ROW EXECUTE FUNCTION soorma.spoil()")
         try:
-            run = soorma("db", "move", str(file), url)
+            run = soorma("db", "move", str(file), owners(url))
         finally:
             db.execute("DROP TRIGGER spoil ON soorma.plan")
             db.execute("DROP FUNCTION soorma.spoil")
@@ -213,11 +217,11 @@ async def test_nobody_may_be_at_work_while_a_schema_is_brought_forward(postgres:
     store = PostgresStore(url)
     await store.open(START)
     try:
-        with reached(url) as made, pytest.raises(ConfigError, match="stop them first"):
+        with reached(owners(url)) as made, pytest.raises(ConfigError, match="stop them first"):
             migrations.upgrade(made, wanted=VERSION + 1, steps={VERSION: ("SELECT 1",)})
     finally:
         await store.close()
-    with reached(url) as made:
+    with reached(owners(url)) as made:
         assert migrations.upgrade(made, wanted=VERSION + 1, steps={VERSION: ("SELECT 1",)}) == (VERSION, VERSION + 1)
 
 

@@ -95,7 +95,7 @@ class Found:
 
 
 def connect(url: str) -> psycopg.Connection:
-    return psycopg.connect(url, autocommit=True, options="-c search_path=soorma", connect_timeout=10)
+    return psycopg.connect(as_role(url, OWNER), autocommit=True, options="-c search_path=soorma", connect_timeout=10)
 
 
 def progress(url: str) -> Progress:
