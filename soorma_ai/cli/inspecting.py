@@ -153,7 +153,12 @@ async def _store(access: Access) -> tuple[StoreFile, Life | None]:
 async def _database(access: Access, place: str) -> tuple[StoreFile, Life | None]:
     """Look into a database of this version; any other says why it cannot be opened."""
     try:
-        return StoreFile(place, True, None, VERSION), await _life_of_store(access)
+        life = await _life_of_store(access)
+        # psycopg is there, since the store was opened.
+        from soorma_ai.adapters.postgres.database import why_open
+
+        unguarded = await asyncio.to_thread(why_open, access.store_url)
+        return StoreFile(place, True, None, VERSION, unguarded=unguarded), life
     except SoormaError as error:
         return StoreFile(place, True, None, fault=str(error)), None
 

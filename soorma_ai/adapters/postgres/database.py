@@ -164,6 +164,13 @@ class Database(database.Database):
             self.on_arrival(Arrival(agents))
 
 
+def why_open(url: str) -> str:
+    """Return why the rows of this database are kept from nobody who connects by this URL; nothing where they are. Raise
+    StoreUnavailable, and ConfigError."""
+    with in_our_words(), connect(url) as made:
+        return guard.why_open(made)
+
+
 def _check(url: str) -> None:
     """Raise ConfigError for a URL that is none. What is wrong is not told: it may be a part of its password."""
     try:

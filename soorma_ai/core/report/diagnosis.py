@@ -45,7 +45,8 @@ class Setting:
 @dataclass(frozen=True)
 class StoreFile:
     """`fault` is why it cannot be read. `schema` None: there is none to be read. `owner` None: nobody's; else
-    `answers` says whether it takes calls. `size` None: a database on a server, which has no owner."""
+    `answers` says whether it takes calls. `size` None: a database on a server, which has no owner; `unguarded` says why
+    its rows are kept from nobody."""
 
     place: str
     is_there: bool
@@ -54,6 +55,7 @@ class StoreFile:
     fault: str = ""
     owner: str | None = None
     answers: bool = False
+    unguarded: str = ""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,10 @@ def _store(one: StoreFile, known: int) -> Iterator[Finding]:
     yield _database(one, known)
     if one.size is not None:
         yield from _owner(one)
+    elif one.unguarded:
+        yield Finding("rows", Level.NOTE, *one.unguarded.split(": ", 1))
+    elif not one.fault:
+        yield Finding("rows", Level.FINE, "row-level security is in force")
 
 
 def _database(one: StoreFile, known: int) -> Finding:
