@@ -179,7 +179,9 @@ async def _database(access: Access, place: str) -> tuple[StoreFile, Life | None]
 
         found = await asyncio.to_thread(look_at, access.store_url)
         ahead = found.at - SystemClock().now()
-        file = StoreFile(place, True, None, found.schema, server=f"PostgreSQL {found.server}", ahead=ahead)
+        file = StoreFile(
+            place, True, None, found.schema, server=f"PostgreSQL {found.server}", ahead=ahead, unguarded=found.unguarded
+        )
         return file, None if 0 < found.schema < VERSION else await _life_of_store(access)
     except ImportError:
         fault = "a store on PostgreSQL needs psycopg: pip install 'soorma-ai[postgres]'"

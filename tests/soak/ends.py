@@ -19,6 +19,7 @@ from ledger import Account
 from nats.js.errors import NotFoundError
 from orders import EFFECTS, GOALS, NAME
 from outcome import SHOWN
+from postgres_server import OWNER, as_role
 
 from soorma_ai.domain.tracking import PROGRESS
 

@@ -145,3 +145,15 @@ def test_a_database_on_a_server_has_no_size_and_no_owner() -> None:
     found = diagnose(replace(FACTS, store=StoreFile("postgresql://***@host/shop", True, None, 8)))
     assert [one.found for one in found if one.subject == "store"] == ["postgresql://***@host/shop, schema 8"]
     assert [one for one in found if one.subject == "owner"] == []
+
+
+@pytest.mark.parametrize(
+    ("unguarded", "wanted"),
+    [
+        ("", Finding("rows", Level.FINE, "row-level security is in force")),
+        ("not in force, because x: do y", Finding("rows", Level.NOTE, "not in force, because x", "do y")),
+    ],
+)
+def test_whether_rows_of_a_database_are_guarded_is_told(unguarded: str, wanted: Finding) -> None:
+    found = diagnose(replace(FACTS, store=StoreFile("postgresql://***@host/shop", True, None, 8, unguarded=unguarded)))
+    assert [one for one in found if one.subject == "rows"] == [wanted]

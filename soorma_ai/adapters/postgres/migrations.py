@@ -14,7 +14,7 @@ OLDEST_SERVER = 160000
 
 # By the version that it starts from, as in `adapters.sqlite.file.migrations`: the same numbers, the same tables.
 STEPS: dict[int, tuple[str, ...]] = {
-    10: ("ALTER TABLE inbox ADD COLUMN holder BIGINT NOT NULL DEFAULT 0", *guard.make(guard.TABLES)),
+    10: ("ALTER TABLE inbox ADD COLUMN holder BIGINT NOT NULL DEFAULT 0", *guard.make(guard.TABLES))
 }
 # The first version that PostgreSQL has had.
 FIRST = 10

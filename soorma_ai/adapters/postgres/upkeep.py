@@ -9,9 +9,10 @@ from typing import cast
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from soorma_ai.adapters.postgres import migrations
+from soorma_ai.adapters.postgres import guard, migrations
 from soorma_ai.adapters.postgres.connection import connect
 from soorma_ai.adapters.postgres.faults import mapped
+from soorma_ai.adapters.postgres.schema import VERSION
 from soorma_ai.errors import ConfigError
 
 
@@ -39,11 +40,13 @@ def upgrade(url: str) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Look:
-    """What a database says of itself. `schema` 0: it has no store yet. `at`: the moment by its clock."""
+    """What a database says of itself. `schema` 0: it has no store yet. `at`: the moment by its clock. `unguarded`: why
+    its rows are kept from nobody who connects by this URL; nothing where they are, and where the schema is another."""
 
     server: str
     schema: int
     at: datetime
+    unguarded: str
 
 
 def look_at(url: str) -> Look:
@@ -51,7 +54,8 @@ def look_at(url: str) -> Look:
     with reached(url) as made:
         found = made.execute("SELECT current_setting('server_version')").fetchone()
         schema = migrations.version_of(made)
-        return Look(str(found[0]).split()[0] if found else "", schema, _time_of(made))
+        unguarded = guard.why_open(made) if schema == VERSION else ""
+        return Look(str(found[0]).split()[0] if found else "", schema, _time_of(made), unguarded)
 
 
 def time_at(url: str) -> datetime:

@@ -48,7 +48,7 @@ class Setting:
 class StoreFile:
     """`fault` is why it cannot be read. `schema` None: there is none to be read. `owner` None: nobody's; else
     `answers` says whether it takes calls. `size` None: a database on a server, which has no owner; `server` is what
-    that is, and `ahead` how far its clock is before ours."""
+    that is, `ahead` how far its clock is before ours, and `unguarded` why its rows are kept from nobody."""
 
     place: str
     is_there: bool
@@ -59,6 +59,7 @@ class StoreFile:
     answers: bool = False
     server: str = ""
     ahead: timedelta = timedelta()
+    unguarded: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ class Broker:
     server: str = ""
     waiting: int | None = None
     fault: str = ""
+    unguarded: str = ""
 
 
 @dataclass(frozen=True)
@@ -143,9 +145,18 @@ def _store(one: StoreFile, known: int) -> Iterator[Finding]:
     yield _database(one, known)
     if one.size is not None:
         yield from _owner(one)
-    elif abs(one.ahead) > MOST_OFF:
+    elif not one.fault:
+        yield from _shared_store(one, known)
+
+
+def _shared_store(one: StoreFile, known: int) -> Iterator[Finding]:
+    if abs(one.ahead) > MOST_OFF:
         found = f"{one.ahead.total_seconds():+.0f} s from ours"
         yield Finding("store clock", Level.NOTE, found, "agents go by the store's; let both hosts set theirs by NTP")
+    if one.unguarded:
+        yield Finding("rows", Level.NOTE, *one.unguarded.split(": ", 1))
+    elif one.schema == known:
+        yield Finding("rows", Level.FINE, "row-level security is in force")
 
 
 def _database(one: StoreFile, known: int) -> Finding:
@@ -159,9 +170,7 @@ def _database(one: StoreFile, known: int) -> Finding:
     if one.schema is not None and one.schema < known:
         found = f"{one.place}{size}, schema {one.schema}, older than {known}"
         if one.size is None:
-            return Finding(
-                "store", Level.FAULT, found, "stop what runs on it, pg_dump, then: soorma db upgrade"
-            )
+            return Finding("store", Level.FAULT, found, "stop what runs on it, pg_dump, then: soorma db upgrade")
         return Finding("store", Level.NOTE, found, "soorma backup, then start the agents on it: that brings it forward")
     return Finding("store", Level.FINE, f"{one.place}{size}, schema {one.schema}")
 
