@@ -25,8 +25,10 @@ def reached(url: str) -> Generator[psycopg.Connection]:
         with connect(url) as made:
             yield made
     except psycopg.ProgrammingError as error:
-        told = f"the database cannot be used ({error}): look at the URL, and at the role's grants"
-        raise ConfigError(told) from error
+        raise ConfigError(
+            f"the database cannot be used ({error}): look at the URL, and at the role's grants, which "
+            "SELECT soorma.admit('ROLE') gives"
+        ) from error
     except psycopg.Error as error:
         raise mapped(error) from error
 
