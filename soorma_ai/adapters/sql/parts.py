@@ -9,6 +9,7 @@ from typing import TypeVar
 from soorma_ai.adapters.sql import arrivals, consequences, effects, firing, forgetting, registering, retention, sweep
 from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.database import Database, Part, reading, writing
+from soorma_ai.adapters.sql.people import SqlPeople
 from soorma_ai.adapters.sql.tables import behind, budget, identity, inbox, listing, memory, memos, registry, tasks
 from soorma_ai.adapters.sql.tables import dead_letters as letters
 from soorma_ai.adapters.sql.tables import events as log
@@ -36,6 +37,7 @@ from soorma_ai.ports import (
     Memory,
     Memos,
     Note,
+    People,
     Plans,
     Pruned,
     Queue,
@@ -343,6 +345,7 @@ class SqlStore:
         self.events: EventLog = SqlEventLog(self.database)
         self.letters: DeadLetters = SqlDeadLetters(self.database, note)
         self.upkeep: Upkeep = SqlUpkeep(self.database, note)
+        self.people: People = SqlPeople(self.database, note)
         self.keys: Keys = SqlKeys(self.database, note)
         self.audit: Audit = SqlAudit(self.database)
 

@@ -33,7 +33,7 @@ def judge_answer(expectation: Expectation, answer: Answer, person: Person, now: 
         if earlier.answer_id == answer.answer_id:
             return AnswerOutcome(ACCEPTED, "this answer was recorded before")
         when = earlier.answered_at.isoformat(timespec="seconds")
-        return AnswerOutcome(DUPLICATE, f"{earlier.user_id} was first: {earlier.decision} at {when}")
+        return AnswerOutcome(DUPLICATE, f"{earlier.by} was first: {earlier.decision} at {when}")
     deadline = expectation.deadline
     match expectation.status:
         case ExpectationStatus.MET:
@@ -61,7 +61,7 @@ def event_of_answer(asked: Expectation, answer: Answer, now: datetime) -> EventE
             return held.model_copy(update={"data": answer.payload.get("data", held.data)})
         case AnswerDecision.REJECT | AnswerDecision.RESPOND:
             said = answer.note or answer.payload.get("note")
-            words = f"; {answer.user_id} says: {said}" if said else ""
+            words = f"; {answer.by} says: {said}" if said else ""
             return refuse(held, REJECTED, f"a person rejected {held.type!r}, so it was not published{words}", now)
 
 

@@ -2,6 +2,7 @@
 
 import sqlite3
 
+from soorma_ai.adapters.sql.people_tables import ANSWERED
 from soorma_ai.adapters.sql.schema import APPLICATION_ID, STATEMENTS, VERSION, WHOLE, statements, statements_of
 
 _KEPT = "seq, agent, event_seq, owner, priority, state, ready_at, attempt, fence, reason, ended_at"
@@ -214,6 +215,7 @@ STEPS: dict[int, tuple[str, ...]] = {
     7: statements_of("shelf", "memo", "memo_text", "memo_word", "memo_signs", "memo_numbers", "forgetting"),
     8: statements_of("prompt_part"),
     9: statements_of("store"),
+    10: (*statements(ANSWERED), *statements_of("claim", "notice", "colleague", "absence", "link")),
 }
 
 

@@ -1,0 +1,73 @@
+"""Claims: who has a question in hand, which tells others and stops none of them.
+
+A claim is no lock: a question must not wait for somebody who went to lunch. So whoever may answer answers, claimed or
+not; another takes a claim over by insisting; and it ends by itself.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from soorma_ai.core.expecting.answers import may_answer
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.domain.identity import ApiKey
+from soorma_ai.domain.inbox import Claim, Colleague
+from soorma_ai.domain.people import Person
+
+LASTS = timedelta(hours=1)
+
+
+def lasting(claim: Claim | None, now: datetime) -> Claim | None:
+    """Return a claim that lasts on; None for none, and for one whose time is over."""
+    return claim if claim is not None and now < claim.until else None
+
+
+def claim_fault(asked: Expectation, found: Claim | None, person: Person, now: datetime, *, insists: bool) -> str:
+    """Return why a person cannot take a question in hand; empty where they can. `found` is a claim that lasts on. That
+    they may answer it, for themselves or for somebody, is asked before."""
+    if fault := _closed(asked, now):
+        return fault
+    if found is not None and found.user_id != person.user_id and not insists:
+        until = found.until.isoformat(timespec="seconds")
+        return f"{found.user_id} has it in hand until {until}: answer it all the same, or insist to take it over"
+    return ""
+
+
+def hand_over_fault(asked: Expectation, to: str, known_as: frozenset[str] | None, now: datetime) -> str:
+    """Return why a question cannot be handed to somebody; empty where it can. `known_as` are the roles that they are
+    known to have, None where nobody knows them here."""
+    if fault := _closed(asked, now):
+        return fault
+    approvers = asked.ask.approvers_at(asked.opened_at, now) if asked.ask else ()
+    if may_answer(asked, Person(asked.tenant_id, to, known_as or frozenset()), now):
+        return ""
+    wanted = f"one of {', '.join(approvers)} must answer"
+    if known_as is None:
+        return f"nobody knows here what {to} may do, and {wanted}: they have to have opened a question here, or a key"
+    return f"{to} has {', '.join(sorted(known_as)) or 'no role'}; {wanted}"
+
+
+def make_claim(asked: Expectation, user_id: str, now: datetime, given_by: str = "") -> Claim:
+    """Return a claim from now on, which ends with the question at the latest."""
+    until = now + LASTS
+    if asked.deadline is not None:
+        until = min(until, asked.deadline)
+    return Claim(asked.id, asked.tenant_id, user_id, now, until, given_by)
+
+
+def known_roles(keys: Iterable[ApiKey], seen: Colleague | None, user_id: str, now: datetime) -> frozenset[str] | None:
+    """Return the roles that a person is known to have: of their keys that are good, and those by which they came last;
+    None for somebody of whom nothing is known."""
+    good = [one.roles for one in keys if one.user_id == user_id and is_good(one, now)]
+    found = [*good, *([seen.roles] if seen else [])]
+    return frozenset[str]().union(*found) if found else None
+
+
+def is_good(key: ApiKey, now: datetime) -> bool:
+    return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)
+
+
+def _closed(asked: Expectation, now: datetime) -> str:
+    is_over = asked.deadline is not None and now >= asked.deadline
+    if asked.status is ExpectationStatus.OPEN and not is_over:
+        return ""
+    return "the question is not open any more: nobody needs to take it in hand"
