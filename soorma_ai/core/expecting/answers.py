@@ -93,6 +93,15 @@ def may_answer(asked: Expectation, person: Person, now: datetime) -> bool:
     return not approvers or person.roles is None or not person.roles.isdisjoint(approvers)
 
 
+def role_fault(asked: Expectation, person: Person, now: datetime) -> str:
+    """Return why a person is not among those who may answer; empty where they are."""
+    if may_answer(asked, person, now):
+        return ""
+    has = ", ".join(sorted(person.roles or ())) or "no role"
+    approvers = asked.ask.approvers_at(asked.opened_at, now) if asked.ask else ()
+    return f"{person.user_id} has {has}; one of {', '.join(approvers)} must answer"
+
+
 def _held_request(asked: Expectation) -> EventEnvelope | None:
     held = asked.ask.proposal if asked.ask else None
     if held is None or held.request is None:
@@ -106,10 +115,8 @@ def _fault(expectation: Expectation, answer: Answer, person: Person, now: dateti
     ask = expectation.ask
     if ask is None:
         return "this is no question to a person"
-    if not may_answer(expectation, person, now):
-        has = ", ".join(sorted(person.roles or ())) or "no role"
-        approvers = ask.approvers_at(expectation.opened_at, now)
-        return f"{person.user_id} has {has}; one of {', '.join(approvers)} must answer"
+    if fault := role_fault(expectation, person, now):
+        return fault
     approved = answer.payload.get("approved")
     if answer.decision not in ask.allowed_decisions:
         if answer.decision is AnswerDecision.RESPOND and approved is not None:

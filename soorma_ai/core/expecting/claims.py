@@ -7,7 +7,7 @@ not; another takes a claim over by insisting; and it ends by itself.
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from soorma_ai.core.expecting.answers import may_answer
+from soorma_ai.core.expecting.answers import may_answer, role_fault
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.identity import ApiKey
 from soorma_ai.domain.inbox import Claim, Colleague
@@ -21,12 +21,12 @@ def lasting(claim: Claim | None, now: datetime) -> Claim | None:
     return claim if claim is not None and now < claim.until else None
 
 
-def claim_fault(asked: Expectation, found: Claim | None, person: Person, now: datetime, *, insists: bool) -> str:
-    """Return why a person cannot take a question in hand; empty where they can. `found` is a claim that lasts on. That
-    they may answer it, for themselves or for somebody, is asked before."""
-    if fault := _closed(asked, now):
+def claim_fault(asked: Expectation, found: Claim | None, user_id: str, now: datetime, *, insists: bool) -> str:
+    """Return why somebody cannot take a question in hand that they may answer; empty where they can. `found` is a claim
+    that lasts on."""
+    if fault := closed_fault(asked, now):
         return fault
-    if found is not None and found.user_id != person.user_id and not insists:
+    if found is not None and found.user_id != user_id and not insists:
         until = found.until.isoformat(timespec="seconds")
         return f"{found.user_id} has it in hand until {until}: answer it all the same, or insist to take it over"
     return ""
@@ -35,15 +35,20 @@ def claim_fault(asked: Expectation, found: Claim | None, person: Person, now: da
 def hand_over_fault(asked: Expectation, to: str, known_as: frozenset[str] | None, now: datetime) -> str:
     """Return why a question cannot be handed to somebody; empty where it can. `known_as` are the roles that they are
     known to have, None where nobody knows them here."""
-    if fault := _closed(asked, now):
+    if fault := closed_fault(asked, now):
         return fault
-    approvers = asked.ask.approvers_at(asked.opened_at, now) if asked.ask else ()
-    if may_answer(asked, Person(asked.tenant_id, to, known_as or frozenset()), now):
+    colleague = Person(asked.tenant_id, to, known_as or frozenset())
+    if known_as is None and not may_answer(asked, colleague, now):
+        return f"nobody knows here what {to} may do: let them open a question once, or give them a key"
+    return role_fault(asked, colleague, now)
+
+
+def closed_fault(asked: Expectation, now: datetime) -> str:
+    """Return why nothing can be done about a question any more; empty while it is open."""
+    is_over = asked.deadline is not None and now >= asked.deadline
+    if asked.status is ExpectationStatus.OPEN and not is_over:
         return ""
-    wanted = f"one of {', '.join(approvers)} must answer"
-    if known_as is None:
-        return f"nobody knows here what {to} may do, and {wanted}: they have to have opened a question here, or a key"
-    return f"{to} has {', '.join(sorted(known_as)) or 'no role'}; {wanted}"
+    return "the question is not open any more: nobody needs to do anything about it"
 
 
 def make_claim(asked: Expectation, user_id: str, now: datetime, given_by: str = "") -> Claim:
@@ -64,10 +69,3 @@ def known_roles(keys: Iterable[ApiKey], seen: Colleague | None, user_id: str, no
 
 def is_good(key: ApiKey, now: datetime) -> bool:
     return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)
-
-
-def _closed(asked: Expectation, now: datetime) -> str:
-    is_over = asked.deadline is not None and now >= asked.deadline
-    if asked.status is ExpectationStatus.OPEN and not is_over:
-        return ""
-    return "the question is not open any more: nobody needs to take it in hand"

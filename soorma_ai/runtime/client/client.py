@@ -22,6 +22,7 @@ from soorma_ai.domain.values import UNSTORABLE, Data, JsonObject, derived_id, is
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import EventPage
 from soorma_ai.runtime.client import intake
+from soorma_ai.runtime.client.inbox import Inbox
 from soorma_ai.runtime.client.memory import PlanMemory
 from soorma_ai.runtime.client.own import check_receiver, check_session, make_session
 from soorma_ai.runtime.client.people import own_question, questions_to, right_to_answer, take_answer, with_claims
@@ -42,7 +43,8 @@ class Client(Upkeep):
     """Acts as one person of one tenant, and sees what is theirs, or what their roles let them see of the tenant.
 
     What a person does not see is NotFound, just as what does not exist; what they see and may not do is Forbidden.
-    `memory` is the working memory of plans, `registry` finds agents, `tracker` tells how far plans are.
+    `memory` is the working memory of plans, `registry` finds agents, `tracker` tells how far plans are, `inbox` is
+    what is done about questions beside answering them.
     """
 
     def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "Client":
@@ -262,6 +264,10 @@ class Client(Upkeep):
     @property
     def registry(self) -> Directory:
         return Directory(self.services, self.person, self.caller)
+
+    @property
+    def inbox(self) -> Inbox:
+        return Inbox(self.services, self.person, self.caller)
 
     @property
     def tracker(self) -> Tracker:
