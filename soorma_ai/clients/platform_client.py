@@ -3,7 +3,7 @@
 What each call does and raises, its docstring in `soorma_ai.runtime.client` says.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -13,7 +13,7 @@ from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Untaken, Wait
 from soorma_ai.domain.history import SentPrompt
-from soorma_ai.domain.inbox import Absence, Claim, LinkKind, MadeLink, Notice
+from soorma_ai.domain.inbox import Absence, Claim, LinkKind, MadeLink, NewLink, Notice
 from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import PlanSummary, SessionSummary
 from soorma_ai.domain.memos import About, Filter, Memo
@@ -193,6 +193,16 @@ class InboxCalls(Protocol):
     async def back(self, user_id: str) -> bool: ...
 
     async def absences(self) -> list[Absence]: ...
+
+    async def make_link(
+        self,
+        kind: LinkKind,
+        about: str = "",
+        *,
+        user_id: str | None = None,
+        roles: Collection[str] | None = None,
+        lasts: timedelta | None = None,
+    ) -> NewLink: ...
 
     async def links(self, about: str = "") -> list[MadeLink]: ...
 

@@ -92,8 +92,8 @@ class Frame:
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody who was let in. `client` has their calls; `sent` are the fields of a form, in their order; `link` is what
-    they may open, where they came by one."""
+    """Somebody who was let in. `client` has their calls; `sent` are the fields of a form, in their order; `link` is
+    that by which they came, with what it opens."""
 
     request: Request
     client: Client

@@ -96,7 +96,8 @@ class MadeLink:
 
 @dataclass(frozen=True)
 class NewLink:
-    """A link with the path at which it is opened, below the address of a server. It is shown this once."""
+    """A link with the path at which it is opened, below the address of a server; it is shown this once, and empty where
+    who made it opens none."""
 
     made: MadeLink
-    path: str = field(repr=False)
+    path: str = field(default="", repr=False)

@@ -70,7 +70,7 @@ def show(visitor: Visitor, around: Around, details: QuestionDetails, shown: Show
 async def answer(visitor: Visitor, around: Around, wait_id: str) -> Response:
     """Say what a person decided; what cannot be said is shown again as they filled it in."""
     client, sheet, details = visitor.client, sheet_of(visitor.sent), await load(visitor, wait_id)
-    if sheet.do in (CLAIM, INSIST, RELEASE, HAND):
+    if sheet.do in (CLAIM, INSIST, RELEASE) or (sheet.do == HAND and visitor.link is None):
         return await _take(visitor, around, details, sheet.do)
     if (changed := change_list(sheet)) is not None:
         return show(visitor, around, details, Shown(changed))
@@ -156,7 +156,7 @@ def _question_values(visitor: Visitor, details: QuestionDetails, around: Around,
         "fault": shown.fault,
         "others": _other_faults(refusal),
         "is_holder": details.claim is not None and details.claim.user_id == visitor.client.person.user_id,
-        "colleagues": details.colleagues,
+        "colleagues": details.colleagues if visitor.link is None else (),
         "links": details.links,
         "answer_id": visitor.client.services.clock.new_id(),
     }

@@ -20,7 +20,7 @@ from soorma_ai.domain.people import (
     Person,
 )
 from soorma_ai.domain.schemas import describe, violations
-from soorma_ai.domain.values import digest
+from soorma_ai.domain.values import JsonObject, digest
 from soorma_ai.errors import LocalProtocolError
 
 REJECTED = "rejected"
@@ -137,6 +137,15 @@ def _edit_fault(ask: Ask, answer: Answer) -> str:
         return "an edit gives the new payload of the held event, as an object in 'data'"
     faults = violations(ask.proposal.payload_schema, edited)
     return f"the edited payload is off the schema of {ask.proposal.event_type!r}: {describe(faults)}" if faults else ""
+
+
+def say_approved(decision: str | None, payload: JsonObject, schema: JsonObject) -> JsonObject:
+    """Return the payload, to which a yes or no is added as `approved`, unless it is said there or the question, by the
+    schema of its answers, has no place for that."""
+    if decision not in (AnswerDecision.APPROVE, AnswerDecision.REJECT) or "approved" in payload:
+        return payload
+    complete: JsonObject = {"approved": decision == AnswerDecision.APPROVE, **payload}
+    return payload if violations(schema, complete) and not violations(schema, payload) else complete
 
 
 def decision_meant(decision: str | None, payload: Mapping[str, object]) -> AnswerDecision:

@@ -10,7 +10,7 @@ from soorma_ai.core.expecting.claims import claim_fault, closed_fault, hand_over
 from soorma_ai.core.expecting.links import LONGEST, link_fault, maker_fault, narrow, revocation
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.identity import Caller
-from soorma_ai.domain.inbox import Absence, Claim, Colleague, Link, LinkKind, MadeLink, Notice, NoticeState
+from soorma_ai.domain.inbox import Absence, Claim, Colleague, Link, LinkKind, MadeLink, NewLink, Notice, NoticeState
 from soorma_ai.domain.people import Person
 from soorma_ai.errors import Forbidden, LocalProtocolError, Unauthenticated, VersionConflict
 from soorma_ai.runtime.client.people import absent_of, own_question, right_to_answer
@@ -158,9 +158,9 @@ class Inbox:
         user_id: str | None = None,
         roles: Collection[str] | None = None,
         lasts: timedelta | None = None,
-    ) -> MadeLink:
-        """List a link by which a person answers without signing in, and return what is to be signed to: one question,
-        the questions of a plan's tree, or all of their inbox. It takes the place of the one before of the same. It is
+    ) -> NewLink:
+        """List a link by which a person answers without signing in: one question, the questions of a plan's tree, or
+        all of their inbox. `Links(secret).path(...)` signs it, by the secret of who opens it. It takes the place of the one before of the same. It is
         this person's own, with those of their roles that are needed; the trusted root makes one for anybody, with
         `roles`. A link to a question lasts as long as that, `lasts` at most. Raise LocalProtocolError, Forbidden."""
         must_be_outside()
@@ -181,7 +181,7 @@ class Inbox:
                 raise LocalProtocolError(fault)
             made = MadeLink(link, person.user_id)
             await change.store.people.add_link(made)
-        return made
+        return NewLink(made)
 
     async def links(self, about: str = "") -> list[MadeLink]:
         """Return the links to a question or to a plan's, the last made first; about nothing, those to whole inboxes.

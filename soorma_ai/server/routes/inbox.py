@@ -123,7 +123,7 @@ async def make_link(call: Call[Nothing, LinkWanted]) -> Answer:
     sent, links = call.sent, call.surroundings.links
     lasts = timedelta(hours=sent.hours) if sent.hours is not None else None
     made = await call.client.inbox.make_link(sent.kind, sent.about, user_id=sent.user_id, roles=sent.roles, lasts=lasts)
-    return Answer(NewLink(made, links.path(made.link) if links else ""))
+    return Answer(NewLink(made.made, links.path(made.made.link) if links else ""))
 
 
 async def revoke_link(call: Call[Nothing, LinkRevoked]) -> Answer:
