@@ -59,9 +59,9 @@ class AsyncInbox:
         body: JsonObject = {"until": until.isoformat(), "deputy": deputy}
         return await self._caller.read(post("absences", body=body, is_safe=True), Absence)
 
-    async def back(self, user_id: str) -> bool:
-        """End an absence before its time is over. False where there is none."""
-        return (await self._caller.read(post("absences", user_id, "end", body={}, is_safe=True), _Back)).back
+    async def back(self, user_id: str | None = None) -> bool:
+        """End an absence before its time is over, one's own or as an operator. False where there is none."""
+        return (await self._caller.read(post("absences", "end", body={"user_id": user_id}, is_safe=True), _Back)).back
 
     async def absences(self) -> list[Absence]:
         """Return who is away, until when, and who answers for them."""

@@ -137,10 +137,8 @@ def away(
         said = f"{one_line(deputy)} answers for {one_line(made.user_id)} until {end:%Y-%m-%d %H:%M} UTC"
         print_json(made) if as_json else Printer().line(said)
     elif back:
-        if access.server is not None:
-            raise click.UsageError("a server knows by the token who asks it, and --back names nobody: leave out --url")
-        is_back = runner.steer(lambda client: client.inbox.back(user_id))
-        _print_done({"back": is_back}, "back", f"{user_id} is not away", as_json=as_json)
+        is_back = runner.steer(lambda client: client.inbox.back())
+        _print_done({"back": is_back}, "back", "you are not away", as_json=as_json)
     else:
         found = look_up(access, lambda client: client.inbox.absences())
         if as_json:

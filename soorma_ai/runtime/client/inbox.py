@@ -115,10 +115,10 @@ class Inbox:
             await change.store.people.leave(wanted)
         return wanted
 
-    async def back(self, user_id: str) -> bool:
+    async def back(self, user_id: str | None = None) -> bool:
         """End an absence before its time is over: one's own, or as an operator. False where there is none."""
         must_be_outside()
-        name = user_id
+        name = user_id or self._person.user_id
         async with changing(self._services, self._caller, "inbox.back", name) as change:
             missing = f"nobody called {name!r} is away in tenant {self._person.tenant_id!r}"
             check(self._person, "inbox.back", Owner(self._person.tenant_id, name), missing)
@@ -160,9 +160,10 @@ class Inbox:
         lasts: timedelta | None = None,
     ) -> NewLink:
         """List a link by which a person answers without signing in: one question, the questions of a plan's tree, or
-        all of their inbox. `Links(secret).path(...)` signs it, by the secret of who opens it. It takes the place of the one before of the same. It is
-        this person's own, with those of their roles that are needed; the trusted root makes one for anybody, with
-        `roles`. A link to a question lasts as long as that, `lasts` at most. Raise LocalProtocolError, Forbidden."""
+        all of their inbox. `Links(secret).path(...)` signs it, by the secret of who opens it. It takes the place of the
+        one before of the same. It is this person's own, with those of their roles that are needed; the trusted root
+        makes one for anybody, with `roles`. A link to a question lasts as long as that, `lasts` at most. Raise
+        LocalProtocolError, Forbidden."""
         must_be_outside()
         person, now = self._person, self._now()
         async with changing(self._services, self._caller, "inbox.make_link", about or "inbox") as change:
@@ -170,11 +171,12 @@ class Inbox:
             if kind == "plan":
                 await own_plan(self._services, person, about, "plan")
             has = frozenset(roles) if roles is not None else person.roles or frozenset[str]()
-            until = now + (lasts or LINK_LASTS)
+            begun = now.replace(microsecond=now.microsecond // 1000 * 1000)  # as a token says it
+            until = begun + (lasts or LINK_LASTS)
             if asked is not None and asked.deadline is not None:
                 until = min(until, asked.deadline)
             given = has if roles is not None and asked is None else narrow(has, asked)
-            link = Link(kind, about, person.tenant_id, user_id or person.user_id, given, now, until)
+            link = Link(kind, about, person.tenant_id, user_id or person.user_id, given, begun, until)
             if fault := maker_fault(link, person):
                 raise Forbidden(fault)
             if fault := link_fault(link, asked, now):

@@ -29,8 +29,10 @@ class Going(Form):
     deputy: Name
 
 
-class OfPerson(Form):
-    user_id: Id
+class Returning(Form):
+    """`user_id`: who is back, where that is not who says so."""
+
+    user_id: Name | None = None
 
 
 class About(Form):
@@ -105,9 +107,9 @@ async def be_away(call: Call[Nothing, Going]) -> Answer:
     return Answer(await call.client.inbox.away(call.sent.until, call.sent.deputy))
 
 
-async def end_absence(call: Call[OfPerson, Nothing]) -> Answer:
+async def end_absence(call: Call[Nothing, Returning]) -> Answer:
     """Be back before the time is over. An operator says so for another."""
-    return Answer(Back(back=await call.client.inbox.back(call.asked.user_id)))
+    return Answer(Back(back=await call.client.inbox.back(call.sent.user_id)))
 
 
 async def list_links(call: Call[About, Nothing]) -> Answer:
@@ -143,7 +145,7 @@ OPERATIONS: tuple[AnyOperation, ...] = (
     get(f"{_WAIT}/notices", list_notices, OfWait, Page[Notice], NOT_FOUND),
     get("/v1/absences", list_absences, Nothing, Page[Absence]),
     post("/v1/absences", be_away, Nothing, Going, {_OK: Absence}),
-    post("/v1/absences/{user_id}/end", end_absence, OfPerson, Nothing, {_OK: Back}, NOT_FOUND),
+    post("/v1/absences/end", end_absence, Nothing, Returning, {_OK: Back}, NOT_FOUND),
     get("/v1/links", list_links, About, Page[MadeLink]),
     post("/v1/links", make_link, Nothing, LinkWanted, {_OK: NewLink}, NOT_FOUND),
     post("/v1/links/revoke", revoke_link, Nothing, LinkRevoked, {_OK: Revoked}, NOT_FOUND),
