@@ -25,13 +25,14 @@ Beside = Callable[[Platform, str], Coroutine[None, None, None]]
 
 @dataclass(frozen=True)
 class Hosted:
-    """`roles` are those of local callers, `names` those by which the host is called. Without `make_authenticator`,
-    only programs of this machine are served."""
+    """`roles` are those of local callers, `names` those by which the host is called, `sites` those whose pages may show
+    queues. Without `make_authenticator`, only programs of this machine are served."""
 
     agents: Sequence[Agent]
     roles: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     make_authenticator: MakeAuthenticator | None = None
+    sites: tuple[str, ...] = ()
 
 
 async def host(access: Access, hosted: Hosted, listener: socket.socket, until: asyncio.Event, beside: Beside) -> None:
@@ -48,7 +49,7 @@ async def host(access: Access, hosted: Hosted, listener: socket.socket, until: a
         inlets = [agent for agent in agents if isinstance(agent, Inlet)]
         doors = [agent for agent in agents if isinstance(agent, Door)]
         links = next((agent.links for agent in agents if isinstance(agent, UserAgent) and agent.links), None)
-        site = Console(secret=_secret(access, is_open=make is None), links=links)
+        site = Console(secret=_secret(access, is_open=make is None), links=links, embed_in=hosted.sites)
         options = Options(roles=hosted.roles, inlets=inlets, doors=doors, site=site)
         if hosted.names:
             options["hosts"] = hosted.names

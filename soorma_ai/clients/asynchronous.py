@@ -10,6 +10,7 @@ from soorma_ai.clients.address import address_of
 from soorma_ai.clients.answers import Accepted, Asked, Discarded, HeldBack, Published, Redriven, Row, Submitted
 from soorma_ai.clients.caller import Bounds, Caller
 from soorma_ai.clients.exchange import MOST_ITEMS, Page, Response, get, post
+from soorma_ai.clients.inbox import AsyncInbox
 from soorma_ai.clients.line import AsyncLine, Line
 from soorma_ai.clients.plan import AsyncPlan, cancel_plan, seconds
 from soorma_ai.clients.problems import error_of, problem_in
@@ -326,6 +327,11 @@ class AsyncClient:
     def registry(self) -> AsyncRegistry:
         """Return the calls that find agents and events."""
         return AsyncRegistry(self._caller)
+
+    @property
+    def inbox(self) -> AsyncInbox:
+        """Return the calls that do something about questions, beside answering them."""
+        return AsyncInbox(self._caller)
 
     @property
     def tracker(self) -> AsyncTracker:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, Ty
 
 from soorma_ai.clients.address import address_of
 from soorma_ai.clients.asynchronous import AsyncClient, ClientOptions, bounds_of
+from soorma_ai.clients.inbox import AsyncInbox
 from soorma_ai.clients.line import BlockingLine, run
 from soorma_ai.clients.plan import AsyncPlan
 from soorma_ai.clients.views import AsyncMemory, AsyncRegistry, AsyncTracker
@@ -120,6 +121,22 @@ class Memory(Blocking[AsyncMemory]):
     delete_skill = blocking(AsyncMemory.delete_skill)
 
 
+class Inbox(Blocking[AsyncInbox]):
+    """What is done about questions, beside answering them."""
+
+    claim = blocking(AsyncInbox.claim)
+    release = blocking(AsyncInbox.release)
+    hand_over = blocking(AsyncInbox.hand_over)
+    colleagues = blocking(AsyncInbox.colleagues)
+    notices = blocking(AsyncInbox.notices)
+    away = blocking(AsyncInbox.away)
+    back = blocking(AsyncInbox.back)
+    absences = blocking(AsyncInbox.absences)
+    make_link = blocking(AsyncInbox.make_link)
+    links = blocking(AsyncInbox.links)
+    revoke_link = blocking(AsyncInbox.revoke_link)
+
+
 class Registry(Blocking[AsyncRegistry]):
     """Agents and their events."""
 
@@ -206,6 +223,11 @@ class Client(Blocking[AsyncClient]):
     def registry(self) -> Registry:
         """Return the calls that find agents and events."""
         return Registry(self.calls.registry)
+
+    @property
+    def inbox(self) -> Inbox:
+        """Return the calls that do something about questions, beside answering them."""
+        return Inbox(self.calls.inbox)
 
     @property
     def tracker(self) -> Tracker:

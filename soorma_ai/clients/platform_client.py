@@ -3,8 +3,8 @@
 What each call does and raises, its docstring in `soorma_ai.runtime.client` says.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping
-from datetime import timedelta
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from typing_extensions import TypeVar, Unpack
@@ -13,6 +13,7 @@ from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Untaken, Wait
 from soorma_ai.domain.history import SentPrompt
+from soorma_ai.domain.inbox import Absence, Claim, LinkKind, MadeLink, NewLink, Notice
 from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import PlanSummary, SessionSummary
 from soorma_ai.domain.memos import About, Filter, Memo
@@ -174,6 +175,40 @@ class RegistryCalls(Protocol):
     async def deregister(self, agent: str) -> list[EventDefinition]: ...
 
 
+class InboxCalls(Protocol):
+    """What is done about questions, beside answering them."""
+
+    async def claim(self, wait_id: str, *, insist: bool = False) -> Claim: ...
+
+    async def release(self, wait_id: str) -> bool: ...
+
+    async def hand_over(self, wait_id: str, to: str) -> Claim: ...
+
+    async def colleagues(self, wait_id: str) -> list[str]: ...
+
+    async def notices(self, wait_id: str) -> list[Notice]: ...
+
+    async def away(self, until: datetime, deputy: str) -> Absence: ...
+
+    async def back(self, user_id: str | None = None) -> bool: ...
+
+    async def absences(self) -> list[Absence]: ...
+
+    async def make_link(
+        self,
+        kind: LinkKind,
+        about: str = "",
+        *,
+        user_id: str | None = None,
+        roles: Collection[str] | None = None,
+        lasts: timedelta | None = None,
+    ) -> NewLink: ...
+
+    async def links(self, about: str = "") -> list[MadeLink]: ...
+
+    async def revoke_link(self, kind: LinkKind, about: str = "", *, user_id: str | None = None) -> bool: ...
+
+
 class TrackerCalls(Protocol):
     """The progress of plans."""
 
@@ -309,6 +344,11 @@ class PlatformClient(Protocol):
     @property
     def registry(self) -> RegistryCalls:
         """Agents and events."""
+        ...
+
+    @property
+    def inbox(self) -> InboxCalls:
+        """What is done about questions, beside answering them."""
         ...
 
     @property

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from soorma_ai.core.expecting.answers import say_approved
 from soorma_ai.core.report.forms import Field, add_item, form_of, remove_item
 from soorma_ai.core.report.readings import Reading, read_form
 from soorma_ai.core.report.shapes import ABSENT
@@ -131,17 +132,13 @@ def _edit(edited: Reading, sheet: Sheet, *, is_changed: bool) -> Given | Refusal
 
 def _answer(ask: Ask, decision: AnswerDecision, sheet: Sheet) -> Given | Refusal:
     members = ask.response_schema.get("properties")
-    known = members if isinstance(members, dict) else {}
-    told: JsonObject = {}
-    if decision is not AnswerDecision.RESPOND and (ask.proposal is not None or "approved" in known):
-        told["approved"] = decision is not AnswerDecision.REJECT
-    if _is_yes_or_no(ask) and "note" in known and sheet.note:
-        told["note"] = sheet.note
     read = read_form(answer_schema(ask), {}, sheet.answer)
     if not read.is_good and decision is not AnswerDecision.REJECT:
         return Refusal("The answer is not complete yet.", answer=read)
     said = read.value if isinstance(read.value, dict) and read.is_good else {}
-    return Given(decision, {**said, **told}, sheet.note)
+    if _is_yes_or_no(ask) and isinstance(members, dict) and "note" in members and sheet.note:
+        said = {**said, "note": sheet.note}
+    return Given(decision, say_approved(decision, said, ask.response_schema), sheet.note)
 
 
 def _is_yes_or_no(ask: Ask) -> bool:

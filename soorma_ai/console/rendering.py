@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 _CSS, _SCRIPT = "text/css; charset=utf-8", "text/javascript; charset=utf-8"
-STATIC: Mapping[str, str] = {"style.css": _CSS, "plans.css": _CSS, "live.js": _SCRIPT, "plans.js": _SCRIPT}
+STATIC: Mapping[str, str] = {
+    "style.css": _CSS,
+    "inbox.css": _CSS,
+    "plans.css": _CSS,
+    "live.js": _SCRIPT,
+    "plans.js": _SCRIPT,
+}
 
 
 def render(template: str, values: Mapping[str, object]) -> str:

@@ -37,6 +37,11 @@ class Sessions:
         """Text that differs between servers, so that two on one host do not take each other's cookies."""
         return self._key("name").hex()[:8]
 
+    @property
+    def link_secret(self) -> str:
+        """The secret by which links are signed."""
+        return self._key("link").hex()
+
     def seal(self, token: str, now: datetime) -> str:
         """Return what a cookie holds. Raise Unauthenticated for a token that is too long for one."""
         if len(token) > LONGEST_TOKEN:

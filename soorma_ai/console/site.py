@@ -1,8 +1,9 @@
 """The console as a part of the server: who calls, by their session, and which page answers them."""
 
+import re
 import secrets
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -15,14 +16,16 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from soorma_ai.adapters.tokens.links import Links
 from soorma_ai.console import live
 from soorma_ai.console.pages import ROUTES
 from soorma_ai.console.rendering import STATIC, static_file
 from soorma_ai.console.sessions import Sessions
 from soorma_ai.console.visitor import HEADERS, Frame, PageRoute, Visitor
 from soorma_ai.domain.identity import Caller
+from soorma_ai.domain.inbox import Link
 from soorma_ai.domain.people import Person
-from soorma_ai.errors import Forbidden, LocalProtocolError, NotFound, SoormaError, Unauthenticated
+from soorma_ai.errors import ConfigError, Forbidden, LocalProtocolError, SoormaError, Unauthenticated
 from soorma_ai.server.application import Desk, Refused, report_error
 from soorma_ai.server.entrance import name_of
 from soorma_ai.server.problems import Problem, problem_of
@@ -30,31 +33,37 @@ from soorma_ai.server.streams import EventStream
 
 MOST_FIELDS = 5_000
 FORM_TOKEN = "form_token"
+# Scheme, host and port, and none of the signs that mean more in a policy.
+_ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 BY_LINK = "link"  # the key of the audit for who answered by a link
 HOME = "inbox"
 
 
 class ReadsLinks(Protocol):
-    def read(self, token: str, now: datetime) -> tuple[str, Person]:
-        """Return the question that a link opens, and for whom. Raise Unauthenticated."""
+    def read(self, token: str, now: datetime) -> Link:
+        """Return what a token was signed to. Raise Unauthenticated."""
         ...
 
 
 class Console:
-    """`secret` seals the sessions of browsers; without one, they end with the process. `links` are those by which one
-    person answers one question, without a session."""
+    """`secret` seals the sessions of browsers and signs links; without one, both end with the process. `links` are
+    others by which one person answers one question, as agents send them out. Only pages of the sites `embed_in`, as
+    https://shop.example, may show within themselves what a link to several questions opens. Raise ConfigError."""
 
-    def __init__(self, *, secret: str | None = None, links: ReadsLinks | None = None) -> None:
+    def __init__(
+        self, *, secret: str | None = None, links: ReadsLinks | None = None, embed_in: Collection[str] = ()
+    ) -> None:
         self._sessions = Sessions(secret or secrets.token_urlsafe())
         self._links = links
+        self._embed_in = tuple(map(check_site, embed_in))
 
     def routes(self, desk: Desk) -> Sequence[Route]:
         """Return what is served beside the API."""
-        door = _Door(desk, self._sessions, self._links)
+        own = Links(self._sessions.link_secret)
+        desk.surroundings.links = own
+        door = _Door(desk, self._sessions, Opener(own, self._links, self._embed_in))
         by_path: defaultdict[str, dict[str, Answering]] = defaultdict(dict)
         for route in ROUTES:
-            if route.by_link and self._links is None:
-                continue
             by_path[route.path][route.method] = partial(door.show, route)
         return [
             Route("/", _Place(GET=door.go_home)),
@@ -76,13 +85,32 @@ class _Browser:
     is_new: bool
 
 
+@dataclass(frozen=True)
+class Opener:
+    """Reads links: those that are made here, which have to be listed still, and `others`. Pages of the sites `embed_in`
+    may show what they open."""
+
+    own: Links
+    others: ReadsLinks | None
+    embed_in: tuple[str, ...]
+
+    def read(self, token: str, now: datetime) -> tuple[Link, bool]:
+        """Return what a link opens, and whether it has to be listed. Raise Unauthenticated."""
+        try:
+            return self.own.read(token, now), True
+        except Unauthenticated:
+            if self.others is None:
+                raise
+        return self.others.read(token, now), False
+
+
 class _Door:
     """Lets browsers in by their session, and answers them with pages, also where something is wrong."""
 
-    def __init__(self, desk: Desk, sessions: Sessions, links: ReadsLinks | None) -> None:
+    def __init__(self, desk: Desk, sessions: Sessions, opener: Opener) -> None:
         self._desk = desk
         self._sessions = sessions
-        self._links = links
+        self._opener = opener
         self._cookies = CookieNames(f"soorma_{sessions.label}", f"soorma_visit_{sessions.label}")
 
     async def show(self, route: PageRoute, request: Request) -> ASGIApp:
@@ -104,13 +132,13 @@ class _Door:
         return await self._answer(request, self._follow)
 
     async def _show(self, route: PageRoute, request: Request, browser: _Browser) -> ASGIApp:
-        link = ""
+        link, frame = None, browser.frame
         if route.by_link:
-            link, caller = self._open_link(request)
-            frame = replace(browser.frame, is_open=False)
+            link, caller = await self._open_link(route, request)
+            frame = replace(frame, is_open=False, ancestors=() if link.kind == "question" else self._opener.embed_in)
         else:
             caller = await self._admit(request)
-            frame = _with_caller(browser.frame, caller)
+            frame = _with_caller(frame, caller)
         surroundings = self._desk.surroundings
         sent = await self._read_form(request, browser) if route.method == "POST" else ()
         try:
@@ -120,17 +148,20 @@ class _Door:
         except SoormaError as error:
             return _error_page(frame, problem_of(error) or report_error(error, route.path))
 
-    def _open_link(self, request: Request) -> tuple[str, Caller]:
-        """Return the question of a link, and whom it is for."""
-        entrance, clock = self._desk.entrance, self._desk.surroundings.services.clock
-        entrance.let_by_link(request, clock)
-        if self._links is None:
-            raise NotFound("no links are made here")
+    async def _open_link(self, route: PageRoute, request: Request) -> tuple[Link, Caller]:
+        """Return what a link opens, and whom it is for. Raise Forbidden for one that is no good any more."""
+        surroundings = self._desk.surroundings
+        clock = surroundings.services.clock
+        self._desk.entrance.let_by_link(request, clock)
         try:
-            wait_id, person = self._links.read(str(request.path_params["token"]), clock.now())
+            link, is_listed = self._opener.read(str(request.path_params["token"]), clock.now())
+            if link.kind not in route.by_link:
+                raise Unauthenticated("this link opens another page; open it as it was sent")
+            caller = Caller(Person(link.tenant_id, link.user_id, link.roles), key_id=BY_LINK)
+            await surroundings.client_of(caller).inbox.check_link(link, is_listed=is_listed)
         except Unauthenticated as error:
             raise Forbidden(str(error)) from error
-        return wait_id, Caller(person, key_id=BY_LINK)
+        return link, caller
 
     async def _go_home(self, request: Request, browser: _Browser) -> ASGIApp:
         return browser.frame.see_other(HOME)
@@ -212,9 +243,13 @@ class _Door:
         return answer
 
     def _browser(self, request: Request) -> _Browser:
+        """Return a browser by its cookies; one that comes by a link needs none, and gets none."""
+        if token := request.path_params.get("token"):
+            return self._browser_of(request, BY_LINK, str(token), is_new=False)
         visit, session = (request.cookies.get(name, "") for name in (self._cookies.visit, self._cookies.session))
-        is_new = not visit
-        visit = visit or secrets.token_urlsafe()
+        return self._browser_of(request, visit or secrets.token_urlsafe(), session, is_new=not visit)
+
+    def _browser_of(self, request: Request, visit: str, session: str, *, is_new: bool) -> _Browser:
         form_token = self._sessions.form_token(visit, session)
         root = str(request.scope.get("root_path", ""))
         frame = Frame(root, form_token, is_open=self._desk.entrance.auth is None)
@@ -261,6 +296,13 @@ async def _serve_static(request: Request) -> ASGIApp:
         return Response("there is nothing at this path", HTTPStatus.NOT_FOUND, HEADERS, "text/plain")
     kept = {**HEADERS, "cache-control": "public, max-age=86400"}  # its path changes with its content
     return Response(static_file(name)[0], HTTPStatus.OK, kept, STATIC[name])
+
+
+def check_site(origin: str) -> str:
+    """Return an origin as a policy names it. Raise ConfigError for anything else, which could loosen the policy."""
+    if _ORIGIN.fullmatch(origin) is None:
+        raise ConfigError(f"embed_in={origin!r} is no site: give its scheme and host, as https://shop.example")
+    return origin
 
 
 def _with_caller(frame: Frame, caller: Caller) -> Frame:

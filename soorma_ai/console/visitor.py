@@ -12,13 +12,16 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from soorma_ai.console.rendering import render
+from soorma_ai.domain.inbox import Link, LinkKind
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.server.surroundings import Surroundings
 
+_POLICY = "content-security-policy"
+_FRAMED_BY = "frame-ancestors 'none'"
 HEADERS: Final[Mapping[str, str]] = {
-    "content-security-policy": (
+    _POLICY: (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+        f"form-action 'self'; {_FRAMED_BY}; base-uri 'none'"
     ),
     "x-content-type-options": "nosniff",
     # With no-referrer, browsers send forms of our own with an origin of null.
@@ -48,7 +51,7 @@ SECTIONS: Final = (
 @dataclass(frozen=True)
 class Frame:
     """What every page shows around its subject. `root` is the path that the console is mounted at, `user` who is signed
-    in; `is_open` where nobody is asked who they are."""
+    in; `is_open` where nobody is asked who they are. `ancestors` are the sites whose pages may show this one."""
 
     root: str
     form_token: str
@@ -56,11 +59,19 @@ class Frame:
     tenant: str = ""
     roles: str = ""
     is_open: bool = False
+    ancestors: tuple[str, ...] = ()
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        if not self.ancestors:
+            return HEADERS
+        framed_by = f"frame-ancestors {' '.join(self.ancestors)}"
+        return {**HEADERS, _POLICY: HEADERS[_POLICY].replace(_FRAMED_BY, framed_by)}
 
     def page(self, template: str, status: HTTPStatus = HTTPStatus.OK, **values: object) -> Response:
         """Return a page. `title` is among the values of all templates, `section` the path of the one it belongs to."""
         said = {"frame": self, "sections": SECTIONS, "section": "", **values}
-        return Response(render(template, said), status, HEADERS, HTML)
+        return Response(render(template, said), status, self.headers, HTML)
 
     def path(self, *parts: str, **asked: str | int | None) -> str:
         """Return the path of a page, as `path("plans", plan_id, tab="events")`; fields of None are left out."""
@@ -81,15 +92,15 @@ class Frame:
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody who was let in. `client` has their calls; `sent` are the fields of a form, in their order; `link` is the
-    one question that they may open, where they came by a link to it."""
+    """Somebody who was let in. `client` has their calls; `sent` are the fields of a form, in their order; `link` is
+    that by which they came, with what it opens."""
 
     request: Request
     client: Client
     frame: Frame
     surroundings: Surroundings
     sent: Sequence[tuple[str, str]] = field(default=())
-    link: str = ""
+    link: Link | None = None
 
     @property
     def now(self) -> datetime:
@@ -113,12 +124,13 @@ Handler = Callable[[Visitor], Awaitable[ASGIApp]]
 
 @dataclass(frozen=True)
 class PageRoute:
-    """One page, for who has a session, or who comes `by_link`: then the path has the link's `{token}`."""
+    """One page, for who has a session, or who comes `by_link` of one of these kinds: then the path has the link's
+    `{token}`."""
 
     method: Literal["GET", "POST"]
     path: str
     handle: Handler
-    by_link: bool = False
+    by_link: tuple[LinkKind, ...] = ()
 
 
 def get(path: str, handle: Handler) -> PageRoute:
@@ -129,5 +141,5 @@ def post(path: str, handle: Handler) -> PageRoute:
     return PageRoute("POST", path, handle)
 
 
-def by_link(method: Literal["GET", "POST"], path: str, handle: Handler) -> PageRoute:
-    return PageRoute(method, path, handle, by_link=True)
+def by_link(method: Literal["GET", "POST"], path: str, handle: Handler, *kinds: LinkKind) -> PageRoute:
+    return PageRoute(method, path, handle, kinds or ("question",))

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.inbox import Claim
 from soorma_ai.domain.people import NO_USER, Answer, AnswerDecision, Ask
 from soorma_ai.domain.values import JsonObject
 
@@ -106,7 +107,7 @@ class Expectation:
 @dataclass(frozen=True)
 class Wait:
     """An open question to people, as clients see it. It is asked by a plan, or by a task, or for the sake of a request
-    that is held or in doubt."""
+    that is held or in doubt. `claim` is who has it in hand."""
 
     wait_id: str
     plan_id: str | None
@@ -130,6 +131,7 @@ class Wait:
     reminders: tuple[timedelta, ...] = ()
     escalates_at: datetime | None = None
     escalate_to: tuple[str, ...] = ()
+    claim: Claim | None = None
 
     @classmethod
     def of(cls, expectation: Expectation) -> "Wait | None":

@@ -57,7 +57,7 @@ class ApiKey:
 @dataclass(frozen=True)
 class AuditEntry:
     """A change that somebody made or was refused from outside. `what` is the id of what it was about. `outcome` is
-    'done', what an answer came to, or the code of the error."""
+    'done', what an answer came to, or the code of the error. `for_user` is who was away, and for whom they did it."""
 
     tenant_id: str
     user_id: str
@@ -66,3 +66,4 @@ class AuditEntry:
     what: str
     at: datetime
     outcome: str
+    for_user: str = ""

@@ -74,7 +74,8 @@ def ladder_fault(reminders: Sequence[timedelta], escalate_after: timedelta | Non
 
 @dataclass(frozen=True)
 class Answer:
-    """A person's answer. `answer_id` names the act of answering, so that a repeated delivery is the same answer."""
+    """A person's answer. `answer_id` names the act of answering, so that a repeated delivery is the same answer.
+    `for_user` is who was away, and for whom they gave it; empty where they gave it for themselves."""
 
     answer_id: str
     payload: JsonObject
@@ -82,6 +83,12 @@ class Answer:
     user_id: str
     answered_at: datetime
     note: str = ""
+    for_user: str = ""
+
+    @property
+    def by(self) -> str:
+        """The name of who answered, and for whom."""
+        return f"{self.user_id} for {self.for_user}" if self.for_user else self.user_id
 
 
 class AnswerOutcome(str):

@@ -6,6 +6,7 @@ from soorma_ai.ports.identity import Audit, Authenticator, Keys
 from soorma_ai.ports.inlet import Inlet, Post
 from soorma_ai.ports.memos import Memos
 from soorma_ai.ports.model import Message, ModelAnswer, ModelQuestion, ModelSettings, Prompt, Prompts, Reasoner
+from soorma_ai.ports.people import People
 from soorma_ai.ports.queue import Hands, Queue
 from soorma_ai.ports.rows import (
     LONGEST_RUN,
@@ -55,6 +56,7 @@ __all__ = [
     "ModelQuestion",
     "ModelSettings",
     "Note",
+    "People",
     "PlanFilter",
     "Plans",
     "Post",

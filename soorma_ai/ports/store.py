@@ -17,6 +17,7 @@ from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
 from soorma_ai.ports.identity import Audit, Keys
 from soorma_ai.ports.memos import Memos
+from soorma_ai.ports.people import People
 from soorma_ai.ports.queue import Hands, Queue
 from soorma_ai.ports.rows import (
     AgentRow,
@@ -352,6 +353,7 @@ class Store(Protocol):
     events: EventLog
     letters: DeadLetters
     upkeep: Upkeep
+    people: People
     keys: Keys
     audit: Audit
 

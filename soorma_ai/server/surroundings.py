@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TypeVar
 
+from soorma_ai.adapters.tokens.links import Links
 from soorma_ai.domain.identity import Caller
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, StoreUnavailable
 from soorma_ai.runtime.client.client import Client
@@ -26,6 +27,8 @@ class Surroundings:
         self._ending = asyncio.Event()
         self.tail = Tail()
         self.loans = Loans()
+        # By which links are made here, where they can be opened here.
+        self.links: Links | None = None
 
     @property
     def services(self) -> Services:

@@ -1,14 +1,20 @@
 """A question that somebody opens by the link that was sent to them."""
 
 from datetime import timedelta
-from pathlib import Path
+from typing import Any
 
 import pytest
-from console_kit import ask, browsing, shop, site
+from console_kit import SECRET, ask, browsing, shop, site
 
 from soorma_ai import Platform
+from soorma_ai.adapters.tokens import ApiKeys
+from soorma_ai.console import Console
+from soorma_ai.console.sessions import Sessions
+from soorma_ai.domain.inbox import Link
 from soorma_ai.domain.people import Person
+from soorma_ai.errors import ConfigError, Forbidden
 from soorma_ai.gateways.user_agent import Links, UserAgent
+from soorma_ai.server import app
 from soorma_ai.testing.clock import VirtualClock
 
 LINKS = Links("of the links, with thirty-two characters", "http://localhost")
@@ -18,8 +24,9 @@ MARIA = Person("default", "maria", frozenset({"manager"}))
 @pytest.fixture
 async def link(platform: Platform) -> str:
     await platform.start(*shop())
-    until = platform.services.clock.now() + timedelta(hours=1)
-    return LINKS.link(await ask(platform), MARIA, until).removeprefix("http://localhost")
+    now = platform.services.clock.now()
+    roles = MARIA.roles or frozenset()
+    return LINKS.path(Link("question", await ask(platform), "default", "maria", roles, now, now + timedelta(hours=1)))
 
 
 async def test_a_link_opens_one_question_and_answers_it_as_the_one_whom_it_was_sent_to(
@@ -62,6 +69,110 @@ async def test_what_is_posted_where_a_link_leads_is_an_answer_as_before(platform
         assert "maria approved this" in (await browser.open(link)).text
 
 
-async def test_without_links_there_is_no_such_page(platform: Platform, link: str, tmp_path: Path) -> None:
+async def test_a_link_of_another_signer_opens_nothing(platform: Platform, link: str) -> None:
     async with browsing(site(platform)) as browser:
-        assert (await browser.open(link)).page.status_code == 404
+        assert (await browser.open(link)).page.status_code == 403
+
+
+async def made(platform: Platform, console: Console, kind: Any, about: str = "", **wanted: Any) -> str:
+    """Return the path of a link that the root made for maria, as this console opens it."""
+    new = await platform.inbox.make_link(kind, about, user_id="maria", roles={"manager"}, **wanted)
+    return Links(Sessions(SECRET).link_secret).path(new.made.link)
+
+
+def served(platform: Platform, console: Console) -> Any:
+    return app(platform, auth=ApiKeys(platform), site=console)
+
+
+async def test_a_link_is_for_one_answer_and_tells_whoever_has_it_then_what_became_of_that(platform: Platform) -> None:
+    await platform.start(*shop())
+    wait_id, console = await ask(platform), Console(secret=SECRET)
+    link = await made(platform, console, "question", wait_id)
+    async with browsing(served(platform, console)) as browser:
+        for _ in range(2):
+            await browser.open(link)
+            assert "ACME Tools" in browser.text
+        assert (await platform.wait(wait_id)).wait_id in {one.wait_id for one in await platform.waits()}
+        assert "Your answer counts" in (await browser.press("approve")).text
+        assert not browser.client.cookies
+        await browser.open(link)
+        assert "maria approved this" in browser.text and "ACME Tools" not in browser.text
+        token = link.rpartition("/")[2]
+        assert (await browser.open(f"/answers/{token}/payload")).page.status_code == 404
+    notices = await platform.inbox.notices(wait_id)
+    assert [(one.user_id, one.state) for one in notices] == [("maria", "opened")]
+
+
+async def test_a_link_that_is_revoked_or_made_anew_opens_nothing(platform: Platform, clock: VirtualClock) -> None:
+    await platform.start(*shop())
+    wait_id, console = await ask(platform), Console(secret=SECRET)
+    first = await made(platform, console, "question", wait_id)
+    await clock.advance(timedelta(minutes=1))
+    second = await made(platform, console, "question", wait_id)
+    async with browsing(served(platform, console)) as browser:
+        assert (await browser.open(first)).page.status_code == 403
+        assert (await browser.open(second)).page.status_code == 200
+        assert [one.made_by for one in await platform.inbox.links(wait_id)] == ["local"]
+        assert await platform.inbox.revoke_link("question", wait_id, user_id="maria") is True
+        assert await platform.inbox.revoke_link("question", wait_id, user_id="maria") is False
+        assert "revoked" in (await browser.open(second)).text
+        assert "revoked" in (await browser.open(second.replace("/v1", ""))).text
+
+
+async def test_a_link_sent_out_by_an_agent_can_be_revoked(platform: Platform, link: str, clock: VirtualClock) -> None:
+    [wait] = await platform.waits()
+    await clock.advance(timedelta(seconds=1))
+    async with browsing(site(platform, links=LINKS)) as browser:
+        assert (await browser.open(link)).page.status_code == 200
+        assert await platform.inbox.revoke_link("question", wait.wait_id, user_id="maria")
+        assert (await browser.open(link)).page.status_code == 403
+
+
+async def test_nobody_but_the_root_makes_a_link_for_another(platform: Platform) -> None:
+    await platform.start(*shop())
+    wait_id = await ask(platform)
+    maria = platform.as_user(tenant_id="default", user_id="maria", roles={"manager", "operator"})
+    with pytest.raises(Forbidden, match="themselves only"):
+        await maria.inbox.make_link("question", wait_id, user_id="bob")
+    own = await maria.inbox.make_link("question", wait_id)
+    assert own.made.link.roles == {"manager"}
+
+
+async def test_a_queue_is_answered_within_a_page_of_a_site_that_was_named_without_a_cookie(platform: Platform) -> None:
+    charged: list[float] = []
+    await platform.start(*shop(charged))
+    console = Console(secret=SECRET, embed_in=["https://shop.example"])
+    plan = await platform.submit("order.received", {"order_id": "4711"})
+    wait = await plan.next_wait()
+    assert wait is not None
+    elsewhere = await ask(platform, order_id="4712")
+    queue = await made(platform, console, "plan", plan.plan_id)
+    async with browsing(served(platform, console)) as browser:
+        await browser.open(queue)
+        assert "frame-ancestors https://shop.example;" in browser.page.headers["content-security-policy"]
+        assert "4711" in browser.text and "4712" not in browser.text
+        assert (await browser.open(f"{queue}/{elsewhere}")).page.status_code == 404
+        await browser.open(f"{queue}/{wait.wait_id}")
+        assert "Your answer counts" in (await browser.press("approve")).text
+        assert not browser.client.cookies
+        assert "frame-ancestors 'none'" in (await browser.open("/inbox")).page.headers["content-security-policy"]
+        question = await made(platform, console, "question", elsewhere)
+        assert "frame-ancestors 'none'" in (await browser.open(question)).page.headers["content-security-policy"]
+    assert await plan.result(timeout=5) == {"done": True}
+    assert charged == [1840.0]
+
+
+async def test_a_queue_is_framed_by_nobody_where_no_site_is_named(platform: Platform) -> None:
+    await platform.start(*shop())
+    await ask(platform)
+    console = Console(secret=SECRET)
+    async with browsing(served(platform, console)) as browser:
+        await browser.open(await made(platform, console, "inbox"))
+        assert "4711" in browser.text
+        assert "frame-ancestors 'none'" in browser.page.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("origin", ["*", "https://*.example", "shop.example", "https://a; script-src *", "https://a/b"])
+def test_a_site_is_named_by_its_origin_and_by_nothing_that_would_loosen_the_policy(origin: str) -> None:
+    with pytest.raises(ConfigError, match="embed_in"):
+        Console(embed_in=[origin])

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -278,6 +279,39 @@ async def test_a_question_is_listed_shown_and_answered_once(platform: Platform, 
     assert second == "duplicate" and second.detail
     assert await plan.result(timeout=10) == {"reserved": True}
     assert await plan.next_wait() is None
+
+
+async def test_a_question_is_taken_in_hand_handed_over_and_answered_for_who_is_away(
+    platform: Platform, client: PlatformClient
+) -> None:
+    await asking(platform, client)
+    [question] = await client.waits()
+    inbox, people = client.inbox, platform.services.store.people
+    claim = await inbox.claim(question.wait_id)
+    assert await inbox.claim(question.wait_id) == claim == (await client.wait(question.wait_id)).claim
+    bob = platform.as_user(tenant_id="default", user_id="bob", roles={"manager"})
+    with pytest.raises(LocalProtocolError, match="local has it in hand"):
+        await bob.inbox.claim(question.wait_id)
+    with pytest.raises(LocalProtocolError, match="nobody knows here"):
+        await inbox.hand_over(question.wait_id, "bob")
+    await bob.inbox.look(question.wait_id, await inbox.notices(question.wait_id))
+    assert await inbox.colleagues(question.wait_id) == ["bob"]
+    handed = await inbox.hand_over(question.wait_id, "bob")
+    assert (handed.user_id, handed.given_by) == ("bob", "local")
+    assert (await inbox.release(question.wait_id), await bob.inbox.release(question.wait_id)) == (False, True)
+    assert [one.user_id for one in await inbox.notices(question.wait_id)] == ["bob"]
+    away = await inbox.away(platform.services.clock.now() + timedelta(days=1), "zoe")
+    assert [away] == await inbox.absences() == await people.absences("default", platform.services.clock.now())
+    zoe = platform.as_user(tenant_id="default", user_id="zoe")
+    assert [one.wait_id for one in await zoe.waits()] == [question.wait_id]
+    assert await zoe.inbox.stands_in_for() == ["local"]
+    assert (await inbox.back(), await inbox.back()) == (True, False)
+    assert await zoe.waits() == []
+    made = (await inbox.make_link("question", question.wait_id)).made
+    assert (await inbox.links(question.wait_id), made.link.roles) == ([made], {"manager"})
+    assert await inbox.revoke_link("question", question.wait_id)
+    with pytest.raises(Forbidden):
+        await inbox.make_link("inbox", user_id="zoe")
 
 
 async def test_an_answer_to_a_plan_that_has_ended_is_superseded(platform: Platform, client: PlatformClient) -> None:

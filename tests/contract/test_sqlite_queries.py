@@ -20,6 +20,7 @@ import test_store_letters
 import test_store_listing
 import test_store_log
 import test_store_memory
+import test_store_people
 import test_store_registry
 import test_store_replies
 import test_store_runs
@@ -78,6 +79,7 @@ WHOLE = re.compile(r"event\.plan_id = plan\.plan_id|target IS NOT NULL|FROM expe
 SUITES = (
     *(test_store_answers, test_store_beginnings, test_store_budget, test_store_definitions, test_store_effects),
     *(test_store_hands, test_store_inbox, test_store_letters, test_store_log, test_store_memory, test_store_registry),
+    test_store_people,
     test_store_identity,
     test_store_listing,
     *(test_store_replies, test_store_runs, test_store_tasks, test_store_timers, test_store_untaken, test_store_values),

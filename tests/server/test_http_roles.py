@@ -80,6 +80,18 @@ ROWS: dict[str, Row] = {
     f"GET {WAIT}": Row("see"),
     # Who sees it is told that others must answer.
     f"POST {WAIT}/answer": Row("see", lambda t: {"payload": {}}),
+    # Who sees it is told that others must answer, as they are by an answer.
+    f"POST {WAIT}/claim": Row("see", nothing),
+    f"POST {WAIT}/hand-over": Row("see", lambda t: {"to": "zoe"}),
+    f"POST {WAIT}/release": Row("see", nothing),
+    f"GET {WAIT}/colleagues": Row("see"),
+    f"GET {WAIT}/notices": Row("see"),
+    "GET /v1/absences": Row("begin"),
+    "POST /v1/absences": Row("begin", lambda t: {"until": "2030-01-01T00:00:00Z", "deputy": "zoe"}),
+    "POST /v1/absences/end": Row("begin", nothing),
+    "GET /v1/links": Row("oversee"),
+    "POST /v1/links": Row("begin", lambda t: {"kind": "inbox"}),
+    "POST /v1/links/revoke": Row("begin", lambda t: {"kind": "inbox"}),
     "GET /v1/doubts": Row("begin"),
     "GET /v1/agents": lists(lambda t: t.agent, "meet"),
     "GET /v1/agents/{name}": Row("meet"),

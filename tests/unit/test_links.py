@@ -1,25 +1,35 @@
 """Links by which one person answers one question."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
+from soorma_ai.core.expecting.links import LONGEST, link_fault, maker_fault, narrow, revocation
+from soorma_ai.domain.inbox import Link, MadeLink
 from soorma_ai.domain.people import Person
 from soorma_ai.errors import ConfigError, Unauthenticated
 from soorma_ai.gateways.user_agent import Links
+from unit.kit import gate
 
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
 LINKS = Links("a secret of at least 32 characters", "https://soorma.example.com/")
-ANN = Person("acme", "ann", frozenset({"manager", "clerk"}))
-TOKEN = LINKS.token("w-1", ANN, NOW + timedelta(hours=1))
+ANN = Link("question", "w-1", "acme", "ann", frozenset({"manager", "clerk"}), NOW, NOW + HOUR)
+TOKEN = LINKS.token(ANN)
+ASK = gate().ask
+assert ASK is not None
+ASKED = gate("open", ask=replace(ASK, approvers=("manager",)))
 
 
 def test_a_link_says_for_whom_it_is_and_about_what() -> None:
-    assert LINKS.read(TOKEN, NOW) == ("w-1", ANN)
-    assert LINKS.link("w-1", ANN, NOW + timedelta(hours=1)) == f"https://soorma.example.com/v1/answers/{TOKEN}"
+    assert LINKS.read(TOKEN, NOW) == ANN
+    assert LINKS.url(ANN) == f"https://soorma.example.com/v1/answers/{TOKEN}"
+    assert LINKS.path(replace(ANN, kind="plan")).startswith("/queue/")
 
 
-@pytest.mark.parametrize("later", [timedelta(hours=1), timedelta(days=400)])
+@pytest.mark.parametrize("later", [HOUR, timedelta(days=400)])
 def test_a_link_ends(later: timedelta) -> None:
     with pytest.raises(Unauthenticated, match="has ended"):
         LINKS.read(TOKEN, NOW + later)
@@ -36,12 +46,74 @@ def test_a_changed_link_is_refused(token: str) -> None:
 def test_a_link_of_another_secret_is_refused() -> None:
     other = Links("another secret of 32 characters, or more", LINKS.base_url)
     with pytest.raises(Unauthenticated, match="not one of ours"):
-        LINKS.read(other.token("w-1", ANN, NOW + timedelta(hours=1)), NOW)
+        LINKS.read(other.token(ANN), NOW)
 
 
-def test_the_root_gets_no_link_and_a_short_secret_is_a_fault_of_the_set_up() -> None:
-    with pytest.raises(ConfigError, match="root"):
-        LINKS.token("w-1", Person(), NOW)
+def test_a_short_secret_is_a_fault_of_the_set_up_and_none_is_printed() -> None:
     with pytest.raises(ConfigError, match="32"):
         Links("short", "https://x")
     assert "secret of" not in repr(LINKS)
+
+
+MAKERS: dict[str, tuple[Person, dict[str, Any], str]] = {
+    "the root, for anybody": (Person("acme", "local"), {}, ""),
+    "oneself": (Person("acme", "ann", frozenset({"manager", "clerk", "other"})), {}, ""),
+    "oneself with a role one has not": (Person("acme", "ann", frozenset({"clerk"})), {}, "has no role manager"),
+    "another": (Person("acme", "eve", frozenset({"manager", "clerk"})), {}, "for themselves only"),
+    "another, as operator": (Person("acme", "eve", frozenset({"operator"})), {"roles": frozenset()}, "themselves only"),
+}
+
+
+@pytest.mark.parametrize(("maker", "changes", "fault"), MAKERS.values(), ids=MAKERS)
+def test_a_link_is_made_for_oneself_with_what_one_has_and_for_others_by_the_root(
+    maker: Person, changes: dict[str, Any], fault: str
+) -> None:
+    found = maker_fault(replace(ANN, **changes), maker)
+    assert fault in found and bool(found) is bool(fault)
+
+
+@pytest.mark.parametrize(
+    ("changes", "of_question", "fault"),
+    [
+        ({}, {}, ""),
+        ({"roles": frozenset({"clerk"})}, {}, "ann has clerk; one of manager must answer"),
+        ({"until": NOW}, {}, "lasts on from now"),
+        ({"until": NOW + LONGEST + HOUR}, {}, "30 days at most"),
+        ({}, {"deadline": NOW}, "not open any more"),
+    ],
+)
+def test_a_link_is_to_an_open_question_that_its_person_may_answer(
+    changes: dict[str, Any], of_question: dict[str, Any], fault: str
+) -> None:
+    found = link_fault(replace(ANN, **changes), replace(ASKED, **of_question), NOW)
+    assert fault in found and bool(found) is bool(fault)
+
+
+def test_a_link_takes_along_the_roles_that_are_needed() -> None:
+    roles = frozenset({"manager", "operator", "clerk"})
+    assert narrow(roles, ASKED) == {"manager"}
+    assert narrow(roles, None) == {"manager", "clerk"}
+
+
+@pytest.mark.parametrize(
+    ("revoked", "made_later", "is_listed", "is_good"),
+    [
+        (None, 0, True, True),
+        (1, 0, True, False),
+        (-1, 0, True, True),
+        (None, 1, True, False),
+        (None, 1, False, True),
+        (1, 0, False, False),
+    ],
+)
+def test_a_link_is_no_good_once_it_is_revoked_or_replaced(
+    revoked: int | None, made_later: int, is_listed: bool, is_good: bool
+) -> None:
+    listed = replace(ANN, made_at=NOW + made_later * HOUR)
+    found = MadeLink(listed, "root", None if revoked is None else NOW + revoked * HOUR)
+    assert (revocation(ANN, found, is_listed=is_listed) == "") is is_good
+
+
+def test_a_link_that_has_to_be_listed_ends_with_its_row() -> None:
+    assert "revoked" in revocation(ANN, None, is_listed=True)
+    assert revocation(ANN, None, is_listed=False) == ""

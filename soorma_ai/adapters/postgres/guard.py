@@ -21,6 +21,7 @@ TABLES = (
     *("event", "outbox", "inbox", "timer", "expectation", "wait_key", "asked_role", "early", "stray", "untaken"),
     *("plan", "cancellation", "step", "plan_value", "task", "sub_task", "memory", "memory_item", "session"),
     *("journal", "shown", "prompt_part", "budget", "agent", "definition", "taking", "api_key", "audit"),
+    *("claim", "notice", "colleague", "absence", "link"),
     *("shelf", "memo", "memo_signs", "memo_numbers", "memo_word", "memo_length", "forgetting"),
 )
 

@@ -7,14 +7,20 @@ from psycopg import errors, sql
 
 from soorma_ai.adapters.postgres import guard
 from soorma_ai.adapters.postgres.listener import PRESENT
-from soorma_ai.adapters.postgres.schema import SCHEMA, VERSION, make
+from soorma_ai.adapters.postgres.schema import SCHEMA, VERSION, make, spell
+from soorma_ai.adapters.sql.people_tables import ANSWERED
+from soorma_ai.adapters.sql.schema import statements, statements_of
 from soorma_ai.errors import ConfigError
 
 OLDEST_SERVER = 160000
 
 # By the version that it starts from, as in `adapters.sqlite.file.migrations`: the same numbers, the same tables.
 STEPS: dict[int, tuple[str, ...]] = {
-    10: ("ALTER TABLE inbox ADD COLUMN holder BIGINT NOT NULL DEFAULT 0", *guard.make(guard.TABLES))
+    10: (
+        "ALTER TABLE inbox ADD COLUMN holder BIGINT NOT NULL DEFAULT 0",
+        *spell((*statements(ANSWERED), *statements_of("claim", "notice", "colleague", "absence", "link"))),
+        *guard.make(guard.TABLES),
+    )
 }
 # The first version that PostgreSQL has had.
 FIRST = 10

@@ -4,12 +4,13 @@
 """
 
 import re
+from collections.abc import Iterable
 
 from soorma_ai.adapters.postgres import guard
 from soorma_ai.adapters.postgres.spelling import split
 from soorma_ai.adapters.sql.schema import STATEMENTS, VERSION, WHOLE
 
-__all__ = ["SCHEMA", "VERSION", "make"]
+__all__ = ["SCHEMA", "VERSION", "make", "spell"]
 
 # All that is the store's stands in one schema of the database.
 SCHEMA = "soorma"
@@ -93,10 +94,16 @@ META = (
 
 def make() -> tuple[str, ...]:
     """Return the statements that make a store of this version, in an empty schema."""
-    tables = [_table(one) for one in STATEMENTS if " VIRTUAL TABLE " not in one and not _is_index(one)]
+    made = [one for one in STATEMENTS if " VIRTUAL TABLE " not in one]
+    tables = spell([one for one in made if not _is_index(one)])
     bodies = [_body(table, spelled) for table, spelled in WHOLE.items()]
-    indexes = [_index(one) for one in STATEMENTS if _is_index(one)]
+    indexes = spell([one for one in made if _is_index(one)])
     return (*FUNCTIONS, *tables, *bodies, *indexes, *WORDS, *META, *guard.make(guard.TABLES))
+
+
+def spell(statements: Iterable[str]) -> tuple[str, ...]:
+    """Return statements that make tables and indexes, as PostgreSQL spells them."""
+    return tuple(_index(one) if _is_index(one) else _table(one) for one in statements)
 
 
 def _is_index(statement: str) -> bool:

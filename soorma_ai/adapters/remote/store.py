@@ -30,6 +30,7 @@ from soorma_ai.ports import (
     Memory,
     Memos,
     Note,
+    People,
     Plans,
     Queue,
     Registry,
@@ -233,6 +234,7 @@ class RemoteStore:
         nothing: Any = _BesideTheStore()
         self.letters: DeadLetters = nothing
         self.upkeep: Upkeep = nothing
+        self.people: People = nothing
         self.keys: Keys = nothing
         self.memos: Memos = nothing
         self.audit: Audit = nothing

@@ -61,6 +61,8 @@ _OF_EXPECTATIONS = (
     f"DELETE FROM timer WHERE guards IN {_IDS}",
     f"DELETE FROM wait_key WHERE expectation_id IN {_IDS}",
     f"DELETE FROM asked_role WHERE expectation_id IN {_IDS}",
+    f"DELETE FROM claim WHERE expectation_id IN {_IDS}",
+    f"DELETE FROM notice WHERE expectation_id IN {_IDS}",
     f"DELETE FROM expectation WHERE id IN {_IDS}",
 )
 _MEMOS_OF = """
@@ -70,6 +72,16 @@ _MEMOS_OF = """
 _SESSIONS = """
     DELETE FROM session WHERE tenant = :tenant AND session_id IN (
         SELECT session_id FROM session WHERE tenant = :tenant AND user_id = :user LIMIT :limit
+    )
+"""
+# What they did about questions of others, or were to do. Who answers for them, and for whom they do, ends.
+_OF_PERSON = (
+    *(f"DELETE FROM {table} WHERE tenant = :tenant AND user_id = :user" for table in ("claim", "colleague", "link")),
+    "DELETE FROM absence WHERE tenant = :tenant AND (user_id = :user OR deputy = :user)",
+)
+_TOLD = """
+    DELETE FROM notice WHERE (expectation_id, user_id, via) IN (
+        SELECT expectation_id, user_id, via FROM notice WHERE tenant = :tenant AND user_id = :user LIMIT :limit
     )
 """
 
@@ -178,12 +190,14 @@ class _Batch:
         return found[-1][0] if len(found) == self._limit else None
 
     def _remove_memos(self, after: int) -> int | None:
-        """Their shelves, which are few, and sessions go behind the last of them."""
+        """Their shelves, which are few, sessions, and what they did about questions go behind the last of them."""
         rows = self._found(_MEMOS_OF)
         memos.remove(self._db, rows)
         self.memos += len(rows)
-        if len(rows) == self._limit or self._done(_SESSIONS) == self._limit:
+        if len(rows) == self._limit or self._limit in (self._done(_SESSIONS), self._done(_TOLD)):
             return after
+        for statement in _OF_PERSON:
+            self._done(statement)
         self._done("DELETE FROM shelf WHERE tenant = :tenant AND user_id = :user AND is_shared = 0")
         return None
 

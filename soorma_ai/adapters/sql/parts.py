@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
-from soorma_ai.adapters.sql import arrivals, consequences, effects, firing, forgetting, registering, retention, sweep
+from soorma_ai.adapters.sql import arrivals, consequences, effects, firing, forgetting, registering, sweep
 from soorma_ai.adapters.sql.acting import HOUSE, Acting, of_delivery
 from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.database import Database, Part, reading, writing
+from soorma_ai.adapters.sql.people import SqlPeople
 from soorma_ai.adapters.sql.tables import (
     behind,
     budget,
@@ -28,6 +29,7 @@ from soorma_ai.adapters.sql.tables import expectations as expected
 from soorma_ai.adapters.sql.tables import plans as pursued
 from soorma_ai.adapters.sql.tables import standing as counts
 from soorma_ai.adapters.sql.tables import timers as timer_rows
+from soorma_ai.adapters.sql.upkeep import SqlUpkeep
 from soorma_ai.domain.effects import Declare, Effect, Publish, Schedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation
@@ -35,7 +37,6 @@ from soorma_ai.domain.limits import Charge, Limits
 from soorma_ai.domain.memory import MemoryChange, OpenSession
 from soorma_ai.domain.memos import KeepMemo, MemoChange
 from soorma_ai.domain.people import Answer
-from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.domain.tasks import SubTaskInfo
 from soorma_ai.ports import (
@@ -43,14 +44,13 @@ from soorma_ai.ports import (
     DeadLetters,
     Delivery,
     EventLog,
-    Forgotten,
     Hands,
     Keys,
     Memory,
     Memos,
     Note,
+    People,
     Plans,
-    Pruned,
     Queue,
     Registry,
     Settlement,
@@ -310,43 +310,6 @@ class SqlAudit(Part):
     entries = reading(identity.entries)
 
 
-class SqlUpkeep(Part):
-    begin_forgetting = writing(forgetting.begin, HOUSE)
-
-    async def store_id(self, fresh: str) -> str:
-        return await self.database.write(lambda db: _store_id(db, fresh))
-
-    async def forget(self, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:
-        batch = partial(forgetting.go_on, limit=limit, tenant_id=tenant_id, user_id=user_id)
-        return await self.database.write(lambda db: _removing(db, batch), is_long=True)
-
-    async def tenants(self) -> list[str]:
-        return await self.database.read(retention.tenants)
-
-    async def prune(
-        self,
-        before: datetime,
-        statuses: Sequence[PlanStatus],
-        limit: int,
-        *,
-        tenant_id: str,
-        now: datetime,
-        after: str | None = None,
-        dry_run: bool = False,
-    ) -> Pruned:
-        old = retention.Old(tenant_id, before, statuses, now)
-        if dry_run:
-            return await self.database.read(lambda db: retention.prune(db, old, limit, after, dry_run=True))
-        batch = partial(retention.prune, old=old, limit=limit, after=after, dry_run=False)
-        return await self.write(lambda db: _removing(db, batch), HOUSE, is_long=True)
-
-
-def _removing(db: Connection, batch: Callable[[Connection], T]) -> T:
-    """Remove; of parts of prompts nobody knows any more which are stored."""
-    db.parts.clear()
-    return batch(db)
-
-
 class SqlStore:
     """A store over a database of this family."""
 
@@ -366,6 +329,7 @@ class SqlStore:
         self.events: EventLog = SqlEventLog(self.database, self._acting)
         self.letters: DeadLetters = SqlDeadLetters(*given)
         self.upkeep: Upkeep = SqlUpkeep(*given)
+        self.people: People = SqlPeople(*given)
         self.keys: Keys = SqlKeys(*given)
         self.audit: Audit = SqlAudit(self.database, self._acting)
 
@@ -398,8 +362,3 @@ class SqlStore:
 
 def _users_of(events: Iterable[EventEnvelope]) -> set[tuple[str, str]]:
     return {(event.tenant_id, event.user_id) for event in events}
-
-
-def _store_id(db: Connection, fresh: str) -> str:
-    db.execute("INSERT INTO store (only_one, id) VALUES (1, ?) ON CONFLICT DO NOTHING", (fresh,))
-    return db.execute("SELECT id FROM store").fetchone()[0]

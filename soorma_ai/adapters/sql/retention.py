@@ -225,6 +225,23 @@ _REMOVE_AUDIT = """
 """
 
 
+# Who was told of questions that are gone, who was away, and links that have ended.
+_REMOVE_TOLD = """
+    DELETE FROM notice WHERE (expectation_id, user_id, via) IN (
+        SELECT expectation_id, user_id, via FROM notice
+        WHERE tenant = :tenant AND at < :before
+            AND NOT EXISTS (SELECT 1 FROM expectation WHERE expectation.id = notice.expectation_id)
+        ORDER BY at LIMIT :limit
+    )
+"""
+_REMOVE_AWAY = "DELETE FROM absence WHERE tenant = :tenant AND until < :before"
+_REMOVE_LINKS = """
+    DELETE FROM link WHERE (tenant, about, kind, user_id) IN (
+        SELECT tenant, about, kind, user_id FROM link WHERE tenant = :tenant AND until < :before LIMIT :limit
+    )
+"""
+
+
 # What is in use is written again once a day.
 _REMOVE_PARTS = """
     DELETE FROM prompt_part WHERE (plan_id, tenant, digest) IN (
@@ -232,6 +249,12 @@ _REMOVE_PARTS = """
         WHERE plan_id = '' AND tenant = :tenant AND used_at < :parts_before LIMIT :limit
     )
 """
+
+
+_REMOVE_OLD = (
+    *(_REMOVE_REQUESTS, _REMOVE_GATES, _REMOVE_AUDIT, _REMOVE_PARTS),
+    *(_REMOVE_TOLD, _REMOVE_LINKS, _REMOVE_AWAY),
+)
 
 
 @dataclass(frozen=True)
@@ -305,10 +328,9 @@ class _Batch:
         return then
 
     def requests(self, place: _Place) -> _Place:
-        """Requests of clients that were not answered, long after they stopped waiting, what people said of some, what
-        is known of old changes, and texts that models are told no more."""
-        statements = () if self._dry_run else (_REMOVE_REQUESTS, _REMOVE_GATES, _REMOVE_AUDIT, _REMOVE_PARTS)
-        removed = max(map(self._done, statements), default=0)
+        """Requests of clients that were not answered, long after they stopped waiting, what people said and did about
+        some, what is known of old changes, and texts that models are told no more."""
+        removed = max(map(self._done, () if self._dry_run else _REMOVE_OLD), default=0)
         return place if removed == self._limit else _Place(_LOOSE)
 
     def loose(self, place: _Place) -> _Place | None:

@@ -24,6 +24,7 @@ here. `journal.is_raw`: the value is what the raw text says.
 
 from soorma_ai.adapters.sql.memo_tables import MEMO_TABLES
 from soorma_ai.adapters.sql.model_tables import MODEL_TABLES
+from soorma_ai.adapters.sql.people_tables import ANSWERED, PEOPLE_TABLES
 
 VERSION = 11
 APPLICATION_ID = 0x536F6F72
@@ -383,6 +384,8 @@ CREATE TABLE store (only_one INTEGER PRIMARY KEY CHECK (only_one = 1), id TEXT N
 
 {MODEL_TABLES}
 {MEMO_TABLES}
+{ANSWERED};
+{PEOPLE_TABLES}
 """)
 
 

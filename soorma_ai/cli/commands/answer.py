@@ -7,8 +7,8 @@ import click
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.cli.options import Access, Id, JsonObjectParam, as_json, with_person, with_platform
 from soorma_ai.cli.store_access import CommandRunner, find_wait, look_up
-from soorma_ai.cli.view.forms import answer_payload
 from soorma_ai.clients.platform_client import PlatformClient
+from soorma_ai.core.expecting.answers import say_approved
 from soorma_ai.domain.people import ACCEPTED, AnswerDecision, Person
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.terminal.escapes import one_line
@@ -71,7 +71,7 @@ def _answer(
 ) -> None:
     wait_id, schema = look_up(access, lambda client: _question(client, beginning))
     runner = CommandRunner(access, Person(access.tenant_id, user_id, roles))
-    payload = answer_payload(decision, data, schema)
+    payload = say_approved(decision, data, schema)
     # Made once for the command, so that however often it is sent, it is one answer.
     answer_id = SystemClock().new_id()
     outcome = runner.steer(

@@ -27,6 +27,9 @@ KEYS = "keys"
     "--auth", metavar="keys|MODULE:NAME", help="Who a token stands for: a key of `soorma keys`, or an Authenticator."
 )
 @click.option("--name", "names", multiple=True, metavar="HOST", help="A name by which it is called; again for more.")
+@click.option(
+    "--embed-in", "sites", multiple=True, metavar="URL", help="A site whose pages may show queues; again for more."
+)
 @with_access
 def serve(
     access: Access,
@@ -37,6 +40,7 @@ def serve(
     roles: tuple[str, ...],
     auth: str | None,
     names: tuple[str, ...],
+    sites: tuple[str, ...],
 ) -> None:
     """Run agents, and serve their platform over HTTP until Ctrl-C or SIGTERM.
 
@@ -46,7 +50,7 @@ def serve(
     log_to_stderr()
     if auth is not None and roles:
         raise click.UsageError("--role is for callers without a token; with --auth the token says the roles")
-    hosted = Hosted(load_agents(app), roles, names, _authenticator(auth))
+    hosted = Hosted(load_agents(app), roles, names, _authenticator(auth), sites)
     from soorma_ai.server.serving import listen
 
     listener = listen(address, port, is_open=hosted.make_authenticator is None)

@@ -6,12 +6,13 @@ from soorma_ai.cli.options import Access, Id, as_json, with_platform
 from soorma_ai.cli.store_access import find_plan, look_up, types_of
 from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.core.report.lines import thought_of
+from soorma_ai.core.report.waiting import describe_state
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import JournalEntry, SentPrompt
 from soorma_ai.domain.plans import PlanDetails
 from soorma_ai.domain.values import compact
 from soorma_ai.terminal.escapes import one_line, printable
-from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, Printer, print_json
+from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, WAITING, Printer, print_json
 from soorma_ai.terminal.wording import call_facts, offset, short_id
 
 
@@ -45,6 +46,9 @@ def why(access: Access, plan: str, of_prompt: bool, decision: int | None, as_jso
         cause = causes.get(entry.key.cause_id, "")
         when = f"{offset(entry.at - details.created_at)} because of {one_line(cause)}"
         _print_entry(printer, number, entry, when, details.shown.get(entry.shown))
+    if not details.status.is_final:
+        state = describe_state(details.status, details.expectations, details.untaken, details.rest)
+        printer.line((one_line(state), WAITING))
 
 
 async def _load(client: PlatformClient, plan: str) -> tuple[PlanDetails, dict[str, str]]:

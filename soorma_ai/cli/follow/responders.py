@@ -4,9 +4,10 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 
-from soorma_ai.cli.view.forms import Field, answer_payload, fields
+from soorma_ai.cli.view.forms import Field, fields
 from soorma_ai.cli.view.live import Voice
 from soorma_ai.cli.view.waits import print_wait
+from soorma_ai.core.expecting.answers import say_approved
 from soorma_ai.domain.expectations import Wait
 from soorma_ai.domain.people import ACCEPTED, INVALID, AnswerDecision, AnswerOutcome
 from soorma_ai.domain.values import Json, JsonObject
@@ -57,7 +58,7 @@ class Always(Responder):
     async def attend(self, waits: Sequence[Wait]) -> bool:
         for wait in waits:
             if wait.wait_id not in self._given_up:
-                payload = answer_payload(self._decision, {}, wait.response_schema)
+                payload = say_approved(self._decision, {}, wait.response_schema)
                 outcome = await self._client.answer(wait.wait_id, payload, decision=self._decision)
                 if outcome == INVALID:
                     self._given_up.add(wait.wait_id)

@@ -4,8 +4,6 @@ import json
 from dataclasses import dataclass
 
 from soorma_ai.core.schema.inline import inline
-from soorma_ai.domain.people import AnswerDecision
-from soorma_ai.domain.schemas import violations
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.wording import json_line
@@ -80,11 +78,3 @@ def _among(values: list[Json], text: str) -> Json:
         if text == (value if isinstance(value, str) else json.dumps(value)):
             return value
     raise ValueError(f"{one_line(text)!r} is none of {', '.join(json_line(value) for value in values)}")
-
-
-def answer_payload(decision: str | None, data: JsonObject, schema: JsonObject) -> JsonObject:
-    """Return `data`, to which a yes or no is added as `approved`, unless the question has no place for that."""
-    if decision not in (AnswerDecision.APPROVE, AnswerDecision.REJECT) or "approved" in data:
-        return data
-    complete: JsonObject = {"approved": decision == AnswerDecision.APPROVE, **data}
-    return data if violations(schema, complete) and not violations(schema, data) else complete

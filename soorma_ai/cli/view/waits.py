@@ -9,7 +9,7 @@ from soorma_ai.domain.expectations import Wait
 from soorma_ai.domain.values import Json
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BOLD, DIM, QUOTE, WAITING, Printer
-from soorma_ai.terminal.wording import ago, json_line, short_id, span, time_left
+from soorma_ai.terminal.wording import ago, json_line, local_time, short_id, span, time_left
 
 INDENT = 10
 
@@ -32,6 +32,12 @@ def print_wait(printer: Printer, wait: Wait, goal: str, now: datetime) -> None:
         (f"{_owner(wait, goal)}, asked by {one_line(wait.agent)} {ago(wait.opened_at, now)}, of {who}", DIM),
         indent=INDENT,
     )
+    if wait.claim is not None:
+        given = f", given by {one_line(wait.claim.given_by)}" if wait.claim.given_by else ""
+        printer.line(
+            (f"in the hands of {one_line(wait.claim.user_id)} until {local_time(wait.claim.until)}{given}", WAITING),
+            indent=INDENT,
+        )
     if wait.message:
         printer.line((one_line(wait.message), QUOTE), indent=INDENT)
     if held:

@@ -24,13 +24,14 @@ TEMPLATE = "inbox.html"
 
 @dataclass(frozen=True)
 class Row:
-    """A question as a line of the list. `left` is how much time there is, in words."""
+    """A question as a line of the list. `left` is how much time there is, in words; `holder` has it in hand."""
 
     wait_id: str
     what: str
     who: str
     left: str
     urgency: Urgency
+    holder: str
 
 
 @dataclass(frozen=True)
@@ -47,10 +48,10 @@ class Queue:
 
 async def show_inbox(visitor: Visitor) -> ASGIApp:
     """Show the list, and beside it the most urgent question."""
-    queue = await _queue(visitor)
+    queue = await read_queue(visitor)
     first = queue.rows[0].wait_id if queue.rows else None
     try:
-        details = await question.load(visitor, first) if first else None
+        details = await question.load(visitor, first, looks=True) if first else None
     except NotFound:
         details = None  # it has gone since
     if details is not None:
@@ -60,13 +61,13 @@ async def show_inbox(visitor: Visitor) -> ASGIApp:
 
 
 async def show_question(visitor: Visitor) -> ASGIApp:
-    details = await question.load(visitor, visitor.part("wait_id"))
-    return question.show(visitor, _around(visitor, await _queue(visitor), details.asked.id), details)
+    details = await question.load(visitor, visitor.part("wait_id"), looks=True)
+    return question.show(visitor, _around(visitor, await read_queue(visitor), details.asked.id), details)
 
 
 async def answer_question(visitor: Visitor) -> ASGIApp:
     wait_id = visitor.part("wait_id")
-    return await question.answer(visitor, _around(visitor, await _queue(visitor), wait_id), wait_id)
+    return await question.answer(visitor, _around(visitor, await read_queue(visitor), wait_id), wait_id)
 
 
 async def send_payload(visitor: Visitor) -> ASGIApp:
@@ -87,11 +88,12 @@ def _around(visitor: Visitor, queue: Queue, wait_id: str | None, *, is_list: boo
     return Around(TEMPLATE, path, values, {"page": page}, visitor.frame.path("inbox", page=page))
 
 
-async def _queue(visitor: Visitor) -> Queue:
+async def read_queue(visitor: Visitor, plan_id: str | None = None) -> Queue:
+    """Return the page of the list that is asked for; with a `plan_id` of what its tree asks."""
     said = visitor.asked("page", "1")
     page = min(int(said), MOST_PAGES) if said.isascii() and said.isdigit() and 0 < len(said) < 4 else 1
     page, now = max(page, 1), visitor.now
-    found = await visitor.client.waits(limit=page * PAGE + 1)
+    found = await visitor.client.waits(limit=page * PAGE + 1, plan_id=plan_id)
     begin = (page - 1) * PAGE
     has_more = len(found) > page * PAGE
     count = f"{page * PAGE}+" if has_more else str(len(found))
@@ -106,6 +108,7 @@ def _row(wait: Wait, now: datetime) -> Row:
         clip(wait.agent, LONGEST_NAME),
         time_left(wait.deadline, now),
         urgency(wait.opened_at, wait.deadline, now),
+        clip(wait.claim.user_id, LONGEST_NAME) if wait.claim else "",
     )
 
 

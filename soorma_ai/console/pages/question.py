@@ -15,7 +15,7 @@ from soorma_ai.core.report.questions import urgency
 from soorma_ai.core.report.shapes import Absent, Found
 from soorma_ai.domain.people import ACCEPTED, INVALID
 from soorma_ai.domain.values import Json, clip
-from soorma_ai.errors import NotFound
+from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.runtime.client.questions import QuestionDetails, question_details
 from soorma_ai.server.routes.people import STATUS
 from soorma_ai.terminal.wording import ago, spending, time_left
@@ -23,6 +23,7 @@ from soorma_ai.terminal.wording import ago, spending, time_left
 MOST_SHOWN = 20_000
 LONGEST_LINE = 160
 LONGEST_TEXT = 4_000
+CLAIM, INSIST, RELEASE, HAND = "claim", "insist", "release", "hand"
 TOO_LATE = "Your answer was not taken:"
 _UNSEEN = re.compile(r"[^ -~]")
 
@@ -50,8 +51,12 @@ class Shown:
     status: HTTPStatus = HTTPStatus.OK
 
 
-async def load(visitor: Visitor, wait_id: str) -> QuestionDetails:
-    return await question_details(visitor.client.services, visitor.client.person, wait_id)
+async def load(visitor: Visitor, wait_id: str, *, looks: bool = False) -> QuestionDetails:
+    """Return a question. That somebody `looks` at it is kept, the first time that they do."""
+    details = await question_details(visitor.client.services, visitor.client.person, wait_id)
+    if looks and visitor.request.method == "GET":
+        await visitor.client.inbox.look(wait_id, details.notices)
+    return details
 
 
 def show(visitor: Visitor, around: Around, details: QuestionDetails, shown: Shown | None = None) -> Response:
@@ -65,6 +70,8 @@ def show(visitor: Visitor, around: Around, details: QuestionDetails, shown: Show
 async def answer(visitor: Visitor, around: Around, wait_id: str) -> Response:
     """Say what a person decided; what cannot be said is shown again as they filled it in."""
     client, sheet, details = visitor.client, sheet_of(visitor.sent), await load(visitor, wait_id)
+    if sheet.do in (CLAIM, INSIST, RELEASE) or (sheet.do == HAND and visitor.link is None):
+        return await _take(visitor, around, details, sheet.do)
     if (changed := change_list(sheet)) is not None:
         return show(visitor, around, details, Shown(changed))
     given = judge(details.asked, sheet)
@@ -81,6 +88,21 @@ async def answer(visitor: Visitor, around: Around, wait_id: str) -> Response:
     if outcome == INVALID:
         return show(visitor, around, after, Shown(sheet, Refusal(outcome.detail), status=status))
     return show(visitor, around, after, Shown(fault=f"{TOO_LATE} {outcome.detail}.", status=status))
+
+
+async def _take(visitor: Visitor, around: Around, details: QuestionDetails, do: str) -> Response:
+    """Take a question in hand, let go of it, or hand it over."""
+    inbox, wait_id = visitor.client.inbox, details.asked.id
+    try:
+        if do == RELEASE:
+            await inbox.release(wait_id)
+        elif do == HAND:
+            await inbox.hand_over(wait_id, visitor.said("to"))
+        else:
+            await inbox.claim(wait_id, insist=do == INSIST)
+    except LocalProtocolError as error:
+        return show(visitor, around, details, Shown(fault=str(error), status=HTTPStatus.UNPROCESSABLE_ENTITY))
+    return visitor.frame.see_other(*around.path, **around.asked)
 
 
 def payload_of(details: QuestionDetails) -> Response:
@@ -133,6 +155,9 @@ def _question_values(visitor: Visitor, details: QuestionDetails, around: Around,
         "refusal": refusal,
         "fault": shown.fault,
         "others": _other_faults(refusal),
+        "is_holder": details.claim is not None and details.claim.user_id == visitor.client.person.user_id,
+        "colleagues": details.colleagues if visitor.link is None else (),
+        "links": details.links,
         "answer_id": visitor.client.services.clock.new_id(),
     }
 

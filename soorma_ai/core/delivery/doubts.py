@@ -55,9 +55,7 @@ def finding_of(question: Expectation) -> Finding:
         case "not_done":
             return NotDone()
         case _:
-            return Failed(
-                str(said.get("message") or f"{question.subject} did not work, as {question.answer.user_id} says")
-            )
+            return Failed(str(said.get("message") or f"{question.subject} did not work, as {question.answer.by} says"))
 
 
 def dispose_in_vain(question: Expectation, reason: str) -> Disposal:

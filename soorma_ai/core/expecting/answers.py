@@ -20,7 +20,7 @@ from soorma_ai.domain.people import (
     Person,
 )
 from soorma_ai.domain.schemas import describe, violations
-from soorma_ai.domain.values import digest
+from soorma_ai.domain.values import JsonObject, digest
 from soorma_ai.errors import LocalProtocolError
 
 REJECTED = "rejected"
@@ -33,7 +33,7 @@ def judge_answer(expectation: Expectation, answer: Answer, person: Person, now: 
         if earlier.answer_id == answer.answer_id:
             return AnswerOutcome(ACCEPTED, "this answer was recorded before")
         when = earlier.answered_at.isoformat(timespec="seconds")
-        return AnswerOutcome(DUPLICATE, f"{earlier.user_id} was first: {earlier.decision} at {when}")
+        return AnswerOutcome(DUPLICATE, f"{earlier.by} was first: {earlier.decision} at {when}")
     deadline = expectation.deadline
     match expectation.status:
         case ExpectationStatus.MET:
@@ -61,7 +61,7 @@ def event_of_answer(asked: Expectation, answer: Answer, now: datetime) -> EventE
             return held.model_copy(update={"data": answer.payload.get("data", held.data)})
         case AnswerDecision.REJECT | AnswerDecision.RESPOND:
             said = answer.note or answer.payload.get("note")
-            words = f"; {answer.user_id} says: {said}" if said else ""
+            words = f"; {answer.by} says: {said}" if said else ""
             return refuse(held, REJECTED, f"a person rejected {held.type!r}, so it was not published{words}", now)
 
 
@@ -93,6 +93,15 @@ def may_answer(asked: Expectation, person: Person, now: datetime) -> bool:
     return not approvers or person.roles is None or not person.roles.isdisjoint(approvers)
 
 
+def role_fault(asked: Expectation, person: Person, now: datetime) -> str:
+    """Return why a person is not among those who may answer; empty where they are."""
+    if may_answer(asked, person, now):
+        return ""
+    has = ", ".join(sorted(person.roles or ())) or "no role"
+    approvers = asked.ask.approvers_at(asked.opened_at, now) if asked.ask else ()
+    return f"{person.user_id} has {has}; one of {', '.join(approvers)} must answer"
+
+
 def _held_request(asked: Expectation) -> EventEnvelope | None:
     held = asked.ask.proposal if asked.ask else None
     if held is None or held.request is None:
@@ -106,10 +115,8 @@ def _fault(expectation: Expectation, answer: Answer, person: Person, now: dateti
     ask = expectation.ask
     if ask is None:
         return "this is no question to a person"
-    if not may_answer(expectation, person, now):
-        has = ", ".join(sorted(person.roles or ())) or "no role"
-        approvers = ask.approvers_at(expectation.opened_at, now)
-        return f"{person.user_id} has {has}; one of {', '.join(approvers)} must answer"
+    if fault := role_fault(expectation, person, now):
+        return fault
     approved = answer.payload.get("approved")
     if answer.decision not in ask.allowed_decisions:
         if answer.decision is AnswerDecision.RESPOND and approved is not None:
@@ -130,6 +137,15 @@ def _edit_fault(ask: Ask, answer: Answer) -> str:
         return "an edit gives the new payload of the held event, as an object in 'data'"
     faults = violations(ask.proposal.payload_schema, edited)
     return f"the edited payload is off the schema of {ask.proposal.event_type!r}: {describe(faults)}" if faults else ""
+
+
+def say_approved(decision: str | None, payload: JsonObject, schema: JsonObject) -> JsonObject:
+    """Return the payload, to which a yes or no is added as `approved`, unless it is said there or the question, by the
+    schema of its answers, has no place for that."""
+    if decision not in (AnswerDecision.APPROVE, AnswerDecision.REJECT) or "approved" in payload:
+        return payload
+    complete: JsonObject = {"approved": decision == AnswerDecision.APPROVE, **payload}
+    return payload if violations(schema, complete) and not violations(schema, payload) else complete
 
 
 def decision_meant(decision: str | None, payload: Mapping[str, object]) -> AnswerDecision:

@@ -147,7 +147,7 @@ def _rejection(met: Expectation, event: EventEnvelope) -> EventEnvelope:
     answer = proposal.reply.event_type if proposal and proposal.reply else met.event_type
     why = f"nobody let {met.event_type} go in time"
     if said is not None:
-        why = f"{said.user_id} did not let {met.event_type} go" + (f": {said.note}" if said.note else "")
+        why = f"{said.by} did not let {met.event_type} go" + (f": {said.note}" if said.note else "")
     return _failure(event, f"{base_of(answer)}.{REJECTED}", REJECTED, why)
 
 

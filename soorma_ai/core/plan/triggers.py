@@ -121,7 +121,8 @@ def _miss(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, 
 def _append_answer(
     plan: PlanRecord, met: Expectation, answer: Answer, moment: Moment, mark: str | None = None
 ) -> Outcome:
-    note = f"{answer.decision}: {answer.note}" if answer.note else str(answer.decision)
+    who = f" ({answer.by})" if answer.for_user else ""
+    note = f"{answer.decision}{who}: {answer.note}" if answer.note else f"{answer.decision}{who}"
     name = met.event_type
     return append_step(
         plan,

@@ -174,7 +174,7 @@ def answer_line(expected: Expectation, answer: Answer, start: datetime) -> Line:
     return Line(
         kind=LineKind.ANSWER,
         time=answer.answered_at - start,
-        who=answer.user_id,
+        who=answer.by,
         what=answer.decision,
         note=answer.note,
         data=answer.payload,

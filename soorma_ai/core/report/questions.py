@@ -89,7 +89,7 @@ def standing(asked: Expectation, now: datetime) -> Standing:
             AnswerDecision.REJECT: "rejected this",
             AnswerDecision.RESPOND: "answered this",
         }[answer.decision]
-        return Standing(False, f"{answer.user_id} {said}")
+        return Standing(False, f"{answer.by} {said}")
     if asked.status is ExpectationStatus.MET:
         return Standing(False, f"The event {asked.event_type} came, so nobody needs to answer")
     if asked.status is ExpectationStatus.CLOSED:
@@ -122,7 +122,7 @@ def tally(answered: Iterable[Expectation]) -> Tally:
         counts[answer.decision] += 1
         if last is None and answer.decision in (AnswerDecision.APPROVE, AnswerDecision.EDIT):
             edited = answer.payload.get("data") if answer.decision is AnswerDecision.EDIT else held.data
-            last = (edited if isinstance(edited, dict) else held.data, answer.user_id, answer.answered_at)
+            last = (edited if isinstance(edited, dict) else held.data, answer.by, answer.answered_at)
     payload, by, at = last or (None, "", None)
     approved, edited = counts[AnswerDecision.APPROVE], counts[AnswerDecision.EDIT]
     return Tally(approved, edited, counts[AnswerDecision.REJECT], payload, by, at)

@@ -223,7 +223,7 @@ class _Tree:
         asked, answers = None, ()
         if expected is not None and expected.ask is not None:
             event = self._events.get(expected.met_by or "")
-            by = expected.answer.user_id if expected.answer else event.source if event else None
+            by = expected.answer.by if expected.answer else event.source if event else None
             asked = question_of(expected, expected.ask, by, self.start, self._now)
             answers = self._answers(expected, level)
         return Line(

@@ -103,7 +103,7 @@ def _rejection(gate: Expectation) -> str | None:
     if gate.answer.decision in (AnswerDecision.APPROVE, AnswerDecision.EDIT):
         return None
     said = gate.answer.note or gate.answer.payload.get("note")
-    return f"rejected by {gate.answer.user_id}" + (f": {said}" if said else "")
+    return f"rejected by {gate.answer.by}" + (f": {said}" if said else "")
 
 
 def _questions(found: Sequence[Expectation]) -> tuple[Wait, ...]:

@@ -1,7 +1,7 @@
 """Questions to people, brought to where they are, and their answers."""
 
+from soorma_ai.adapters.tokens.links import Links
 from soorma_ai.gateways.user_agent.agent import Channel, Question, Recipient, UserAgent
 from soorma_ai.gateways.user_agent.channels import Console, HttpPost, Mail
-from soorma_ai.gateways.user_agent.links import Links
 
 __all__ = ["Channel", "Console", "HttpPost", "Links", "Mail", "Question", "Recipient", "UserAgent"]

@@ -8,16 +8,17 @@ from typing import Any, Protocol
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typing_extensions import Unpack
 
+from soorma_ai.adapters.tokens.links import Links
 from soorma_ai.agents.agent import Agent, AgentOptions
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import ExpectationStatus, Wait
 from soorma_ai.domain.identity import Caller
+from soorma_ai.domain.inbox import Link, Notice, NoticeState
 from soorma_ai.domain.people import AnswerDecision, AnswerOutcome, Person
 from soorma_ai.domain.states import HUMAN_INPUT
-from soorma_ai.domain.values import JsonObject
-from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError, Retry
-from soorma_ai.gateways.user_agent.links import Links
+from soorma_ai.domain.values import JsonObject, clip
+from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError, Retry, Unauthenticated
 from soorma_ai.gateways.webhooks.outgoing import PAUSES
 from soorma_ai.ports import Post
 from soorma_ai.runtime.client.client import Client
@@ -25,6 +26,7 @@ from soorma_ai.runtime.client.client import Client
 NAME = "user-agent"
 # A question without a deadline can be answered by its link for so long.
 LINK_LASTS = timedelta(days=30)
+LONGEST_FAULT = 300
 # The key of the audit for who answered by a link.
 BY_LINK = "link"
 
@@ -71,7 +73,8 @@ class UserAgent(Agent):
     """Brings each question to people by one channel; start one for each channel that there is.
 
     `who` are those who are asked, by the question: a channel shows it as it is kept, not what an event says of it.
-    A question that is closed by then is not brought any more. Each recipient is told once or more often.
+    A question that is closed by then is not brought any more. Each recipient is told once or more often: those whom an
+    announcement has come to are left out when it is tried again for others. How it went stands beside the question.
     """
 
     def __init__(
@@ -101,18 +104,48 @@ class UserAgent(Agent):
         wait = Wait.of(asked)
         if wait is None:
             return
-        now = context.handling.services.clock.now()
-        failed: dict[str, Exception] = {}
+        told = await _told(context, self.name, wait.wait_id, event.id)
+        faults: dict[str, Exception | None] = {}
         for recipient in self._who(wait):
-            until = wait.deadline or now + LINK_LASTS
-            link = self._links.link(wait.wait_id, recipient.person, until) if self._links else None
-            try:
-                await self._channel(Question(wait, recipient, now, link))
-            except Exception as error:
-                failed[recipient.address or recipient.person.user_id] = error
-        if failed:
-            told = "; ".join(f"{name} was not told: {error!r}" for name, error in failed.items())
-            raise Retry(told, after=PAUSES[min(context.attempt, len(PAUSES)) - 1])
+            name = recipient.person.user_id
+            if name not in told:
+                faults[name] = await self._tell(context, wait, recipient) or faults.get(name)
+        await self._keep(context, event, wait, faults)
+        if failed := {name: fault for name, fault in faults.items() if fault}:
+            said = "; ".join(f"{name} was not told: {fault!r}" for name, fault in failed.items())
+            raise Retry(said, after=PAUSES[min(context.attempt, len(PAUSES)) - 1])
+
+    async def _tell(self, context: PlatformContext, wait: Wait, recipient: Recipient) -> Exception | None:
+        """Bring the question to one of those who are asked, and return why that did not work."""
+        now = context.handling.services.clock.now()
+        try:
+            await self._channel(Question(wait, recipient, now, self._link(wait, recipient.person, now)))
+        except Exception as error:
+            return error
+        return None
+
+    async def _keep(
+        self, context: PlatformContext, event: EventEnvelope, wait: Wait, faults: Mapping[str, Exception | None]
+    ) -> None:
+        """Keep who was told, and who was not at one of their addresses."""
+        services = context.handling.services
+        for name, fault in faults.items():
+            state = NoticeState.FAILED if fault else NoticeState.DELIVERED
+            detail = clip(repr(fault), LONGEST_FAULT) if fault else ""
+            await services.store.people.tell(
+                Notice(wait.wait_id, wait.tenant_id, name, state, services.clock.now(), self.name, event.id, detail)
+            )
+
+    def _link(self, wait: Wait, person: Person, now: datetime) -> str | None:
+        """Return the link by which a person answers. Raise ConfigError for the root, who is asked for no role."""
+        if self._links is None:
+            return None
+        if person.roles is None:
+            raise ConfigError("a link is for a person with roles, of which there may be none; the root needs no link")
+        until = wait.deadline or now + LINK_LASTS
+        return self._links.url(
+            Link("question", wait.wait_id, person.tenant_id, person.user_id, person.roles, now, until)
+        )
 
     @property
     def path(self) -> str:
@@ -136,6 +169,17 @@ class UserAgent(Agent):
             raise ConfigError(f"{self.name!r} makes no links; give it links=Links(secret, base_url)")
         if self._services is None:
             raise LocalProtocolError(f"{self.name!r} is not started; start it beside the other agents")
-        wait_id, person = self._links.read(token, self._services.clock.now())
+        link = self._links.read(token, self._services.clock.now())
+        if link.kind != "question":
+            raise Unauthenticated("this link opens more than one question: answer on its page")
+        person = Person(link.tenant_id, link.user_id, link.roles)
         client = Client(self._services, person).as_caller(Caller(person, key_id=BY_LINK))
-        return await client.answer(wait_id, payload, decision=decision, note=note)
+        await client.inbox.check_link(link, is_listed=False)
+        return await client.answer(link.about, payload, decision=decision, note=note)
+
+
+async def _told(context: PlatformContext, via: str, wait_id: str, event_id: str) -> set[str]:
+    """Return the names of those who were told by this channel of this very announcement."""
+    notices = await context.handling.services.store.people.notices(wait_id)
+    about = (one for one in notices if one.via == via and one.event_id == event_id)
+    return {one.user_id for one in about if one.state is NoticeState.DELIVERED}

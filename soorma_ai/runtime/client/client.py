@@ -1,6 +1,7 @@
 """The calls of programs outside: submit, request, publish, answer, look. Every call acts at once."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, cast
 
@@ -21,9 +22,10 @@ from soorma_ai.domain.values import UNSTORABLE, Data, JsonObject, derived_id, is
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import EventPage
 from soorma_ai.runtime.client import intake
+from soorma_ai.runtime.client.inbox import Inbox
 from soorma_ai.runtime.client.memory import PlanMemory
 from soorma_ai.runtime.client.own import check_receiver, check_session, make_session
-from soorma_ai.runtime.client.people import own_question, questions_to, take_answer
+from soorma_ai.runtime.client.people import own_question, questions_to, right_to_answer, take_answer, with_claims
 from soorma_ai.runtime.client.plan_handle import PlanHandle, seconds
 from soorma_ai.runtime.client.replies import reply_within
 from soorma_ai.runtime.client.upkeep import Upkeep
@@ -41,7 +43,8 @@ class Client(Upkeep):
     """Acts as one person of one tenant, and sees what is theirs, or what their roles let them see of the tenant.
 
     What a person does not see is NotFound, just as what does not exist; what they see and may not do is Forbidden.
-    `memory` is the working memory of plans, `registry` finds agents, `tracker` tells how far plans are.
+    `memory` is the working memory of plans, `registry` finds agents, `tracker` tells how far plans are, `inbox` is
+    what is done about questions beside answering them.
     """
 
     def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "Client":
@@ -186,7 +189,8 @@ class Client(Upkeep):
     async def wait(self, wait_id: str) -> Wait:
         """Return a question, whatever became of it. Raise NotFound for what is not theirs to see or to answer."""
         asked = await own_question(self.services.store, self.person, wait_id, self._now())
-        return cast("Wait", Wait.of(asked))
+        [wait] = await with_claims(self.services.store, [cast("Wait", Wait.of(asked))], self._now())
+        return wait
 
     async def answer(
         self,
@@ -215,9 +219,11 @@ class Client(Upkeep):
             note=note,
         )
         async with self._changing("answer", wait_id) as change:
-            change.expect(ACCEPTED)
-            outcome = await take_answer(change.store, wait_id, given, self.person, now)
-            change.expect(str(outcome))
+            right = await right_to_answer(change.store, self.person, wait_id, now)
+            given = replace(given, for_user="" if right is self.person else right.user_id)
+            change.expect(ACCEPTED, given.for_user)
+            outcome = await take_answer(change.store, wait_id, given, right, now)
+            change.expect(str(outcome), given.for_user)
         return outcome
 
     async def cancel(self, plan_id: str, reason: str = CANCELLED) -> bool:
@@ -258,6 +264,10 @@ class Client(Upkeep):
     @property
     def registry(self) -> Directory:
         return Directory(self.services, self.person, self.caller)
+
+    @property
+    def inbox(self) -> Inbox:
+        return Inbox(self.services, self.person, self.caller)
 
     @property
     def tracker(self) -> Tracker:

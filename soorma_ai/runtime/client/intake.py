@@ -235,7 +235,7 @@ async def _ask_again(
             )
     elif gate.answer is not None and gate.answer.decision is AnswerDecision.REJECT and expectation is None:
         said = f": {gate.answer.note}" if gate.answer.note else ""
-        raise LocalProtocolError(f"{gate.answer.user_id} rejected {event.type!r}, so it was not published{said}")
+        raise LocalProtocolError(f"{gate.answer.by} rejected {event.type!r}, so it was not published{said}")
     elif gate.answer is None and expectation is None and gate.ask and gate.ask.on_expiry is AnswerDecision.REJECT:
         raise LocalProtocolError(f"nobody approved {event.type!r} in time, so it was not published")
 

@@ -1,9 +1,13 @@
 """Questions, as one person of a tenant lists, reads and answers them."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from soorma_ai.core.authority import check_answer, is_listed, is_open_to, only_user
+from soorma_ai.core.expecting.absences import answering_as, lent_person, may_stand_in, stands_in
 from soorma_ai.core.expecting.answers import event_of_answer, judge_answer
+from soorma_ai.core.expecting.claims import lasting
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, Wait
 from soorma_ai.domain.people import ACCEPTED, INVALID, Answer, AnswerOutcome, Person
@@ -15,50 +19,98 @@ from soorma_ai.runtime.handling.requests import request_type
 
 
 async def questions_to(services: Services, person: Person, limit: int, plan_id: str | None = None) -> list[Wait]:
-    """Return open questions that are a person's to see or name them, the most urgent first: of all, or of the tree of a
-    plan, whether or not it is theirs to see."""
+    """Return open questions that are a person's to see, or name them or somebody they stand in for, the most urgent
+    first, with who has each in hand: of all, or of the tree of a plan, whether or not it is theirs to see."""
+    now = services.clock.now()
+    absent = await absent_of(services.store, person, now)
     if plan_id is not None:
-        return await _questions_of_tree(services, person, plan_id, limit)
+        found = await _questions_of_tree(services, person, absent, plan_id)
+    else:
+        found = await _own_questions(services, person, limit)
+        for one in absent:
+            found |= await _lent_questions(services, one, limit)
+    shown = sorted((wait for one in found.values() if (wait := Wait.of(one))), key=_urgency)[:limit]
+    return await with_claims(services.store, shown, now)
+
+
+async def _own_questions(services: Services, person: Person, limit: int) -> dict[str, Expectation]:
+    """Return them by their ids, in order."""
     user_id, roles, most = only_user(person), person.roles or (), limit
     while True:
         found = await services.store.plans.questions(person.tenant_id, most, user_id=user_id, roles=roles)
         now = services.clock.now()
-        shown = [wait for one in found if is_listed(person, one, now) and (wait := Wait.of(one))]
+        shown = [one for one in found if is_listed(person, one, now)]
         if len(shown) >= limit or len(found) < most:
-            return shown[:limit]
+            return {one.id: one for one in shown[:limit]}
         most *= 2  # some are for a role of theirs only later, when they escalate
 
 
-async def _questions_of_tree(services: Services, person: Person, plan_id: str, limit: int) -> list[Wait]:
+async def _lent_questions(services: Services, absent: Person, limit: int) -> dict[str, Expectation]:
+    """Return what is asked of somebody who is away. Some may escalate to them only later: of these, fewer are found."""
+    roles, now = absent.roles or (), services.clock.now()
+    found = await services.store.plans.questions(absent.tenant_id, limit, user_id=absent.user_id, roles=roles)
+    return {one.id: one for one in found if may_stand_in(one, absent, now)}
+
+
+async def _questions_of_tree(
+    services: Services, person: Person, absent: Sequence[Person], plan_id: str
+) -> dict[str, Expectation]:
     plan, now = await services.store.plans.plan(plan_id), services.clock.now()
     asked = await services.store.plans.open_in_tree(plan.root_plan_id if plan else plan_id)
-    theirs = (one for one in asked if is_listed(person, one, now))
-    return sorted((wait for one in theirs if (wait := Wait.of(one))), key=_urgency)[:limit]
+    for_people = (one for one in asked if one.kind in FOR_PEOPLE)
+    return {one.id: one for one in for_people if is_listed(person, one, now) or stands_in(one, absent, now)}
 
 
 def _urgency(wait: Wait) -> tuple[bool, datetime, datetime, str]:
     return wait.deadline is None, wait.deadline or wait.opened_at, wait.opened_at, wait.wait_id
 
 
+async def with_claims(store: Store, waits: Sequence[Wait], now: datetime) -> list[Wait]:
+    """Return questions with who has each in hand."""
+    if not waits:
+        return []
+    claims = {one.wait_id: one for one in await store.people.claims([wait.wait_id for wait in waits])}
+    return [replace(wait, claim=lasting(claims.get(wait.wait_id), now)) for wait in waits]
+
+
+async def absent_of(store: Store, person: Person, now: datetime) -> list[Person]:
+    """Return those who are away and for whom a person answers, with what they lend."""
+    absences = await store.people.stood_in_for(person.tenant_id, person.user_id, now)
+    keys = [await store.keys.find(one.key_id) if one.key_id else None for one in absences]
+    lent = [lent_person(one, key, now) for one, key in zip(absences, keys, strict=True)]
+    return [one for one in lent if one is not None]
+
+
 async def own_question(store: Store, person: Person, wait_id: str, now: datetime) -> Expectation:
     """Return a question, whatever became of it. Raise NotFound for what is none, and for what is not theirs to see or
-    answer."""
+    answer, nor that of somebody whom they stand in for."""
     asked = await store.plans.expectation(wait_id)
-    if asked is None or asked.kind not in FOR_PEOPLE or asked.ask is None or not is_open_to(person, asked, now):
-        raise NotFound(_missing(person, wait_id))
+    if asked is None or asked.kind not in FOR_PEOPLE or asked.ask is None:
+        raise NotFound(missing_question(person, wait_id))
+    if not is_open_to(person, asked, now) and not stands_in(asked, await absent_of(store, person, now), now):
+        raise NotFound(missing_question(person, wait_id))
     return asked
 
 
-def _missing(person: Person, wait_id: str) -> str:
+def missing_question(person: Person, wait_id: str) -> str:
     return f"no question {wait_id} is asked of tenant {person.tenant_id!r}; list the open ones"
 
 
+async def right_to_answer(store: Store, person: Person, wait_id: str, now: datetime) -> Person:
+    """Return by whose right a person answers a question: their own, or that of somebody who is away. Raise NotFound as
+    `own_question` does, and Forbidden."""
+    asked = await own_question(store, person, wait_id, now)
+    right = answering_as(asked, person, await absent_of(store, person, now), now)
+    check_answer(right, asked, missing_question(person, wait_id))
+    return right
+
+
 async def take_answer(store: Store, wait_id: str, given: Answer, person: Person, now: datetime) -> AnswerOutcome:
-    """Judge and record what a person says about a question: the first valid answer wins. Raise NotFound as
-    `own_question` does."""
+    """Judge and record what is said about a question by the right of this person: the first valid answer wins. Raise
+    NotFound as `own_question` does."""
     while True:
         asked = await own_question(store, person, wait_id, now)
-        check_answer(person, asked, _missing(person, wait_id))
+        check_answer(person, asked, missing_question(person, wait_id))
         outcome = judge_answer(asked, given, person, now)
         if outcome != ACCEPTED or asked.answer is not None:
             return outcome

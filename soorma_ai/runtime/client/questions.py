@@ -3,23 +3,29 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from soorma_ai.core.authority import is_listed
+from soorma_ai.core.authority import Owner, is_listed, steers_all, verdict
+from soorma_ai.core.authority import Verdict as Allowed
+from soorma_ai.core.expecting.absences import answering_as
+from soorma_ai.core.expecting.answers import may_answer
+from soorma_ai.core.expecting.claims import closed_fault, lasting
 from soorma_ai.core.report.difference import Difference, difference
 from soorma_ai.core.report.questions import Consequences, Standing, Tally, consequences, standing, tally
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import JournalEntry, Verdict
+from soorma_ai.domain.inbox import Claim, MadeLink, Notice
 from soorma_ai.domain.limits import Spent
-from soorma_ai.domain.people import ACCEPTED, Person
+from soorma_ai.domain.people import Person
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.errors import NotFound
-from soorma_ai.runtime.client.people import own_question
+from soorma_ai.runtime.client.inbox import Inbox
+from soorma_ai.runtime.client.people import absent_of, own_question
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.views.agents import Directory
 from soorma_ai.runtime.views.plans import own_plan
 
-# Of what was changed from outside, so much is looked through for earlier answers.
-_LOOKED_THROUGH = 500
-_MOST_ANSWERED = 50
+# So many earlier answers are looked at; those to questions of others do not count.
+_MOST_ANSWERED = 100
+_MOST_LINKS = 20
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,9 @@ class Reasoning:
 @dataclass(frozen=True)
 class QuestionDetails:
     """`rule` is the condition that stopped a request. `plan`, what its tree has `spent`, and `reasoning` are None where
-    no plan asks, or its plan is not this person's to see. `since` is the difference from what was let go last."""
+    no plan asks, or its plan is not this person's to see. `since` is the difference from what was let go last. `claim`
+    is who has it in hand; `for_user` is who is away, and for whom this person would answer it; `may_answer` is whether
+    they may, for themselves or for that one. `colleagues` may be handed it; `links` to it are told to who oversees."""
 
     asked: Expectation
     standing: Standing
@@ -44,6 +52,12 @@ class QuestionDetails:
     plan: PlanRecord | None
     spent: Spent | None
     reasoning: Reasoning | None
+    claim: Claim | None
+    notices: list[Notice]
+    for_user: str
+    may_answer: bool
+    colleagues: list[str]
+    links: list[MadeLink]
 
 
 async def question_details(services: Services, person: Person, wait_id: str) -> QuestionDetails:
@@ -53,6 +67,8 @@ async def question_details(services: Services, person: Person, wait_id: str) -> 
     held = asked.ask.proposal if asked.ask else None
     earlier = await _earlier(services, person, asked, now) if held else Tally()
     plan = await _plan(services, person, asked)
+    right = answering_as(asked, person, await absent_of(services.store, person, now), now)
+    claims = await services.store.people.claims([wait_id])
     return QuestionDetails(
         asked=asked,
         standing=standing(asked, now),
@@ -63,7 +79,25 @@ async def question_details(services: Services, person: Person, wait_id: str) -> 
         plan=plan,
         spent=await services.store.plans.spent(plan.root_plan_id) if plan else None,
         reasoning=_reasoning(await services.store.plans.decisions(plan.plan_id), asked.opened_at) if plan else None,
+        claim=lasting(claims[0], now) if claims else None,
+        notices=await services.store.people.notices(wait_id),
+        for_user="" if right is person else right.user_id,
+        may_answer=may_answer(asked, right, now),
+        colleagues=await _colleagues(services, person, asked, right, now),
+        links=await services.store.people.links(person.tenant_id, wait_id, _MOST_LINKS) if _oversees(person) else [],
     )
+
+
+async def _colleagues(
+    services: Services, person: Person, asked: Expectation, right: Person, now: datetime
+) -> list[str]:
+    if closed_fault(asked, now) or not (may_answer(asked, right, now) or steers_all(person)):
+        return []
+    return await Inbox(services, person).colleagues(asked.id)
+
+
+def _oversees(person: Person) -> bool:
+    return verdict(person, "inbox.links", Owner(person.tenant_id)) is Allowed.MAY
 
 
 async def _plan(services: Services, person: Person, asked: Expectation) -> PlanRecord | None:
@@ -84,21 +118,13 @@ async def _rule(services: Services, person: Person, asked: Expectation) -> str:
 
 async def _earlier(services: Services, person: Person, asked: Expectation, now: datetime) -> Tally:
     """Return how people answered of late about the same event, of the questions that this person was listed."""
-    rows = await services.store.audit.entries(asked.tenant_id, _LOOKED_THROUGH)
-    answers = [row.entry for row in rows if row.entry.call == "answer" and row.entry.outcome == ACCEPTED]
-    ids = [one.what for one in answers if one.what != asked.id][:_MOST_ANSWERED]
-    found = {one.id: one for one in await services.store.plans.named_expectations(ids)}
-    others = [found[one] for one in ids if one in found]
-    return tally(one for one in others if _is_like(one, asked) and is_listed(person, one, _when_answered(one, now)))
+    others = await services.store.people.answered_like(asked, _MOST_ANSWERED)
+    return tally(one for one in others if is_listed(person, one, _when_answered(one, now)))
 
 
 def _when_answered(one: Expectation, now: datetime) -> datetime:
     """Who is asked changes as time passes: what counts is who was by then."""
     return one.answer.answered_at if one.answer else now
-
-
-def _is_like(one: Expectation, asked: Expectation) -> bool:
-    return (one.kind, one.subject, one.tenant_id) == (asked.kind, asked.subject, asked.tenant_id)
 
 
 def _reasoning(decisions: list[JournalEntry], opened_at: datetime) -> Reasoning | None:

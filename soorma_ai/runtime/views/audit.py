@@ -26,10 +26,10 @@ class Change:
     def store(self) -> Store:
         return self.services.store
 
-    def expect(self, outcome: str) -> None:
-        """Say how it ends if what is done next is stored; `DONE` else."""
+    def expect(self, outcome: str, for_user: str = "") -> None:
+        """Say how it ends if what is done next is stored, `DONE` else; and for whom it was done."""
         if self.note is not None:
-            self.note.entry = replace(self.note.entry, outcome=outcome)
+            self.note.entry = replace(self.note.entry, outcome=outcome, for_user=for_user)
 
 
 @asynccontextmanager

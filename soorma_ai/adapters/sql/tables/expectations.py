@@ -238,6 +238,7 @@ def close(
         db.execute("DELETE FROM timer WHERE guards = ?", (expectation_id,))
     if kind in FOR_PEOPLE:
         db.execute("DELETE FROM asked_role WHERE expectation_id = ?", (expectation_id,))
+        db.execute("DELETE FROM claim WHERE expectation_id = ?", (expectation_id,))
     if kind is ExpectationKind.WAIT:
         db.execute("DELETE FROM wait_key WHERE expectation_id = ?", (expectation_id,))
     return kind

@@ -2,6 +2,7 @@
 
 import sqlite3
 
+from soorma_ai.adapters.sql.people_tables import ANSWERED
 from soorma_ai.adapters.sql.schema import APPLICATION_ID, STATEMENTS, VERSION, WHOLE, statements, statements_of
 
 _KEPT = "seq, agent, event_seq, owner, priority, state, ready_at, attempt, fence, reason, ended_at"
@@ -220,6 +221,8 @@ STEPS: dict[int, tuple[str, ...]] = {
         f"INSERT INTO inbox ({_ALL}) SELECT {_ALL} FROM inbox_10 ORDER BY seq",
         "DROP TABLE inbox_10",
         *_INBOX_INDEXES,
+        *statements(ANSWERED),
+        *statements_of("claim", "notice", "colleague", "absence", "link"),
     ),
 }
 

@@ -1,4 +1,4 @@
-"""Links by which one person answers one question, without any other way to say who they are.
+"""Links by which one person answers, without any other way to say who they are.
 
 What a link says is signed, not hidden: whoever has it can read for whom it is, and answer as them until it ends.
 """
@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import cast
 
-from soorma_ai.domain.people import Person
+from soorma_ai.domain.inbox import Link, LinkKind
 from soorma_ai.errors import ConfigError, Unauthenticated
 
 _SHORTEST_SECRET = 32
+_PAGES: dict[LinkKind, str] = {"question": "v1/answers", "plan": "queue", "inbox": "queue"}
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Links:
     """`secret` has 32 characters or more; `base_url` is where the answers come in, as https://soorma.example.com."""
 
     secret: str = field(repr=False)
-    base_url: str
+    base_url: str = ""
 
     def __post_init__(self) -> None:
         if len(self.secret) < _SHORTEST_SECRET:
@@ -31,29 +32,38 @@ class Links:
                 f"the secret of links has {len(self.secret)} characters; {_SHORTEST_SECRET} are the least"
             )
 
-    def link(self, wait_id: str, person: Person, until: datetime) -> str:
-        return f"{self.base_url.rstrip('/')}/v1/answers/{self.token(wait_id, person, until)}"
+    def url(self, link: Link) -> str:
+        return f"{self.base_url.rstrip('/')}{self.path(link)}"
 
-    def token(self, wait_id: str, person: Person, until: datetime) -> str:
-        """Raise ConfigError for the root, who is asked for no role: links are for people."""
-        if person.roles is None:
-            raise ConfigError("a link is for a person with roles, of which there may be none; the root needs no link")
-        said = [wait_id, person.tenant_id, person.user_id, sorted(person.roles), int(until.timestamp())]
+    def path(self, link: Link) -> str:
+        """Return where a link is opened, below the address of the server."""
+        return f"/{_PAGES[link.kind]}/{self.token(link)}"
+
+    def token(self, link: Link) -> str:
+        moments = (int(one.timestamp() * 1000) for one in (link.made_at, link.until))
+        said = [link.kind, link.about, link.tenant_id, link.user_id, sorted(link.roles), *moments]
         text = _spell(json.dumps(said, separators=(",", ":")).encode())
         return f"{text}.{self._sign(text)}"
 
-    def read(self, token: str, now: datetime) -> tuple[str, Person]:
-        """Return the question and who answers it. Raise Unauthenticated for a token that is not ours, or has ended."""
+    def read(self, token: str, now: datetime) -> Link:
+        """Raise Unauthenticated for a token that is not ours, or has ended."""
         text, _, signature = token.partition(".")
         if not hmac.compare_digest(signature.encode(), self._sign(text).encode()):
             raise Unauthenticated("this link is not one of ours; open it as it was sent")
-        wait_id, tenant, user, roles, until = cast("tuple[str, str, str, list[str], int]", json.loads(_read(text)))
-        if now >= datetime.fromtimestamp(until, UTC):
+        said = cast("tuple[LinkKind, str, str, str, list[str], int, int]", json.loads(_read(text)))
+        kind, about, tenant, user, roles, made, until = said
+        link = Link(kind, about, tenant, user, frozenset(roles), _moment(made), _moment(until))
+        if now >= link.until:
             raise Unauthenticated("this link has ended; ask for another, or answer in another way")
-        return wait_id, Person(tenant, user, frozenset(roles))
+        return link
 
     def _sign(self, text: str) -> str:
-        return _spell(hmac.new(self.secret.encode(), text.encode(), hashlib.sha256).digest())
+        """The prefix keeps a secret that seals other things as well from sealing one as the other."""
+        return _spell(hmac.new(self.secret.encode(), f"link {text}".encode(), hashlib.sha256).digest())
+
+
+def _moment(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
 def _spell(content: bytes) -> str:

@@ -1,0 +1,59 @@
+"""The part of a store by which it is kept: what is removed from it for good."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from typing import TypeVar
+
+from soorma_ai.adapters.sql import forgetting, retention
+from soorma_ai.adapters.sql.acting import HOUSE
+from soorma_ai.adapters.sql.connection import Connection
+from soorma_ai.adapters.sql.database import Part, writing
+from soorma_ai.adapters.sql.tables import registry
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.ports import Forgotten, Pruned
+
+T = TypeVar("T")
+
+
+class SqlUpkeep(Part):
+    begin_forgetting = writing(forgetting.begin, HOUSE)
+
+    async def store_id(self, fresh: str) -> str:
+        return await self.database.write(lambda db: _store_id(db, fresh))
+
+    async def forget(self, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:
+        batch = partial(forgetting.go_on, limit=limit, tenant_id=tenant_id, user_id=user_id)
+        return await self.database.write(lambda db: _removing(db, self.database.routes, batch), is_long=True)
+
+    async def tenants(self) -> list[str]:
+        return await self.database.read(retention.tenants)
+
+    async def prune(
+        self,
+        before: datetime,
+        statuses: Sequence[PlanStatus],
+        limit: int,
+        *,
+        tenant_id: str,
+        now: datetime,
+        after: str | None = None,
+        dry_run: bool = False,
+    ) -> Pruned:
+        old = retention.Old(tenant_id, before, statuses, now)
+        if dry_run:
+            return await self.database.read(lambda db: retention.prune(db, old, limit, after, dry_run=True))
+        batch = partial(retention.prune, old=old, limit=limit, after=after, dry_run=False)
+        return await self.write(lambda db: _removing(db, self.database.routes, batch), HOUSE, is_long=True)
+
+
+def _removing(db: Connection, routes: registry.Routes, batch: Callable[[Connection], T]) -> T:
+    """Remove; of parts of prompts nobody knows any more which are stored, in other processes neither."""
+    db.parts.clear()
+    routes.forget()
+    return batch(db)
+
+
+def _store_id(db: Connection, fresh: str) -> str:
+    db.execute("INSERT INTO store (only_one, id) VALUES (1, ?) ON CONFLICT DO NOTHING", (fresh,))
+    return db.execute("SELECT id FROM store").fetchone()[0]

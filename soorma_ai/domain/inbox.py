@@ -1,0 +1,103 @@
+"""What people do about a question before it is answered: who has it in hand, who answers for whom, who was told."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A question that `user_id` has in hand `until` then; who handed it to them is `given_by`, empty where nobody did.
+    It tells others, and stops none of them."""
+
+    wait_id: str
+    tenant_id: str
+    user_id: str
+    at: datetime
+    until: datetime
+    given_by: str = ""
+
+
+@dataclass(frozen=True)
+class Absence:
+    """A person is away `until` then, and `deputy` answers for them, by the roles which they had when they said so, as
+    long as the key by which they said it is good."""
+
+    tenant_id: str
+    user_id: str
+    deputy: str
+    roles: frozenset[str]
+    since: datetime
+    until: datetime
+    key_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Colleague:
+    """A person with the roles by which they were let in when they looked at a question last."""
+
+    tenant_id: str
+    user_id: str
+    roles: frozenset[str]
+    seen_at: datetime
+
+
+class NoticeState(StrEnum):
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    OPENED = "opened"
+
+
+# Who looked at a question themselves is told of it by no channel.
+IN_PERSON = ""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """How far the telling of a person about a question is: by a channel, `via` its name, or as they looked at it
+    themselves. `event_id` is the announcement that was brought, `detail` why it failed."""
+
+    wait_id: str
+    tenant_id: str
+    user_id: str
+    state: NoticeState
+    at: datetime
+    via: str = IN_PERSON
+    event_id: str = ""
+    detail: str = ""
+
+
+LinkKind = Literal["question", "plan", "inbox"]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A right to answer as a person without any other way to say who they are, `until` then: one question, those of
+    the tree of a plan, or all that are asked of them (then `about` is empty)."""
+
+    kind: LinkKind
+    about: str
+    tenant_id: str
+    user_id: str
+    roles: frozenset[str]
+    made_at: datetime
+    until: datetime
+
+
+@dataclass(frozen=True)
+class MadeLink:
+    """A link that was made, as it is listed: what it was signed to is nowhere. `made_by` is who asked for it."""
+
+    link: Link
+    made_by: str
+    revoked_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class NewLink:
+    """A link with the path at which it is opened, below the address of a server; it is shown this once, and empty where
+    who made it opens none."""
+
+    made: MadeLink
+    path: str = field(default="", repr=False)

@@ -1,0 +1,109 @@
+"""Questions in somebody's hands, and those of who is away, by forms alone."""
+
+from datetime import timedelta
+
+from console_kit import Browser, ask, browsing, key_for, shop, site
+
+from soorma_ai import Platform
+from soorma_ai.testing.clock import VirtualClock
+
+
+async def seen(platform: Platform, wait_id: str, token: str) -> None:
+    async with browsing(site(platform)) as browser:
+        await (await browser.sign_in(token)).open(f"/inbox/{wait_id}")
+
+
+async def signed_in(browser: Browser, token: str, path: str) -> Browser:
+    return await (await browser.sign_in(token)).open(path)
+
+
+async def test_a_question_is_taken_in_hand_told_to_others_and_answered_all_the_same(platform: Platform) -> None:
+    await platform.start(*shop())
+    wait_id = await ask(platform)
+    maria, bob = await key_for(platform, "maria", "manager"), await key_for(platform, "bob", "manager")
+    served, path = site(platform), f"/inbox/{wait_id}"
+    async with browsing(served) as hers, browsing(served) as his:
+        await signed_in(hers, maria, path)
+        assert "In your hands" in (await hers.press("claim")).text
+        assert "In maria ’s hands" in (await signed_in(his, bob, path)).text
+        assert "in maria ’s hands" in his.text  # as its line says
+        assert "In your hands" in (await his.press("insist")).text
+        assert "In bob ’s hands" in (await hers.open(path)).text
+        assert "Your answer counts" in (await hers.press("approve")).text
+        assert "maria was first" in (await his.press("approve")).text
+    assert await platform.services.store.people.claims([wait_id]) == []
+    rows = [(row.entry.user_id, row.entry.call, row.entry.outcome) for row in await platform.audit()]
+    assert rows == [
+        ("bob", "answer", "duplicate"),
+        ("maria", "answer", "accepted"),
+        ("bob", "inbox.claim", "done"),
+        ("maria", "inbox.claim", "done"),
+    ]
+
+
+async def test_a_question_is_handed_to_a_colleague_who_may_answer_it(platform: Platform, clock: VirtualClock) -> None:
+    await platform.start(*shop())
+    wait_id = await ask(platform)
+    maria = await key_for(platform, "maria", "manager")
+    await key_for(platform, "bob", "manager")
+    await key_for(platform, "carl", "clerk")
+    async with browsing(site(platform)) as browser:
+        await signed_in(browser, maria, f"/inbox/{wait_id}")
+        assert ">bob</option>" in browser.page.text and "carl" not in browser.page.text
+        assert "In bob ’s hands" in (await browser.press("hand", to="bob")).text
+        assert "given by maria" in browser.text
+        again = await browser.press("hand", to="bob")
+        assert "In bob ’s hands" in again.text
+        assert "carl has clerk; one of manager must answer" in (await browser.press("hand", to="carl")).text
+        await clock.advance(timedelta(hours=1))
+        assert "hands" not in (await browser.open(f"/inbox/{wait_id}")).text
+
+
+async def test_a_deputy_answers_for_who_is_away_and_the_answer_says_so(platform: Platform, clock: VirtualClock) -> None:
+    await platform.start(*shop())
+    plan = await platform.submit("order.received", {"order_id": "4711"})
+    wait = await plan.next_wait()
+    assert wait is not None
+    maria, zoe = await key_for(platform, "maria", "manager"), await key_for(platform, "zoe")
+    until = (clock.now() + timedelta(days=1)).date().isoformat()
+    served = site(platform)
+    async with browsing(served) as hers, browsing(served) as zoes:
+        assert "Nobody waits for you" in (await signed_in(zoes, zoe, "/inbox")).text
+        await signed_in(hers, maria, "/away")
+        assert "nobody answers for themselves" in (await hers.press("away", until=until, deputy="maria")).text
+        assert "zoe answers for you" in (await hers.press("away", until=until, deputy="zoe")).text
+        assert "You answer this for maria , who is away" in (await zoes.open("/inbox")).text
+        assert "Your answer counts" in (await zoes.press("approve")).text
+        assert "zoe for maria approved this" in (await zoes.open(f"/inbox/{wait.wait_id}")).text
+        assert "zoe answers for you" not in (await hers.press("back")).text
+    await plan.result(timeout=5)
+    [answer] = [row.entry for row in await platform.audit() if row.entry.call == "answer"]
+    assert (answer.user_id, answer.for_user, answer.outcome) == ("zoe", "maria", "accepted")
+    [step] = [one for one in (await platform.plan(plan.plan_id)).steps if one.kind == "answered"]
+    assert step.note == "approve (zoe for maria)"
+
+
+async def test_who_lost_their_key_and_who_is_back_lends_nothing(platform: Platform, clock: VirtualClock) -> None:
+    await platform.start(*shop())
+    wait_id = await ask(platform)
+    maria, zoe = await key_for(platform, "maria", "manager"), await key_for(platform, "zoe")
+    until = (clock.now() + timedelta(days=1)).date().isoformat()
+    async with browsing(site(platform)) as hers, browsing(site(platform)) as zoes:
+        await (await signed_in(hers, maria, "/away")).press("away", until=until, deputy="zoe")
+        await signed_in(zoes, zoe, f"/inbox/{wait_id}")
+        [key] = [key for key in await platform.keys.ls() if key.user_id == "maria"]
+        await platform.keys.revoke(key.key_id)
+        assert (await zoes.press("approve")).page.status_code == 404
+        assert "Nobody waits for you" in (await zoes.open("/inbox")).text
+
+
+async def test_who_looked_at_a_question_is_kept_once_and_by_which_roles(platform: Platform) -> None:
+    await platform.start(*shop())
+    wait_id = await ask(platform)
+    maria, eve = await key_for(platform, "maria", "manager"), await key_for(platform, "eve")
+    for token in (maria, maria, eve):
+        await seen(platform, wait_id, token)
+    people = platform.services.store.people
+    # It is eve's own, and she may not answer it.
+    assert [(one.user_id, one.state, one.via) for one in await people.notices(wait_id)] == [("maria", "opened", "")]
+    assert [(one.user_id, one.roles) for one in await people.colleagues("default", 9)] == [("maria", {"manager"})]

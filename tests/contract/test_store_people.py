@@ -1,0 +1,136 @@
+"""What people do about questions is kept, in the place of what was there, and goes with its question or its person."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from store_kit import NOW, answer, gate, later, running, wait
+
+from soorma_ai.core.expecting.wakeups import ANSWERED, wake_for
+from soorma_ai.domain.inbox import Absence, Claim, Colleague, Link, MadeLink, Notice, NoticeState
+from soorma_ai.ports import Store
+
+ANNS = Claim("a-1", "default", "ann", NOW, later(60))
+BOBS = replace(ANNS, user_id="bob", at=later(5), given_by="ann")
+AWAY = Absence("default", "ann", "bob", frozenset({"manager"}), NOW, later(60), "k-1")
+OPENED = Notice("a-1", "default", "ann", NoticeState.OPENED, NOW)
+FAILED = Notice("a-1", "default", "ann", NoticeState.FAILED, NOW, "mail", "e-1", "the server is away")
+ANN = Colleague("default", "ann", frozenset({"manager"}), NOW)
+LINK = Link("question", "a-1", "default", "ann", frozenset({"manager"}), NOW, later(60))
+
+
+async def test_a_claim_takes_the_place_of_the_one_that_was_read(store: Store) -> None:
+    await running(store, gate("a-1"))
+    people = store.people
+    assert await people.claim(ANNS, None) is True
+    assert await people.claim(BOBS, None) is False
+    assert await people.claim(BOBS, replace(ANNS, at=later(1))) is False
+    assert await people.claims(["a-1", "a-2"]) == [ANNS]
+    assert await people.claim(BOBS, ANNS) is True
+    assert await people.release(ANNS) is False
+    assert await people.claims(["a-1"]) == [BOBS]
+    assert (await people.release(BOBS), await people.claims(["a-1"])) == (True, [])
+
+
+async def test_of_several_who_claim_at_once_one_does(store: Store) -> None:
+    await running(store, gate("a-1"))
+    crowd = [replace(ANNS, user_id=f"user-{n}") for n in range(5)]
+    assert sorted(await asyncio.gather(*(store.people.claim(one, None) for one in crowd))) == [False] * 4 + [True]
+
+
+async def test_a_claim_ends_with_its_question(store: Store) -> None:
+    asked = gate("a-1")
+    await running(store, asked)
+    assert await store.people.claim(ANNS, None)
+    assert await store.plans.answer("a-1", answer("act-1"), wake_for(ANSWERED, asked, later(5)), later(5))
+    assert await store.people.claims(["a-1"]) == []
+    assert await store.people.claim(ANNS, None) is False
+    assert await store.people.claim(replace(ANNS, wait_id="nothing"), None) is False
+
+
+async def test_an_absence_ends_by_itself_and_is_one_of_a_person(store: Store) -> None:
+    people = store.people
+    for one in (replace(AWAY, deputy="zoe"), AWAY, replace(AWAY, tenant_id="other"), replace(AWAY, user_id="eve")):
+        await people.leave(one)
+    assert await people.absences("default", later(59)) == [AWAY, replace(AWAY, user_id="eve")]
+    assert await people.stood_in_for("default", "bob", later(59)) == [AWAY, replace(AWAY, user_id="eve")]
+    assert await people.stood_in_for("default", "zoe", NOW) == []
+    assert await people.absences("default", later(60)) == []
+    assert (await people.come_back("default", "eve"), await people.come_back("default", "eve")) == (True, False)
+    assert await people.absences("default", NOW) == [AWAY]
+
+
+async def test_what_is_known_of_a_notice_is_the_last_and_who_looked_is_kept_once(store: Store) -> None:
+    people, delivered = store.people, replace(FAILED, state=NoticeState.DELIVERED, at=later(5), detail="")
+    assert await people.look(OPENED, ANN) is True
+    assert await people.look(replace(OPENED, at=later(9)), replace(ANN, roles=frozenset())) is False
+    await people.tell(FAILED)
+    assert await people.notices("a-1") == [OPENED, FAILED]
+    await people.tell(delivered)
+    assert await people.notices("a-1") == [OPENED, delivered]
+    again = replace(ANN, roles=frozenset({"clerk"}), seen_at=later(9))
+    assert await people.look(replace(OPENED, wait_id="a-2"), again)
+    assert await people.colleague("default", "ann") == again
+    assert await people.colleagues("default", 9) == [again]
+    assert (await people.colleague("other", "ann"), await people.colleagues("other", 9)) == (None, [])
+
+
+async def test_answers_to_questions_of_one_kind_are_found_the_last_first(store: Store) -> None:
+    asked = [gate(f"a-{n}") for n in range(4)]
+    others = [gate("other", subject="another.event"), wait("w-1")]
+    await running(store, *asked, *others)
+    for n, one in enumerate([*asked[:3], *others]):
+        assert await store.plans.answer(one.id, answer(f"act-{n}"), wake_for(ANSWERED, one, later(n)), later(n))
+    assert [one.id for one in await store.people.answered_like(asked[3], 9)] == ["a-2", "a-1", "a-0"]
+    assert [one.id for one in await store.people.answered_like(asked[1], 1)] == ["a-2"]
+    assert await store.people.answered_like(replace(asked[3], tenant_id="elsewhere"), 9) == []
+
+
+async def test_a_link_is_listed_in_the_place_of_the_one_before_and_revoked_once(store: Store) -> None:
+    people, made = store.people, MadeLink(LINK, "root")
+    later_made = MadeLink(replace(LINK, made_at=later(5)), "ann")
+    await people.add_link(made)
+    await people.add_link(later_made)
+    assert await people.link("default", "question", "a-1", "ann") == later_made
+    assert await people.links("default", "a-1", 9) == [later_made]
+    revoked = replace(later_made, revoked_at=later(9))
+    assert (await people.revoke_link(revoked), await people.revoke_link(revoked)) == (True, False)
+    assert await people.links("default", "a-1", 9) == [revoked]
+    assert await people.revoke_link(replace(revoked, link=replace(LINK, about="a-2"))) is True
+    assert await people.links("other", "a-1", 9) == []
+    await people.add_link(made)
+    assert await people.links("default", "a-1", 9) == [made]
+
+
+@pytest.mark.parametrize("who", ["ann", "bob"])
+async def test_who_is_forgotten_has_nothing_in_hand_and_answers_for_nobody(store: Store, who: str) -> None:
+    await running(store, gate("a-1", user_id="eve"))
+    people = store.people
+    await people.claim(replace(ANNS, user_id=who), None)
+    await people.leave(AWAY)
+    await people.look(replace(OPENED, user_id=who), replace(ANN, user_id=who))
+    await people.add_link(MadeLink(replace(LINK, user_id=who), "root"))
+    await store.upkeep.begin_forgetting("default", who, NOW)
+    while not (await store.upkeep.forget(100)).is_done:
+        pass
+    assert (await people.claims(["a-1"]), await people.notices("a-1")) == ([], [])
+    assert await people.colleagues("default", 9) == []
+    assert (await people.absences("default", NOW), await people.links("default", "a-1", 9)) == ([], [])
+
+
+async def test_what_is_long_over_is_removed(store: Store) -> None:
+    await running(store, gate("a-1"))
+    people, then = store.people, NOW + timedelta(days=40)
+    await people.leave(AWAY)
+    await people.tell(FAILED)
+    await people.tell(replace(FAILED, wait_id="gone"))
+    await people.add_link(MadeLink(LINK, "root"))
+    after = None
+    while True:
+        pruned = await store.upkeep.prune(then, [], 10, tenant_id="default", now=then, after=after)
+        after = pruned.after
+        if after is None:
+            break
+    assert (await people.notices("a-1"), await people.notices("gone")) == ([FAILED], [])
+    assert (await people.come_back("default", "ann"), await people.links("default", "a-1", 9)) == (False, [])

@@ -1,0 +1,106 @@
+"""Who answers for somebody who is away: what that one may, and no more."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.expecting.absences import (
+    LONGEST,
+    MOST_STOOD_IN_FOR,
+    absence_fault,
+    answering_as,
+    lent_person,
+    may_stand_in,
+    stands_in,
+)
+from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.identity import ApiKey
+from soorma_ai.domain.inbox import Absence
+from soorma_ai.domain.people import Person
+from unit.kit import HOUR, NOW, gate
+
+ANNS = Absence("acme", "ann", "bob", frozenset({"manager", "operator"}), NOW, NOW + 48 * HOUR, "k-1")
+BOBS = Absence("acme", "bob", "ann", frozenset(), NOW, NOW + HOUR)
+KEY = ApiKey("k-1", "ab" * 32, "acme", "ann", NOW, frozenset({"manager"}))
+ANN = Person("acme", "ann", frozenset({"manager", "operator"}))
+BOB = Person("acme", "bob", frozenset({"clerk"}))
+ASK = gate().ask
+assert ASK is not None
+
+
+def asked(*approvers: str, user: str = "eve", tenant: str = "acme") -> Expectation:
+    assert ASK is not None
+    return gate("open", ask=replace(ASK, approvers=approvers), user_id=user, tenant_id=tenant)
+
+
+FAULTS: dict[str, tuple[dict[str, Any], Absence | None, int, str]] = {
+    "fine": ({}, None, 0, ""),
+    "nobody": ({"deputy": ""}, None, 0, "nobody's name"),
+    "no name": ({"deputy": "b\x1bob"}, None, 0, "nobody's name"),
+    "oneself": ({"deputy": "ann"}, None, 0, "nobody answers for themselves"),
+    "in the past": ({"until": NOW}, None, 0, "is over"),
+    "for ever": ({"until": NOW + LONGEST + HOUR}, None, 0, "too far away"),
+    "round": ({}, BOBS, 0, "bob is away themselves"),
+    "another's deputy": ({}, None, MOST_STOOD_IN_FOR - 1, ""),
+    "everybody's deputy": ({}, None, MOST_STOOD_IN_FOR, "answers for 20 others"),
+}
+
+
+@pytest.mark.parametrize(("changes", "of_deputy", "others", "fault"), FAULTS.values(), ids=FAULTS)
+def test_somebody_who_is_there_answers_for_who_is_away_for_a_while(
+    changes: dict[str, Any], of_deputy: Absence | None, others: int, fault: str
+) -> None:
+    stood_in_for = [replace(ANNS, user_id=f"user-{n}") for n in range(others)]
+    said = absence_fault(replace(ANNS, **changes), of_deputy, stood_in_for)
+    assert fault in said and bool(said) is bool(fault)
+
+
+@pytest.mark.parametrize(
+    ("key", "after", "roles"),
+    [
+        (None, HOUR, {"manager", "operator"}),
+        (KEY, HOUR, {"manager"}),
+        (replace(KEY, revoked_at=NOW), HOUR, None),
+        (replace(KEY, expires_at=NOW + HOUR), HOUR, None),
+        (None, 48 * HOUR, None),
+        (None, -HOUR, None),
+    ],
+)
+def test_what_is_lent_is_what_they_have_as_long_as_they_have_it(
+    key: ApiKey | None, after: timedelta, roles: set[str] | None
+) -> None:
+    found = lent_person(ANNS, key, NOW + after)
+    assert found == (None if roles is None else Person("acme", "ann", frozenset(roles)))
+
+
+CASES: dict[str, tuple[Expectation, bool]] = {
+    "asked of their role": (asked("manager"), True),
+    "asked of another role": (asked("director"), False),
+    "theirs, and names nobody": (asked(user="ann"), True),
+    # An operator sees it, and that is not lent.
+    "another's, and names nobody": (asked(), False),
+    "of another tenant": (asked("manager", tenant="other"), False),
+}
+
+
+@pytest.mark.parametrize(("one", "comes"), CASES.values(), ids=CASES)
+def test_a_deputy_gets_what_is_asked_of_the_absent_and_not_what_those_only_see(one: Expectation, comes: bool) -> None:
+    assert may_stand_in(one, ANN, NOW) is comes
+    assert stands_in(one, [replace(ANN, user_id="zoe", roles=frozenset()), ANN], NOW) is comes
+    assert answering_as(one, BOB, [ANN], NOW) is (ANN if comes else BOB)
+
+
+def test_who_may_answer_does_so_in_their_own_name() -> None:
+    boss = replace(BOB, roles=frozenset({"manager"}))
+    assert answering_as(asked("manager"), boss, [ANN], NOW) is boss
+    root = Person("acme", "bob")
+    assert answering_as(asked(user="ann"), root, [ANN], NOW) is root
+
+
+def test_what_is_lent_is_not_lent_on() -> None:
+    # carl answers for bob, who answers for ann: bob lends what is bob's.
+    lent = lent_person(replace(BOBS, deputy="carl", roles=BOB.roles or frozenset()), None, NOW)
+    assert lent is not None
+    assert answering_as(asked("manager"), Person("acme", "carl", frozenset()), [lent], NOW).user_id == "carl"

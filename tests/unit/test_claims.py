@@ -1,0 +1,109 @@
+"""Who may take a question in hand, and to whom it may be handed."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.expecting.claims import (
+    LASTS,
+    claim_fault,
+    closed_fault,
+    hand_over_fault,
+    known_roles,
+    lasting,
+    make_claim,
+)
+from soorma_ai.domain.expectations import ExpectationStatus
+from soorma_ai.domain.identity import ApiKey
+from soorma_ai.domain.inbox import Claim, Colleague
+from unit.kit import HOUR, NOW, gate
+
+ASK = gate().ask
+assert ASK is not None
+ASKED = gate("open", ask=replace(ASK, approvers=("manager",)))
+ANNS = Claim("x-1", "acme", "ann", NOW, NOW + HOUR)
+KEY = ApiKey("k-1", "ab" * 32, "acme", "bob", NOW, frozenset({"manager"}))
+SEEN = Colleague("acme", "bob", frozenset({"clerk"}), NOW)
+
+
+@pytest.mark.parametrize(
+    ("found", "who", "insists", "fault"),
+    [
+        (None, "ann", False, ""),
+        (ANNS, "ann", False, ""),
+        (ANNS, "bob", False, "ann has it in hand until 2026-03-01T13:00:00+00:00"),
+        (ANNS, "bob", True, ""),
+    ],
+)
+def test_a_claim_keeps_another_from_claiming_unless_they_insist(
+    found: Claim | None, who: str, insists: bool, fault: str
+) -> None:
+    said = claim_fault(ASKED, found, who, NOW, insists=insists)
+    assert said.startswith(fault) and bool(said) is bool(fault)
+
+
+@pytest.mark.parametrize(("after", "lasts"), [(timedelta(0), True), (HOUR - timedelta(1e-6), True), (HOUR, False)])
+def test_a_claim_ends_by_itself(after: timedelta, lasts: bool) -> None:
+    assert (lasting(ANNS, NOW + after) is ANNS) is lasts
+    assert lasting(None, NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("deadline", "until"), [(None, NOW + LASTS), (NOW + 2 * LASTS, NOW + LASTS), (NOW + LASTS / 2, NOW + LASTS / 2)]
+)
+def test_a_claim_lasts_no_longer_than_its_question(deadline: datetime | None, until: datetime) -> None:
+    made = make_claim(replace(ASKED, deadline=deadline), "bob", NOW, "ann")
+    assert made == Claim(ASKED.id, "acme", "bob", NOW, until, "ann")
+
+
+CLOSED: dict[str, dict[str, Any]] = {
+    "answered": {"status": ExpectationStatus.MET},
+    "over": {"deadline": NOW},
+    "not asked any more": {"status": ExpectationStatus.CLOSED},
+}
+
+
+@pytest.mark.parametrize("changes", CLOSED.values(), ids=CLOSED)
+def test_nothing_is_done_about_a_question_that_is_closed(changes: dict[str, Any]) -> None:
+    closed = replace(ASKED, **changes)
+    assert closed_fault(closed, NOW) and not closed_fault(ASKED, NOW)
+    assert claim_fault(closed, None, "ann", NOW, insists=True) == closed_fault(closed, NOW)
+    assert hand_over_fault(closed, "bob", frozenset({"manager"}), NOW) == closed_fault(closed, NOW)
+
+
+@pytest.mark.parametrize(
+    ("approvers", "known_as", "fault"),
+    [
+        (("manager",), frozenset({"manager", "clerk"}), ""),
+        (("manager",), frozenset({"clerk"}), "bob has clerk; one of manager must answer"),
+        (("manager",), frozenset[str](), "bob has no role"),
+        (("manager",), None, "nobody knows here what bob may do"),
+        ((), None, ""),
+    ],
+)
+def test_a_question_is_handed_to_who_is_known_to_be_allowed_to_answer(
+    approvers: tuple[str, ...], known_as: frozenset[str] | None, fault: str
+) -> None:
+    assert ASKED.ask is not None
+    asked = replace(ASKED, ask=replace(ASKED.ask, approvers=approvers))
+    said = hand_over_fault(asked, "bob", known_as, NOW)
+    assert said.startswith(fault) and bool(said) is bool(fault)
+
+
+@pytest.mark.parametrize(
+    ("keys", "seen", "roles"),
+    [
+        ([], None, None),
+        ([replace(KEY, user_id="eve")], None, None),
+        ([KEY], None, {"manager"}),
+        ([KEY], SEEN, {"manager", "clerk"}),
+        ([replace(KEY, revoked_at=NOW)], SEEN, {"clerk"}),
+        ([replace(KEY, expires_at=NOW)], None, None),
+    ],
+)
+def test_somebody_is_known_by_their_good_keys_and_by_how_they_came_last(
+    keys: list[ApiKey], seen: Colleague | None, roles: set[str] | None
+) -> None:
+    assert known_roles(keys, seen, "bob", NOW) == roles
