@@ -27,7 +27,7 @@ PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0, 1.0, 1.0, 1.0)
 
 LOCK = "SELECT pg_advisory_xact_lock(hashtext('soorma writes'), hashtext(current_schema()))"
 # Whatever the database has by default: what is read is what stood there when the lock was had.
-_BEGIN = ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", LOCK, "SELECT registry FROM meta")
+_BEGIN = ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", LOCK)
 
 
 class Writer:
@@ -132,8 +132,8 @@ class Writer:
         db, before = self.connection, self.connection.changes
         try:
             with in_our_words():
-                registry = db.begin(*_BEGIN).fetchone()
-                self._begun(db, registry[0] if registry else 0)
+                db.begin(*_BEGIN)
+                self._begun(db, db.registry)
                 if len(group) == 1 and not self._run(group[0]):
                     self._undo(group)
                     return None
