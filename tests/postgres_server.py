@@ -8,13 +8,14 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from time import monotonic, sleep
+from types import MappingProxyType
 
 import psycopg
 
@@ -53,8 +54,9 @@ EMPTY = """
 
 
 class Server:
-    def __init__(self, folder: Path, port: int) -> None:
+    def __init__(self, folder: Path, port: int, settings: Mapping[str, str]) -> None:
         self.folder = folder
+        self._settings = settings
         self.port = port
         self._shared: str | None = None
         self.process: subprocess.Popen[bytes] | None = None
@@ -63,7 +65,7 @@ class Server:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
-        settings = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
+        settings = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
         command = [_program("postgres"), "-D", str(self.folder / "data"), "-p", str(self.port), *settings]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, user=_user())
@@ -102,13 +104,13 @@ class Server:
 
 
 @contextmanager
-def serving() -> Generator[Server]:
-    """Run a server for as long as this lasts."""
+def serving(changed: Mapping[str, str] = MappingProxyType({})) -> Generator[Server]:
+    """Run a server for as long as this lasts, with these settings instead of those for tests."""
     folder = Path(tempfile.mkdtemp(prefix="soorma-postgres-"))
     user = _user()
     if user is not None:
         shutil.chown(folder, user)
-    server = Server(folder, _free_port())
+    server = Server(folder, _free_port(), {**_SETTINGS, **changed})
     try:
         made = ["-D", str(folder / "data"), "-U", "postgres", "-A", "trust", "--no-sync", "--encoding=UTF8"]
         subprocess.run([_program("initdb"), *made, "--locale=C"], check=True, capture_output=True, user=user)

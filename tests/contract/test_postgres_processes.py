@@ -30,6 +30,7 @@ from store_kit import (
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.postgres import PostgresStore
 from soorma_ai.adapters.postgres.connection import Connection
+from soorma_ai.adapters.postgres.writer import LOCK
 from soorma_ai.domain.effects import Ack, Publish
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import ConfigError, LeaseLost, StoreUnavailable
@@ -111,6 +112,25 @@ def test_a_loop_that_is_busy_is_asked_for_a_hand_once_in_a_transaction() -> None
         writing.hands = FreeHands(worker=9)
         assert [writing.take_hand("worker") for _ in range(50)] == [False] * 50
         assert loop.count == 1
+
+
+async def test_what_is_asked_for_while_the_lock_is_waited_for_shares_its_commit(url: str) -> None:
+    commits: list[str] = []
+    store = PostgresStore(url)
+    store.notify(lambda is_leaving: commits.append("commit"), lambda arrival: None)
+    async with opened(store):
+        commits.clear()
+        with psycopg.connect(url) as other, psycopg.connect(url, autocommit=True) as looking:
+            other.execute("SET search_path = soorma")
+            other.execute(LOCK.encode())
+            sent = [asyncio.ensure_future(store.queue.send([event("e-0")], None, NOW))]
+            while looking.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone() is None:
+                await asyncio.sleep(0)
+            sent += [asyncio.ensure_future(store.queue.send([event(f"e-{n}")], None, NOW)) for n in (1, 2)]
+            await asyncio.sleep(0)
+            assert commits == []
+        await asyncio.gather(*sent)
+        assert commits == ["commit"]
 
 
 async def test_two_processes_never_hold_one_owner_at_once(both: Pair) -> None:

@@ -110,10 +110,7 @@ class Writer:
     def _write(self, group: list[Job[Any]]) -> None:
         """Store whatever was asked for by now, on the helper's thread."""
         self._wrote = False
-        while self._asked and len(group) < GROUP:
-            job = self._asked.popleft()
-            if job.wanted:
-                group.append(job)
+        self._gather(group)
         for pause in (*PAUSES, None) if group else ():
             fault = self._try(group)
             if fault is None:
@@ -127,12 +124,21 @@ class Writer:
             if self.connection.is_lost:
                 self._closing.wait(pause)
 
+    def _gather(self, group: list[Job[Any]]) -> None:
+        """Take up what was asked for by now."""
+        while self._asked and len(group) < GROUP:
+            job = self._asked.popleft()
+            if job.wanted:
+                group.append(job)
+
     def _try(self, group: list[Job[Any]]) -> StoreUnavailable | None:
         """Return why nothing is stored; what failed alone is no reason."""
         db, before = self.connection, self.connection.changes
         try:
             with in_our_words():
                 db.begin(*_BEGIN)
+                # The lock may have been waited for, and whoever has it makes the most of it.
+                self._gather(group)
                 self._begun(db, db.registry)
                 if len(group) == 1 and not self._run(group[0]):
                     self._undo(group)
