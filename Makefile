@@ -114,7 +114,7 @@ bench: .make/dev $(if $(findstring --plots,$(ARGS)),.make/bench) ## what it cost
 	@$(PYTHON) -m bench.run $(ARGS)
 
 bench-processes: .make/dev ## events a second over PostgreSQL, by workers and processes: ARGS="--events 300 --grid 1x1,16x4"
-	@PYTHONPATH=.:tests $(PYTHON) -m bench.many_processes $(ARGS)
+	@$(PYTHON) -m bench.many_processes $(ARGS)
 
 docs: .make/docs ## the site of the documents, in .make/site; warnings are errors, and every link within it is looked at
 	@$(PYTHON) tests/docs/pages.py >/dev/null

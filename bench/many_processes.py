@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from postgres_server import Server, serving
 
 from bench.process import ROOT
 from bench.rows.agents import ECHO, desk
 from soorma_ai import EventEnvelope, EventTopic, Platform
 from soorma_ai.adapters.postgres import PostgresStore, connection
 from soorma_ai.adapters.postgres.writer import LOCK
+from tests.postgres_server import Server, serving
 
 EVENTS = 1_000
 GRID = "1x1,4x1,4x2,16x1,16x2,16x4"
@@ -224,10 +224,9 @@ def main() -> None:
         url, hands, kept = options.work
         asyncio.run(work(url, int(hands), Path(kept)))
         return
-    print(
-        "| workers | processes | handled a second | bare loop | of it | without the lock | of it | round trips | commits | lock held |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    titles = "workers|processes|handled a second|bare loop|of it|without the lock|of it|round trips|commits|lock held"
+    print(f"| {titles.replace('|', ' | ')} |")
+    print("|---" * 10 + "|")
     with serving(DURABLE) as server:
         for cell in options.grid.split(","):
             workers, processes = map(int, cell.split("x"))

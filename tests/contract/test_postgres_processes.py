@@ -59,6 +59,13 @@ def cut(url: str) -> None:
         )
 
 
+def until_somebody_waits(url: str) -> None:
+    """Return when somebody waits for a lock."""
+    with psycopg.connect(url, autocommit=True) as looking:
+        while looking.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone() is None:
+            pass
+
+
 async def test_a_registration_that_has_returned_is_seen_by_every_later_commit(both: Pair) -> None:
     one, other = both
     other.deliver(FreeHands(), LEASE)
@@ -120,12 +127,11 @@ async def test_what_is_asked_for_while_the_lock_is_waited_for_shares_its_commit(
     store.notify(lambda is_leaving: commits.append("commit"), lambda arrival: None)
     async with opened(store):
         commits.clear()
-        with psycopg.connect(url) as other, psycopg.connect(url, autocommit=True) as looking:
+        with psycopg.connect(url) as other:
             other.execute("SET search_path = soorma")
             other.execute(LOCK.encode())
             sent = [asyncio.ensure_future(store.queue.send([event("e-0")], None, NOW))]
-            while looking.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone() is None:
-                await asyncio.sleep(0)
+            await asyncio.to_thread(until_somebody_waits, url)
             sent += [asyncio.ensure_future(store.queue.send([event(f"e-{n}")], None, NOW)) for n in (1, 2)]
             await asyncio.sleep(0)
             assert commits == []
