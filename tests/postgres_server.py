@@ -9,13 +9,14 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from time import monotonic, sleep
+from types import MappingProxyType
 
 import psycopg
 
@@ -38,7 +39,7 @@ _SETTINGS = {
     "unix_socket_directories": "",
 }
 # What a server needs that is killed, and whose clients leave without a word.
-_DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "max_connections": "200"}
+DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "max_connections": "200"}
 _numbers = count(1)
 
 # Far shorter than a new database, or TRUNCATE, which makes files.
@@ -58,10 +59,10 @@ EMPTY = """
 
 
 class Server:
-    def __init__(self, folder: Path, port: int, *, is_durable: bool = False) -> None:
+    def __init__(self, folder: Path, port: int, settings: Mapping[str, str]) -> None:
         self.folder = folder
+        self._settings = settings
         self.port = port
-        self._settings = {**_SETTINGS, **(_DURABLE if is_durable else {})}
         self._shared: str | None = None
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -120,13 +121,13 @@ class Server:
 
 
 @contextmanager
-def serving(*, is_durable: bool = False) -> Generator[Server]:
-    """Run a server for as long as this lasts. One that `is_durable` keeps what it has stored when it is killed."""
+def serving(changed: Mapping[str, str] = MappingProxyType({})) -> Generator[Server]:
+    """Run a server for as long as this lasts, with these settings instead of those for tests."""
     folder = Path(tempfile.mkdtemp(prefix="soorma-postgres-"))
     user = _user()
     if user is not None:
         shutil.chown(folder, user)
-    server = Server(folder, _free_port(), is_durable=is_durable)
+    server = Server(folder, _free_port(), {**_SETTINGS, **changed})
     try:
         made = ["-D", str(folder / "data"), "-U", "postgres", "-A", "trust", "--no-sync", "--encoding=UTF8"]
         subprocess.run([program("initdb"), *made, "--locale=C"], check=True, capture_output=True, user=user)

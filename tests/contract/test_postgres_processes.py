@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import closing
 from datetime import timedelta
+from typing import Any
 
 import psycopg
 import pytest
@@ -18,16 +20,21 @@ from store_kit import (
     expectation,
     handed,
     in_line,
+    later,
     opened,
+    planner,
     reply,
     running,
 )
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.postgres import PostgresStore
+from soorma_ai.adapters.postgres.connection import Connection
+from soorma_ai.adapters.postgres.writer import LOCK
 from soorma_ai.domain.effects import Ack, Publish
-from soorma_ai.errors import ConfigError, StoreUnavailable
-from soorma_ai.ports import Work
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.errors import ConfigError, LeaseLost, StoreUnavailable
+from soorma_ai.ports import Delivery, Work
 
 Pair = tuple[PostgresStore, PostgresStore]
 
@@ -52,6 +59,13 @@ def cut(url: str) -> None:
         )
 
 
+def until_somebody_waits(url: str) -> None:
+    """Return when somebody waits for a lock."""
+    with psycopg.connect(url, autocommit=True) as looking:
+        while looking.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone() is None:
+            pass
+
+
 async def test_a_registration_that_has_returned_is_seen_by_every_later_commit(both: Pair) -> None:
     one, other = both
     other.deliver(FreeHands(), LEASE)
@@ -59,6 +73,70 @@ async def test_a_registration_that_has_returned_is_seen_by_every_later_commit(bo
     await one.registry.register([agent("worker", "work.asked")], NOW)
     assert (await other.queue.send([event("after")], None, NOW)).agents == {"worker"}
     assert [found.event.id for found in await claimed(one)] == ["after"]
+
+
+async def test_what_is_registered_is_put_together_once_for_each_change_by_anybody(both: Pair) -> None:
+    one, other = both
+    await other.registry.register([planner("b", "goal.first")], NOW)
+    first = await one.registry.known_events("default")
+    assert await one.registry.known_events("default") is first
+    await other.queue.send([event("unrelated")], None, NOW)
+    with pytest.raises(LeaseLost):
+        await other.queue.begin(Delivery(99, "b", "b", event("none"), 1, 1))
+    assert await one.registry.known_events("default") is first
+    # It is the first revision again, and says something else.
+    await other.registry.deregister("b", later(3600))
+    await other.registry.register([planner("b", "goal.second")], later(3600))
+    assert [known.definition.event_name for known in await one.registry.known_events("default")] == ["goal.second"]
+
+
+async def test_parts_of_prompts_are_known_until_somebody_removes_some(both: Pair) -> None:
+    one, other = both
+    await do(one)
+    known = one.database.writer.connection
+    assert not known.has_part(("", "default", "digest"), 1.0)
+    await do(one)
+    await other.queue.send([event("unrelated")], None, NOW)
+    await one.queue.send([event("another")], None, NOW)
+    assert known.has_part(("", "default", "digest"), 2.0)
+    await other.upkeep.prune(NOW, [PlanStatus.COMPLETED], 10, tenant_id="default", now=NOW)
+    await one.queue.send([event("a third")], None, NOW)
+    assert not known.has_part(("", "default", "digest"), 3.0)
+
+
+class Asked(asyncio.SelectorEventLoop):
+    """One that is busy for ever, and counts what it was asked."""
+
+    count = 0
+
+    def call_soon_threadsafe(self, *given: Any, **more: Any) -> Any:
+        self.count += 1
+
+
+def test_a_loop_that_is_busy_is_asked_for_a_hand_once_in_a_transaction() -> None:
+    with closing(Asked()) as loop:
+        writing = Connection("postgresql://nobody/none", loop)
+        writing.hands = FreeHands(worker=9)
+        assert [writing.take_hand("worker") for _ in range(50)] == [False] * 50
+        assert loop.count == 1
+
+
+async def test_what_is_asked_for_while_the_lock_is_waited_for_shares_its_commit(url: str) -> None:
+    commits: list[str] = []
+    store = PostgresStore(url)
+    store.notify(lambda is_leaving: commits.append("commit"), lambda arrival: None)
+    async with opened(store):
+        commits.clear()
+        with psycopg.connect(url) as other:
+            other.execute("SET search_path = soorma")
+            other.execute(LOCK.encode())
+            sent = [asyncio.ensure_future(store.queue.send([event("e-0")], None, NOW))]
+            await asyncio.to_thread(until_somebody_waits, url)
+            sent += [asyncio.ensure_future(store.queue.send([event(f"e-{n}")], None, NOW)) for n in (1, 2)]
+            await asyncio.sleep(0)
+            assert commits == []
+        await asyncio.gather(*sent)
+        assert commits == ["commit"]
 
 
 async def test_two_processes_never_hold_one_owner_at_once(both: Pair) -> None:

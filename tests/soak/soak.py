@@ -258,7 +258,7 @@ def soak(wanted: Wanted) -> Soaked:
     with ExitStack() as opened:
         folder = opened.enter_context(_place())
         ledger = opened.enter_context(Ledger(folder / "ledger.sock"))
-        postgres = opened.enter_context(postgres_server.serving(is_durable=True))
+        postgres = opened.enter_context(postgres_server.serving(postgres_server.DURABLE))
         return asyncio.run(Soak(wanted, folder, ledger, postgres).run())
 
 

@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from time import monotonic
 from typing import Any
 
 import psycopg
@@ -23,8 +24,10 @@ from soorma_ai.errors import StoreUnavailable
 
 # Seconds until a server that does not answer is given up, and between signs of life of one that is idle.
 CONNECTED_WITHIN = 5
-# Seconds that a transaction waits for the loop's thread.
+# Seconds that a transaction waits for the loop's thread, all in all: others wait for its end.
 LOOP_WITHIN = 0.05
+
+_REGISTRY = "SELECT registry FROM meta"
 
 
 class Connection(family.Connection):
@@ -38,9 +41,11 @@ class Connection(family.Connection):
         self._loop = loop
         self.is_careful = True
         self.changes = 0
+        self.registry = 0
         self._url = url
         self._acting = HOUSE
         self._raw: psycopg.Connection | None = None
+        self._patience = LOOP_WITHIN
 
     @property
     def is_lost(self) -> bool:
@@ -54,15 +59,17 @@ class Connection(family.Connection):
             raise StoreUnavailable("the connection to the database is lost")
         return self._raw
 
-    def begin(self, *statements: str) -> psycopg.Cursor:
-        """Begin a transaction by these, in one message, by another connection when there is none; return what the last
-        has found. Raise psycopg.Error."""
+    def begin(self, *statements: str) -> None:
+        """Begin a transaction by these, and look which number the registry has, in one message, by another connection
+        when there is none. Raise psycopg.Error."""
         if self._raw is None or self._raw.closed:
             self._raw = connect(self._url)
-        found = self._raw.execute("; ".join(statements).encode())
+        self._patience = LOOP_WITHIN
+        found = self._raw.execute("; ".join((*statements, _REGISTRY)).encode())
         while found.nextset():
             pass
-        return found
+        row = found.fetchone()
+        self.registry = int(row[0]) if row else 0
 
     def act(self, acting: Acting) -> str:
         """Return the statement by which the rest of the transaction is done in this name."""
@@ -96,7 +103,7 @@ class Connection(family.Connection):
         return cursor
 
     def take_hand(self, agent: str, *, freed: bool = False) -> bool:
-        """A loop that is busy has no free hand: others wait for the end of this transaction."""
+        """A loop that is busy has no free hand, and is not asked again before the next transaction."""
         hands = self.hands
         if hands is None or not self._ask(lambda: hands.take(agent, freed=freed)):
             return False
@@ -131,7 +138,10 @@ class Connection(family.Connection):
             self._loop.call_soon_threadsafe(call)
 
     def _ask(self, question: Callable[[], bool]) -> bool:
+        if self._patience <= 0:
+            return False
         answer: Future[bool] = Future()
+        asked = monotonic()
 
         def ask() -> None:
             if answer.set_running_or_notify_cancel():
@@ -139,9 +149,11 @@ class Connection(family.Connection):
 
         self._tell(ask)
         try:
-            return answer.result(LOOP_WITHIN)
+            return answer.result(self._patience)
         except TimeoutError:
             return not answer.cancel() and answer.result()
+        finally:
+            self._patience -= monotonic() - asked
 
     def in_our_words(self) -> AbstractContextManager[None]:
         return in_our_words()

@@ -38,7 +38,7 @@ class Database(database.Database):
     guards = True
 
     def __init__(self, url: str, *, read_only: bool, absence: timedelta) -> None:
-        super().__init__(shares=True)
+        super().__init__(keeps=True)
         self._url = url
         self._absence = absence
         self._voiding: set[asyncio.Task[None]] = set()
@@ -131,16 +131,19 @@ class Database(database.Database):
                 _LOG.warning(why)
 
     def _forget(self) -> None:
-        """Keep nothing that was derived from what is undone now."""
+        """Keep nothing that was derived from what is undone now, of which nobody else has to be told."""
+        is_unchanged = self.routes.epoch == self._routes_were
         self.routes.forget()
+        if is_unchanged:
+            self._routes_were = self.routes.epoch
         if self._writer is not None:
             self._writer.connection.parts.clear()
 
     def _begun(self, db: Connection, registry: int) -> None:
-        """Forget routes that another process has changed, and parts of prompts, which one may have removed."""
-        db.parts.clear()
+        """Forget routes that another process has changed, and parts of prompts, some of which it may have removed."""
         if registry != self._registry:
             self.routes.forget()
+            db.parts.clear()
             self._registry = registry
         self._routes_were = self.routes.epoch
         self._arrivals.clear()

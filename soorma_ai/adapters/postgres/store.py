@@ -22,6 +22,8 @@ class PostgresStore(SqlStore):
     """The store in the database of a `postgresql://` URL, which other processes may use at the same time. `read_only`
     is for looking at it. What a process has leased is free when nobody has seen it for `absence`."""
 
+    database: Database
+
     def __init__(self, url: str, *, read_only: bool = False, absence: timedelta = ABSENCE) -> None:
         super().__init__(Database(url, read_only=read_only, absence=absence))
 

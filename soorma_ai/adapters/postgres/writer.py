@@ -29,7 +29,6 @@ PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0, 1.0, 1.0, 1.0)
 LOCK = "SELECT pg_advisory_xact_lock(hashtext('soorma writes'), hashtext(current_schema()))"
 # Whatever the database has by default: what is read is what stood there when the lock was had.
 _BEGIN = ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", LOCK)
-_REGISTRY = "SELECT registry FROM meta"
 
 
 class Writer:
@@ -117,10 +116,7 @@ class Writer:
     def _write(self, group: list[Job[Any]]) -> None:
         """Store whatever was asked for by now, on the helper's thread."""
         self._wrote = False
-        while self._asked and len(group) < GROUP:
-            job = self._asked.popleft()
-            if job.wanted:
-                group.append(job)
+        self._gather(group)
         for pause in (*PAUSES, None) if group else ():
             fault = self._try(group)
             if fault is None:
@@ -134,13 +130,22 @@ class Writer:
             if self.connection.is_lost:
                 self._closing.wait(pause)
 
+    def _gather(self, group: list[Job[Any]]) -> None:
+        """Take up what was asked for by now."""
+        while self._asked and len(group) < GROUP:
+            job = self._asked.popleft()
+            if job.wanted:
+                group.append(job)
+
     def _try(self, group: list[Job[Any]]) -> StoreUnavailable | None:
         """Return why nothing is stored; what failed alone is no reason."""
         db, before = self.connection, self.connection.changes
         try:
             with in_our_words():
-                registry = db.begin(*_BEGIN, db.act(group[0].acting), _REGISTRY).fetchone()
-                self._begun(db, registry[0] if registry else 0)
+                db.begin(*_BEGIN, db.act(group[0].acting))
+                # The lock may have been waited for, and whoever has it makes the most of it.
+                self._gather(group)
+                self._begun(db, db.registry)
                 if len(group) == 1 and not self._run(group[0]):
                     self._undo(group)
                     return None

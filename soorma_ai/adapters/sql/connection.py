@@ -32,7 +32,11 @@ class Rows(Protocol):
 
 
 class Reader(Protocol):
-    """Sees what is committed, and what its own transaction has written."""
+    """Sees what is committed, and what its own transaction has written. `registry` is another number after every change
+    of who takes what that was committed by another process."""
+
+    @property
+    def registry(self) -> int: ...
 
     @property
     def words(self) -> "Words": ...
@@ -108,6 +112,7 @@ class Connection(ABC):
         self.parts: OrderedDict[tuple[str, str, str], float] = OrderedDict()
 
     words: Words
+    registry: int
 
     @abstractmethod
     def execute(self, sql: str, parameters: Parameters = ..., /) -> Rows: ...

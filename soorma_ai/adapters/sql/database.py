@@ -24,16 +24,17 @@ NOTHING = Arrival()
 
 
 class Database(ABC):
-    """Transactions of one store, in which what is published arrives. `shares` it with other processes, whose changes
-    of the registry forget nothing here. Where it `guards` its rows, a transaction sees those of whom it acts for."""
+    """Transactions of one store, in which what is published arrives. It `keeps` what it has read of the registry, where
+    no other process may change that without its number. Where it `guards` its rows, a transaction sees those of whom it
+    acts for."""
 
     guards = False
 
-    def __init__(self, *, shares: bool) -> None:
+    def __init__(self, *, keeps: bool) -> None:
         self.on_commit: Callable[[bool], None] | None = None
         self.on_arrival: Callable[[Arrival], None] | None = None
         self.routes = Routes()
-        self.known = Known(self.routes, keeps=not shares)
+        self.known = Known(self.routes, keeps=keeps)
         self._hands: Hands | None = None
 
     def deliver(self, hands: Hands, lease: timedelta) -> None:

@@ -28,7 +28,7 @@ class Database(database.Database):
     def __init__(self, path: Path | None, *, read_only: bool) -> None:
         if path is None and read_only:
             raise LocalProtocolError("a store in memory cannot be opened read-only: give the path of a file")
-        super().__init__(shares=read_only)
+        super().__init__(keeps=not read_only)
         self.reader: Looking | None = None
         self._path = path
         self._read_only = read_only

@@ -7,7 +7,6 @@ from datetime import timedelta
 from functools import partial
 from typing import Protocol
 
-from soorma_ai.core.arrival.arrival import plans_to_stop
 from soorma_ai.core.plan.lifecycle import is_overdue
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.registry import Registration
@@ -144,6 +143,9 @@ class Supervisor:
         over again after that has seen it, and goes on; so does what ends the plan itself."""
         if self._services.is_remote:  # the process of the store tells
             return
+        # The rules for what arrives are the store's, and loaded with it.
+        from soorma_ai.core.arrival.arrival import plans_to_stop
+
         first = [one for one in self._in_hand() if one.fence == 1 and not plans_to_stop([one.event])]
         for plan_id in {plan_id for one in first for plan_id in (one.owner, one.event.plan_id) if plan_id}:
             await self._interrupt_plan(plan_id, first)

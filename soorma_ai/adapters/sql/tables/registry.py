@@ -20,8 +20,8 @@ _AGENT = "SELECT agent, tenant, body, heartbeat, has_left FROM agent"
 
 
 MOST_KEPT = 64
-# Whether only what lives counts, and agents by their revision, with whether they do.
-_Rows = tuple[bool, tuple[tuple[str, int, bool], ...]]
+# The number of the registry, whether only what lives counts, and agents by their revision, with whether they do.
+_Rows = tuple[int, bool, tuple[tuple[str, int, bool], ...]]
 
 
 class Routes:
@@ -46,7 +46,8 @@ class Known:
     """Registered events, put together once for as long as no registration changes and the same agents live.
 
     Routes are forgotten before the change is committed, so what is read meanwhile must be told from what is read after:
-    that is what revisions are for. Another process' changes forget nothing here, so `keeps` only where there is none.
+    that is what revisions are for, and what other processes change the number of the registry. Where such changes may
+    come unnumbered, nothing is kept.
     """
 
     def __init__(self, routes: Routes, *, keeps: bool) -> None:
@@ -62,6 +63,7 @@ class Known:
         epoch = self._routes.epoch
         if epoch != self._epoch or len(self._kept) > MOST_KEPT:
             self._kept, self._epoch = {}, epoch
+        kept = self._kept  # another thread may begin anew
         found = db.execute(
             "SELECT agent, revision, heartbeat, has_left FROM agent WHERE tenant IS NULL OR tenant = ?", (tenant_id,)
         ).fetchall()
@@ -69,10 +71,10 @@ class Known:
             (agent, revision, live_at is None or is_live(moment(heartbeat), live_at, has_left=bool(has_left)))
             for agent, revision, heartbeat, has_left in found
         )
-        key = live_at is not None, rows
-        if key not in self._kept:
-            self._kept[key] = tuple(known_events(db, tenant_id, live_at))
-        return self._kept[key]
+        key = db.registry, live_at is not None, rows
+        if key not in kept:
+            kept[key] = tuple(known_events(db, tenant_id, live_at))
+        return kept[key]
 
 
 def find(db: Reader, agent: str, now: datetime) -> AgentRow | None:

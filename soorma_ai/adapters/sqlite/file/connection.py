@@ -16,12 +16,15 @@ class Looking(sqlite3.Connection):
     """The connection that reads."""
 
     words = FullText()
+    # A file has one process that changes it.
+    registry = 0
 
 
 class Connection(sqlite3.Connection, family.Connection):
     """The connection that writes. Hands are reserved on the loop's thread alone."""
 
     words = FullText()
+    registry = 0
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         sqlite3.Connection.__init__(self, *arguments, **options)
