@@ -132,8 +132,7 @@ class Soak:
             try:
                 async with asyncio.timeout(PATIENCE):
                     await self._give(callers, counts, 0.0)
-                    while not (now := await asyncio.to_thread(ends.progress, url)).is_over(len(GOALS)):
-                        await asyncio.sleep(LOOKS_AGAIN_AFTER)  # other processes are looked at
+                    now = await _ended(url, len(GOALS))
             finally:
                 people.cancel()
         found = ends.look(url)
@@ -234,6 +233,14 @@ class Soak:
             await asyncio.to_thread(processes.kill_all)
             for client in clients:
                 await client.aclose()
+
+
+async def _ended(url: str, plans: int) -> ends.Progress:
+    while True:
+        now = await asyncio.to_thread(ends.progress, url)
+        if now.is_over(plans):
+            return now
+        await asyncio.sleep(LOOKS_AGAIN_AFTER)
 
 
 def _names(counts: Mapping[str, int]) -> list[str]:
