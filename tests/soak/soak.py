@@ -16,8 +16,8 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
@@ -68,7 +68,7 @@ class Wanted:
 
 @dataclass
 class Soaked:
-    """What a soak has shown. `lost` and `doubled` say what is wrong."""
+    """What a soak has shown. `lost` and `doubled` say what is wrong, and `said` is where its processes' words are then."""
 
     wanted: Wanted
     completed: int = 0
@@ -76,6 +76,7 @@ class Soaked:
     kills: Counter[str] = field(default_factory=Counter[str])
     lost: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)
+    said: Path | None = None
 
     @property
     def is_good(self) -> bool:
@@ -252,21 +253,16 @@ def _counts(plans: int) -> dict[str, int]:
     return {"order": plans - plans // 2, "parcel": plans // 2, "label": plans // PLANS_PER_LABEL}
 
 
-@contextmanager
-def _place() -> Generator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="soak-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def soak(wanted: Wanted) -> Soaked:
-    with ExitStack() as opened:
-        folder = opened.enter_context(_place())
-        ledger = opened.enter_context(Ledger(folder / "ledger.sock"))
-        postgres = opened.enter_context(postgres_server.serving(is_durable=True))
-        return asyncio.run(Soak(wanted, folder, ledger, postgres).run())
+    """What its processes said is kept where something is wrong."""
+    folder = Path(tempfile.mkdtemp(prefix="soak-"))
+    with Ledger(folder / "ledger.sock") as ledger, postgres_server.serving(is_durable=True) as postgres:
+        soaked = asyncio.run(Soak(wanted, folder, ledger, postgres).run())
+    if soaked.is_good or wanted.bug:
+        shutil.rmtree(folder, ignore_errors=True)
+    else:
+        soaked.said = folder
+    return soaked
 
 
 def main() -> int:
@@ -286,6 +282,8 @@ def _proof(wanted: Wanted) -> int:
     soaked = soak(wanted)
     for wrong in (*soaked.lost[:SHOWN], *soaked.doubled[:SHOWN]):
         print(f"  {wrong}")
+    if soaked.said is not None:
+        print(f"  what the processes said: {soaked.said}/*.stderr")
     print(soaked.summary())
     return 0 if soaked.is_good else 1
 
