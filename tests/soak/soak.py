@@ -68,7 +68,7 @@ class Wanted:
 
 @dataclass
 class Soaked:
-    """What a soak has shown. `lost` and `doubled` say what is wrong, and `said` is where its processes' words are then."""
+    """What a soak has shown. `lost` and `doubled` say what is wrong, and `said` where its processes' words stand then."""
 
     wanted: Wanted
     completed: int = 0
