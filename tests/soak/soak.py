@@ -40,6 +40,8 @@ from soorma_ai.clients.asynchronous import AsyncClient
 
 PATIENCE = 300.0
 PATIENCE_WITH_A_BUG = 30.0
+# A bug shows itself soon.
+SECONDS_WITH_A_BUG, PLANS_WITH_A_BUG = 10.0, 30
 ACCOUNT = "soak"
 LOOKS_AGAIN_AFTER = 1.0
 # What has no answer by then is asked of a server again.
@@ -68,7 +70,7 @@ class Wanted:
 
 @dataclass
 class Soaked:
-    """What a soak has shown. `lost` and `doubled` say what is wrong, and `said` where its processes' words stand then."""
+    """What a soak has shown. `lost` and `doubled` say what is wrong; then `said` is where its processes' words are."""
 
     wanted: Wanted
     completed: int = 0
@@ -289,6 +291,7 @@ def _proof(wanted: Wanted) -> int:
 
 
 def planted(wanted: Wanted) -> int:
+    wanted = replace(wanted, seconds=min(wanted.seconds, SECONDS_WITH_A_BUG), plans=min(wanted.plans, PLANS_WITH_A_BUG))
     caught = 0
     for name, bug in BUGS.items():
         soaked = soak(replace(wanted, bug=name, bus=bug.bus, patience=PATIENCE_WITH_A_BUG))
