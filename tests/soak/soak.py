@@ -16,8 +16,8 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
@@ -40,6 +40,8 @@ from soorma_ai.clients.asynchronous import AsyncClient
 
 PATIENCE = 300.0
 PATIENCE_WITH_A_BUG = 30.0
+# A bug shows itself soon.
+SECONDS_WITH_A_BUG, PLANS_WITH_A_BUG = 10.0, 30
 ACCOUNT = "soak"
 LOOKS_AGAIN_AFTER = 1.0
 # What has no answer by then is asked of a server again.
@@ -68,7 +70,7 @@ class Wanted:
 
 @dataclass
 class Soaked:
-    """What a soak has shown. `lost` and `doubled` say what is wrong."""
+    """What a soak has shown. `lost` and `doubled` say what is wrong; then `said` is where its processes' words are."""
 
     wanted: Wanted
     completed: int = 0
@@ -76,6 +78,7 @@ class Soaked:
     kills: Counter[str] = field(default_factory=Counter[str])
     lost: list[str] = field(default_factory=list)
     doubled: list[str] = field(default_factory=list)
+    said: Path | None = None
 
     @property
     def is_good(self) -> bool:
@@ -132,8 +135,7 @@ class Soak:
             try:
                 async with asyncio.timeout(PATIENCE):
                     await self._give(callers, counts, 0.0)
-                    while not (now := await asyncio.to_thread(ends.progress, url)).is_over(len(GOALS)):
-                        await asyncio.sleep(LOOKS_AGAIN_AFTER)  # other processes are looked at
+                    now = await _ended(url, len(GOALS))
             finally:
                 people.cancel()
         found = ends.look(url)
@@ -236,6 +238,14 @@ class Soak:
                 await client.aclose()
 
 
+async def _ended(url: str, plans: int) -> ends.Progress:
+    while True:
+        now = await asyncio.to_thread(ends.progress, url)
+        if now.is_over(plans):
+            return now
+        await asyncio.sleep(LOOKS_AGAIN_AFTER)
+
+
 def _names(counts: Mapping[str, int]) -> list[str]:
     return [name_of(kind, number) for kind, count in counts.items() for number in range(count)]
 
@@ -245,21 +255,16 @@ def _counts(plans: int) -> dict[str, int]:
     return {"order": plans - plans // 2, "parcel": plans // 2, "label": plans // PLANS_PER_LABEL}
 
 
-@contextmanager
-def _place() -> Generator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="soak-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def soak(wanted: Wanted) -> Soaked:
-    with ExitStack() as opened:
-        folder = opened.enter_context(_place())
-        ledger = opened.enter_context(Ledger(folder / "ledger.sock"))
-        postgres = opened.enter_context(postgres_server.serving(postgres_server.DURABLE))
-        return asyncio.run(Soak(wanted, folder, ledger, postgres).run())
+    """What its processes said is kept where something is wrong."""
+    folder = Path(tempfile.mkdtemp(prefix="soak-"))
+    with Ledger(folder / "ledger.sock") as ledger, postgres_server.serving(postgres_server.DURABLE) as postgres:
+        soaked = asyncio.run(Soak(wanted, folder, ledger, postgres).run())
+    if soaked.is_good or wanted.bug:
+        shutil.rmtree(folder, ignore_errors=True)
+    else:
+        soaked.said = folder
+    return soaked
 
 
 def main() -> int:
@@ -279,11 +284,14 @@ def _proof(wanted: Wanted) -> int:
     soaked = soak(wanted)
     for wrong in (*soaked.lost[:SHOWN], *soaked.doubled[:SHOWN]):
         print(f"  {wrong}")
+    if soaked.said is not None:
+        print(f"  what the processes said: {soaked.said}/*.stderr")
     print(soaked.summary())
     return 0 if soaked.is_good else 1
 
 
 def planted(wanted: Wanted) -> int:
+    wanted = replace(wanted, seconds=min(wanted.seconds, SECONDS_WITH_A_BUG), plans=min(wanted.plans, PLANS_WITH_A_BUG))
     caught = 0
     for name, bug in BUGS.items():
         soaked = soak(replace(wanted, bug=name, bus=bug.bus, patience=PATIENCE_WITH_A_BUG))

@@ -24,6 +24,8 @@ from soorma_ai.ports import Delivery
 
 # Seconds that a step takes during which another process may come between.
 SLOWLY = 0.03
+# So long that the last blow, which kills everything at once, finds something in hand.
+LONG = 1.0
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ def ack_before_the_row() -> None:
         for message in messages:
             await message.ack()
         await self._connection.flush()
+        await asyncio.sleep(LONG)
         with suppress(Exception):
             await receive(events)
 

@@ -23,12 +23,13 @@ KILLED = -9
 ENDS_WITHIN = 60.0
 # Seconds between two kills, on average.
 PAUSE = 0.5
-# What a life needs, sooner or later: loaded once, before it is forked.
+# What a life needs, sooner or later, and what the program needs that starts it, which each fork begins anew: loaded
+# once, before it is forked.
 LOADED = [
     "lives",
     *(f"soorma_ai.adapters.{name}" for name in ("postgres.store", "nats.bus")),
     *(f"soorma_ai.runtime.planning.{name}" for name in ("ask_model", "decide", "machine", "planner", "turn")),
-    *("jinja2.sandbox", "yaml"),
+    *("jinja2.sandbox", "yaml", "soak", "pytest"),
 ]
 # Of each role there are so many processes.
 EACH = 2

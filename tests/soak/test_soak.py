@@ -21,7 +21,7 @@ EFFECTS = (("reserve", ORDER, "key-1"), ("charge", ORDER, "key-2"), ("label", LA
 
 @pytest.mark.timeout(1800)
 def test_what_is_killed_at_random_loses_nothing_and_does_nothing_twice() -> None:
-    soaked = soak(Wanted(seconds=5, plans=12, bus="nats", patience=600))
+    soaked = soak(Wanted(seconds=3, plans=10, bus="nats", patience=600))
     assert (soaked.lost, soaked.doubled) == ([], [])
     assert soaked.is_good
     assert soaked.kills.total() > 6
