@@ -62,7 +62,8 @@ async def take_in(services: Services, brought: Sequence[Brought]) -> None:
 
     known = await services.store.events.tenants_of([one.event.id for one in brought])
     written = (as_written_down(one.event, known.get(one.event.id), is_own=one.is_own) for one in brought)
-    await _arrive(services, [event for event in written if event is not None])
+    if events := [event for event in written if event is not None]:
+        await _arrive(services, events)
 
 
 async def _arrive(services: Services, events: Sequence[EventEnvelope]) -> None:
