@@ -159,9 +159,7 @@ def _database(one: StoreFile, known: int) -> Finding:
     if one.schema is not None and one.schema < known:
         found = f"{one.place}{size}, schema {one.schema}, older than {known}"
         if one.size is None:
-            return Finding(
-                "store", Level.FAULT, found, "stop what runs on it, pg_dump, then: soorma db upgrade"
-            )
+            return Finding("store", Level.FAULT, found, "stop what runs on it, pg_dump, then: soorma db upgrade")
         return Finding("store", Level.NOTE, found, "soorma backup, then start the agents on it: that brings it forward")
     return Finding("store", Level.FINE, f"{one.place}{size}, schema {one.schema}")
 
