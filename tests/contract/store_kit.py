@@ -316,7 +316,9 @@ async def reserve(store: Store, charge: Charge, limits: Limits) -> None:
 
 
 async def settle(store: Store, one: Settlement) -> None:
-    await store.plans.settle(one, await handed(store))
+    found = await store.plans.plan(one.reserved.root_plan_id)
+    tenant = found.lineage.tenant_id if found else "default"
+    await store.plans.settle(one, await handed(store, tenant=tenant))
 
 
 async def end(store: Store, delivery: Delivery, how: Disposition | None = None, now: datetime = NOW) -> None:
