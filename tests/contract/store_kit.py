@@ -312,11 +312,17 @@ def _tenant_of(effect: Effect) -> str:
 
 async def reserve(store: Store, charge: Charge, limits: Limits) -> None:
     """Reserve a call as some handling would."""
-    await store.plans.reserve(charge, limits, await handed(store))
+    await store.plans.reserve(charge, limits, await _handed_for(store, charge.root_plan_id))
 
 
 async def settle(store: Store, one: Settlement) -> None:
-    await store.plans.settle(one, await handed(store))
+    await store.plans.settle(one, await _handed_for(store, one.reserved.root_plan_id))
+
+
+async def _handed_for(store: Store, plan_id: str) -> Delivery:
+    """One in the tenant of this plan, if there is such a plan."""
+    found = await store.plans.plan(plan_id)
+    return await handed(store, tenant=found.lineage.tenant_id if found else "default")
 
 
 async def end(store: Store, delivery: Delivery, how: Disposition | None = None, now: datetime = NOW) -> None:

@@ -3,7 +3,7 @@ store finds that forgets the tenant."""
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -42,7 +42,7 @@ THEIRS = sql.SQL("SELECT * FROM {} WHERE {} = 'b' LIMIT 1")
 
 
 @contextmanager
-def connected(url: str, role: str) -> Iterator[psycopg.Connection]:
+def connected(url: str, role: str) -> Generator[psycopg.Connection]:
     """A client of libpq, which says of itself what it likes."""
     with psycopg.connect(as_role(url, role), autocommit=True) as raw:
         raw.execute(
@@ -83,8 +83,8 @@ async def fill(store: PostgresStore, tenant: str, user: str) -> None:
     one that nobody takes; a goal that was called off, and what somebody changed."""
     name = f"plan-{tenant}"
     made = plan(name, tenant=tenant)
-    own = {"tenant_id": tenant, "plan_id": name, "root_plan_id": name, "user_id": user}
-    of_plan = {"tenant": tenant, "plan_id": name, "root_plan_id": name}
+    own: dict[str, Any] = {"tenant_id": tenant, "plan_id": name, "root_plan_id": name, "user_id": user}
+    of_plan: dict[str, Any] = {"tenant": tenant, "plan_id": name, "root_plan_id": name}
     await do(
         store,
         SavePlan(replace(made, lineage=replace(made.lineage, user_id=user)), None),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from soorma_ai.core.authority import Owner, check, only_user
@@ -25,7 +26,7 @@ class Upkeep:
     caller: Caller | None = None
 
     def __init__(self, services: Services, person: Person) -> None:
-        self._open_services: Services | None = services.within(person.tenant_id)
+        self._open_services: Services | None = replace(services, store=services.store.within(person.tenant_id))
         self.person = person
 
     @property

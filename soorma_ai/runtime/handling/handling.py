@@ -55,11 +55,6 @@ class Services:
     embedding: Embedding | None = None
     is_remote: bool = False
 
-    def within(self, tenant_id: str) -> "Services":
-        """Return these, with the store as this tenant has it."""
-        store = self.store.within(tenant_id)
-        return self if store is self.store else replace(self, store=store)
-
 
 class NotFirst(Exception):
     """Something has to be the first of its run, and is not: it is handled again when it is."""
@@ -74,7 +69,7 @@ class Handling:
         self.deliveries: tuple[Delivery, ...] = (delivery,)
         self.in_vain: tuple[Delivery, ...] = ()
         self.is_put_off = False
-        self.services = services = services.within(delivery.event.tenant_id)
+        self.services = services = replace(services, store=services.store.within(delivery.event.tenant_id))
         self.bill = bill
         self._request_types: dict[str, EventDefinition | None] = {}
         self._begun_under = delivery.started
