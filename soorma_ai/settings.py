@@ -2,10 +2,11 @@
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from soorma_ai.domain.limits import MAX_BACKLOG
+from soorma_ai.domain.records import record
 from soorma_ai.errors import ConfigError
 
 STORE_URL = "SOORMA_STORE_URL"
@@ -23,7 +24,7 @@ _POSTGRES = ("postgresql", "postgres")
 _NATS_URL = re.compile(r"(nats|tls)://(?:([^@/]+@))?([^@/,\s]+(?:,[^@/,\s]+)*)(?:/([A-Za-z0-9_-]+)?)?")
 
 
-@dataclass(frozen=True)
+@record
 class Variable:
     """A variable of the environment, as people are told of it."""
 
@@ -48,7 +49,7 @@ VARIABLES = (
 )
 
 
-@dataclass(frozen=True)
+@record
 class Settings:
     """`prompts_dirs` are looked in before the packaged prompts."""
 
@@ -76,7 +77,7 @@ def _max_backlog() -> int:
     return int(given)
 
 
-@dataclass(frozen=True)
+@record
 class Server:
     """The place of a platform that another process has, and the token that it is called with."""
 
@@ -121,7 +122,7 @@ def place_of_store(store_url: str) -> Path | None:
     return Path(re.sub(r"[^A-Za-z0-9_-]", "_", database) or DEFAULT_NAMESPACE)
 
 
-@dataclass(frozen=True)
+@record
 class NatsUrl:
     """`servers` are URLs of the servers of one cluster. What is sent in one namespace is seen in no other."""
 

@@ -1,8 +1,9 @@
 """Findings about a call outside that may or may not have happened."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from soorma_ai.domain.records import record
 
 
 class OutsideEffects(StrEnum):
@@ -17,26 +18,26 @@ class OutsideEffects(StrEnum):
     AT_MOST_ONCE = "at_most_once"
 
 
-@dataclass(frozen=True)
+@record
 class Done:
     """Finding that it was done, with its result."""
 
     result: Any = None
 
 
-@dataclass(frozen=True)
+@record
 class NotDone:
     """Finding that it was not done, and may be done now."""
 
 
-@dataclass(frozen=True)
+@record
 class Failed:
     """Finding that it was tried and did not work; the requester is told so."""
 
     message: str
 
 
-@dataclass(frozen=True)
+@record
 class StillUnknown:
     """Nobody can say yet: a person is asked."""
 

@@ -6,9 +6,10 @@ stopped in the middle.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from soorma_ai.domain.records import record
 from soorma_ai.domain.values import Json
 
 MOST_CHARS = 8_000
@@ -48,7 +49,7 @@ class Unreadable(ValueError):
     """Raised for what is no expression, or a larger one than is evaluated."""
 
 
-@dataclass(frozen=True)
+@record
 class Size:
     """The most that a value may hold: `nodes` in all, and `items` in any one list or object of it."""
 
@@ -59,7 +60,7 @@ class Size:
 Kind = Literal["name", "literal", "field", "list", "choice", "plus", "comparison", "logic", "match", "call", "loop"]
 
 
-@dataclass(frozen=True)
+@record
 class Term:
     """A part of an expression. `word` is a name, a literal, what a loop does, or the field of a value that is looked
     at; `binds` are a loop's variables."""

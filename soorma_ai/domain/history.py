@@ -1,9 +1,10 @@
 """The history of a plan: its steps, and every answer of a model."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from soorma_ai.domain.records import record
 from soorma_ai.domain.values import Json, JsonObject
 
 
@@ -27,7 +28,7 @@ class StepKind(StrEnum):
     CANCELLED = "cancelled"
 
 
-@dataclass(frozen=True)
+@record
 class Step:
     """One line of a plan's history, only ever appended.
 
@@ -51,7 +52,7 @@ class Step:
     fires: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class JoinProgress:
     """Number of branches of a join that `came` in time, and the step at which it `fired`, if it has. `needed` is how
     many must come as long as it is open."""
@@ -79,7 +80,7 @@ class Ending(StrEnum):
     ODD = "odd"
 
 
-@dataclass(frozen=True)
+@record
 class JournalKey:
     """The call of a model as number `ordinal` of one handling: handling again finds the same row."""
 
@@ -88,7 +89,7 @@ class JournalKey:
     ordinal: int
 
 
-@dataclass(frozen=True)
+@record
 class Kept:
     """Text of a question, kept once under its digest: with the plan whose words it holds, or for all plans of a tenant
     where it holds nobody's."""
@@ -99,7 +100,7 @@ class Kept:
     plan_id: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Sent:
     """What a question was made of. `digest` is that of all that was sent.
 
@@ -121,7 +122,7 @@ class Sent:
     after: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@record
 class JournalEntry:
     """One answer of a model, written down before anything is done about it.
 
@@ -165,7 +166,7 @@ class JournalEntry:
         return timedelta(milliseconds=self.latency_ms)
 
 
-@dataclass(frozen=True)
+@record
 class Said:
     """One message to a model, or of it."""
 
@@ -173,7 +174,7 @@ class Said:
     content: str
 
 
-@dataclass(frozen=True)
+@record
 class SentPrompt:
     """What was sent for the decision `number` of `count`, made again. `form` is the schema of the answer, as JSON.
     Without `faults` it is what was sent, to the byte; else they say which parts are lacking, or are not as they were.

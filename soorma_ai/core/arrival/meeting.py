@@ -1,7 +1,6 @@
 """The rules for what meets an expectation as it is opened: an event that came too early, an offer since."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from soorma_ai.core.arrival.effects import Effect, ForgetEarly, Meet, Open, Put, Wake
@@ -10,11 +9,12 @@ from soorma_ai.core.expecting.wakeups import ANSWERED, OFFER_CHANGED, wake_for
 from soorma_ai.core.offering.offer import make_offer
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.registry import RegisteredEvent
 from soorma_ai.domain.schemas import violations
 
 
-@dataclass(frozen=True)
+@record
 class Early:
     """An event that came before the wait that it fits, and its place in the log."""
 

@@ -4,7 +4,7 @@ A step is decided here, and carried out like any other decision: judged, held by
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from datetime import datetime
 
 from soorma_ai.core.expecting.opening import Moment
@@ -19,6 +19,7 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.plans import PlanRecord, ValueKind
+from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.replies import ExpectedReply, Failure
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.states import RESUMED, USER_INPUT, StateAction, StateConfig, States
@@ -30,7 +31,7 @@ PAUSE_REASON = "pause_reason"
 _REASON, _CAME = "reason", "came"
 
 
-@dataclass(frozen=True)
+@record
 class View:
     """A plan as a step finds it: its machine, what it remembers, what it waits for. `state` is its author's; `pause` is
     what a pause keeps. `closed` is what it waited for and the event that closed that, in the delivery in hand."""
@@ -82,7 +83,7 @@ class View:
         return (self.plan.is_due or config.default_next is not None) and not self.is_waiting
 
 
-@dataclass(frozen=True)
+@record
 class AgentRequest:
     """Request that a state makes of whoever takes the event."""
 
@@ -91,7 +92,7 @@ class AgentRequest:
     reply: ExpectedReply
 
 
-@dataclass(frozen=True)
+@record
 class Move:
     """The plan in its new state, and what it `asks` there."""
 

@@ -1,7 +1,6 @@
 """Questions of a plan to others: requests to agents, goals for planners, questions to people."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 from soorma_ai.core.expecting.gates import question_about
@@ -16,6 +15,7 @@ from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.people import AnswerDecision, Ask, Proposal
 from soorma_ai.domain.plans import PlanRecord
+from soorma_ai.domain.records import record
 from soorma_ai.domain.registry import Approval, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.schemas import ANY_OBJECT
@@ -29,7 +29,7 @@ def waiter_of(plan: PlanRecord) -> Waiter:
     return Waiter(plan.agent, plan.lineage, plan.deadline, plan_id=plan.plan_id)
 
 
-@dataclass(frozen=True)
+@record
 class Request:
     """Question to an agent, or to the planner `target`. Its answer is `reply`."""
 
@@ -170,7 +170,7 @@ def wait(plan: PlanRecord, judged: Judged, action: WaitAction, moment: Moment, f
     return _ask_people(plan, spec, ask.message, moment, fingerprint=fingerprint)
 
 
-@dataclass(frozen=True)
+@record
 class Question:
     """Question to people, or to an event from outside. `schema` counts where nobody registers the event; `about` is
     announced with it; `from_clients`: whoever makes the event cannot answer. `reminders` come after so long.

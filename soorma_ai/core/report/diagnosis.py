@@ -1,9 +1,10 @@
 """What is set up and how it stands, judged for whoever wonders why nothing goes on."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+
+from soorma_ai.domain.records import record
 
 # As far as a clock may be off before it is told.
 MOST_OFF = timedelta(seconds=30)
@@ -22,7 +23,7 @@ class Origin(StrEnum):
     DEFAULT = "default"
 
 
-@dataclass(frozen=True)
+@record
 class Finding:
     """`advice` is what to do, and empty where nothing is to be done."""
 
@@ -32,7 +33,7 @@ class Finding:
     advice: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Setting:
     """`value` without passwords. `fault` says why it cannot be used."""
 
@@ -42,7 +43,7 @@ class Setting:
     fault: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class StoreFile:
     """`fault` is why it cannot be read. `schema` None: there is none to be read. `owner` None: nobody's; else
     `answers` says whether it takes calls. `size` None: a database on a server, which has no owner."""
@@ -56,7 +57,7 @@ class StoreFile:
     answers: bool = False
 
 
-@dataclass(frozen=True)
+@record
 class Server:
     """`fault` is why it cannot be asked. `ahead` is how far its clock is before ours."""
 
@@ -65,7 +66,7 @@ class Server:
     ahead: timedelta = timedelta()
 
 
-@dataclass(frozen=True)
+@record
 class Life:
     """What goes on; of `backlog` None is known. Counts of `most` are that many or more. `newest` is when the newest
     event was made."""
@@ -80,7 +81,7 @@ class Life:
     newest: datetime | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Facts:
     """`keys` are the names of variables that end as those for keys of models do. `libraries` are pairs of an extra and
     the library by which it is known to be installed, "" where it is not."""

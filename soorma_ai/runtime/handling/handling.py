@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from itertools import count
 
 from soorma_ai.core.delivery.disposition import Tries
@@ -19,6 +19,7 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import JoinProgress, Step
 from soorma_ai.domain.limits import MAX_BACKLOG, Charge, Payer
 from soorma_ai.domain.plans import Marked, PlanInHand, PlanRecord
+from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.tasks import TaskRecord
 from soorma_ai.errors import ConfigError, LocalProtocolError
@@ -39,7 +40,7 @@ def _make_no_reasoner(settings: ModelSettings) -> Reasoner:
     raise ConfigError(f"no reasoner can be made here for {settings.model}; give a reasoner=")
 
 
-@dataclass(frozen=True)
+@record
 class Services:
     """Ways to the outside. So many as `max_backlog` may wait; where the store `is_remote`, it checks what is asked."""
 
@@ -395,6 +396,5 @@ def in_hand(handling: Handling) -> Generator[None]:
 
 
 def must_be_outside() -> None:
-    handling = current_handling()
-    if handling is not None and not handling.is_closed:
+    if (handling := current_handling()) is not None and not handling.is_closed:
         raise LocalProtocolError("inside a handler, use its context: what platform.* does there would act at once")
