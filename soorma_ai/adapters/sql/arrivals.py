@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
@@ -22,6 +21,7 @@ from soorma_ai.core.arrival.takers import Index
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind, Untaken
 from soorma_ai.domain.letters import cannot_arrive
+from soorma_ai.domain.records import replace
 from soorma_ai.domain.registry import RegisteredEvent
 from soorma_ai.errors import TransientError
 from soorma_ai.ports import StoredEvent
