@@ -2,11 +2,10 @@
 
 import os
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from soorma_ai.domain.limits import MAX_BACKLOG
-from soorma_ai.domain.records import record
 from soorma_ai.errors import ConfigError
 
 STORE_URL = "SOORMA_STORE_URL"
@@ -24,7 +23,7 @@ _POSTGRES = ("postgresql", "postgres")
 _NATS_URL = re.compile(r"(nats|tls)://(?:([^@/]+@))?([^@/,\s]+(?:,[^@/,\s]+)*)(?:/([A-Za-z0-9_-]+)?)?")
 
 
-@record
+@dataclass(frozen=True)
 class Variable:
     """A variable of the environment, as people are told of it."""
 
@@ -49,7 +48,7 @@ VARIABLES = (
 )
 
 
-@record
+@dataclass(frozen=True)
 class Settings:
     """`prompts_dirs` are looked in before the packaged prompts."""
 
@@ -77,7 +76,7 @@ def _max_backlog() -> int:
     return int(given)
 
 
-@record
+@dataclass(frozen=True)
 class Server:
     """The place of a platform that another process has, and the token that it is called with."""
 
@@ -122,7 +121,7 @@ def place_of_store(store_url: str) -> Path | None:
     return Path(re.sub(r"[^A-Za-z0-9_-]", "_", database) or DEFAULT_NAMESPACE)
 
 
-@record
+@dataclass(frozen=True)
 class NatsUrl:
     """`servers` are URLs of the servers of one cluster. What is sent in one namespace is seen in no other."""
 

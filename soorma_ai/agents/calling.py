@@ -2,12 +2,12 @@
 
 import inspect
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, TypedDict, cast
 
 from soorma_ai.agents.typed import Handler
 from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS, USUAL, Tries
 from soorma_ai.domain.events import name_fault
-from soorma_ai.domain.records import record
 from soorma_ai.errors import ConfigError
 
 # What a decorator is given that is called where it should decorate.
@@ -26,7 +26,7 @@ class HandlerOptions(TypedDict, total=False):
     attempts: int
 
 
-@record
+@dataclass(frozen=True)
 class Registered:
     """A handler, as its decorator was given it."""
 

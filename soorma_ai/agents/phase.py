@@ -3,6 +3,7 @@
 from abc import ABC
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from enum import Enum
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
@@ -22,7 +23,6 @@ from soorma_ai.domain.history import REENTRY, STEP
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.phases import BasePhaseContext, JourneyDesignBrief, TransitionRecord
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import Json, JsonObject, digest, json_object
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from difflib import get_close_matches
 from inspect import signature
@@ -42,7 +43,6 @@ from soorma_ai.domain.decisions import Room
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.memos import MemoKind
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.registry import (
     AgentCapability,
     AgentKind,

@@ -1,6 +1,7 @@
 """What is given to a planner when it is made, as its planning takes it. Each raises ConfigError for nonsense."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, tzinfo
 from difflib import get_close_matches
 from typing import Any, cast
@@ -11,7 +12,6 @@ from soorma_ai.agents.given import must_be_number, shown
 from soorma_ai.domain.decisions import Room
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.memos import MemoKind, Recollection
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.registry import DiscoveredAgent
 from soorma_ai.domain.values import JsonObject, clip, json_object
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound

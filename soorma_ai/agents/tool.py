@@ -13,7 +13,6 @@ from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.typed import Handler, Shape, event_taken, payload_type, return_type
 from soorma_ai.domain.doubts import Done, Failed, Finding, NotDone, OutsideEffects, StillUnknown
 from soorma_ai.domain.events import EventTopic, Lineage, completion_of, name_fault
-from soorma_ai.domain.records import record
 from soorma_ai.domain.registry import AgentKind, Approval
 from soorma_ai.domain.replies import Failure, failure_reply, success_reply
 from soorma_ai.domain.schemas import SchemaSource
@@ -147,7 +146,7 @@ async def _look(asking: Callable[[], Awaitable[Finding]]) -> Finding:
         return Failed(str(rejected))
 
 
-@record
+@dataclass(frozen=True)
 class _Invocation:
     run: Callable[..., Awaitable[Any]]
     handler: Registered

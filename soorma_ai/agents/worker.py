@@ -1,6 +1,7 @@
 """Workers take tasks, ask others for parts of them, and say themselves when they are done."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from typing_extensions import Unpack
@@ -14,7 +15,6 @@ from soorma_ai.core.task import TASK_TIMEOUT, timed_out
 from soorma_ai.domain.effects import Expect
 from soorma_ai.domain.events import EventTopic, Lineage, completion_of
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.registry import AgentKind, Approval
 from soorma_ai.domain.replies import Failure, is_failure
 from soorma_ai.domain.schemas import SchemaSource
@@ -208,7 +208,7 @@ class Worker(Agent):
         )
 
 
-@record
+@dataclass(frozen=True)
 class _Task:
     handler: Registered
     takes: Shape

@@ -6,7 +6,7 @@ and of its task. So nothing can be said in another's name, and there is no act t
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
@@ -27,7 +27,6 @@ from soorma_ai.domain.memory import (
     SessionSummary,
     StoreMemory,
 )
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.remote import (
     AnyAct,
@@ -52,7 +51,7 @@ from soorma_ai.domain.values import UNSTORABLE, Json, clip, derived_id, is_stora
 from soorma_ai.errors import LocalProtocolError
 
 
-@record
+@dataclass(frozen=True)
 class Standing:
     """What is known of a delivery that is lent, and none of it by the agent's own word.
 

@@ -2,6 +2,7 @@
 
 import math
 from copy import deepcopy
+from dataclasses import replace
 from typing import assert_never
 
 from soorma_ai.domain.memory import (
@@ -14,7 +15,6 @@ from soorma_ai.domain.memory import (
     add,
     not_a_list,
 )
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.values import UNSTORABLE, Json, is_storable, json_object
 from soorma_ai.errors import LocalProtocolError
 

@@ -1,6 +1,7 @@
 """Requests of a task to others, and its end."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Moment, Waiter, open_expectation
@@ -10,7 +11,6 @@ from soorma_ai.domain.effects import Close, Effect, EndTask, Publish
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, ReplyAddress, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import AnswerDecision, Ask, ladder_fault
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.replies import failure_reply, is_failure
 from soorma_ai.domain.schemas import ANY_OBJECT, check_schema
@@ -22,7 +22,7 @@ from soorma_ai.errors import ConfigError
 TASK_TIMEOUT = "task.timeout"
 
 
-@record
+@dataclass(frozen=True)
 class TaskQuestion:
     """Question of a worker to a person, for a bounded time. `about` is announced with it."""
 

@@ -4,6 +4,7 @@ claims of tokens that somebody else has signed; and names, where who calls is tr
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from hmac import compare_digest
@@ -13,7 +14,6 @@ from pydantic import ConfigDict, TypeAdapter
 
 from soorma_ai.domain.identity import ApiKey, Caller
 from soorma_ai.domain.people import Person
-from soorma_ai.domain.records import record
 from soorma_ai.errors import Unauthenticated
 
 PREFIX = "soorma"
@@ -21,7 +21,7 @@ LONGEST = 256
 _NAMED = TypeAdapter(tuple[str, str, list[str] | None], config=ConfigDict(strict=True))
 
 
-@record
+@dataclass(frozen=True)
 class KeyToken:
     """A token in its parts. Its representation tells no secret."""
 
@@ -59,7 +59,7 @@ def admit(token: KeyToken, key: ApiKey | None, now: datetime) -> Caller:
     return key.caller
 
 
-@record
+@dataclass(frozen=True)
 class ClaimNames:
     """The claims of a signed token by which it names tenant and roles; its subject is the user."""
 

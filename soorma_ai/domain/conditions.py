@@ -2,11 +2,11 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
 from soorma_ai.domain.expressions import MOST_STEPS, Size, Term, cost_of, parse, size_of, uses_in
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.errors import ConfigError
 
@@ -21,7 +21,7 @@ class _Program(Protocol):
     def execute(self, context: dict[str, Json], /) -> object: ...
 
 
-@record
+@dataclass(frozen=True)
 class _Condition:
     """An expression that can be evaluated; `uses` are the fields of values that it looks at."""
 

@@ -1,5 +1,6 @@
 """Decisions of a planner: four kinds, told apart by `action`. Publishing has a form for one and one for several."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from typing import Annotated, Literal, Self, cast
@@ -7,7 +8,6 @@ from typing import Annotated, Literal, Self, cast
 from pydantic import Field, field_validator, model_validator
 
 from soorma_ai.domain.people import ladder_fault
-from soorma_ai.domain.records import record
 from soorma_ai.domain.registry import Approval, EventDefinition
 from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Frozen, Json, JsonObject, compact, derived_id, digest
 
@@ -105,7 +105,7 @@ class EventDecision(Frozen):
     reasoning: str = ""
 
 
-@record
+@dataclass(frozen=True)
 class Judged:
     """A decision that may be carried out; with `approval`, only after a person said yes.
 
@@ -119,7 +119,7 @@ class Judged:
     parts: tuple["Judged", ...] = ()
 
 
-@record
+@dataclass(frozen=True)
 class Room:
     """Room for an offer in a request: tokens of its lines, and how many schemas are shown where not all fit. `pinned`
     events are always among these."""
@@ -129,7 +129,7 @@ class Room:
     pinned: tuple[str, ...] = ()
 
 
-@record
+@dataclass(frozen=True)
 class Showing:
     """What of an offer a decision was shown, by the names of the choices: those with `schemas`, the `lines` that stand
     in the same place all through a plan, the lines that were `added` later, and the number of the `hidden` others."""

@@ -1,9 +1,8 @@
 """Findings about a call outside that may or may not have happened."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
-
-from soorma_ai.domain.records import record
 
 
 class OutsideEffects(StrEnum):
@@ -18,26 +17,26 @@ class OutsideEffects(StrEnum):
     AT_MOST_ONCE = "at_most_once"
 
 
-@record
+@dataclass(frozen=True)
 class Done:
     """Finding that it was done, with its result."""
 
     result: Any = None
 
 
-@record
+@dataclass(frozen=True)
 class NotDone:
     """Finding that it was not done, and may be done now."""
 
 
-@record
+@dataclass(frozen=True)
 class Failed:
     """Finding that it was tried and did not work; the requester is told so."""
 
     message: str
 
 
-@record
+@dataclass(frozen=True)
 class StillUnknown:
     """Nobody can say yet: a person is asked."""
 

@@ -1,5 +1,6 @@
 """Effects and dispositions. A handler records effects; one transaction applies them all, or none."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from soorma_ai.domain.events import EventEnvelope
@@ -8,13 +9,12 @@ from soorma_ai.domain.history import Step
 from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
 from soorma_ai.domain.memos import DropMemo, KeepMemo
 from soorma_ai.domain.plans import PlanRecord, ValueKind
-from soorma_ai.domain.records import record
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import Json
 
 
-@record
+@dataclass(frozen=True)
 class Publish:
     """Write an event into the outbox. `is_cleared`: a request that a person let go, or that needs nobody's yes."""
 
@@ -22,7 +22,7 @@ class Publish:
     is_cleared: bool = False
 
 
-@record
+@dataclass(frozen=True)
 class SavePlan:
     """Write the row of a plan: a new one with `expected_version` None, else that must be the stored version."""
 
@@ -30,19 +30,19 @@ class SavePlan:
     expected_version: int | None
 
 
-@record
+@dataclass(frozen=True)
 class AppendStep:
     step: Step
 
 
-@record
+@dataclass(frozen=True)
 class Expect:
     """Open an expectation. Its deadline becomes a timer; an event that came too early meets it at once."""
 
     expectation: Expectation
 
 
-@record
+@dataclass(frozen=True)
 class Close:
     """Close an expectation if it is still open; with `first`, one that is closed already is a VersionConflict. One for
     a child's answer that did not come publishes ABANDONED, however it is closed."""
@@ -53,7 +53,7 @@ class Close:
     first: bool = False
 
 
-@record
+@dataclass(frozen=True)
 class Spend:
     """Charge actions to the root plan's budget. More than `at_most` in all is a VersionConflict."""
 
@@ -62,7 +62,7 @@ class Spend:
     at_most: int | None
 
 
-@record
+@dataclass(frozen=True)
 class Schedule:
     """Publish `event` at `due` and close the expectation that it guards as expired, unless that is closed by then.
 
@@ -76,12 +76,12 @@ class Schedule:
     series: str | None = None
 
 
-@record
+@dataclass(frozen=True)
 class Unschedule:
     id: str
 
 
-@record
+@dataclass(frozen=True)
 class Postpone:
     """Let whatever in the tree of a root plan ends at `before`, or has no end because the plan is paused, end `later`:
     children, tasks, expectations, requests that nobody takes, and their timers. None: not before the plan goes on."""
@@ -91,7 +91,7 @@ class Postpone:
     later: datetime | None
 
 
-@record
+@dataclass(frozen=True)
 class SaveTask:
     """Write the row of a task, as SavePlan writes that of a plan."""
 
@@ -99,7 +99,7 @@ class SaveTask:
     expected_version: int | None
 
 
-@record
+@dataclass(frozen=True)
 class SaveSubTask:
     """Write the row of one sub-task, one for each `ordinal`, so that a hundred results rewrite nothing big."""
 
@@ -109,7 +109,7 @@ class SaveSubTask:
     sub_task: SubTaskInfo
 
 
-@record
+@dataclass(frozen=True)
 class SaveValue:
     """Write the row of one key, so that what a plan remembers is never rewritten as a whole."""
 
@@ -119,14 +119,14 @@ class SaveValue:
     value: Json
 
 
-@record
+@dataclass(frozen=True)
 class DropValue:
     plan_id: str
     kind: ValueKind
     key: str
 
 
-@record
+@dataclass(frozen=True)
 class EndTask:
     """Remove the rows of a task, which has been answered."""
 
@@ -134,7 +134,7 @@ class EndTask:
     task_id: str
 
 
-@record
+@dataclass(frozen=True)
 class Declare:
     """Add an event to those that a registered agent says it makes."""
 
@@ -168,7 +168,7 @@ Effect = (
 )
 
 
-@record
+@dataclass(frozen=True)
 class Outcome:
     """The plan as it is then, and the effects that make it so; saving the plan itself is left to the shell."""
 
@@ -179,12 +179,12 @@ class Outcome:
         return Outcome(later.plan, self.effects + later.effects)
 
 
-@record
+@dataclass(frozen=True)
 class Ack:
     """The delivery is handled."""
 
 
-@record
+@dataclass(frozen=True)
 class RetryAfter:
     """Deliver again, after `delay`. `undone`: the handler did nothing outside, so it may run again even if it must not
     be repeated. `counts`: as one of its attempts."""
@@ -195,7 +195,7 @@ class RetryAfter:
     counts: bool = True
 
 
-@record
+@dataclass(frozen=True)
 class DeadLetter:
     """Set the delivery aside for people. `undone` as with RetryAfter: when redriven, it may run."""
 
@@ -203,7 +203,7 @@ class DeadLetter:
     undone: bool = False
 
 
-@record
+@dataclass(frozen=True)
 class InDoubt:
     """Let the delivery rest until somebody has said whether its work was done, which is not known."""
 

@@ -1,14 +1,13 @@
 """Events, the one thing that travels: their topics, and the lineage that they inherit."""
 
 import re
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 
 from pydantic import AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 
@@ -54,7 +53,7 @@ def topic_of(topic: EventTopic | str) -> EventTopic:
         raise LocalProtocolError(f"{topic!r} is no topic; there are {', '.join(EventTopic)}") from error
 
 
-@record
+@dataclass(frozen=True)
 class Lineage:
     """Fields that an event inherits from its cause. The reply key is no part of it."""
 
@@ -68,7 +67,7 @@ class Lineage:
     traceparent: str | None = None
 
 
-@record
+@dataclass(frozen=True)
 class ReplyAddress:
     """The place to which an answer goes, and the key that it must carry."""
 

@@ -1,14 +1,13 @@
 """Everything that a plan, a task or a client is waiting for."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Literal
 
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.people import NO_USER, Answer, AnswerDecision, Ask
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import JsonObject
 
 
@@ -33,7 +32,7 @@ class ExpectationStatus(StrEnum):
     CLOSED = "closed"
 
 
-@record
+@dataclass(frozen=True)
 class Join:
     """Requests that were published together, in order, as (event type, data). The plan decides again after `need`."""
 
@@ -41,7 +40,7 @@ class Join:
     need: int
 
 
-@record
+@dataclass(frozen=True)
 class Expectation:
     """One thing that must come, with its deadline. The first event, timer or cancellation closes it, once.
 
@@ -104,7 +103,7 @@ class Expectation:
         return self.kind is ExpectationKind.CHILD and without_answer
 
 
-@record
+@dataclass(frozen=True)
 class Wait:
     """An open question to people, as clients see it. It is asked by a plan, or by a task, or for the sake of a request
     that is held or in doubt."""
@@ -172,7 +171,7 @@ class Wait:
 StrayReason = Literal["early", "late", "surplus", "ambiguous", "invalid", "unasked", "untaken"]
 
 
-@record
+@dataclass(frozen=True)
 class Stray:
     """An event that an expectation did not take: too early, too late, once too often, off its schema, fitting several,
     of which the oldest took it, a reply of one who was not asked, or a request that nobody takes."""
@@ -183,7 +182,7 @@ class Stray:
     expectation_id: str | None
 
 
-@record
+@dataclass(frozen=True)
 class Untaken:
     """A request that nobody takes yet, which waits `until` then for an agent that does: for that of the name or the
     capability `target`, where it has one. It is asked for a plan, or as a part of a task, or for neither."""
@@ -198,7 +197,7 @@ class Untaken:
     until: datetime
 
 
-@record
+@dataclass(frozen=True)
 class Arrival:
     """The outcome of events that came in: agents for whom there is something to claim, replies to clients by their
     requests, strays, and plans whose handlings need not go on."""

@@ -6,10 +6,9 @@ stopped in the middle.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import Json
 
 MOST_CHARS = 8_000
@@ -49,7 +48,7 @@ class Unreadable(ValueError):
     """Raised for what is no expression, or a larger one than is evaluated."""
 
 
-@record
+@dataclass(frozen=True)
 class Size:
     """The most that a value may hold: `nodes` in all, and `items` in any one list or object of it."""
 
@@ -60,7 +59,7 @@ class Size:
 Kind = Literal["name", "literal", "field", "list", "choice", "plus", "comparison", "logic", "match", "call", "loop"]
 
 
-@record
+@dataclass(frozen=True)
 class Term:
     """A part of an expression. `word` is a name, a literal, what a loop does, or the field of a value that is looked
     at; `binds` are a loop's variables."""

@@ -1,10 +1,9 @@
 """The history of a plan: its steps, and every answer of a model."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import Json, JsonObject
 
 
@@ -28,7 +27,7 @@ class StepKind(StrEnum):
     CANCELLED = "cancelled"
 
 
-@record
+@dataclass(frozen=True)
 class Step:
     """One line of a plan's history, only ever appended.
 
@@ -52,7 +51,7 @@ class Step:
     fires: bool = False
 
 
-@record
+@dataclass(frozen=True)
 class JoinProgress:
     """Number of branches of a join that `came` in time, and the step at which it `fired`, if it has. `needed` is how
     many must come as long as it is open."""
@@ -80,7 +79,7 @@ class Ending(StrEnum):
     ODD = "odd"
 
 
-@record
+@dataclass(frozen=True)
 class JournalKey:
     """The call of a model as number `ordinal` of one handling: handling again finds the same row."""
 
@@ -89,7 +88,7 @@ class JournalKey:
     ordinal: int
 
 
-@record
+@dataclass(frozen=True)
 class Kept:
     """Text of a question, kept once under its digest: with the plan whose words it holds, or for all plans of a tenant
     where it holds nobody's."""
@@ -100,7 +99,7 @@ class Kept:
     plan_id: str = ""
 
 
-@record
+@dataclass(frozen=True)
 class Sent:
     """What a question was made of. `digest` is that of all that was sent.
 
@@ -122,7 +121,7 @@ class Sent:
     after: tuple[int, ...] = ()
 
 
-@record
+@dataclass(frozen=True)
 class JournalEntry:
     """One answer of a model, written down before anything is done about it.
 
@@ -166,7 +165,7 @@ class JournalEntry:
         return timedelta(milliseconds=self.latency_ms)
 
 
-@record
+@dataclass(frozen=True)
 class Said:
     """One message to a model, or of it."""
 
@@ -174,7 +173,7 @@ class Said:
     content: str
 
 
-@record
+@dataclass(frozen=True)
 class SentPrompt:
     """What was sent for the decision `number` of `count`, made again. `form` is the schema of the answer, as JSON.
     Without `faults` it is what was sent, to the byte; else they say which parts are lacking, or are not as they were.

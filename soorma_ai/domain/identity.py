@@ -1,16 +1,16 @@
 """Who calls from outside, as a token says it and nothing else; the keys that are such tokens; what callers changed."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from soorma_ai.domain.people import Person
-from soorma_ai.domain.records import record
 from soorma_ai.errors import LocalProtocolError
 
 # What somebody changed is known for as long as this, however early they prune.
 AUDIT_KEPT = timedelta(days=90)
 
 
-@record
+@dataclass(frozen=True)
 class AgentRights:
     """The agent that a token may act as, and the events that this agent may take and make."""
 
@@ -19,7 +19,7 @@ class AgentRights:
     makes: frozenset[str] = frozenset()
 
 
-@record
+@dataclass(frozen=True)
 class Caller:
     """A person of a tenant with roles; `key_id` names the key, for limits and the audit."""
 
@@ -28,7 +28,7 @@ class Caller:
     key_id: str | None = None
 
 
-@record
+@dataclass(frozen=True)
 class ApiKey:
     """A key as it is stored: `secret_hash` is the SHA-256 of its secret, in hexadecimal, and the secret is nowhere."""
 
@@ -54,7 +54,7 @@ class ApiKey:
         return Caller(Person(self.tenant_id, self.user_id, self.roles), self.agent, self.key_id)
 
 
-@record
+@dataclass(frozen=True)
 class AuditEntry:
     """A change that somebody made or was refused from outside. `what` is the id of what it was about. `outcome` is
     'done', what an answer came to, or the code of the error."""

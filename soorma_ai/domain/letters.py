@@ -1,10 +1,10 @@
 """Dead letters: deliveries that could not be handled, kept until a person has decided about them."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import clip
 from soorma_ai.errors import SoormaError
 
@@ -28,7 +28,7 @@ class LetterStatus(StrEnum):
     DISCARDED = "discarded"
 
 
-@record
+@dataclass(frozen=True)
 class Letter:
     """A delivery of `event` to `agent` that could not be handled, and what became of it since.
 

@@ -1,17 +1,17 @@
 """Budgets of a plan's whole tree, and how much of them is spent."""
 
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from math import isfinite
 from typing import cast
 
-from soorma_ai.domain.records import record, replace
 from soorma_ai.errors import ConfigError, Paid
 
 # Deliveries that may wait before clients are told to come back later.
 MAX_BACKLOG = 10_000
 
 
-@record
+@dataclass(frozen=True)
 class Limits:
     """The circuit breaker. None switches one off. An action is a published request or a DELEGATE.
 
@@ -42,7 +42,7 @@ class Limits:
             raise ConfigError(f"Limits(deadline={span!r}): give a span above zero, or None, as in timedelta(hours=1)")
 
 
-@record
+@dataclass(frozen=True)
 class Spent:
     """Amounts that a plan's tree has used, reservations of calls in flight among them."""
 
@@ -52,7 +52,7 @@ class Spent:
     cost_usd: float = 0.0
 
 
-@record
+@dataclass(frozen=True)
 class Payer:
     """Payer of calls of a model, and the limits that hold: a plan, whose tree is charged, or outside of any plan one
     handling, which journal and budget then name instead of a plan."""
@@ -62,7 +62,7 @@ class Payer:
     limits: Limits
 
 
-@record
+@dataclass(frozen=True)
 class Charge:
     """One model call, reserved at its estimate before it is sent and settled with its actuals."""
 

@@ -1,15 +1,15 @@
 """Working memory of plans, and the conversations that plans belong to."""
 
 import math
+from dataclasses import dataclass
 from datetime import datetime
 
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import Json, JsonObject, clip, compact
 from soorma_ai.errors import LocalProtocolError
 
 
-@record
+@dataclass(frozen=True)
 class MemoryKey:
     """One value of one plan. Another tenant's plan of the same id is another plan."""
 
@@ -18,7 +18,7 @@ class MemoryKey:
     key: str
 
 
-@record
+@dataclass(frozen=True)
 class Remembered:
     """A value and its version, which grows with every change, a deletion included; 0 is a key that never was."""
 
@@ -27,7 +27,7 @@ class Remembered:
     value: Json = None
 
 
-@record
+@dataclass(frozen=True)
 class StoreMemory:
     """Set a value. In all four changes, a stored version other than `expected_version` is a VersionConflict."""
 
@@ -36,13 +36,13 @@ class StoreMemory:
     expected_version: int | None = None
 
 
-@record
+@dataclass(frozen=True)
 class DropMemory:
     at: MemoryKey
     expected_version: int | None = None
 
 
-@record
+@dataclass(frozen=True)
 class IncrementMemory:
     """Add to a number; a key that does not exist counts as 0."""
 
@@ -51,7 +51,7 @@ class IncrementMemory:
     expected_version: int | None = None
 
 
-@record
+@dataclass(frozen=True)
 class AppendMemory:
     """Add to a list, empty where the key does not exist. Each item is a row, so a long list is never rewritten."""
 
@@ -80,7 +80,7 @@ def _show(value: Json) -> str:
     return clip(compact(value), 80)
 
 
-@record
+@dataclass(frozen=True)
 class PlanSummary:
     """A plan in few words, as the tracker and sessions list it."""
 
@@ -99,7 +99,7 @@ class PlanSummary:
         )
 
 
-@record
+@dataclass(frozen=True)
 class SessionSummary:
     """A conversation: plans that belong together. Made by hand, or by the first plan that names it."""
 
@@ -112,7 +112,7 @@ class SessionSummary:
     metadata: JsonObject
 
 
-@record
+@dataclass(frozen=True)
 class OpenSession:
     """Make a session, or fill in what an existing one of the same user does not have yet."""
 

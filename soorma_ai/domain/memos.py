@@ -1,12 +1,11 @@
 """Memos: what is remembered beyond a plan. Knowledge, what was said to whom, and prompts and rules for later."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TypedDict
 
 from soorma_ai.domain.people import NO_USER
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import Json, JsonObject
 
 
@@ -18,7 +17,7 @@ class MemoKind(StrEnum):
     SKILL = "skill"
 
 
-@record
+@dataclass(frozen=True)
 class Shelf:
     """The place of memos that the same may see: a tenant's, where it `is_shared`, else a user's; with an `agent`, as
     that agent remembers them. Nothing is found across shelves that is not asked for on each."""
@@ -30,7 +29,7 @@ class Shelf:
     is_shared: bool = False
 
 
-@record
+@dataclass(frozen=True)
 class Memo:
     """`key` is unique on its shelf. `by` is the agent that kept it, or CLIENT. Of an interaction, `title` says who
     spoke; of a skill, it says when it is of use."""
@@ -67,7 +66,7 @@ class Filter(TypedDict, total=False):
     metadata: JsonObject
 
 
-@record
+@dataclass(frozen=True)
 class Embedded:
     """A vector of length 1, and its signs as bits; those of two embedders do not compare."""
 
@@ -76,7 +75,7 @@ class Embedded:
     signs: bytes
 
 
-@record
+@dataclass(frozen=True)
 class KeepMemo:
     """Keep a memo in the place of one of its key. `title` and `content` are its terms, spaces between; `marks` what
     filters look for. Of more than `most` on the shelf the oldest goes, where it `is_diary`; else it is refused."""
@@ -90,7 +89,7 @@ class KeepMemo:
     embedded: Embedded | None = None
 
 
-@record
+@dataclass(frozen=True)
 class DropMemo:
     shelf: Shelf
     key: str
@@ -99,7 +98,7 @@ class DropMemo:
 MemoChange = KeepMemo | DropMemo
 
 
-@record
+@dataclass(frozen=True)
 class MemoQuery:
     """A search of shelves for any of `terms`, among what has all `marks`, best first. Without a text (`terms` None) the
     newest come first."""
@@ -110,7 +109,7 @@ class MemoQuery:
     limit: int
 
 
-@record
+@dataclass(frozen=True)
 class Recollection:
     """What a planner is told from memory: the kinds that are looked through, and the tokens that they may take."""
 

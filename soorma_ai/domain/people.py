@@ -1,12 +1,12 @@
 """People: the questions that they are asked, and the answers that they give."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import cast
 
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.records import record
 from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError
@@ -22,7 +22,7 @@ class AnswerDecision(StrEnum):
     RESPOND = "respond"
 
 
-@record
+@dataclass(frozen=True)
 class Proposal:
     """The request that a gate holds; `digest` binds the approval to exactly this payload. `target` is the planner that
     a goal is for. `request` is the whole event, where no plan decides what becomes of it."""
@@ -36,7 +36,7 @@ class Proposal:
     request: EventEnvelope | None = None
 
 
-@record
+@dataclass(frozen=True)
 class Ask:
     """A question to people, and what counts as its answer.
 
@@ -72,7 +72,7 @@ def ladder_fault(reminders: Sequence[timedelta], escalate_after: timedelta | Non
     return ""
 
 
-@record
+@dataclass(frozen=True)
 class Answer:
     """A person's answer. `answer_id` names the act of answering, so that a repeated delivery is the same answer."""
 
@@ -106,7 +106,7 @@ SUPERSEDED = "superseded"
 INVALID = "invalid"
 
 
-@record
+@dataclass(frozen=True)
 class Person:
     """The one who calls. `roles` None is the trusted root, who has every role in the tenant."""
 

@@ -1,7 +1,7 @@
 """A plan: its row, the values that it remembers by keys, and all that is stored about it."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -10,7 +10,6 @@ from soorma_ai.domain.events import EventTopic, Lineage
 from soorma_ai.domain.expectations import Expectation, Untaken
 from soorma_ai.domain.history import JournalEntry, Step
 from soorma_ai.domain.limits import Charge, Limits, Payer, Spent
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import Json, JsonObject, derived_id, digest
 
 
@@ -27,7 +26,7 @@ class PlanStatus(StrEnum):
         return self in (PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED)
 
 
-@record
+@dataclass(frozen=True)
 class Pause:
     """A pause without end: the deadline that the plan had, and the moment since when it does not run."""
 
@@ -35,7 +34,7 @@ class Pause:
     since: datetime
 
 
-@record
+@dataclass(frozen=True)
 class PlanRecord:
     """The small row of a plan; its history is in its steps.
 
@@ -99,14 +98,14 @@ class ValueKind(StrEnum):
     CONTEXT = "context"
 
 
-@record
+@dataclass(frozen=True)
 class PlanValue:
     kind: ValueKind
     key: str
     value: Json
 
 
-@record
+@dataclass(frozen=True)
 class PlanInHand:
     """Beginning of a step of a plan, beside its row and its history: what it remembers by keys, the expectations
     that are open, and what its tree has spent."""
@@ -116,7 +115,7 @@ class PlanInHand:
     spent: Spent
 
 
-@record
+@dataclass(frozen=True)
 class Marked:
     """Number of a plan's steps that carry one fingerprint, and the last of them."""
 
@@ -134,7 +133,7 @@ def plan_id_of(goal_id: str, agent: str) -> str:
     return derived_id("plan", goal_id, agent)
 
 
-@record
+@dataclass(frozen=True)
 class Rest:
     """Delay of what has come for a plan, which is handled (again) at `until`."""
 
@@ -142,7 +141,7 @@ class Rest:
     reason: str
 
 
-@record
+@dataclass(frozen=True)
 class PlanDetails:
     """Everything stored about one plan. `waiting_seconds` is the time that people took. `results` are by the state that
     asked, or by the event where no state did. `rest` is what it sleeps for, where that is no expectation. `shown` is

@@ -1,6 +1,7 @@
 """Agents as they register and as others find them: the events that they take and make, and the shapes of those."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Literal, Self, cast
@@ -10,7 +11,6 @@ from pydantic import BeforeValidator, model_validator
 from soorma_ai.domain.conditions import ALWAYS, any_of, check_condition
 from soorma_ai.domain.events import EventTopic, name_fault
 from soorma_ai.domain.people import ladder_fault
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.schemas import ANY_OBJECT, SchemaSource, check_schema, schema_of
 from soorma_ai.domain.values import Frozen, Json, JsonObject, compact, derived_id
 from soorma_ai.errors import ConfigError
@@ -18,7 +18,7 @@ from soorma_ai.errors import ConfigError
 AGENT_GONE_AFTER = timedelta(minutes=5)
 
 
-@record
+@dataclass(frozen=True)
 class Approval:
     """Rule that a publish of this event must be approved by a person: when, and by whom.
 
@@ -236,13 +236,13 @@ class EventRole(StrEnum):
 TAKEN = (EventRole.TAKES, EventRole.TAKES_AS_GOAL)
 
 
-@record
+@dataclass(frozen=True)
 class Subscription:
     topic: EventTopic
     event_type: str
 
 
-@record
+@dataclass(frozen=True)
 class Registration:
     """Everything that one agent puts into the registry when it starts. `tenant_id` None: all tenants share it.
 
@@ -259,7 +259,7 @@ class Registration:
     subscriptions: tuple[Subscription, ...] = ()
 
 
-@record
+@dataclass(frozen=True)
 class RegisteredEvent:
     """A definition, and the agent that registered it."""
 
@@ -269,7 +269,7 @@ class RegisteredEvent:
     definition: EventDefinition
 
 
-@record
+@dataclass(frozen=True)
 class DiscoveredAgent:
     """A registered agent as others find it. A capability that is only a name has no events. `meets` is what it can
     do of what was required."""

@@ -5,6 +5,7 @@ what, is known by the delivery that is lent and nothing else.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Annotated, Final, Literal
@@ -15,7 +16,6 @@ from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, Untaken
 from soorma_ai.domain.memory import Remembered, SessionSummary
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.records import record
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.domain.tasks import Group, SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
@@ -59,7 +59,7 @@ class Lease(Frozen):
     fence: RowId
 
 
-@record
+@dataclass(frozen=True)
 class Lent:
     """A delivery that is lent. `started`, `redriven` and `attempt` are those of `Delivery`."""
 
@@ -238,7 +238,7 @@ class Reading(StrEnum):
     AGENTS = "agents"
 
 
-@record
+@dataclass(frozen=True)
 class Neighbour:
     """An agent as it is registered, and whether it lives."""
 
@@ -246,7 +246,7 @@ class Neighbour:
     live: bool
 
 
-@record
+@dataclass(frozen=True)
 class PlacedEvent:
     seq: int
     event: EventEnvelope

@@ -1,12 +1,12 @@
 """The wire form of a reply: how it is written, how it is read, and what a requester takes for one."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import Json, JsonObject
 
 
-@record
+@dataclass(frozen=True)
 class Failure:
     """Why something did not work, told to the requester: a stable code, and words. `ends_plan`: the plan cannot go on,
     since its model gave up or a limit is reached."""
@@ -36,7 +36,7 @@ def failure_reply(code: str, message: str) -> JsonObject:
     return {"success": False, "status": "failed", "error": error}
 
 
-@record
+@dataclass(frozen=True)
 class ExpectedReply:
     """The answer that a request waits for: an event of `event_type` or one of the `others`, within `timeout`."""
 

@@ -8,6 +8,7 @@ References to the network are never followed.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime, time
 from functools import lru_cache
 from ipaddress import IPv6Address
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING, cast
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import MOST_LEVELS, UNSTORABLE, Json, JsonObject, Same, clip, compact, follow, is_storable
 from soorma_ai.domain.visits import depth_of, visits_by_depth
 from soorma_ai.errors import ConfigError
@@ -82,7 +82,7 @@ _OF_NAMES = frozenset({"properties", "patternProperties", "dependentSchemas", "$
 _VALUES = frozenset({"const", "enum", "default", "examples"})
 
 
-@record
+@dataclass(frozen=True)
 class Violation:
     """`path` as in `$.items[0].qty`; `rule` is the schema keyword; `wanted` that keyword's value, as JSON."""
 
@@ -171,7 +171,7 @@ def _fault_of_draft(document: JsonObject) -> str:
     return ""
 
 
-@record
+@dataclass(frozen=True)
 class _Checker:
     """A validator, and how often it may look at parts of its schema for values by their depth."""
 

@@ -5,13 +5,12 @@ from datetime import datetime
 from typing import Literal
 
 from soorma_ai.domain.events import EventTopic, Lineage
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import Data, JsonObject
 
 SubTaskStatus = Literal["pending", "completed", "failed"]
 
 
-@record
+@dataclass(frozen=True)
 class Group:
     """Sub-tasks that were asked together, of which `pending` have not ended: some of the task's, which are numbered
     from 0 in the order in which they were asked. The first of the group has the number `first`, the last `last`."""
@@ -22,7 +21,7 @@ class Group:
     pending: int
 
 
-@record
+@dataclass(frozen=True)
 class TaskRecord:
     """The row of a task that waits for something; one that ends at once never has one.
 
@@ -65,7 +64,7 @@ class SubTaskInfo:
         return self.status != "pending"
 
 
-@record
+@dataclass(frozen=True)
 class DelegationSpec:
     """One of several requests that are sent together. `data` is a JSON object or a model. `assigned_to` names the one
     agent, or the capability, that it is for."""

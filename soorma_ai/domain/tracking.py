@@ -1,5 +1,6 @@
 """The progress of plans, as watchers see it."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
@@ -7,7 +8,6 @@ from soorma_ai.domain.expectations import ExpectationKind, Untaken
 from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.memory import PlanSummary
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import Json
 
 PROGRESS = "task.progress"
@@ -28,7 +28,7 @@ class ActionStatus(StrEnum):
         return self not in (ActionStatus.PENDING, ActionStatus.RUNNING)
 
 
-@record
+@dataclass(frozen=True)
 class Handed:
     """One event that came to one agent. `has_begun`: its handling began at least once. `has_ended`: nothing more will
     be done about it; a task that waits for something, and a goal, have not ended with their handling."""
@@ -40,7 +40,7 @@ class Handed:
     is_dead: bool
 
 
-@record
+@dataclass(frozen=True)
 class Report:
     """The last report of a worker about its task; `progress` is as the worker gave it."""
 
@@ -49,7 +49,7 @@ class Report:
     at: datetime
 
 
-@record
+@dataclass(frozen=True)
 class Action:
     """One request of a plan. `action_id` is the request's id, `asked_by` who published it: the planner, or a worker for
     a part of its task, which is then `parent_id`. `agents` have taken it; `untaken` says how long it
@@ -69,7 +69,7 @@ class Action:
     untaken: Untaken | None = None
 
 
-@record
+@dataclass(frozen=True)
 class PlanProgress:
     """`counts` has every status; `done` of `total` actions have ended, in whatever way. A planner may ask for more, so
     `total` is what was asked so far."""
@@ -87,7 +87,7 @@ class PlanProgress:
     reports: dict[str, Report]
 
 
-@record
+@dataclass(frozen=True)
 class TimelineEntry:
     """One line of a plan's trace. `what` happened, by `who`."""
 
@@ -101,7 +101,7 @@ class TimelineEntry:
     is_failure: bool
 
 
-@record
+@dataclass(frozen=True)
 class Awaited:
     """What a plan waits for: an answer to `what`, or an event of this name. `whom` are the roles of people who may
     answer, or the agents who may; none means anybody."""
@@ -113,7 +113,7 @@ class Awaited:
     until: datetime | None
 
 
-@record
+@dataclass(frozen=True)
 class PlanLine:
     """A plan in a list. `spent` is by its whole tree, `awaits` the first few things that it waits for."""
 
@@ -132,7 +132,7 @@ class PlanLine:
     awaits: tuple[Awaited, ...] = ()
 
 
-@record
+@dataclass(frozen=True)
 class PlanPage:
     """Plans, the newest first. `before` is the place behind which the next page begins. A page may be short, or empty,
     before the end."""
@@ -142,7 +142,7 @@ class PlanPage:
     is_end: bool
 
 
-@record
+@dataclass(frozen=True)
 class Backlog:
     """Deliveries to an agent that have not ended: `waiting` in line, and `in_hand`. `since` is when the oldest of their
     events was made."""
@@ -153,14 +153,14 @@ class Backlog:
     since: datetime
 
 
-@record
+@dataclass(frozen=True)
 class PlanNode:
     plan: PlanSummary
     agent: str
     children: tuple["PlanNode", ...]
 
 
-@record
+@dataclass(frozen=True)
 class DelegationGroup:
     """Requests that a task sent together. `missing` are those whose answers may still come."""
 

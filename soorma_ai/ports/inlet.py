@@ -1,15 +1,14 @@
 """Where others post who have no token: they are known by what they post."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import Unauthenticated
 
 
-@record
+@dataclass(frozen=True)
 class Post:
     """What was posted. Names of `headers` are in lower case; `in_path` are the parts of the path that have names."""
 

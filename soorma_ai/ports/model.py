@@ -1,22 +1,21 @@
 """Questions to a model, its answers, and the prompts."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from soorma_ai.domain.history import Ending
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import Paid
 
 
-@record
+@dataclass(frozen=True)
 class Message:
     role: Literal["system", "user", "assistant"]
     content: str
 
 
-@record
+@dataclass(frozen=True)
 class ModelQuestion:
     """One call of a model. `schema` is the closed decision schema; the answer is judged elsewhere, against it. `room`
     is how many tokens the answer may take, where that is not what the model usually gets."""
@@ -26,7 +25,7 @@ class ModelQuestion:
     room: int | None = None
 
 
-@record
+@dataclass(frozen=True)
 class ModelAnswer:
     """An answer of a model. `text` is as it came. `value` is the JSON found in it, or None and `fault` says why not.
     `found` says how it was found, where it is not all of the text; `ending` whether the answer may be used at all.
@@ -88,7 +87,7 @@ class Reasoner(Protocol):
         ...
 
 
-@record
+@dataclass(frozen=True)
 class Prompt:
     """A rendered prompt, by its blocks. The version is a label for people; the hash is the truth about the template,
     which `template` is the text of."""
@@ -100,7 +99,7 @@ class Prompt:
     template: str = field(default="", repr=False)
 
 
-@record
+@dataclass(frozen=True)
 class ModelSettings:
     """Which model, and how it is called; the composition root makes a reasoner of it."""
 

@@ -11,14 +11,13 @@ from soorma_ai.domain.identity import AuditEntry
 from soorma_ai.domain.letters import LetterStatus
 from soorma_ai.domain.limits import Charge, Spent
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.records import record
 from soorma_ai.domain.registry import Registration
 
 # Deliveries of one owner that one transaction may end.
 LONGEST_RUN = 32
 
 
-@record
+@dataclass(frozen=True)
 class Delivery:
     """One handing-over of an event to an agent. `fence` grows with every claim; a stale one commits nothing.
 
@@ -38,7 +37,7 @@ class Delivery:
     hold: Charge | None = None
 
 
-@record
+@dataclass(frozen=True)
 class Settlement:
     """Replacement of a reservation by what was used, with the answer that it was for, what of the offer that answer
     was given to, and the texts that its question was made of."""
@@ -50,7 +49,7 @@ class Settlement:
     kept: tuple[Kept, ...] = ()
 
 
-@record
+@dataclass(frozen=True)
 class Work:
     """The one transaction of a handling: how the delivery ends, all that it leads to, and what it cost.
 
@@ -66,7 +65,7 @@ class Work:
     in_vain: tuple[Delivery, ...] = ()
 
 
-@record
+@dataclass(frozen=True)
 class Swept:
     """Finds of a sweep that would have hung: events that the bus took and did not bring, deliveries behind no other,
     live plans that nothing was coming for."""
@@ -76,7 +75,7 @@ class Swept:
     stranded: tuple[str, ...] = ()
 
 
-@record
+@dataclass(frozen=True)
 class DeadLetterRow:
     """Row of a dead letter, as `domain.letters.Letter` explains it. An event that cannot be read is stood in for by
     what the store knows, and `unreadable` says why. `came_for` is the plan that it came for, where that has begun.
@@ -98,13 +97,13 @@ class DeadLetterRow:
     user_id: str
 
 
-@record
+@dataclass(frozen=True)
 class StoredEvent:
     seq: int
     event: EventEnvelope
 
 
-@record
+@dataclass(frozen=True)
 class EventPage:
     """Events in order of arrival, or in the other one. The next page begins behind `after`; `is_end`: there was no more
     when it was read."""
@@ -122,7 +121,7 @@ class Note:
     is_written: bool = False
 
 
-@record
+@dataclass(frozen=True)
 class AuditRow:
     """Its `seq` grows from row to row, by which lists go on."""
 
@@ -130,7 +129,7 @@ class AuditRow:
     entry: AuditEntry
 
 
-@record
+@dataclass(frozen=True)
 class PlanFilter:
     """Plans that a list is of: in one of these statuses, or in any where there is none; of a session; `search` is a
     part of the id, of the goal's name, of the planner's or of the user's."""
@@ -140,7 +139,7 @@ class PlanFilter:
     search: str = ""
 
 
-@record
+@dataclass(frozen=True)
 class StoredPlan:
     """A plan, its place in the order in which plans began, and what its tree has spent."""
 
@@ -149,7 +148,7 @@ class StoredPlan:
     spent: Spent
 
 
-@record
+@dataclass(frozen=True)
 class StoredPlans:
     """Plans, newest first. All before the place `before` are still to be looked at, unless `is_end`."""
 
@@ -158,7 +157,7 @@ class StoredPlans:
     is_end: bool
 
 
-@record
+@dataclass(frozen=True)
 class AgentRow:
     agent: str
     tenant_id: str | None
@@ -167,7 +166,7 @@ class AgentRow:
     live: bool
 
 
-@record
+@dataclass(frozen=True)
 class Forgotten:
     """Numbers of what was removed of a user; `is_done`: nothing was left. `keys` were revoked."""
 
@@ -178,7 +177,7 @@ class Forgotten:
     is_done: bool = False
 
 
-@record
+@dataclass(frozen=True)
 class Pruned:
     """Numbers of what was removed. `kept` counts plans that were old enough, and stay because something of theirs is
     not done. `after` is where the next batch goes on; None: there is none."""

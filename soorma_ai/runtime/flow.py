@@ -3,6 +3,7 @@ validated, executed in one transaction, and published. What stands in line behin
 decided in the same way and executed with it: a run."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -18,7 +19,6 @@ from soorma_ai.core.delivery.route import route
 from soorma_ai.core.delivery.runs import LONGEST_SECONDS, may_be_followed
 from soorma_ai.domain.effects import Ack, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.records import record
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.values import account_of
 from soorma_ai.errors import (
@@ -41,7 +41,7 @@ from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.handling.replies import tell_for_agent
 
 
-@record
+@dataclass(frozen=True)
 class Route:
     """One handler of an agent. `decide` records what is to happen; `failed` records what the requester is told.
 

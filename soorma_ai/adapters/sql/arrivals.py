@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
@@ -21,7 +22,6 @@ from soorma_ai.core.arrival.takers import Index
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind, Untaken
 from soorma_ai.domain.letters import cannot_arrive
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.registry import RegisteredEvent
 from soorma_ai.errors import TransientError
 from soorma_ai.ports import StoredEvent

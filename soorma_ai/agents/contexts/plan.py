@@ -1,7 +1,7 @@
 """The contexts of a planner's handlers: the goal, the plan, and what the plan was waiting for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeAlias, cast
 
@@ -12,7 +12,6 @@ from soorma_ai.core.plan.status import TABLE, move
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.events import EventEnvelope, Lineage, completion_of
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, plan_id_of
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.states import START, StateConfig, StateMachine, initial_of, states_of
 from soorma_ai.domain.values import Data, Json, JsonObject, clip, json_object
@@ -302,7 +301,7 @@ class PlanContext:
             raise LocalProtocolError(f"plan {self.plan_id} is {self.status}; nothing follows")
 
 
-@record
+@dataclass(frozen=True)
 class TransitionContext:
     """Context of what a plan was waiting for: it has come, or its time is over. `event_type` and `correlation_id` are
     those of the `event`."""

@@ -5,6 +5,7 @@ decide, and applies that. Of several events each sees what became of those befor
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
@@ -20,7 +21,6 @@ from soorma_ai.core.expecting.wakeups import ABANDONED, CANCEL_REQUESTED, DEADLI
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.domain.letters import CANNOT_ARRIVE
-from soorma_ai.domain.records import record
 from soorma_ai.domain.replies import is_failure
 
 KEPT_EARLY = timedelta(hours=24)
@@ -29,7 +29,7 @@ GIVEN_UP = "whoever delegated it waits for it no more"
 _FROM_INSIDE = (EventTopic.ACTION_REQUESTS, EventTopic.PLAN_EVENTS)
 
 
-@record
+@dataclass(frozen=True)
 class Heard:
     """Takers of an event as the registry says, and what the event names: the expectation that it answers or tells
     about, the plan that it wakes, the keys under which a wait may be open."""
@@ -55,7 +55,7 @@ class Meaning(Enum):
     MAY_BE_AWAITED = auto()  # waits that are open under its keys, oldest first; and whether it met one before
 
 
-@record
+@dataclass(frozen=True)
 class NamedRows:
     """Rows behind the names. `let_go` are the ids under which people let go the request whose reply is expected, beside
     its own; `was_handed`: the agent that replies takes such requests, and got this one under one of its ids.

@@ -1,19 +1,19 @@
 """Effects of arriving, meeting and ending, which a store applies in order, inside the transaction that asked."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from soorma_ai.domain.effects import SavePlan, Schedule, Unschedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation, Stray
-from soorma_ai.domain.records import record
 
 # Replies, answers and timers go before new goals.
 FIRST = 0
 LAST = 1
 
 
-@record
+@dataclass(frozen=True)
 class Put:
     """The event in hand goes into the inbox of an agent, if it was not there before, in the line of `owner`."""
 
@@ -22,14 +22,14 @@ class Put:
     priority: int = FIRST
 
 
-@record
+@dataclass(frozen=True)
 class Open:
     """The expectation is written down, open or met already."""
 
     expectation: Expectation
 
 
-@record
+@dataclass(frozen=True)
 class Meet:
     """The expectation is closed by this event, if it is open."""
 
@@ -37,7 +37,7 @@ class Meet:
     met_by: str
 
 
-@record
+@dataclass(frozen=True)
 class Replace:
     """The expectation is met by this event instead of the one that met it before."""
 
@@ -46,7 +46,7 @@ class Replace:
     met_by: str
 
 
-@record
+@dataclass(frozen=True)
 class Answered:
     """A client is told that its request has this reply."""
 
@@ -54,7 +54,7 @@ class Answered:
     reply: EventEnvelope
 
 
-@record
+@dataclass(frozen=True)
 class KeepEarly:
     """The event in hand is kept under these keys for a wait that is not open yet; once, however often it comes."""
 
@@ -64,12 +64,12 @@ class KeepEarly:
     until: datetime
 
 
-@record
+@dataclass(frozen=True)
 class ForgetEarly:
     """The event in hand is kept for no wait any more."""
 
 
-@record
+@dataclass(frozen=True)
 class KeepUntaken:
     """The request in hand is kept for an agent that takes it."""
 
@@ -78,14 +78,14 @@ class KeepUntaken:
     until: datetime
 
 
-@record
+@dataclass(frozen=True)
 class DropUntaken:
     """The request in hand waits for no taker any more, and its timer for nothing."""
 
     timer_id: str
 
 
-@record
+@dataclass(frozen=True)
 class Stop:
     """Somebody asks the plan to stop."""
 
@@ -93,7 +93,7 @@ class Stop:
     reason: str
 
 
-@record
+@dataclass(frozen=True)
 class Forbid:
     """Let whoever begins this plan find that it was asked to stop before."""
 
@@ -101,7 +101,7 @@ class Forbid:
     reason: str
 
 
-@record
+@dataclass(frozen=True)
 class Resolve:
     """The delivery that rests in doubt goes on, with all its attempts."""
 
@@ -109,7 +109,7 @@ class Resolve:
     owner: str
 
 
-@record
+@dataclass(frozen=True)
 class Hasten:
     """The delivery at the head of this line, should it be delayed, is handed over at once."""
 
@@ -117,7 +117,7 @@ class Hasten:
     owner: str
 
 
-@record
+@dataclass(frozen=True)
 class Wake:
     """Published, unless an event of its id is known: whichever was first stands."""
 

@@ -2,6 +2,7 @@
 plan, a plan that is asked to stop; and what sets going again whatever would never end."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from soorma_ai.core.arrival.effects import Effect, Forbid, Stop, Wake
@@ -12,7 +13,6 @@ from soorma_ai.domain.effects import Postpone, SavePlan, SaveTask
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.tasks import TaskRecord
 from soorma_ai.errors import NotFound, VersionConflict
 

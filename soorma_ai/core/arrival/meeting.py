@@ -1,6 +1,7 @@
 """The rules for what meets an expectation as it is opened: an event that came too early, an offer since."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from soorma_ai.core.arrival.effects import Effect, ForgetEarly, Meet, Open, Put, Wake
@@ -9,12 +10,11 @@ from soorma_ai.core.expecting.wakeups import ANSWERED, OFFER_CHANGED, wake_for
 from soorma_ai.core.offering.offer import make_offer
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.registry import RegisteredEvent
 from soorma_ai.domain.schemas import violations
 
 
-@record
+@dataclass(frozen=True)
 class Early:
     """An event that came before the wait that it fits, and its place in the log."""
 

@@ -1,9 +1,9 @@
 """The rules for registering and deregistering: a name keeps its tenant, a version its content, what is needed stays."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.registry import (
     AGENT_GONE_AFTER,
     TAKEN,
@@ -22,7 +22,7 @@ DefinitionKey = tuple[str, str, str, str]
 Taking = tuple[str, str, str]
 
 
-@record
+@dataclass(frozen=True)
 class Needs:
     """Needs that others still have of an agent. `awaited`: a plan, and the event of this agent alone it waits for."""
 

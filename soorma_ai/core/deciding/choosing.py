@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 
 from soorma_ai.core.deciding.judge import check_payload, event_offered, parse_decision, prepare_decision
@@ -10,14 +11,13 @@ from soorma_ai.core.offering.lookups import unseen_in, with_whole_schemas
 from soorma_ai.core.offering.offer import Offer, merge_definitions
 from soorma_ai.domain.decisions import EventDecision, PlannerDecision, PublishAction, Showing
 from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.records import record
 from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.states import ANNOUNCEMENTS
 from soorma_ai.domain.values import Json, Same
 from soorma_ai.errors import NotAllowed, PayloadMismatch
 
 
-@record
+@dataclass(frozen=True)
 class NoChoice:
     """No event serves, for the reason that the model gives."""
 

@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import cast
 
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.values import Json, JsonObject, clip, compact
 
 EMPTY = "the answer is empty; give one JSON object that fits the schema"
@@ -17,7 +17,7 @@ _MEANT = re.compile(r"""\{\s*["'}]|\[\s*\{""")
 _SHOWN = 120
 
 
-@record
+@dataclass(frozen=True)
 class Found:
     """`value` is the one object; without it, `fault` says in words for the model what was there. `how` says how it was
     found, where it was not the whole answer."""

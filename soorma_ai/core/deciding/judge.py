@@ -5,7 +5,7 @@ Each refusal is worded for the model: what was found, what is wanted.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from difflib import get_close_matches
 from itertools import islice
@@ -29,14 +29,13 @@ from soorma_ai.domain.decisions import (
 )
 from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import PlanRecord, pursuit_of
-from soorma_ai.domain.records import record
 from soorma_ai.domain.registry import Approval, EventDefinition
 from soorma_ai.domain.schemas import ANY_OBJECT, describe, violations
 from soorma_ai.domain.values import Json, JsonObject, clip, compact
 from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
 
 
-@record
+@dataclass(frozen=True)
 class Situation:
     """Facts to judge a decision by. `in_flight` counts open expectations, `repeats` this decision in this state.
     `rejected` are the rejections by people of just what is asked, in their words."""

@@ -5,7 +5,7 @@ names of events and notes too, in whatever sentence of ours.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 from soorma_ai.core.offering.drafts import Material
@@ -27,7 +27,6 @@ from soorma_ai.core.telling.outline import SMALLEST_ROOM, shorten
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.records import record
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.states import REJECTED, TIMEOUT, StateAction
 from soorma_ai.domain.values import Json, JsonObject, Same, clip
@@ -42,7 +41,7 @@ _OWN_OF_CHOICE = _OF_LOOKUPS | {"state", "instructions"}
 _OWN_OF_PLAN = frozenset({"goal", "custom_context", "remaining_actions", "today"})
 
 
-@record
+@dataclass(frozen=True)
 class Made:
     """The inputs that a plan's rows hold, by their `names`: of its steps those from `first` to `last`, of the trigger
     the `text` and the join that it tells of."""
@@ -54,7 +53,7 @@ class Made:
     join_id: str | None
 
 
-@record
+@dataclass(frozen=True)
 class Inputs:
     """The inputs that a prompt declares. Those that are `own` differ from call to call. `is_common`: the others are the
     same for every plan of the tenant, and hold nobody's words but the owner's. Some are `made` of the plan's rows."""
@@ -65,7 +64,7 @@ class Inputs:
     made: Made | None = None
 
 
-@record
+@dataclass(frozen=True)
 class Occasion:
     """What is decided about: a plan, what happened in it, what it has spent. `in_flight` counts what is open."""
 
@@ -98,7 +97,7 @@ class Occasion:
         return Made(names, first, last, trigger.text if is_told else "", trigger.join_id if is_told else None)
 
 
-@record
+@dataclass(frozen=True)
 class View:
     """What a model has been shown for one answer, after so many `lookups` of its own: parts of results by their paths,
     and a `note` of ours about the last of them."""
@@ -109,7 +108,7 @@ class View:
     lookups: int = 0
 
 
-@record
+@dataclass(frozen=True)
 class Told:
     goal: str
     history: Sequence[Line]

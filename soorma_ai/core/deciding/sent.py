@@ -7,6 +7,7 @@ of its own under its digest, so that a text which many questions share is kept o
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import cast
 
@@ -16,7 +17,6 @@ from soorma_ai.core.telling.history import StepLines
 from soorma_ai.domain.history import JournalEntry, Kept, Sent, Step
 from soorma_ai.domain.limits import Payer
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.values import Json, JsonObject, Same, compact
 
 LONG = 200
@@ -24,7 +24,7 @@ _PART = "$part"
 _DIGITS, _FEW_DIGITS = 32, 12
 
 
-@record
+@dataclass(frozen=True)
 class Stored:
     """All that is stored of one question: the plan, the answer, the answers `before` it in the same handling, the
     `parts` by their digests, the steps that were told, and the results of the join that was told of."""

@@ -1,11 +1,11 @@
 """The end of a handling that did not go well, by the class of the error, and what may be done about a dead letter."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 
 from soorma_ai.core.delivery.transient import may_pass, pause_asked
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.records import record
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, account_of, message_of
 from soorma_ai.errors import (
@@ -33,7 +33,7 @@ LONGEST_ASKED = timedelta(seconds=LONGEST_WAIT_SECONDS)
 _FAULT = "a fault in the agent: asking again will not help"
 
 
-@record
+@dataclass(frozen=True)
 class Tries:
     """A handler's own word on being tried again: how often it is handed a delivery, and its errors, beside those that
     are known, that may be gone the next time."""
@@ -45,7 +45,7 @@ class Tries:
 USUAL = Tries()
 
 
-@record
+@dataclass(frozen=True)
 class Disposal:
     """`failure` is what the requester is told; None while the delivery is still to be tried again. `rests`: until
     something that is away comes back, which is no attempt."""

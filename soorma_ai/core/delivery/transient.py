@@ -1,10 +1,10 @@
 """Errors of the outside that may be gone the next time, known by their names: no client library is imported for it."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, timedelta
 from email.utils import parsedate_to_datetime
 
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import leaves
 
 # By the package whose class it is, at the top. Of the classes of an error the first that stands here decides, the most
@@ -79,7 +79,7 @@ _LATER_CODES = ("RequestLimitExceeded", "SlowDown", "Throttling", "ThrottlingExc
 _LONGEST_PAUSE = timedelta(days=1)
 
 
-@record
+@dataclass(frozen=True)
 class _Answer:
     """What an error tells of a server's answer, which may be anything. `code` is a word beside the status."""
 

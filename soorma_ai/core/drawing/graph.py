@@ -1,10 +1,10 @@
 """A graph to be drawn: nodes, edges between them, and how much is left out."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from unicodedata import east_asian_width
 
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.values import clip
 
 MOST_NODES = 300
@@ -39,7 +39,7 @@ class EdgeKind(StrEnum):
     MAYBE = "maybe"
 
 
-@record
+@dataclass(frozen=True)
 class Node:
     """`label` and `note` are as others wrote them; what is drawn of them is harmless and bounded. `place` is the
     fragment of the page that tells more."""
@@ -53,7 +53,7 @@ class Node:
     is_faulty: bool = False
 
 
-@record
+@dataclass(frozen=True)
 class Edge:
     source: str
     target: str
@@ -61,7 +61,7 @@ class Edge:
     kind: EdgeKind = EdgeKind.CAUSE
 
 
-@record
+@dataclass(frozen=True)
 class Graph:
     """`more` counts the nodes that are left out."""
 

@@ -6,11 +6,11 @@ a layer is by the neighbours' mean place, and places are as near to the neighbou
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 
 from soorma_ai.core.drawing.graph import Edge, Graph, Node, label_of, width_of
-from soorma_ai.domain.records import record
 
 CHARACTER = 7.3
 PADDING = 22.0
@@ -31,7 +31,7 @@ class Direction(StrEnum):
 Point = tuple[float, float]
 
 
-@record
+@dataclass(frozen=True)
 class Box:
     """A node with its middle and its size."""
 
@@ -42,7 +42,7 @@ class Box:
     height: float
 
 
-@record
+@dataclass(frozen=True)
 class Path:
     """An edge, and the points that it goes through, from its source to its target. Its label stands at `middle`."""
 
@@ -51,7 +51,7 @@ class Path:
     middle: Point
 
 
-@record
+@dataclass(frozen=True)
 class Drawing:
     boxes: tuple[Box, ...]
     paths: tuple[Path, ...]
@@ -88,7 +88,7 @@ def _width_of_label(edge: Edge) -> float:
     return width_of(label_of(edge.label, LABEL)) * SMALL_CHARACTER
 
 
-@record
+@dataclass(frozen=True)
 class _Link:
     """An edge as it is drawn: from `first` to `last`, which is turned around where it closes a circle. Where it has a
     label, there is a layer between for that."""
@@ -102,7 +102,7 @@ class _Link:
         return 2 if self.edge.label else 1
 
 
-@record
+@dataclass(frozen=True)
 class _Chain:
     """A link with the ids that it goes through, which has a bend in each layer between."""
 

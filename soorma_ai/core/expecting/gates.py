@@ -5,6 +5,7 @@ the answer publishes the request, or tells that it was rejected.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, Waiter, earliest, open_expectation, opened_by
@@ -14,7 +15,6 @@ from soorma_ai.domain.effects import Effect, Expect, Publish, Schedule
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.domain.people import AnswerDecision, Ask, Proposal
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.registry import Approval, EventDefinition
 from soorma_ai.domain.values import JsonObject, derived_id, digest
 

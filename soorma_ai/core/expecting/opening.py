@@ -1,6 +1,7 @@
 """The opening of all that must come: an expectation with its deadline, and for a question its announcement."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypedDict, Unpack
 
@@ -9,7 +10,6 @@ from soorma_ai.domain.effects import Effect, Expect, Publish, Schedule
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, ReplyAddress, caused_id, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, Join
 from soorma_ai.domain.people import Ask
-from soorma_ai.domain.records import record
 from soorma_ai.domain.states import HUMAN_INPUT, WAIT_ESCALATED, WAIT_REMINDED
 from soorma_ai.domain.values import Json, JsonObject, derived_id
 
@@ -31,7 +31,7 @@ class EventFields(TypedDict, total=False):
     answers: str | None
 
 
-@record
+@dataclass(frozen=True)
 class Moment:
     """Cause, maker and time of what is made. Ids derive from the cause, so making it again makes the same."""
 
@@ -71,7 +71,7 @@ class Moment:
         return derived_id(what, self.cause.id, self.agent, str(next(self.ordinals)))
 
 
-@record
+@dataclass(frozen=True)
 class Waiter:
     """A plan, a task, a delivery in doubt or a client that waits.
 
@@ -86,7 +86,7 @@ class Waiter:
     longest: timedelta | None = None
 
 
-@record
+@dataclass(frozen=True)
 class ExpectationSpec:
     """Description of what must come; `Expectation` explains the fields. `timeout` counts from the opening."""
 

@@ -4,7 +4,7 @@ Phases go by their names here; the enum that they are of is their author's.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, StrEnum
 
@@ -14,7 +14,6 @@ from soorma_ai.domain.conditions import fault_of, holds
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.people import Answer, AnswerDecision
 from soorma_ai.domain.phases import CHECKPOINT_ANSWERED, DecidedBy, Leading, PhaseTransition, Standing
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.errors import ConfigError, LimitExceeded, LocalProtocolError
 
@@ -26,7 +25,7 @@ MOST_VISITS = 10
 _STANDING = TypeAdapter(Standing)
 
 
-@record
+@dataclass(frozen=True)
 class Graph:
     """The phases of an agent, by their names, and the ways between them."""
 
@@ -45,7 +44,7 @@ class Say(StrEnum):
     GO_ON = "go on"
 
 
-@record
+@dataclass(frozen=True)
 class Verdict:
     """`back` names the condition of a backward transition that the person wants."""
 

@@ -4,7 +4,7 @@ A step is decided here, and carried out like any other decision: judged, held by
 """
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from soorma_ai.core.expecting.opening import Moment
@@ -19,7 +19,6 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.plans import PlanRecord, ValueKind
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.replies import ExpectedReply, Failure
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.states import RESUMED, USER_INPUT, StateAction, StateConfig, States
@@ -31,7 +30,7 @@ PAUSE_REASON = "pause_reason"
 _REASON, _CAME = "reason", "came"
 
 
-@record
+@dataclass(frozen=True)
 class View:
     """A plan as a step finds it: its machine, what it remembers, what it waits for. `state` is its author's; `pause` is
     what a pause keeps. `closed` is what it waited for and the event that closed that, in the delivery in hand."""
@@ -83,7 +82,7 @@ class View:
         return (self.plan.is_due or config.default_next is not None) and not self.is_waiting
 
 
-@record
+@dataclass(frozen=True)
 class AgentRequest:
     """Request that a state makes of whoever takes the event."""
 
@@ -92,7 +91,7 @@ class AgentRequest:
     reply: ExpectedReply
 
 
-@record
+@dataclass(frozen=True)
 class Move:
     """The plan in its new state, and what it `asks` there."""
 

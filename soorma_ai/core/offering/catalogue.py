@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from soorma_ai.core.delivery.route import fits
@@ -11,14 +12,13 @@ from soorma_ai.core.schema.bounded import show
 from soorma_ai.core.selection.index import EventIndex, index_of
 from soorma_ai.core.selection.share import share
 from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.records import record
 from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.values import JsonObject, Same, clip
 
 DESCRIPTION_CHARS = 2_000
 
 
-@record
+@dataclass(frozen=True)
 class Catalogue:
     """`events` by name; of one name those that somebody takes first, requests before others. `agents` are the first
     agents behind the names."""

@@ -5,6 +5,7 @@ The wire form is that of `PlanDefinition`, its states as a list; null is how str
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pydantic import ValidationError
@@ -17,7 +18,6 @@ from soorma_ai.core.schema.combine import fold_all_of
 from soorma_ai.core.schema.nulls import strip_wire_nulls
 from soorma_ai.core.schema.portable import is_too_large, object_schema
 from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.states import HUMAN_INPUT, PlanDefinition, StateAction, StateConfig
 from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
@@ -36,7 +36,7 @@ _LEFT_OUT = frozenset(
 )
 
 
-@record
+@dataclass(frozen=True)
 class Material:
     """Material of a machine. `answers` are further events by which a request may be answered. `wanted` are
     the requests that it is to be made of, offered now or not; none means all."""

@@ -1,6 +1,7 @@
 """Lookups: what a model asks to see before it decides. They are no decisions, and no answers that were refused."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from soorma_ai.core.offering.form import FIND_EVENTS, NEED_SCHEMA, SEE_RESULT
 from soorma_ai.core.offering.offer import PUBLISH, Offer, goal_choice
@@ -17,7 +18,6 @@ from soorma_ai.domain.decisions import (
     Showing,
     WaitAction,
 )
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import Json, JsonObject, clip, compact
 from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch
 
@@ -26,7 +26,7 @@ WORDS_CHARS = 1_000
 WHOLE_CHARS = 10_000
 
 
-@record
+@dataclass(frozen=True)
 class Lookup:
     """Exactly one of: choices whose schemas are asked for, words by which to find more, the path of a result."""
 

@@ -2,12 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, reduce
 
 from soorma_ai.core.selection.index import EventIndex, index_of
 from soorma_ai.domain.events import CLIENT, EventTopic
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.registry import TAKEN, Approval, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.domain.values import Json, JsonObject, Same
@@ -22,13 +21,13 @@ def goal_choice(planner: str, goal_event: str) -> str:
     return f"{DELEGATE}{planner}/{goal_event}"
 
 
-@record
+@dataclass(frozen=True)
 class Delegate:
     planner: str
     goal: EventDefinition
 
 
-@record
+@dataclass(frozen=True)
 class Awaited:
     """An event that can be waited for, and the agents that may publish it."""
 
@@ -36,7 +35,7 @@ class Awaited:
     producers: tuple[str, ...]
 
 
-@record
+@dataclass(frozen=True)
 class Offer:
     """`agents` are the names of the agents behind the events: of several that take one, the first."""
 

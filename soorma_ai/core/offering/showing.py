@@ -5,6 +5,7 @@ provider finds the beginning of its prompt again; when it has grown too long, it
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
@@ -14,7 +15,6 @@ from soorma_ai.core.telling.fence import CHARS_PER_TOKEN, tokens_of
 from soorma_ai.core.telling.outline import length_of
 from soorma_ai.domain.decisions import Room, Showing
 from soorma_ai.domain.events import CLIENT
-from soorma_ai.domain.records import record
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import Same, clip, compact
 
@@ -26,7 +26,7 @@ MOST_ASKED = 8
 DESCRIPTION_CHARS = 2_000
 
 
-@record
+@dataclass(frozen=True)
 class Size:
     """Tokens that a choice takes as a line, and those that its schema takes beside that."""
 

@@ -1,10 +1,11 @@
 """A plan's history: a line appended for whatever happened to it."""
 
+from dataclasses import replace
+
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.domain.effects import AppendStep, Outcome
 from soorma_ai.domain.history import Step, StepKind
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.values import Json
 
 

@@ -6,6 +6,7 @@ A branch that comes after that step is late.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, open_expectation
@@ -19,7 +20,6 @@ from soorma_ai.domain.events import EventEnvelope, EventTopic, completion_of
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Join
 from soorma_ai.domain.history import JoinProgress, Step, StepKind
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import LocalProtocolError

@@ -1,6 +1,7 @@
 """Begin and end of a plan: the goal's row, and the one answer its caller gets."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import count
 
@@ -14,7 +15,6 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind, Expectat
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, plan_id_of, pursuit_of
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import LocalProtocolError

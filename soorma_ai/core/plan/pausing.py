@@ -1,12 +1,12 @@
 """A root plan that is paused until somebody resumes it: its time stands still."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from soorma_ai.core.expecting.wakeups import DEADLINE_REACHED, wake_plan
 from soorma_ai.core.plan.lifecycle import timer_of
 from soorma_ai.domain.effects import Outcome, Postpone, Schedule, Unschedule
 from soorma_ai.domain.plans import Pause, PlanRecord
-from soorma_ai.domain.records import replace
 
 # After such a while people are reminded of what would else wait in silence.
 REMINDERS = (timedelta(days=1), timedelta(days=7), timedelta(days=30))

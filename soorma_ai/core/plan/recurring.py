@@ -1,5 +1,6 @@
 """Goals that come again and again: when the next one is due, and the timer that brings it."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import cast
 
@@ -8,14 +9,13 @@ from cronsim import CronSim, CronSimError
 from soorma_ai.domain.effects import Schedule
 from soorma_ai.domain.events import SYSTEM, EventTopic, Lineage, new_event
 from soorma_ai.domain.people import NO_USER
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import JsonObject, compact, derived_id
 from soorma_ai.errors import ConfigError
 
 SHORTEST = timedelta(seconds=1)
 
 
-@record
+@dataclass(frozen=True)
 class Recurring:
     """A goal of a planner's own, due at the moments of a cron expression in a time zone, or each time after a span."""
 

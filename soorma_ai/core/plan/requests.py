@@ -1,6 +1,7 @@
 """Questions of a plan to others: requests to agents, goals for planners, questions to people."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
 from soorma_ai.core.expecting.gates import question_about
@@ -15,7 +16,6 @@ from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.people import AnswerDecision, Ask, Proposal
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.records import record
 from soorma_ai.domain.registry import Approval, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.schemas import ANY_OBJECT
@@ -29,7 +29,7 @@ def waiter_of(plan: PlanRecord) -> Waiter:
     return Waiter(plan.agent, plan.lineage, plan.deadline, plan_id=plan.plan_id)
 
 
-@record
+@dataclass(frozen=True)
 class Request:
     """Question to an agent, or to the planner `target`. Its answer is `reply`."""
 
@@ -170,7 +170,7 @@ def wait(plan: PlanRecord, judged: Judged, action: WaitAction, moment: Moment, f
     return _ask_people(plan, spec, ask.message, moment, fingerprint=fingerprint)
 
 
-@record
+@dataclass(frozen=True)
 class Question:
     """Question to people, or to an event from outside. `schema` counts where nobody registers the event; `about` is
     announced with it; `from_clients`: whoever makes the event cannot answer. `reminders` come after so long.

@@ -1,10 +1,10 @@
 """The status of a plan: the table is the code. Nothing else changes a status."""
 
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.records import replace
 from soorma_ai.errors import IllegalTransition
 
 S = PlanStatus

@@ -1,5 +1,6 @@
 """The meaning for its plan of an event that closed an expectation: a line of history, and whether to decide."""
 
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from soorma_ai.core.expecting.opening import Moment
@@ -13,14 +14,13 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind, Expectat
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Proposal
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.replies import content_of
 from soorma_ai.domain.states import RESUMED
 from soorma_ai.domain.values import Json, JsonObject, compact, digest
 from soorma_ai.errors import LocalProtocolError
 
 
-@record
+@dataclass(frozen=True)
 class Trigger:
     """Description of what just happened, without ids. `released` is a held request that a person let go: then there
     is nothing to decide, and no model is called. `join_id` is not told: it is the join whose results the data holds, so

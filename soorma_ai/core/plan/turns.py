@@ -5,7 +5,7 @@ reads before it goes on with `fire` or `release`.
 """
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 
 from soorma_ai.core.expecting.opening import Moment, opened_by
 from soorma_ai.core.expecting.wakeups import DEADLINE_REACHED, PHASE_ENTERED, STRANDED
@@ -22,11 +22,10 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import JoinProgress, StepKind
 from soorma_ai.domain.people import Proposal
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.records import record, replace
 from soorma_ai.errors import LimitExceeded
 
 
-@record
+@dataclass(frozen=True)
 class Facts:
     """Facts that are stored about a plan, and what came for it.
 
@@ -41,7 +40,7 @@ class Facts:
     progress: JoinProgress = field(default_factory=JoinProgress)
 
 
-@record
+@dataclass(frozen=True)
 class Turn:
     """Result of a turn. Without an `outcome` nothing happened. `trigger` is what is to be decided about; `fires` the id
     of a join whose results are to be put together; `released` a request that a person let go."""

@@ -6,6 +6,7 @@ an agent works is folded to a part of the rest.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from itertools import pairwise
@@ -14,7 +15,6 @@ from soorma_ai.core.report.lines import Line, LineKind
 from soorma_ai.core.report.plan_graph import place_of
 from soorma_ai.core.report.time_shares import Shares
 from soorma_ai.domain.expectations import ExpectationStatus
-from soorma_ai.domain.records import record
 
 MOST_BARS = 300
 WIDTH = 1_000.0
@@ -29,7 +29,7 @@ class BarKind(StrEnum):
     PEOPLE = "people"
 
 
-@record
+@dataclass(frozen=True)
 class Bar:
     """`place` is the fragment of the page that tells of its line."""
 
@@ -46,7 +46,7 @@ class Bar:
         return self.end - self.begin
 
 
-@record
+@dataclass(frozen=True)
 class DrawnBar(Bar):
     """A bar with its place on the axis, of WIDTH."""
 
@@ -54,7 +54,7 @@ class DrawnBar(Bar):
     width: float = 0.0
 
 
-@record
+@dataclass(frozen=True)
 class Fold:
     """A stretch of `length` that is drawn at less than half of it."""
 
@@ -63,7 +63,7 @@ class Fold:
     length: timedelta
 
 
-@record
+@dataclass(frozen=True)
 class Timeline:
     """`more` counts the bars that are left out. `parts` are the shares of all time as (whose, from, width)."""
 

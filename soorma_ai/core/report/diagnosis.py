@@ -1,10 +1,9 @@
 """What is set up and how it stands, judged for whoever wonders why nothing goes on."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-
-from soorma_ai.domain.records import record
 
 # As far as a clock may be off before it is told.
 MOST_OFF = timedelta(seconds=30)
@@ -23,7 +22,7 @@ class Origin(StrEnum):
     DEFAULT = "default"
 
 
-@record
+@dataclass(frozen=True)
 class Finding:
     """`advice` is what to do, and empty where nothing is to be done."""
 
@@ -33,7 +32,7 @@ class Finding:
     advice: str = ""
 
 
-@record
+@dataclass(frozen=True)
 class Setting:
     """`value` without passwords. `fault` says why it cannot be used."""
 
@@ -43,7 +42,7 @@ class Setting:
     fault: str = ""
 
 
-@record
+@dataclass(frozen=True)
 class StoreFile:
     """`fault` is why it cannot be read. `schema` None: there is none to be read. `owner` None: nobody's; else
     `answers` says whether it takes calls. `size` None: a database on a server, which has no owner."""
@@ -57,7 +56,7 @@ class StoreFile:
     answers: bool = False
 
 
-@record
+@dataclass(frozen=True)
 class Server:
     """`fault` is why it cannot be asked. `ahead` is how far its clock is before ours."""
 
@@ -66,7 +65,7 @@ class Server:
     ahead: timedelta = timedelta()
 
 
-@record
+@dataclass(frozen=True)
 class Life:
     """What goes on; of `backlog` None is known. Counts of `most` are that many or more. `newest` is when the newest
     event was made."""
@@ -81,7 +80,7 @@ class Life:
     newest: datetime | None = None
 
 
-@record
+@dataclass(frozen=True)
 class Facts:
     """`keys` are the names of variables that end as those for keys of models do. `libraries` are pairs of an extra and
     the library by which it is known to be installed, "" where it is not."""

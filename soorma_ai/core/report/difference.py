@@ -1,16 +1,16 @@
 """What is different in two payloads, field by field."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 
 from soorma_ai.core.report.shapes import ABSENT, ROOT, Found, below
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import Json
 
 MOST_CHANGES = 50
 
 
-@record
+@dataclass(frozen=True)
 class Change:
     """A place, as `$.lines[0].amount`, with what was there and what is; either may be absent, and null is not."""
 
@@ -19,7 +19,7 @@ class Change:
     now: Found
 
 
-@record
+@dataclass(frozen=True)
 class Difference:
     """`is_cut`: there are more changes than these."""
 

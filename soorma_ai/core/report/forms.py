@@ -7,7 +7,7 @@ whatever a browser makes of it; so does what has no field. What a form cannot sh
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from soorma_ai.core.report.shapes import (
     ABSENT,
@@ -29,7 +29,6 @@ from soorma_ai.core.report.shapes import (
     shape_of,
     text_of,
 )
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.values import Json, JsonObject, clip
 
 SHOWN_CHARS = 300
@@ -37,7 +36,7 @@ MOST_TEXT = 200_000  # of all fields that can be changed
 _LONG = 80
 
 
-@record
+@dataclass(frozen=True)
 class Choice:
     """`typed` is what a form sends."""
 
@@ -45,7 +44,7 @@ class Choice:
     label: str
 
 
-@record
+@dataclass(frozen=True)
 class Field:
     """`text` is what stands in it. `origin` of an item is its place in the list as it was. What is `kept` is shown and
     not changed."""
@@ -91,7 +90,7 @@ def remove_item(typed: Typed, name: str, place: int) -> dict[str, str]:
     return {**kept, count_name(name): str(count - 1)}
 
 
-@record
+@dataclass(frozen=True)
 class _Place:
     name: str
     label: str

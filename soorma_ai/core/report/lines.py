@@ -1,7 +1,7 @@
 """Lines of a trace, each made of one stored row."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -9,7 +9,6 @@ from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus, Untaken
 from soorma_ai.domain.history import PLAN, JournalEntry, Step, StepKind
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.tracking import PROGRESS, Report
 from soorma_ai.domain.values import Json, JsonObject
 
@@ -43,7 +42,7 @@ class Thought(JournalEntry):
     reasoning: str
 
 
-@record
+@dataclass(frozen=True)
 class Asked:
     """A question to people. `waited` is how long it was open, or is by now. `answered_by` None may mean an event."""
 
@@ -61,7 +60,7 @@ class Asked:
     answered_by: str | None
 
 
-@record
+@dataclass(frozen=True)
 class Line:
     """One line: `who` did something about `what`. `time` counts from the start of the plan that is shown, `took` from
     what this line answers. `because` is the event that caused it, `event_id` its own. `lines` are what followed from

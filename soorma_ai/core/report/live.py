@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from soorma_ai.core.expecting.wakeups import ANSWERED, CANCEL_REQUESTED, DEADLINE_REACHED, EXPIRED, WAKE_EVENTS
@@ -22,7 +23,6 @@ from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, Wait
 from soorma_ai.domain.history import SELECT, JournalEntry
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.states import HUMAN_INPUT, WAIT_ESCALATED, WAIT_REMINDED
 
 _NOW = timedelta(0)
@@ -43,7 +43,7 @@ _TOLD_TO_PLANS = {CANCEL_REQUESTED: "was asked to stop", DEADLINE_REACHED: "its 
 _ENDS = frozenset({PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED})
 
 
-@record
+@dataclass(frozen=True)
 class Told:
     """One line, and when it happened. `mark` is the same for what is the same, whenever it is looked at. `wait` is the
     question to people that the line is about."""
@@ -83,7 +83,7 @@ def _mark(line: Line, at: datetime) -> Hashable:
     return (line.kind, name, line.what) if name else (line.kind, line.who, line.what, at)
 
 
-@record
+@dataclass(frozen=True)
 class Wanted:
     """Names of rows to be looked up for the lines of an event: the handling in which a model may have decided on it,
     as (agent, cause), the expectation that it is about, and the request that it answers."""
@@ -93,7 +93,7 @@ class Wanted:
     request_id: str | None = None
 
 
-@record
+@dataclass(frozen=True)
 class Found:
     """The rows of a `Wanted`, as far as they are there. Of `decisions` those that are not told yet."""
 

@@ -1,12 +1,12 @@
 """A question to people, told: what its answers lead to, how urgent it is, and how others like it were answered."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import AnswerDecision
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import JsonObject
 
 SOON = timedelta(hours=1)
@@ -30,7 +30,7 @@ def urgency(opened_at: datetime, deadline: datetime | None, now: datetime) -> Ur
     return Urgency.SOON if is_soon else Urgency.LATER
 
 
-@record
+@dataclass(frozen=True)
 class Consequences:
     """What happens after a yes, a no, and at the deadline, in a sentence each; `no` is empty where none is possible."""
 
@@ -72,7 +72,7 @@ def _may_reject(asked: Expectation) -> bool:
     return asked.ask is not None and AnswerDecision.REJECT in asked.ask.allowed_decisions
 
 
-@record
+@dataclass(frozen=True)
 class Standing:
     """What became of a question: whether it `is_open`, and if not, why, in words."""
 
@@ -99,7 +99,7 @@ def standing(asked: Expectation, now: datetime) -> Standing:
     return Standing(True)
 
 
-@record
+@dataclass(frozen=True)
 class Tally:
     """How often people said yes, changed it, and said no to what was held of one event; and what they let go last."""
 

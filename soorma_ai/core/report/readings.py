@@ -24,14 +24,13 @@ from soorma_ai.core.report.shapes import (
     shape_of,
     text_of,
 )
-from soorma_ai.domain.records import record
 from soorma_ai.domain.schemas import violations
 from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, clip, is_storable
 
 _NUMBER = re.compile(r"-?\d{1,300}(\.\d{1,300})?([eE][+-]?\d{1,4})?", re.ASCII)
 
 
-@record
+@dataclass(frozen=True)
 class Reading:
     """The value of a form, and what is wrong with it by the names of fields; `others` is wrong with none of them."""
 

@@ -5,10 +5,10 @@ What a form cannot show is typed as JSON, and what is too long for that is kept 
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from soorma_ai.core.schema.inline import inline_within
-from soorma_ai.domain.records import record
 from soorma_ai.domain.schemas import path_part
 from soorma_ai.domain.values import Json, JsonObject
 
@@ -34,7 +34,7 @@ ABSENT = Absent()
 Found = Json | Absent
 
 
-@record
+@dataclass(frozen=True)
 class Shape:
     kind: Kind
     schema: JsonObject

@@ -2,7 +2,7 @@
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from soorma_ai.core.report.lines import (
@@ -25,7 +25,6 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind, Expectat
 from soorma_ai.domain.history import JournalEntry, Step, StepKind
 from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import PlanDetails, PlanStatus, plan_id_of
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.states import HUMAN_INPUT
 from soorma_ai.domain.values import JsonObject
 

@@ -3,10 +3,10 @@
 What is written out is kept for as long as its document: a decision looks at every schema that is offered.
 """
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 from soorma_ai.core.schema.inline import inline_within, root_of
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import Json, JsonObject, Same, clip, compact
 
 MAX_NODES = 2_000
@@ -15,7 +15,7 @@ MOST_NAMES = 50
 NAME_CHARS = 200
 
 
-@record
+@dataclass(frozen=True)
 class Shown:
     """A schema as a model is shown it: `plain` within a schema of ours, `told` in the prompt. One that is `cut` is an
     outline, and takes whatever the document takes."""

@@ -7,7 +7,6 @@ place must never narrow the whole, so above it keywords are dropped that accept 
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import MOST_LEVELS, Json, JsonObject, compact
 
 ONE = frozenset({"additionalProperties", "items", "propertyNames", "contains", "not", "if", "then", "else"})
@@ -28,7 +27,7 @@ MAX_NODES = 20_000
 MAX_STEPS = 10
 
 
-@record
+@dataclass(frozen=True)
 class _Node:
     """A schema, the resource to which its references are relative, and the references that are open above it."""
 

@@ -15,7 +15,6 @@ from functools import cached_property, lru_cache
 from soorma_ai.core.schema.combine import list_in, object_in, values_of
 from soorma_ai.core.schema.inline import inline
 from soorma_ai.core.schema.rewriting import MAX_DEPTH, Rewriter, Tally
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import Json, JsonObject, Same, compact
 
 PARTS = frozenset({"data", "result"})
@@ -23,7 +22,7 @@ DEFINITIONS = "#/$defs/"
 AGAIN = "the same as for this action alone"
 
 
-@record
+@dataclass(frozen=True)
 class Wire:
     """A schema for providers. `strict`: they can be held to it. Else `why` names the first thing that they cannot be
     held to, and optional properties stay optional and open objects open. `unions` counts choices and nullables, of
@@ -65,7 +64,7 @@ def is_too_large(document: JsonObject) -> bool:
     return bool(_write(document, strict=True, held=True, shared=True).excess)
 
 
-@record
+@dataclass(frozen=True)
 class _Part:
     """A part on its own: `why` is what it cannot be held to, by its path from `$`."""
 

@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 from soorma_ai.core.selection.index import EventIndex
 from soorma_ai.core.selection.words import terms
 from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.records import record
 from soorma_ai.domain.registry import TAKEN, EventDefinition, RegisteredEvent
 
 MOST_TWINS = 3
@@ -42,13 +42,13 @@ ADVICE = {
 }
 
 
-@record
+@dataclass(frozen=True)
 class FoundEvent:
     event_name: str
     agents: tuple[str, ...]
 
 
-@record
+@dataclass(frozen=True)
 class Finding:
     """A problem, and the events that have it; of those with the same words, the ones that get into each other's way."""
 

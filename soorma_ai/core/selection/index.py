@@ -8,6 +8,7 @@ by how the sum of a term saturates and a long field counts less.
 from array import array
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from math import log
@@ -15,7 +16,6 @@ from typing import NamedTuple
 
 from soorma_ai.core.selection.fuse import fuse
 from soorma_ai.core.selection.words import terms
-from soorma_ai.domain.records import record
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import Json, JsonObject, Same
 
@@ -57,7 +57,7 @@ _SCHEMA_WORDS = Field(0.4, 40, 4_000)
 _NOT_FOR_WEIGHT, _NOT_FOR_CHARS = 0.5, 1_000
 
 
-@record
+@dataclass(frozen=True)
 class Query:
     """Texts that tell what is looked for, each with how much it counts. Each ranks by itself, so that a long one does
     not drown a short one."""

@@ -2,12 +2,12 @@
 
 from array import array
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite, sqrt
 from operator import mul
 from typing import TypeVar
 
-from soorma_ai.domain.records import record
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import Same, clip
 from soorma_ai.errors import ConfigError
@@ -20,7 +20,7 @@ MOST_NUMBERS = 20_000
 CONTENDERS = 4
 
 
-@record
+@dataclass(frozen=True)
 class Vector:
     """A direction: its numbers, of length 1 together, and their signs as bits. How many signs differ costs a hundredth
     of a cosine, and is small where the cosine is large."""

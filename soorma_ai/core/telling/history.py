@@ -7,13 +7,13 @@ whole, older ones shortened, older ones still by their words alone, and of the o
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from soorma_ai.core.telling.fence import CHARS_PER_TOKEN, fence, fence_spelled
 from soorma_ai.core.telling.outline import length_spelled, shorten
 from soorma_ai.core.telling.references import brings_result, name_of
 from soorma_ai.domain.history import Step, StepKind
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import Json, compact, derived_id
 
 HISTORY_TOKENS = 6_000
@@ -48,7 +48,7 @@ _ROOM_OF_FENCE = len(fence(0)) - 1
 _ROOM_OF_WORDS = 2 * _ROOM_OF_FENCE + len("step1000000: step1000000.result, in outline: ") + _LINE_ENDS
 
 
-@record
+@dataclass(frozen=True)
 class Line:
     """What is told of a step: words of ours, and what it brought, fenced; empty for nothing."""
 
@@ -151,7 +151,7 @@ class _Value:
         return self if self.length <= room else _Value(shorten(self._value, room))
 
 
-@record
+@dataclass(frozen=True)
 class _Fenced:
     """A value between fences, after words of ours."""
 

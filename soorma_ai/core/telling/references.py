@@ -9,6 +9,7 @@ value is data of others, and never followed.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from heapq import nsmallest
 from typing import cast
 
@@ -23,7 +24,6 @@ from soorma_ai.domain.decisions import (
     WaitAction,
 )
 from soorma_ai.domain.history import Step, StepKind
-from soorma_ai.domain.records import record
 from soorma_ai.domain.values import MOST_LEVELS, Json, JsonObject, clip, compact, is_storable
 from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch
 
@@ -40,7 +40,7 @@ _MOST_NAMED = 20
 _MOST_SHOWN = 80
 
 
-@record
+@dataclass(frozen=True)
 class Reference:
     """The result of a step, or the part of it at `path`: keys, and places in lists as digits."""
 

@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from soorma_ai.domain.records import record
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.handling.handling import Services
 
@@ -14,7 +14,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
-@record
+@dataclass(frozen=True)
 class Visit:
     """One call at a door. `client` has the calls of who calls; it is None on a path that everybody may read. Within
     `follow(root_plan_id)` an event is set whenever something came for that tree of plans."""

@@ -1,6 +1,7 @@
 """Events, tasks and answers from outside of every handler: into the store, unless too much waits."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import count
 from typing import TypeVar
@@ -13,7 +14,6 @@ from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, 
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.memory import OpenSession
 from soorma_ai.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import Data, JsonObject, derived_id, digest, json_object

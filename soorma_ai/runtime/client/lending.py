@@ -5,6 +5,7 @@ its lease and fence.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from soorma_ai.core.admission import Standing, admit, disposition_of
 from soorma_ai.core.arrival.registering import with_made
@@ -13,7 +14,6 @@ from soorma_ai.core.task import producers_of, progress_of, task_of
 from soorma_ai.domain.effects import InDoubt
 from soorma_ai.domain.events import EventTopic, completion_of
 from soorma_ai.domain.identity import Caller
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.registry import AgentKind, Registration
 from soorma_ai.domain.remote import (
     MOST_LENT,

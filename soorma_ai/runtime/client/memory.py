@@ -2,13 +2,13 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from soorma_ai.core.authority import check
 from soorma_ai.core.memory import json_value, number
 from soorma_ai.core.report.summaries import plan_summary, task_summary
 from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, MemoryChange, MemoryKey, StoreMemory
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.values import Json, JsonObject, json_object
 from soorma_ai.errors import LocalProtocolError, NotFound, VersionConflict
 from soorma_ai.ports import Store

@@ -1,11 +1,11 @@
 """What a call from outside names beside its own subject, and has to be the caller's to steer."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from soorma_ai.core.authority import Owned, Owner, check, steers_all
 from soorma_ai.domain.memory import OpenSession, SessionSummary
 from soorma_ai.domain.people import Person
-from soorma_ai.domain.records import replace
 from soorma_ai.errors import VersionConflict
 from soorma_ai.ports import Store
 from soorma_ai.runtime.handling.handling import Services

@@ -1,5 +1,6 @@
 """A question to people with what helps to answer it, put together for one person."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from soorma_ai.core.authority import is_listed
@@ -10,7 +11,6 @@ from soorma_ai.domain.history import JournalEntry, Verdict
 from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.people import ACCEPTED, Person
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.records import record
 from soorma_ai.errors import NotFound
 from soorma_ai.runtime.client.people import own_question
 from soorma_ai.runtime.handling.handling import Services
@@ -22,7 +22,7 @@ _LOOKED_THROUGH = 500
 _MOST_ANSWERED = 50
 
 
-@record
+@dataclass(frozen=True)
 class Reasoning:
     """The words with which a model decided, and which model it was."""
 
@@ -30,7 +30,7 @@ class Reasoning:
     model: str
 
 
-@record
+@dataclass(frozen=True)
 class QuestionDetails:
     """`rule` is the condition that stopped a request. `plan`, what its tree has `spent`, and `reasoning` are None where
     no plan asks, or its plan is not this person's to see. `since` is the difference from what was let go last."""

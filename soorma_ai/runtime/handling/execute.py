@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 
 from soorma_ai.core.expecting.gates import approval_for, hold_recorded
@@ -10,7 +11,6 @@ from soorma_ai.domain.effects import AppendStep, Disposition, Expect, Publish, R
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable, TransientError

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from soorma_ai.core.delivery.disposition import Tries
@@ -19,7 +19,6 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import JoinProgress, Step
 from soorma_ai.domain.limits import MAX_BACKLOG, Charge, Payer
 from soorma_ai.domain.plans import Marked, PlanInHand, PlanRecord
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.tasks import TaskRecord
 from soorma_ai.errors import ConfigError, LocalProtocolError
@@ -40,7 +39,7 @@ def _make_no_reasoner(settings: ModelSettings) -> Reasoner:
     raise ConfigError(f"no reasoner can be made here for {settings.model}; give a reasoner=")
 
 
-@record
+@dataclass(frozen=True)
 class Services:
     """Ways to the outside. So many as `max_backlog` may wait; where the store `is_remote`, it checks what is asked."""
 

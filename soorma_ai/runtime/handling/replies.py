@@ -1,9 +1,10 @@
 """The reply to the request in hand: to its response event and topic, with its reply key."""
 
+from dataclasses import replace
+
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.domain.effects import Publish
 from soorma_ai.domain.events import SYSTEM, EventTopic, completion_of
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.replies import Failure, failure_reply
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.runtime.handling.handling import Handling

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
@@ -10,7 +11,6 @@ from soorma_ai.core.task import TaskQuestion, ask, delegate, end, producers_of, 
 from soorma_ai.domain.effects import Expect, SaveSubTask, SaveTask
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.replies import failure_reply
 from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import JsonObject, json_object

@@ -1,6 +1,7 @@
 """Ask a model for one thing, judge what it says, and write every answer down before anything is done about it."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Generic, TypeVar, cast
 
@@ -12,7 +13,6 @@ from soorma_ai.core.telling.fence import fence, tokens_of
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import NO_ANSWER, Ending, JournalEntry, JournalKey, Kept, Sent, Verdict
 from soorma_ai.domain.limits import Charge, Payer, beyond, fill_in, next_call_after
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, Same, compact, is_storable
 from soorma_ai.errors import (
     ConfigError,
@@ -32,7 +32,7 @@ T = TypeVar("T")
 _Refusal = DecisionError | LimitExceeded | ModelRefused | ContentFiltered
 
 
-@record
+@dataclass(frozen=True)
 class Inquiry(Generic[T]):
     """Question to a model, by a `prompt` that is made of `inputs`. `judge` makes it of the JSON that was found, or of
     what kept it from being JSON; the DecisionError that it raises is told to the model by the prompt `again`. `digest`
@@ -56,7 +56,7 @@ class Inquiry(Generic[T]):
         return self.show_again(shown) if shown and self.show_again and shown != self.shown else self
 
 
-@record
+@dataclass(frozen=True)
 class _Retold:
     """Answers that were refused, by their numbers, each with what the model is told about it by the prompt `again`."""
 
@@ -69,7 +69,7 @@ class _Retold:
         return _Retold((*self.exchanges, *told), (*self.after, entry.key.ordinal), again)
 
 
-@record
+@dataclass(frozen=True)
 class _Call:
     """One call of a model: its row of the journal, the room of its answer, the answers before it that were refused."""
 
@@ -78,7 +78,7 @@ class _Call:
     retold: _Retold
 
 
-@record
+@dataclass(frozen=True)
 class Further(Generic[T]):
     """Inquiry that shows more, after an answer which asked for that; or which was refused, for want of it."""
 

@@ -1,5 +1,6 @@
 """Ask a model for one event that is to be published, in the light of what live agents take now."""
 
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -15,7 +16,6 @@ from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.history import REASK, SELECT
 from soorma_ai.domain.limits import Limits, Payer
 from soorma_ai.domain.people import Person
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import NotFound
 from soorma_ai.ports import Reasoner
@@ -27,7 +27,7 @@ from soorma_ai.runtime.views.agents import Directory
 _Choice: TypeAlias = EventDecision | NoChoice
 
 
-@record
+@dataclass(frozen=True)
 class ChoiceSettings:
     """Settings of whoever has a choice made. `max_llm_calls` is the limit of a handling that belongs to no plan."""
 
@@ -75,7 +75,7 @@ async def _show_now(offer: Offer, settings: ChoiceSettings, state: JsonObject) -
     return show_offer(offer, settings.room, ranked, (), None)
 
 
-@record
+@dataclass(frozen=True)
 class _Subject:
     """What is chosen from, and for which situation, for as long as it is being chosen."""
 

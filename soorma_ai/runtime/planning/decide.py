@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from soorma_ai.core.deciding.judge import Situation, judge, must_be_possible_at_once, parse_decision, prepare_decision
@@ -31,7 +32,6 @@ from soorma_ai.domain.decisions import Judged, PlannerDecision, Showing, fingerp
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.history import PLAN, REASK, REPLAN
 from soorma_ai.domain.people import Person
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.registry import DiscoveredAgent
 from soorma_ai.domain.states import PlanDefinition
 from soorma_ai.domain.values import Json, JsonObject
@@ -135,7 +135,7 @@ async def rank_choices(offer: Offer, query: Query | str, means: Means | None = N
     return rank(offer, query, await means([*offer.choices.values()], words, MOST_RANKED))
 
 
-@record
+@dataclass(frozen=True)
 class _Subject:
     """What is decided about, for as long as it is being decided."""
 

@@ -1,6 +1,7 @@
 """The state machine of the plan in hand: read what a step needs, take it, record what it leads to."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from soorma_ai.core.deciding.judge import judge, must_be_within_limits
 from soorma_ai.core.expecting.opening import opened_by
@@ -26,7 +27,6 @@ from soorma_ai.domain.decisions import PlannerDecision, WaitAction, fingerprint
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.registry import EventRole
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.states import StateConfig

@@ -1,7 +1,7 @@
 """The journey of the plan in hand: how it stands with its phases, what it decides in them, what people see of it."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from soorma_ai.core.deciding.holding import parse_holds
@@ -52,7 +52,6 @@ from soorma_ai.domain.phases import (
     Standing,
 )
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.replies import ExpectedReply, Failure
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import Json, JsonObject, derived_id, digest
@@ -66,7 +65,7 @@ from soorma_ai.runtime.planning.turn import fail_plan
 _HOLDS = object_schema({"reasoning": {"type": "string"}, "holds": {"type": "boolean"}, "detail": {"type": "string"}})
 
 
-@record
+@dataclass(frozen=True)
 class Frame:
     """What a phase may use: the events of these names; and the schema of its work. `check` refuses a work."""
 

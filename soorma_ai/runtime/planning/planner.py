@@ -1,6 +1,7 @@
 """The engine of every planner: load what came for a plan, let its author, machine or model decide, record it."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from soorma_ai.core.deciding.judge import judge, prepare_decision
@@ -15,7 +16,6 @@ from soorma_ai.core.plan.turns import enters_phase
 from soorma_ai.domain.decisions import Judged, PlannerDecision, WaitAction, fingerprint
 from soorma_ai.domain.effects import Publish
 from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.states import States
 from soorma_ai.domain.values import JsonObject

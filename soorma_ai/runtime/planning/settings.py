@@ -1,6 +1,6 @@
 """Settings of a planner's owner: its limits, its model, and what that is told."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
 
@@ -9,7 +9,6 @@ from soorma_ai.domain.decisions import Room
 from soorma_ai.domain.history import DECIDE
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.memos import Recollection
-from soorma_ai.domain.records import record
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError, LocalProtocolError
@@ -17,7 +16,7 @@ from soorma_ai.ports import Clock, Reasoner
 from soorma_ai.runtime.handling.meanings import Meanings, Means
 
 
-@record
+@dataclass(frozen=True)
 class PlannerSettings:
     """`awaits` are the events that a plan may wait for although no live agent makes them; `result_schemas` those of the
     goals. `prompt_id` names the prompt by which every plan is decided, where there is one. `has_model`: it has

@@ -1,6 +1,7 @@
 """A planner's turn: read what the delivered event means for its plan, before anything is decided."""
 
 from contextlib import suppress
+from dataclasses import replace
 
 from soorma_ai.core.deciding.judge import Situation, judge
 from soorma_ai.core.offering.offer import make_offer
@@ -17,7 +18,6 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.people import Proposal
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.replies import Failure
 from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.runtime.handling.handling import Handling

@@ -1,13 +1,13 @@
 """Agents and their events, as a person of a tenant sees them."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from soorma_ai.core.authority import Owner, check
 from soorma_ai.core.selection.discovery import discover
 from soorma_ai.domain.events import EventTopic, topic_of
 from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.people import Person
-from soorma_ai.domain.records import replace
 from soorma_ai.domain.registry import DiscoveredAgent, Discovery, EventDefinition, EventRole, RegisteredEvent, name_of
 from soorma_ai.domain.tracking import Backlog
 from soorma_ai.domain.values import JsonObject

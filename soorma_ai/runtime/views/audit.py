@@ -2,9 +2,9 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 
 from soorma_ai.domain.identity import AuditEntry, Caller
-from soorma_ai.domain.records import record, replace
 from soorma_ai.domain.values import clip
 from soorma_ai.errors import SoormaError, TransientError
 from soorma_ai.ports import Note, Store
@@ -15,7 +15,7 @@ DONE = "done"
 LONGEST_NAME = 200
 
 
-@record
+@dataclass(frozen=True)
 class Change:
     """A change in hand. It is made by these `services`, whose store writes it down in the same transaction."""
 

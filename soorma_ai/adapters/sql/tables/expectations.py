@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +14,6 @@ from soorma_ai.core.arrival.meeting import Early, names_of
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.domain.people import Answer
-from soorma_ai.domain.records import replace
 from soorma_ai.errors import VersionConflict
 
 _SELECT = "SELECT expectation.body, status, closed_at, met_by, answer FROM expectation"

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from soorma_ai.core.memory import apply_change, combine
 from soorma_ai.domain.memory import DropMemory, MemoryChange, MemoryKey, Remembered, StoreMemory
 from soorma_ai.domain.memos import MemoChange
-from soorma_ai.domain.records import replace
 from soorma_ai.ports import Memory
 
 

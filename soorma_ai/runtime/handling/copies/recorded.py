@@ -1,6 +1,7 @@
 """Effects that a handling records, on top of those of the handlings before it in the same run: none is stored yet."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from soorma_ai.domain.effects import (
     AppendStep,
@@ -19,11 +20,10 @@ from soorma_ai.domain.history import Step
 from soorma_ai.domain.memory import MemoryChange
 from soorma_ai.domain.memos import MemoChange
 from soorma_ai.domain.plans import Marked
-from soorma_ai.domain.records import record
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 
 
-@record
+@dataclass(frozen=True)
 class Changes:
     """Changes of the working copies of a handling; `plan` is its row, if that has changed. Those of a run are in those
     of its last handling, but for `values`."""
