@@ -96,6 +96,7 @@ def python_of(rival: str | None) -> Path:
 
 
 def _environment() -> dict[str, str]:
-    """Return an environment in which nothing of ours is set, and nobody calls home."""
+    """Return an environment in which nothing of ours is set, nobody calls home, and a module is compiled once, as it is
+    where programs are started by people."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SOORMA_", "LANG", "OPENAI_"))}
-    return {**kept, "LANG": "C.UTF-8", "DO_NOT_TRACK": "1"}
+    return {**kept, "LANG": "C.UTF-8", "DO_NOT_TRACK": "1", "PYTHONDONTWRITEBYTECODE": ""}

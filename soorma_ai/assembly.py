@@ -7,7 +7,6 @@ from functools import partial
 
 from soorma_ai.adapters.clock import KeptClock, SystemClock
 from soorma_ai.adapters.local_bus import LocalBus
-from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.adapters.owner.control import ControlSocket, Converse
 from soorma_ai.adapters.owner.lock import Owner
 from soorma_ai.adapters.prompts import PromptFiles
@@ -164,6 +163,8 @@ def build_models() -> None:
 
 
 def make_reasoner(settings: ModelSettings) -> Reasoner:
+    from soorma_ai.adapters.models import LiteLLMReasoner  # of no use to who brings a reasoner, or plans nothing
+
     return LiteLLMReasoner(
         settings.model,
         api_base=settings.api_base,

@@ -12,16 +12,18 @@ from dataclasses import dataclass
 from datetime import datetime, time
 from functools import lru_cache
 from ipaddress import IPv6Address
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-import jsonschema_rs
-from jsonschema_rs import ValidationErrorKind as Kind
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from soorma_ai.domain.values import MOST_LEVELS, UNSTORABLE, Json, JsonObject, Same, clip, compact, follow, is_storable
 from soorma_ai.domain.visits import depth_of, visits_by_depth
 from soorma_ai.errors import ConfigError
+
+if TYPE_CHECKING:
+    # Loaded when the first schema is checked.
+    from jsonschema_rs import Draft202012Validator, ValidationError
 
 SchemaSource = Mapping[str, Json] | type
 
@@ -173,7 +175,7 @@ def _fault_of_draft(document: JsonObject) -> str:
 class _Checker:
     """A validator, and how often it may look at parts of its schema for values by their depth."""
 
-    validator: jsonschema_rs.Draft202012Validator
+    validator: "Draft202012Validator"
     visits_at: tuple[int, ...]
 
     @property
@@ -206,19 +208,23 @@ def _spell(same: Same[JsonObject]) -> str:
 
 @lru_cache(maxsize=4096)
 def _checker(spelled: str) -> _Checker:
+    from jsonschema_rs import Draft202012Validator, ReferencingError, ValidationError
+
     try:
         document = json.loads(spelled)
-        validator = jsonschema_rs.Draft202012Validator(document, validate_formats=True, formats=_FORMATS, offline=True)
+        validator = Draft202012Validator(document, validate_formats=True, formats=_FORMATS, offline=True)
         return _Checker(validator, visits_by_depth(document))
-    except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
+    except (ValidationError, ReferencingError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise ConfigError(f"malformed JSON Schema {clip(spelled, 200)}: {reason}") from error
 
 
-def _closest_faults(error: jsonschema_rs.ValidationError) -> Iterator[jsonschema_rs.ValidationError]:
+def _closest_faults(error: "ValidationError") -> "Iterator[ValidationError]":
     """Yield the faults of the alternative that was meant, where type or tag tell which; else the fault as it is."""
+    from jsonschema_rs import ValidationErrorKind as Kind
+
     depth = len(error.instance_path)
-    meant: list[list[jsonschema_rs.ValidationError]] = []
+    meant: list[list[ValidationError]] = []
     match error.kind:
         case Kind.AnyOf(context=alternatives) | Kind.OneOfNotValid(context=alternatives):
             meant = [faults for faults in alternatives if not _has_fault(faults, ("type",), depth)]
@@ -233,11 +239,11 @@ def _closest_faults(error: jsonschema_rs.ValidationError) -> Iterator[jsonschema
         yield error
 
 
-def _has_fault(faults: list[jsonschema_rs.ValidationError], rules: tuple[str, ...], depth: int) -> bool:
+def _has_fault(faults: "list[ValidationError]", rules: tuple[str, ...], depth: int) -> bool:
     return any(fault.kind.name in rules and len(fault.instance_path) <= depth for fault in faults)
 
 
-def _violation(error: jsonschema_rs.ValidationError, document: JsonObject) -> Violation:
+def _violation(error: "ValidationError", document: JsonObject) -> Violation:
     where = error.schema_path
     is_named = not where or isinstance(where[-1], int) or where[-2:-1] in (["properties"], ["patternProperties"])
     return Violation(

@@ -9,7 +9,6 @@ from datetime import timedelta
 from json.encoder import encode_basestring_ascii
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
-import rfc8785
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
@@ -181,7 +180,11 @@ def _spell_canonically(value: Json) -> bytes:
     """Return the RFC 8785 form. Of ASCII text and small integers, JSON with sorted keys is that form already, and is
     spelled far quicker."""
     spelled = _CANONICAL.encode(value)
-    return spelled.encode() if spelled.isascii() and _has_plain_numbers(value) else rfc8785.dumps(_canonical(value))
+    if spelled.isascii() and _has_plain_numbers(value):
+        return spelled.encode()
+    import rfc8785  # most values do without it
+
+    return rfc8785.dumps(_canonical(value))
 
 
 def _has_plain_numbers(value: Json) -> bool:

@@ -22,6 +22,8 @@ HEAVY = {
     "google.protobuf": "agents of others are spoken to",
     "vcr": "recordings are played",
     "cel": "an approval has a condition",
+    "jsonschema_rs": "a schema is checked",
+    "rfc8785": "a value has numbers or letters that JSON spells in several ways",
     "jinja2": "a prompt is rendered",
     "yaml": "a prompt is read",
     "sqlite3": "a platform opens its store",
@@ -34,6 +36,8 @@ HEAVY = {
     "soorma_ai.core.arrival": "a store is opened",
     "soorma_ai.core.deciding.judge": "a planner is made",
     "soorma_ai.core.offering.form": "a planner is made",
+    "soorma_ai.core.report.lines": "a trace is shown",
+    "soorma_ai.core.report.trace": "a trace is shown",
     "soorma_ai.core.telling.history": "a planner is made",
     "soorma_ai.runtime.planning.planner": "a planner is made",
     "soorma_ai.agents.contexts.toolkit": "a handler looks through events",
@@ -80,6 +84,27 @@ async def opened():
         print(*(model.__pydantic_complete__ for model in (EventEnvelope, *Frozen.__subclasses__())))
 asyncio.run(opened())
 """
+START = """
+import asyncio, sys
+from soorma_ai import ChoreographyPlanner, Platform
+from soorma_ai.testing import ScriptedReasoner
+async def started():
+    async with Platform("sqlite://") as platform:
+        await platform.start(ChoreographyPlanner("p", goals=["goal.given"], reasoner=ScriptedReasoner([])))
+        print(*sys.modules)
+asyncio.run(started())
+"""
+# Used only by who has a model asked by its name, a trace shown, or a store or bus of many processes.
+AFTER_THE_START = [
+    "litellm",
+    "httpx",
+    "cel",
+    "starlette",
+    "soorma_ai.adapters.models",
+    "soorma_ai.adapters.nats",
+    "soorma_ai.adapters.postgres",
+    "soorma_ai.core.report.lines",
+]
 
 
 @dataclass(frozen=True)
@@ -127,3 +152,9 @@ def test_an_open_platform_leaves_no_model_to_be_built_by_two_threads_at_once() -
     output = subprocess.run([sys.executable, "-c", OPEN], check=True, capture_output=True, text=True).stdout
     assert len(output.split()) > 10
     assert set(output.split()) == {"True"}
+
+
+def test_a_platform_that_has_started_has_loaded_no_model_s_adapter() -> None:
+    output = subprocess.run([sys.executable, "-c", START], check=True, capture_output=True, text=True).stdout
+    assert "soorma_ai.runtime.planning.planner" in output.split()
+    assert [name for name in AFTER_THE_START if name in output.split()] == []

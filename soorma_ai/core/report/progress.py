@@ -3,9 +3,8 @@ late, twice or before its request changes no closed row, and so nothing here."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from soorma_ai.core.report.lines import flatten, report_of
-from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus, Untaken
 from soorma_ai.domain.memory import PlanSummary
@@ -21,6 +20,9 @@ from soorma_ai.domain.tracking import (
     TimelineEntry,
 )
 from soorma_ai.domain.values import JsonObject
+
+if TYPE_CHECKING:
+    from soorma_ai.core.report.trace import Trace
 
 
 def requests_of(plan_id: str, events: Iterable[EventEnvelope]) -> list[EventEnvelope]:
@@ -39,6 +41,8 @@ def replies_by_key(events: Iterable[EventEnvelope]) -> dict[tuple[str, str], Eve
 
 def reports_of(events: Iterable[EventEnvelope]) -> dict[str, Report]:
     """Return the latest report of each task, by the times in the reports, which may come in any order."""
+    from soorma_ai.core.report.lines import report_of  # here and below: few programs look at progress
+
     found: dict[str, Report] = {}
     for event in events:
         task_id, report = event.data.get("task_id"), report_of(event)
@@ -91,8 +95,10 @@ def progress(plan: PlanRecord, actions: Sequence[Action]) -> PlanProgress:
     )
 
 
-def timeline(trace: Trace) -> list[TimelineEntry]:
+def timeline(trace: "Trace") -> list[TimelineEntry]:
     """Return the lines of `soorma plans show` in the order of time, without their causes."""
+    from soorma_ai.core.report.lines import flatten
+
     entries = [
         TimelineEntry(
             at=trace.started_at + line.time,

@@ -3,12 +3,11 @@
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from soorma_ai.core.authority import check, only_user, steers_all
 from soorma_ai.core.expecting.answers import decision_meant
 from soorma_ai.core.expecting.opening import Waiter, expectation_of
-from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, Wait
 from soorma_ai.domain.history import SentPrompt
@@ -33,6 +32,9 @@ from soorma_ai.runtime.handling.handling import must_be_outside
 from soorma_ai.runtime.views import plans as reading
 from soorma_ai.runtime.views.agents import Directory
 from soorma_ai.runtime.views.tracker import Tracker
+
+if TYPE_CHECKING:
+    from soorma_ai.core.report.trace import Trace
 
 DEFAULT_TIMEOUT = 60.0
 REPLIES_KEPT = timedelta(hours=24)
@@ -285,7 +287,7 @@ class Client(Upkeep):
 
         return await prompt_of(self.services, self.person, plan_id, decision)
 
-    async def trace(self, plan_id: str) -> Trace:
+    async def trace(self, plan_id: str) -> "Trace":
         """Return why everything in a plan happened: who did what because of what, and when. Raise NotFound.
 
         `soorma_ai.terminal.story.print_trace` prints it.

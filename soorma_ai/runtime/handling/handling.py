@@ -395,6 +395,5 @@ def in_hand(handling: Handling) -> Generator[None]:
 
 
 def must_be_outside() -> None:
-    handling = current_handling()
-    if handling is not None and not handling.is_closed:
+    if (handling := current_handling()) is not None and not handling.is_closed:
         raise LocalProtocolError("inside a handler, use its context: what platform.* does there would act at once")

@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from soorma_ai.core.authority import check, only_user
 from soorma_ai.core.plan.lifecycle import before_it_began
 from soorma_ai.core.report.summaries import plan_line
 from soorma_ai.core.report.time_shares import time_of_people
-from soorma_ai.core.report.trace import Trace, trace
 from soorma_ai.domain import tracking
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, Untaken
@@ -17,6 +17,9 @@ from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import PlanFilter
 from soorma_ai.runtime.handling.handling import Services
+
+if TYPE_CHECKING:
+    from soorma_ai.core.report.trace import Trace
 
 PAGE = 500
 MOST_PLANS = 10_000
@@ -133,8 +136,10 @@ def _machine_in(values: Sequence[PlanValue]) -> JsonObject:
     return machine if isinstance(machine, dict) else {}
 
 
-async def trace_of(services: Services, person: Person, plan_id: str) -> Trace:
+async def trace_of(services: Services, person: Person, plan_id: str) -> "Trace":
     """Return the trace of a plan. Raises NotFound."""
+    from soorma_ai.core.report.trace import trace  # most programs never look at one
+
     record, tenant_id = await own_plan(services, person, plan_id), person.tenant_id
     root, now = record.root_plan_id, services.clock.now()
     untaken = await untaken_of_tree(services, tenant_id, root)

@@ -2,8 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Generator
-from contextlib import contextmanager
+from types import TracebackType
 
 from pydantic_core import PydanticSerializationError, ValidationError
 
@@ -35,12 +34,22 @@ def mapped(error: Exception) -> Exception:
     return error
 
 
-@contextmanager
-def in_our_words() -> Generator[None]:
-    try:
-        yield
-    except (sqlite3.Error, *_CANNOT_BE_WRITTEN) as error:
-        raise mapped(error) from error
+class InOurWords:
+    """Raises what SQLite raises within as an error of our tree. It stands around every read, and keeps nothing, so that
+    one does for all."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
+        if isinstance(error, (sqlite3.Error, *_CANNOT_BE_WRITTEN)):
+            raise mapped(error) from error
+
+
+_IN_OUR_WORDS = InOurWords()
+
+
+def in_our_words() -> InOurWords:
+    return _IN_OUR_WORDS
 
 
 def _of_sqlite(error: sqlite3.Error) -> SoormaError:
