@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 
 PYTHON := .venv/bin/python
-EXTRAS := llm,cassettes,server,a2a,nats,postgres
+EXTRAS := llm,cassettes,server,oidc,a2a,nats,postgres
 ARGS ?=
 PLANS ?= ../shared/data/plans-dev
 RATE ?= 0.25
