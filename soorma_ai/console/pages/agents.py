@@ -20,6 +20,7 @@ from soorma_ai.core.selection.reach import check_reach
 from soorma_ai.domain.registry import DiscoveredAgent, EventRole, RegisteredEvent
 from soorma_ai.domain.tracking import Backlog
 from soorma_ai.errors import Forbidden, NotFound
+from soorma_ai.runtime.client.dead_letters import own_row
 
 MOST_AGENTS = 100
 MOST_LETTERS = 50
@@ -92,8 +93,22 @@ async def show_agent(visitor: Visitor) -> ASGIApp:
 async def show_letter(visitor: Visitor) -> ASGIApp:
     letter = await visitor.client.dead_letter(_number(visitor))
     return visitor.frame.page(
-        "letter.html", title=f"Dead letter {letter.letter_id}", section="/agents", now=visitor.now, letter=letter
+        "letter.html",
+        title=f"Dead letter {letter.letter_id}",
+        section="/agents",
+        now=visitor.now,
+        letter=letter,
+        steers=await _steers(visitor, letter.letter_id),
     )
+
+
+async def _steers(visitor: Visitor, letter_id: int) -> bool:
+    """Tell whether a letter is the visitor's to redrive and to discard."""
+    try:
+        await own_row(visitor.client.services, visitor.client.person, letter_id, "redrive")
+    except Forbidden:
+        return False
+    return True
 
 
 async def redrive(visitor: Visitor) -> ASGIApp:

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from soorma_ai.console.plan_view import view_of
 from soorma_ai.console.visitor import HEADERS, PageRoute, Visitor, get, post
 from soorma_ai.console.words import words
+from soorma_ai.core.authority import Owner, can_answer, may
 from soorma_ai.core.report.lines import LineKind, flatten
 from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED
@@ -62,7 +63,14 @@ async def list_plans(visitor: Visitor) -> ASGIApp:
         newest=visitor.frame.path("plans", **asked) if before else None,
         done=_done_to_several(visitor),
         age=_age_of(page, visitor),
+        mine=frozenset(one.plan_id for one in page.plans if not one.status.is_final and _steers(visitor, one.user_id)),
     )
+
+
+def _steers(visitor: Visitor, user_id: str) -> bool:
+    """Tell whether a plan of this user is the visitor's to cancel."""
+    person = visitor.client.person
+    return may(person, "cancel", Owner(person.tenant_id, user_id))
 
 
 def _age_of(page: PlanPage, visitor: Visitor) -> dict[str, timedelta]:
