@@ -75,9 +75,10 @@ async def list_agents(visitor: Visitor) -> ASGIApp:
 
 
 async def show_agent(visitor: Visitor) -> ASGIApp:
-    found = await visitor.client.registry.query(name=visitor.part("name"), live=False)
+    name = visitor.asked("name")  # of a path, browsers take `..` for another
+    found = await visitor.client.registry.query(name=name, live=False) if name else []
     if not found:
-        raise NotFound(f"no agent {visitor.part('name')[:80]!r} is registered here")
+        raise NotFound(f"no agent {name[:80]!r} is registered here")
     one = _told(found[0], await _backlogs(visitor))
     return visitor.frame.page(
         "agent.html",
@@ -216,7 +217,7 @@ def _told_of(visitor: Visitor, done: str) -> ASGIApp:
 
 ROUTES: tuple[PageRoute, ...] = (
     get("/agents", list_agents),
-    get("/agents/{name:path}", show_agent),
+    get("/agent", show_agent),
     get("/dead-letters/{letter_id}", show_letter),
     post("/dead-letters/{letter_id}/redrive", redrive),
     post("/dead-letters/{letter_id}/discard", discard),

@@ -70,7 +70,7 @@ async def answer_question(visitor: Visitor) -> ASGIApp:
 
 
 async def send_payload(visitor: Visitor) -> ASGIApp:
-    return question.payload_of(await question.load(visitor, visitor.part("wait_id")))
+    return await question.payload_of(await question.load(visitor, visitor.part("wait_id")))
 
 
 def _around(visitor: Visitor, queue: Queue, wait_id: str | None, *, is_list: bool = False) -> Around:

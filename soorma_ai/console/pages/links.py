@@ -17,7 +17,7 @@ async def answer_link(visitor: Visitor) -> ASGIApp:
 
 
 async def send_payload(visitor: Visitor) -> ASGIApp:
-    return question.payload_of(await question.load(visitor, visitor.link))
+    return await question.payload_of(await question.load(visitor, visitor.link))
 
 
 def _around(visitor: Visitor) -> Around:

@@ -7,7 +7,7 @@ from soorma_ai.core.authority import check, only_user
 from soorma_ai.core.plan.lifecycle import before_it_began
 from soorma_ai.core.report.summaries import plan_line
 from soorma_ai.core.report.time_shares import time_of_people
-from soorma_ai.core.report.trace import Trace, trace
+from soorma_ai.core.report.trace import Part, Trace, trace
 from soorma_ai.domain import tracking
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, Untaken
@@ -133,14 +133,14 @@ def _machine_in(values: Sequence[PlanValue]) -> JsonObject:
     return machine if isinstance(machine, dict) else {}
 
 
-async def trace_of(services: Services, person: Person, plan_id: str) -> Trace:
-    """Return the trace of a plan. Raises NotFound."""
+async def trace_of(services: Services, person: Person, plan_id: str, part: Part | None = None) -> Trace:
+    """Return the trace of a plan, with the lines of a part of it. Raises NotFound."""
     record, tenant_id = await own_plan(services, person, plan_id), person.tenant_id
     root, now = record.root_plan_id, services.clock.now()
     untaken = await untaken_of_tree(services, tenant_id, root)
     tree = [one for one in await tree_plans(services, tenant_id, root) if one.plan_id != plan_id]
     plan, *others = [await _details(services, one, untaken) for one in (record, *tree)]
-    return trace(plan, others, await tree_events(services, tenant_id, root), now)
+    return trace(plan, others, await tree_events(services, tenant_id, root), now, part)
 
 
 async def tree_plans(services: Services, tenant_id: str, root_plan_id: str) -> list[PlanRecord]:
