@@ -171,7 +171,7 @@ async def show_decision(visitor: Visitor) -> ASGIApp:
     sent = await visitor.client.prompt(plan_id, number(said))
     entry = (await visitor.client.services.store.plans.decisions(plan_id))[sent.number - 1]
     shown = await visitor.client.services.store.plans.shown(plan_id)
-    pages = {"earlier": sent.number - 1, "later": sent.number + 1 if sent.number < sent.count else 0}
+    later = sent.number + 1 if sent.number < sent.count else 0
     return visitor.frame.page(
         "decision.html",
         title=f"Decision {sent.number} of plan {plan_id[:8]}",
@@ -179,8 +179,13 @@ async def show_decision(visitor: Visitor) -> ASGIApp:
         plan_id=plan_id,
         sent=sent,
         one=await asyncio.to_thread(told_decision, sent.number, "", decision_line(entry, entry.at), shown),
-        **{name: visitor.frame.path("plans", plan_id, "decisions", str(n)) if n else None for name, n in pages.items()},
+        earlier=_decision_path(visitor, plan_id, sent.number - 1),
+        later=_decision_path(visitor, plan_id, later),
     )
+
+
+def _decision_path(visitor: Visitor, plan_id: str, number: int) -> str | None:
+    return visitor.frame.path("plans", plan_id, "decisions", str(number)) if number else None
 
 
 async def cancel_plan(visitor: Visitor) -> ASGIApp:
