@@ -24,7 +24,7 @@ from soorma_ai.runtime.views.plans import ACTIVE, own_plan, trace_of
 
 PAGE = 50
 MOST_CANCELLED = 50
-EVENTS = 50
+EVENTS = 20
 MOST_WAITS = 20
 LONGEST_REASON = 2_000
 TURNS = 25
@@ -124,6 +124,7 @@ async def show_plan(visitor: Visitor) -> ASGIApp:
     trace = await trace_of(client.services, client.person, plan_id, part)
     after = number(visitor.asked("after"))
     events = await client.events(plan_id=plan_id, after=after, limit=EVENTS)
+    count = count_turns(trace)
     children = [line for line in flatten(trace.lines) if line.kind is LineKind.PLAN][:EVENTS]
     return visitor.frame.page(
         "plan.html",
@@ -138,7 +139,7 @@ async def show_plan(visitor: Visitor) -> ASGIApp:
         events=events,
         next_events=None if events.is_end else visitor.frame.path("plans", plan_id, after=events.after),
         done=DONE.get(visitor.asked("done"), ""),
-        **_pages_of(visitor, plan_id, part.of(count_turns(trace)), count_turns(trace)),
+        **_pages_of(visitor, plan_id, part.of(count), count),
         **await asyncio.to_thread(view_of, trace),
     )
 

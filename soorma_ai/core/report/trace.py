@@ -24,7 +24,7 @@ from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.history import JournalEntry, Step, StepKind
 from soorma_ai.domain.limits import Spent
-from soorma_ai.domain.plans import PlanDetails, PlanStatus, plan_id_of
+from soorma_ai.domain.plans import PlanDetails, PlanStatus
 from soorma_ai.domain.states import HUMAN_INPUT
 from soorma_ai.domain.values import JsonObject
 
@@ -140,9 +140,9 @@ class _Tree:
         self._expected = {e.id: e for plan in self._plans.values() for e in plan.expectations}
         self._untaken = {one.request_id: one for plan in self._plans.values() for one in plan.untaken}
         self._met_by = {e.met_by: e for e in self._expected.values() if e.met_by}
-        self._planners: defaultdict[str, set[str]] = defaultdict(set)
-        for plan in self._plans.values():
-            self._planners[plan.goal_event].add(plan.agent)
+        self._begun: defaultdict[str, list[PlanDetails]] = defaultdict(list)
+        for plan in sorted(self._plans.values(), key=lambda plan: plan.agent):
+            self._begun[plan.goal_id].append(plan)
         steps = [step for plan in self._plans.values() for step in plan.steps]
         self._steps = {step.event_id for step in steps if step.kind in _REQUESTS}
         self._arrivals = {step.expectation_id: step for step in steps if step.kind in ARRIVALS}
@@ -161,10 +161,11 @@ class _Tree:
         ahead = [id for turn in left for id in (turn.cause_id, *(step.event_id or "" for step in turn.steps))]
         while ahead:
             cause = ahead.pop()
-            begun = [self._plans[id] for id in self._ids_begun(cause) if id not in self.shown_plans]
-            self.shown_plans.update({one.plan_id: one for one in begun if one is not plan})
-            ahead += (turn.cause_id for one in begun if one is not plan for turn in self._turns[one.plan_id])
-            led_to = [one.id for one in self._caused[cause] if one.id not in kept and one.id not in self._shown]
+            for one in self._begun.get(cause, ()):
+                if one is not plan and one.plan_id not in self.shown_plans:
+                    self.shown_plans[one.plan_id] = one
+                    ahead += (turn.cause_id for turn in self._turns[one.plan_id])
+            led_to = [one.id for one in self._caused.get(cause, ()) if one.id not in kept and one.id not in self._shown]
             self._shown.update(led_to)
             ahead += led_to
 
@@ -354,13 +355,8 @@ class _Tree:
         )
 
     def _plans_begun(self, goal_id: str, level: int) -> list[Line]:
-        begun = [self._plans[id] for id in self._ids_begun(goal_id) if id not in self.shown_plans]
+        begun = [plan for plan in self._begun.get(goal_id, ()) if plan.plan_id not in self.shown_plans]
         return [self._plan(plan, goal_id, level) for plan in begun]
-
-    def _ids_begun(self, goal_id: str) -> list[str]:
-        goal = self._events.get(goal_id)
-        ids = [plan_id_of(goal_id, agent) for agent in sorted(self._planners.get(goal.type, ()))] if goal else []
-        return [id for id in ids if id in self._plans]
 
     def _plan(self, plan: PlanDetails, goal_id: str, level: int) -> Line:
         lines = self.turns(plan, level + 1)
