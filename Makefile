@@ -50,7 +50,7 @@ NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst everywhere nats crash crash-remote bench docs clean renew
+.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst everywhere nats crash crash-remote bench screenshots docs clean renew
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,6 +112,9 @@ crash-remote: .make/dev ## kill the process of the store or that of its agents, 
 
 bench: .make/dev $(if $(findstring --plots,$(ARGS)),.make/bench) ## what it costs, beside rivals; ARGS="--ours", "--rows step,parked", "--rounds 3", "--plots"
 	@$(PYTHON) -m bench.run $(ARGS)
+
+screenshots: .make/dev ## the pictures of the console in docs/screenshots, by Chromium
+	@$(PYTHON) tests/console/screenshots.py $(ARGS)
 
 docs: .make/docs ## the site of the documents, in .make/site; warnings are errors, and every link within it is looked at
 	@$(PYTHON) tests/docs/pages.py >/dev/null

@@ -15,8 +15,8 @@ from soorma_ai.domain.values import clip
 from soorma_ai.errors import NotFound
 from soorma_ai.terminal.wording import time_left
 
-PAGE = 50
-MOST_PAGES = 8  # a page costs what it takes to read all before it
+PAGE = 25
+MOST_PAGES = 16  # a page costs what it takes to read all before it
 LONGEST_LINE = 160
 LONGEST_NAME = 60
 TEMPLATE = "inbox.html"
