@@ -82,18 +82,15 @@ async def begin(folder: Path, decisions: int) -> tuple[str, str, str]:
 def multiply(file: Path, plan_id: str, wait_id: str, waiting: int, others: int) -> None:
     """Copy a plan with its question so often, and so often as one that has ended."""
     with sqlite3.connect(file) as db:
-        for table, known, copies in (
-            ("plan", plan_id, waiting + others),
-            ("budget", plan_id, waiting + others),
-            ("expectation", wait_id, waiting),
+        for table, key, copies in (
+            ("plan", "plan_id = :plan", waiting + others),
+            ("budget", "root_plan_id = :plan", waiting + others),
+            ("expectation", "id = :wait", waiting),
         ):
             columns = [str(name) for _, name, *_ in db.execute(f"PRAGMA table_info({table})") if name != "seq"]
             values = ", ".join(f"replace(replace({name}, :plan, :to_plan), :wait, :to_wait)" for name in columns)
-            said = " || ".join(f"ifnull({name}, '')" for name in columns)
-            copy = (
-                f"INSERT INTO {table} ({', '.join(columns)}) SELECT {values} FROM {table} WHERE instr({said}, :known)"
-            )
-            source = {"plan": plan_id, "wait": wait_id, "known": known}
+            copy = f"INSERT INTO {table} ({', '.join(columns)}) SELECT {values} FROM {table} WHERE {key}"
+            source = {"plan": plan_id, "wait": wait_id}
             db.executemany(
                 copy, ({**source, "to_plan": f"plan-{n:034}", "to_wait": f"wait-{n}"} for n in range(copies))
             )
