@@ -254,9 +254,9 @@ async def test_a_long_plan_is_told_in_parts_that_follow_each_other_and_downloade
     path = f"/plans/{handle.plan_id}"
     async with browsing(platform) as browser:
         last = await browser.look(path)
-        assert "Turns 6 to 30 of 30 are told here" in last and "Later turns" not in last
+        assert "Turns 16 to 30 of 30 are told here" in last and "Later turns" not in last
         first = await browser.look(f"{path}?turn=0")
-        assert "Turns 1 to 25 of 30 are told here" in first and "Earlier turns" not in first
+        assert "Turns 1 to 15 of 30 are told here" in first and "Earlier turns" not in first
         assert f'href="{path}?turn=0" rel="prev"' in last and f'href="{path}" rel="next"' in first
         assert "/decisions/30" in last and "/decisions/1&" not in last and f'{path}/decisions/1"' in first
         sent = [json.loads(line) for line in (await browser.look(f"{path}/events.ndjson")).splitlines()]

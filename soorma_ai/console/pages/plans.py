@@ -27,7 +27,7 @@ MOST_CANCELLED = 50
 EVENTS = 20
 MOST_WAITS = 20
 LONGEST_REASON = 2_000
-TURNS = 25
+TURNS = 15
 # What was done, by what an address says of it: no address puts words of its own on a page.
 DONE = {
     "cancelled": "The plan was asked to stop, with all that it led to.",
