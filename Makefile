@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 
 PYTHON := .venv/bin/python
-EXTRAS := llm,cassettes,server,a2a,nats,postgres
+EXTRAS := llm,cassettes,server,oidc,a2a,nats,postgres
 ARGS ?=
 PLANS ?= ../shared/data/plans-dev
 RATE ?= 0.25
@@ -50,7 +50,7 @@ NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst everywhere nats soak crash crash-remote bench bench-processes grown docs clean renew
+.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst everywhere nats soak crash crash-remote bench bench-processes grown screenshots docs clean renew
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -121,6 +121,9 @@ bench-processes: .make/dev ## events a second over PostgreSQL, by workers and pr
 
 grown: .make/dev ## what work costs in a PostgreSQL database with 100,000 plans; ARGS="--plans 10000 --rounds 9"
 	@PYTHONPATH=tests $(PYTHON) -m bench.grown_database $(ARGS)
+
+screenshots: .make/dev ## the pictures of the console in docs/screenshots, by Chromium
+	@$(PYTHON) tests/console/screenshots.py $(ARGS)
 
 docs: .make/docs ## the site of the documents, in .make/site; warnings are errors, and every link within it is looked at
 	@$(PYTHON) tests/docs/pages.py >/dev/null

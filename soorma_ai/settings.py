@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from soorma_ai.core.tokens import ClaimNames
 from soorma_ai.domain.limits import MAX_BACKLOG
 from soorma_ai.errors import ConfigError
 
@@ -14,10 +15,20 @@ PROMPTS_DIR = "SOORMA_PROMPTS_DIR"
 BACKLOG = "SOORMA_MAX_BACKLOG"
 SERVER_URL = "SOORMA_URL"
 TOKEN = "SOORMA_TOKEN"
+OIDC_ISSUER = "SOORMA_OIDC_ISSUER"
+OIDC_CLIENT_ID = "SOORMA_OIDC_CLIENT_ID"
+OIDC_CLIENT_SECRET = "SOORMA_OIDC_CLIENT_SECRET"
+OIDC_URL = "SOORMA_OIDC_URL"
+OIDC_SCOPES = "SOORMA_OIDC_SCOPES"
+OIDC_USER = "SOORMA_OIDC_USER_CLAIM"
+OIDC_ROLES = "SOORMA_OIDC_ROLES_CLAIM"
+OIDC_TENANT = "SOORMA_OIDC_TENANT_CLAIM"
+OIDC_TENANT_ID = "SOORMA_OIDC_TENANT"
 
 DEFAULT_STORE_URL = "sqlite:///soorma.db"
 DEFAULT_BUS_URL = "local:"
 DEFAULT_NAMESPACE = "soorma"
+DEFAULT_SCOPES = "openid profile email"
 
 _POSTGRES = ("postgresql", "postgres")
 _NATS_URL = re.compile(r"(nats|tls)://(?:([^@/]+@))?([^@/,\s]+(?:,[^@/,\s]+)*)(?:/([A-Za-z0-9_-]+)?)?")
@@ -45,6 +56,15 @@ VARIABLES = (
     Variable(BACKLOG, str(MAX_BACKLOG), "How many deliveries may wait before new goals are refused as overloaded."),
     Variable(SERVER_URL, "", "The server that commands and agents without a store call."),
     Variable(TOKEN, "", "Who calls it; better here than on a command line, which others of the machine can read."),
+    Variable(OIDC_ISSUER, "", "The provider of OpenID Connect by which people sign in to the console of `serve`."),
+    Variable(OIDC_CLIENT_ID, "", "The console, as that provider knows it."),
+    Variable(OIDC_CLIENT_SECRET, "", "Its secret there; a client without one proves itself by PKCE alone."),
+    Variable(OIDC_URL, "", "The console's address in a browser; the provider sends back to `/sign-in/back` below it."),
+    Variable(OIDC_SCOPES, DEFAULT_SCOPES, "What the provider is asked for."),
+    Variable(OIDC_USER, ClaimNames.user, "The claim that names the user; `email` counts where it is verified."),
+    Variable(OIDC_ROLES, ClaimNames.roles, "The claim that lists the roles."),
+    Variable(OIDC_TENANT, ClaimNames.tenant, "The claim that names the tenant."),
+    Variable(OIDC_TENANT_ID, "", "The tenant of everybody whom the provider knows, in place of that claim."),
 )
 
 
@@ -88,6 +108,33 @@ def read_server(url: str | None = None, token: str | None = None) -> Server | No
     """Return the server to be asked. An argument wins over the environment; None where neither names one."""
     found = url or os.environ.get(SERVER_URL)
     return Server(found, token or os.environ.get(TOKEN) or None) if found else None
+
+
+@dataclass(frozen=True)
+class SignIn:
+    """A provider by which people sign in to the console, and what its tokens call them."""
+
+    issuer: str
+    client_id: str
+    url: str
+    client_secret: str = field(repr=False)
+    scopes: tuple[str, ...]
+    names: ClaimNames
+
+
+def read_sign_in() -> SignIn | None:
+    """Return the provider that the environment names, None where it names none. Raise ConfigError for half of one."""
+    said = {one.name: os.environ.get(one.name) or one.default for one in VARIABLES}
+    needed = (OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_URL)
+    if not any(said[name] for name in needed):
+        return None
+    if missing := [name for name in needed if not said[name]]:
+        raise ConfigError(f"{' and '.join(missing)} must be set, too, for people to sign in by OpenID Connect")
+    names = ClaimNames(
+        user=said[OIDC_USER], roles=said[OIDC_ROLES], tenant=said[OIDC_TENANT], tenant_id=said[OIDC_TENANT_ID]
+    )
+    issuer, client_id, url = (said[name] for name in needed)
+    return SignIn(issuer, client_id, url, said[OIDC_CLIENT_SECRET], tuple(said[OIDC_SCOPES].split()), names)
 
 
 def names_server() -> bool:

@@ -5,6 +5,7 @@ import socket
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from soorma_ai.agents.agent import Agent
 from soorma_ai.cli.options import Access
@@ -13,7 +14,10 @@ from soorma_ai.errors import ConfigError
 from soorma_ai.platform import Platform
 from soorma_ai.ports import Authenticator, Inlet
 from soorma_ai.runtime.client.doors import Door
-from soorma_ai.settings import place_of_store
+from soorma_ai.settings import place_of_store, read_sign_in
+
+if TYPE_CHECKING:
+    from soorma_ai.adapters.tokens.code_flow import CodeFlow
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8700
@@ -49,7 +53,9 @@ async def host(access: Access, hosted: Hosted, listener: socket.socket, until: a
         inlets = [agent for agent in agents if isinstance(agent, Inlet)]
         doors = [agent for agent in agents if isinstance(agent, Door)]
         links = next((agent.links for agent in agents if isinstance(agent, UserAgent) and agent.links), None)
-        site = Console(secret=_secret(access, is_open=make is None), links=links, embed_in=hosted.sites)
+        secret = _secret(access, is_open=make is None)
+        provider = _provider() if make else None
+        site = Console(secret=secret, links=links, provider=provider, embed_in=hosted.sites)
         options = Options(roles=hosted.roles, inlets=inlets, doors=doors, site=site)
         if hosted.names:
             options["hosts"] = hosted.names
@@ -77,6 +83,17 @@ def _secret(access: Access, *, is_open: bool) -> str:
         if is_open:
             return kept_secret(None)
         raise
+
+
+def _provider() -> "CodeFlow | None":
+    """Return the provider that the environment names. Raise ConfigError."""
+    said = read_sign_in()
+    if said is None:
+        return None
+    from soorma_ai.adapters.tokens.code_flow import CodeFlow, Registration
+
+    known = Registration(said.issuer, said.client_id, said.url, said.client_secret, said.scopes)
+    return CodeFlow(known, names=said.names)
 
 
 async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:

@@ -43,7 +43,8 @@ class ToldLine:
 
 @dataclass(frozen=True)
 class ToldDecision:
-    """An answer of a model with what is written down about it."""
+    """An answer of a model with what is written down about it. By its `number` its plan knows it; 0 where it is of
+    another plan than the page."""
 
     number: int
     place: str
@@ -63,6 +64,7 @@ def view_of(trace: Trace) -> Mapping[str, object]:
     found = decisions_of(trace.lines)
     graph = graph_of_plan(trace)
     machine = states_in(trace)
+    numbers: Mapping[object, int] = {entry.key: number for number, entry in enumerate(trace.decisions, 1)}
     return {
         "trace": trace,
         "spending": spending(trace.spent, trace.limits),
@@ -72,7 +74,7 @@ def view_of(trace: Trace) -> Mapping[str, object]:
         "machine": _machine(machine, trace) if machine else "",
         "lines": lines,
         "more_lines": len(lines) == MOST_LINES,
-        "decisions": [_decision(n, *one, trace.shown) for n, one in enumerate(found[:MOST_DECISIONS], 1)],
+        "decisions": [told_decision(numbers.get(_key(one[1]), 0), *one, trace.shown) for one in found[:MOST_DECISIONS]],
         "more_decisions": max(0, len(found) - MOST_DECISIONS),
     }
 
@@ -121,7 +123,12 @@ def _told(lines: Iterable[Line]) -> Iterable[ToldLine]:
         ahead += ((below, level + 1) for below in reversed(line.lines))
 
 
-def _decision(number: int, place: str, line: Line, shown: Mapping[str, Showing]) -> ToldDecision:
+def _key(line: Line) -> object:
+    return line.thought.key if line.thought else None
+
+
+def told_decision(number: int, place: str, line: Line, shown: Mapping[str, Showing]) -> ToldDecision:
+    """Return what a page tells of the line of a decision."""
     thought = line.thought
     if thought is None:
         raise ValueError("a decision is of a thought")

@@ -1,12 +1,16 @@
-"""Sessions of browsers: a token that was signed in with, sealed in a cookie, and what proves that a form is ours."""
+"""Sessions of browsers: a token that was signed in with, or whom a provider let in, sealed in a cookie; and what proves
+that a form is ours."""
 
 import hmac
+import json
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from soorma_ai.core.tokens import SignIn, name_token, read_name
+from soorma_ai.domain.identity import Caller
 from soorma_ai.errors import ConfigError, Unauthenticated
 
 if TYPE_CHECKING:
@@ -14,7 +18,9 @@ if TYPE_CHECKING:
 
 SHORTEST_SECRET = 32
 LONGEST_TOKEN = 2_800  # sealed, it fits into the 4 kB of a cookie
+LONGEST_TARGET = 1_000
 SESSION = timedelta(hours=12)
+SIGN_IN = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
@@ -44,18 +50,37 @@ class Sessions:
 
     def seal(self, token: str, now: datetime) -> str:
         """Return what a cookie holds. Raise Unauthenticated for a token that is too long for one."""
-        if len(token) > LONGEST_TOKEN:
-            raise Unauthenticated(f"the token is longer than the {LONGEST_TOKEN} characters that a session holds")
-        return _fernet(self._key("session")).encrypt_at_time(token.encode(), _second(now)).decode()
+        return self._seal("session", token, now)
 
-    def open(self, sealed: str, now: datetime) -> str:
-        """Return the token. Raise Unauthenticated for what is not ours, or has ended."""
+    def seal_caller(self, caller: Caller, now: datetime) -> str:
+        """Return the same for whom a provider let in, who has no token of ours. Raise Unauthenticated as `seal`."""
+        return self._seal("person", name_token(caller.person), now)
+
+    def open(self, sealed: str, now: datetime) -> str | Caller:
+        """Return the token, or whom a provider let in. Raise Unauthenticated for what is not ours, or has ended."""
         if not sealed:
             raise Unauthenticated("sign in first")
-        found = _unseal(_fernet(self._key("session")), sealed, now)
-        if found is None:
+        token = self._open("session", sealed, now, SESSION)
+        if token is not None:
+            return token
+        named = self._open("person", sealed, now, SESSION)
+        if named is None:
             raise Unauthenticated("the session has ended: sign in")
-        return found
+        return Caller(read_name(named))
+
+    def seal_sign_in(self, begun: SignIn, target: str, now: datetime) -> str:
+        """Return what a cookie holds while a browser is with a provider, and where it wanted to go."""
+        said = [begun.state, begun.nonce, begun.verifier, target if len(target) <= LONGEST_TARGET else ""]
+        return self._seal("sign-in", json.dumps(said), now)
+
+    def open_sign_in(self, sealed: str, now: datetime) -> tuple[SignIn, str]:
+        """Return what was begun, and where the browser wanted to go. Raise Unauthenticated for what is not ours, or too
+        old."""
+        said = self._open("sign-in", sealed, now, SIGN_IN)
+        if said is None:
+            raise Unauthenticated("this sign-in was begun in another browser, is used up, or took too long: try again")
+        state, nonce, verifier, target = json.loads(said)
+        return SignIn(state, nonce, verifier), target
 
     def form_token(self, visit: str, session: str) -> str:
         """Return what every form carries: only who has both cookies of this browser gets it."""
@@ -64,6 +89,14 @@ class Sessions:
 
     def is_form_token(self, given: str, visit: str, session: str) -> bool:
         return bool(visit) and hmac.compare_digest(given.encode(), self.form_token(visit, session).encode())
+
+    def _seal(self, use: str, text: str, now: datetime) -> str:
+        if len(text) > LONGEST_TOKEN:
+            raise Unauthenticated(f"the token is longer than the {LONGEST_TOKEN} characters that a session holds")
+        return _fernet(self._key(use)).encrypt_at_time(text.encode(), _second(now)).decode()
+
+    def _open(self, use: str, sealed: str, now: datetime, lasting: timedelta) -> str | None:
+        return _unseal(_fernet(self._key(use)), sealed, now, lasting)
 
     def _key(self, use: str) -> bytes:
         return hmac.new(self.secret.encode(), f"console {use}".encode(), sha256).digest()
@@ -81,10 +114,10 @@ def _fernet(key: bytes) -> "Fernet":
     return Fernet(urlsafe_b64encode(key))
 
 
-def _unseal(fernet: "Fernet", sealed: str, now: datetime) -> str | None:
+def _unseal(fernet: "Fernet", sealed: str, now: datetime, lasting: timedelta) -> str | None:
     from cryptography.fernet import InvalidToken
 
     try:
-        return fernet.decrypt_at_time(sealed.encode(), int(SESSION.total_seconds()), _second(now)).decode()
+        return fernet.decrypt_at_time(sealed.encode(), int(lasting.total_seconds()), _second(now)).decode()
     except InvalidToken:
         return None

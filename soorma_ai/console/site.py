@@ -3,7 +3,7 @@
 import re
 import secrets
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -22,6 +22,7 @@ from soorma_ai.console.pages import ROUTES
 from soorma_ai.console.rendering import STATIC, static_file
 from soorma_ai.console.sessions import Sessions
 from soorma_ai.console.visitor import HEADERS, Frame, PageRoute, Visitor
+from soorma_ai.core.tokens import SignIn
 from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.inbox import Link
 from soorma_ai.domain.people import Person
@@ -45,23 +46,48 @@ class ReadsLinks(Protocol):
         ...
 
 
+class Provider(Protocol):
+    """Who says who people are, elsewhere: `adapters.tokens.code_flow.CodeFlow`."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def begin(self) -> tuple[str, SignIn]:
+        """Return where a browser is sent, and what it must come back with. Raise TransientError."""
+        ...
+
+    async def finish(self, answered: Mapping[str, str], begun: SignIn) -> Caller:
+        """Return who came back. Raise Unauthenticated and TransientError."""
+        ...
+
+
 class Console:
     """`secret` seals the sessions of browsers and signs links; without one, both end with the process. `links` are
-    others by which one person answers one question, as agents send them out. Only pages of the sites `embed_in`, as
-    https://shop.example, may show within themselves what a link to several questions opens. Raise ConfigError."""
+    others by which one person answers one question, as agents send them out. `provider` lets people in beside who has a
+    key. Only pages of the sites `embed_in`, as https://shop.example, may show within themselves what a link to several
+    questions opens. Raise ConfigError."""
 
     def __init__(
-        self, *, secret: str | None = None, links: ReadsLinks | None = None, embed_in: Collection[str] = ()
+        self,
+        *,
+        secret: str | None = None,
+        links: ReadsLinks | None = None,
+        provider: Provider | None = None,
+        embed_in: Collection[str] = (),
     ) -> None:
         self._sessions = Sessions(secret or secrets.token_urlsafe())
         self._links = links
+        self._provider = provider
         self._embed_in = tuple(map(check_site, embed_in))
 
     def routes(self, desk: Desk) -> Sequence[Route]:
-        """Return what is served beside the API."""
+        """Return what is served beside the API. Raise ConfigError for a provider where nobody is asked who they are."""
+        if self._provider is not None and desk.entrance.auth is None:
+            raise ConfigError("a server without auth= lets everybody of this machine in: give it one, or no provider")
         own = Links(self._sessions.link_secret)
         desk.surroundings.links = own
-        door = _Door(desk, self._sessions, Opener(own, self._links, self._embed_in))
+        opener = Opener(own, self._links, self._embed_in)
+        door = _Door(desk, self._sessions, opener, self._provider)
         by_path: defaultdict[str, dict[str, Answering]] = defaultdict(dict)
         for route in ROUTES:
             by_path[route.path][route.method] = partial(door.show, route)
@@ -71,6 +97,7 @@ class Console:
             Route("/live", _Place(GET=door.follow)),
             Route("/sign-in", _Place(GET=door.show_sign_in, POST=door.sign_in)),
             Route("/sign-out", _Place(POST=door.sign_out)),
+            *([Route(path, _Place(GET=answering)) for path, answering in door.by_provider()]),
             *(Route(path, _Place(**answering)) for path, answering in by_path.items()),
         ]
 
@@ -107,11 +134,18 @@ class Opener:
 class _Door:
     """Lets browsers in by their session, and answers them with pages, also where something is wrong."""
 
-    def __init__(self, desk: Desk, sessions: Sessions, opener: Opener) -> None:
+    def __init__(self, desk: Desk, sessions: Sessions, opener: Opener, provider: Provider | None) -> None:
         self._desk = desk
         self._sessions = sessions
         self._opener = opener
-        self._cookies = CookieNames(f"soorma_{sessions.label}", f"soorma_visit_{sessions.label}")
+        self._provider = provider
+        self._cookies = CookieNames(*(f"soorma_{name}{sessions.label}" for name in ("", "visit_", "sign_in_")))
+
+    def by_provider(self) -> "Iterator[tuple[str, Answering]]":
+        """Yield the paths by which people sign in with the provider, where there is one."""
+        if self._provider is not None:
+            yield "/sign-in/with", partial(self._answer, answering=partial(self._begin_sign_in, self._provider))
+            yield "/sign-in/back", partial(self._answer, answering=partial(self._finish_sign_in, self._provider))
 
     async def show(self, route: PageRoute, request: Request) -> ASGIApp:
         return await self._answer(request, partial(self._show, route))
@@ -169,7 +203,7 @@ class _Door:
     async def _show_sign_in(self, request: Request, browser: _Browser) -> ASGIApp:
         if self._desk.entrance.auth is None:
             return browser.frame.see_other(HOME)
-        return _sign_in_page(browser.frame, request.query_params.get("next", ""))
+        return self._sign_in_page(browser.frame, request.query_params.get("next", ""))
 
     async def _sign_in(self, request: Request, browser: _Browser) -> ASGIApp:
         entrance, clock = self._desk.entrance, self._desk.surroundings.services.clock
@@ -179,10 +213,45 @@ class _Door:
             await entrance.sign_in(request, clock, token)
             session = self._sessions.seal(token, clock.now())
         except Unauthenticated as error:
-            return _sign_in_page(browser.frame, target, str(error))
+            return self._sign_in_page(browser.frame, target, str(error))
+        return self._let_in(request, browser, session, target)
+
+    async def _begin_sign_in(self, provider: Provider, request: Request, browser: _Browser) -> ASGIApp:
+        """Send a browser to the provider. What it must come back with stays with it, sealed."""
+        clock, target = self._desk.surroundings.services.clock, request.query_params.get("next", "")
+        self._desk.entrance.let_by_link(request, clock)
+        address, begun = await provider.begin()
+        answer = Response(None, HTTPStatus.SEE_OTHER, {**HEADERS, "location": address})
+        self._set(answer, request, self._cookies.sign_in, self._sessions.seal_sign_in(begun, target, clock.now()))
+        return answer
+
+    async def _finish_sign_in(self, provider: Provider, request: Request, browser: _Browser) -> ASGIApp:
+        """Let in whom the provider names, once for what was begun."""
+        clock, target = self._desk.surroundings.services.clock, ""
+        self._desk.entrance.let_by_link(request, clock)
+        try:
+            sealed = request.cookies.get(self._cookies.sign_in, "")
+            begun, target = self._sessions.open_sign_in(sealed, clock.now())
+            caller = await provider.finish(request.query_params, begun)
+            session = self._sessions.seal_caller(caller, clock.now())
+        except Unauthenticated as error:
+            answer = self._sign_in_page(browser.frame, target, by_provider=str(error))
+        else:
+            answer = self._let_in(request, browser, session, target)
+        answer.delete_cookie(self._cookies.sign_in, path=browser.frame.root or "/")
+        return answer
+
+    def _let_in(self, request: Request, browser: _Browser, session: str, target: str) -> Response:
         answer = browser.frame.go_on(target)
         self._set(answer, request, self._cookies.session, session)
         return answer
+
+    def _sign_in_page(self, frame: Frame, target: str, fault: str = "", by_provider: str = "") -> Response:
+        """Return the page, with what was wrong with a key, or with what the provider said."""
+        status = HTTPStatus.UNAUTHORIZED if fault or by_provider else HTTPStatus.OK
+        told: dict[str, object] = {"target": target, "fault": fault, "refusal": by_provider}
+        provider = self._provider.name if self._provider else ""
+        return frame.page("sign_in.html", status, title="Sign in", provider=provider, **told)
 
     async def _sign_out(self, request: Request, browser: _Browser) -> ASGIApp:
         await self._read_form(request, browser)
@@ -207,7 +276,7 @@ class _Door:
     async def _admit(self, request: Request) -> Caller:
         return await self._desk.entrance.admit(request, self._desk.surroundings.services.clock, self._token_of)
 
-    def _token_of(self, request: Request) -> str:
+    def _token_of(self, request: Request) -> str | Caller:
         sealed = request.cookies.get(self._cookies.session, "")
         return self._sessions.open(sealed, self._desk.surroundings.services.clock.now())
 
@@ -229,7 +298,9 @@ class _Door:
         try:
             answer = await answering(request, browser)
         except Unauthenticated as error:
-            answer = _ask_to_sign_in(request, browser.frame, error)
+            is_read = request.method in ("GET", "HEAD")
+            frame = browser.frame
+            answer = _ask_to_sign_in(request, frame) if is_read else self._sign_in_page(frame, "", str(error))
         except Refused as refused:
             answer = _error_page(browser.frame, refused.problem)
         except SoormaError as error:
@@ -267,6 +338,7 @@ class _Door:
 class CookieNames:
     session: str
     visit: str
+    sign_in: str
 
 
 Answering = Callable[[Request], Awaitable[ASGIApp]]
@@ -310,14 +382,7 @@ def _with_caller(frame: Frame, caller: Caller) -> Frame:
     return replace(frame, user=person.user_id, tenant=person.tenant_id, roles=", ".join(sorted(person.roles or ())))
 
 
-def _sign_in_page(frame: Frame, target: str, fault: str = "") -> Response:
-    status = HTTPStatus.UNAUTHORIZED if fault else HTTPStatus.OK
-    return frame.page("sign_in.html", status, title="Sign in", target=target, fault=fault)
-
-
-def _ask_to_sign_in(request: Request, frame: Frame, error: Unauthenticated) -> Response:
-    if request.method not in ("GET", "HEAD"):
-        return _sign_in_page(frame, "", str(error))
+def _ask_to_sign_in(request: Request, frame: Frame) -> Response:
     asked = request.url.query
     path = request.url.path.removeprefix(frame.root)
     return frame.see_other("sign-in", next=f"{path}?{asked}" if asked else path)

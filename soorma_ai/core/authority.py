@@ -232,6 +232,11 @@ def verdict(person: Person, call: str, thing: Owned) -> Verdict:
     return next(one for one in Verdict if one in found)
 
 
+def may(person: Person, call: str, thing: Owned) -> bool:
+    """Tell whether a person may do this."""
+    return verdict(person, call, thing) is Verdict.MAY
+
+
 def check(person: Person, call: str, thing: Owned, missing: str) -> None:
     """Raise Forbidden for what a person sees and may not do this with, and NotFound for what they do not see: `missing`
     are the words for what does not exist."""
@@ -247,12 +252,12 @@ def check(person: Person, call: str, thing: Owned, missing: str) -> None:
 def only_user(person: Person) -> str | None:
     """Return the one user of the tenant whose things a person's lists show; None: everybody's."""
     someone = Owner(person.tenant_id)
-    return None if verdict(person, "plans", someone) is Verdict.MAY else person.user_id
+    return None if may(person, "plans", someone) else person.user_id
 
 
 def steers_all(person: Person) -> bool:
     """Tell whether whatever is in the tenant is a person's to steer."""
-    return verdict(person, "publish to a plan", Owner(person.tenant_id)) is Verdict.MAY
+    return may(person, "publish to a plan", Owner(person.tenant_id))
 
 
 def check_answer(person: Person, asked: Expectation, missing: str) -> None:
@@ -262,6 +267,15 @@ def check_answer(person: Person, asked: Expectation, missing: str) -> None:
         return
     if asked.event_type == RESUMED or Role.AUDITOR in _roles(person):
         check(person, "resume", asked, missing)
+
+
+def can_answer(person: Person, asked: Expectation, now: datetime) -> bool:
+    """Tell whether what a person says to a question they see would be heard."""
+    try:
+        check_answer(person, asked, "")
+    except (Forbidden, NotFound):
+        return False
+    return may_answer(asked, person, now)
 
 
 def is_open_to(person: Person, asked: Expectation, now: datetime) -> bool:
@@ -361,7 +375,7 @@ def whose_is(thing: Owned, person: Person) -> Whose:
 
 
 def _sees(person: Person, asked: Expectation) -> bool:
-    return verdict(person, "waits", asked) is Verdict.MAY
+    return may(person, "waits", asked)
 
 
 def _roles(person: Person) -> tuple[Role, ...]:

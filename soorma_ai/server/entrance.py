@@ -16,7 +16,8 @@ from soorma_ai.server.rates import Buckets
 
 LOCAL_HOSTS: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 LONGEST_TOKEN = 16_384
-TokenOf = Callable[[Request], str]
+# The token of a call, or whom it comes from where that was found out before.
+TokenOf = Callable[[Request], str | Caller]
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # Headers by which proxies tell for whom they ask: what comes through one is not of this machine.
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
@@ -74,7 +75,8 @@ class Entrance:
         if self.auth is None:
             _must_be_local(request)
             return Caller(Person(roles=self.local_roles))
-        return await self.auth.authenticate((token_of or _token)(request))
+        found = (token_of or _token)(request)
+        return found if isinstance(found, Caller) else await self.auth.authenticate(found)
 
     def _check_host(self, request: Request) -> None:
         if self.hosts is not None and host_of(request.headers.get("host", "")) not in self.hosts:

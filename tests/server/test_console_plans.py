@@ -1,5 +1,7 @@
 """The console's pages about plans, agents and the choreography, without a browser."""
 
+import html
+import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,17 +13,28 @@ from contract.store_kit import do, plan
 from http_kit import Keys, caller
 from kit import ended, payments, planner, stock, the_wait, until
 
-from soorma_ai import Approval, GoalContext, InvocationContext, PlanContext, Planner, Platform, PlatformContext, Tool
+from soorma_ai import (
+    Approval,
+    GoalContext,
+    InvocationContext,
+    Limits,
+    PlanContext,
+    Planner,
+    Platform,
+    PlatformContext,
+    Tool,
+)
 from soorma_ai.console import Console
 from soorma_ai.domain.effects import SavePlan
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.server import app
-from soorma_ai.testing.scripted import publish
+from soorma_ai.testing.scripted import complete, publish
 
 RESERVE = publish("inventory.reserve.requested", order_id="A1")
 CHARGE = publish("payment.charge.requested", amount=12000)
 HOSTILE = "<script>alert(1)</script>\"'> <img src=x onerror=alert(2)> \u202e\x07" + "x" * 5_000
 SECRET = "s" * 40
+BOUNDLESS = Limits(max_repeats=None, max_actions=99)
 
 
 class Browser:
@@ -159,12 +172,18 @@ async def test_who_sees_the_tenant_but_steers_nothing_is_told_so_and_another_ten
 ) -> None:
     plan_id = await held(platform)
     async with signed_in(platform, "default", "aud", "auditor") as auditor:
-        await auditor.look(f"/plans/{plan_id}")
+        page = await auditor.look(f"/plans/{plan_id}")
+        assert "Cancel the plan" not in page and "/decisions/" not in page
+        assert 'type="checkbox"' not in await auditor.look("/plans")
+        question = await auditor.look(f"/inbox/{(await the_wait(platform)).wait_id}")
+        assert "manager may answer" in question and 'id="approve"' not in question
+        await auditor.look(f"/plans/{plan_id}/decisions/1", 403)
         await auditor.send(f"/plans/{plan_id}/cancel", 403)
         assert "1 not yours to cancel" in await auditor.send("/plans/cancel", plan=[plan_id])
     async with signed_in(platform, "elsewhere", "eve", "operator") as stranger:
-        for path in (f"/plans/{plan_id}", f"/plans/{plan_id}/events.ndjson", "/dead-letters/1", "/agents/nobody"):
+        for path in (f"/plans/{plan_id}", f"/plans/{plan_id}/events.ndjson", "/dead-letters/1", "/agent?name=nobody"):
             await stranger.look(path, 404)
+        await stranger.look(f"/plans/{plan_id}/decisions/1", 404)
         assert plan_id not in await stranger.look("/plans")
         await stranger.send(f"/plans/{plan_id}/cancel", 404)
     assert not (await platform.plan(plan_id)).status.is_final
@@ -179,7 +198,7 @@ async def test_agents_are_shown_with_their_events_and_dead_letters_are_redriven_
     async with browsing(platform) as browser:
         page = await browser.look("/agents")
         assert "inventory.reserve.requested" in page and f"/dead-letters/{letter.letter_id}" in page
-        assert "order_id" in await browser.look("/agents/stock")
+        assert "order_id" in await browser.look("/agent?name=stock")
         path = f"/dead-letters/{letter.letter_id}"
         assert "soorma dead-letters redrive" in await browser.look(path)
         assert "in line again" in await browser.send(f"{path}/redrive")
@@ -188,6 +207,61 @@ async def test_agents_are_shown_with_their_events_and_dead_letters_are_redriven_
         assert "discarded" in await browser.send(f"{path}/discard", note="gone")
         assert await platform.dead_letters() == []
         await browser.look("/dead-letters/x", 404)
+
+
+async def test_a_letter_has_buttons_for_who_may_press_them(platform: Platform) -> None:
+    await platform.start(carrier())
+    await platform.request("parcel.bring.requested", {"note": "x"})
+    (letter,) = await platform.dead_letters()
+    async with signed_in(platform, "default", "aud", "auditor") as auditor:
+        page = await auditor.look(f"/dead-letters/{letter.letter_id}")
+        assert "needs the role" in page and ">Discard<" not in page
+
+
+@pytest.mark.parametrize("name", [".", "..", "a/b", "a b?c#d", "é"])
+async def test_an_agent_of_any_name_has_a_page(platform: Platform, name: str) -> None:
+    tool = Tool(name, description="of that name")
+
+    @tool.on_invoke("parcel.bring.requested")
+    async def bring(request: InvocationContext, context: PlatformContext) -> None: ...
+
+    await platform.start(tool)
+    async with browsing(platform) as browser:
+        (path,) = re.findall(r'class="row-title" href="([^"]+)"', await browser.look("/agents"))
+        assert "of that name" in await browser.look(html.unescape(path))
+
+
+async def test_a_decision_is_shown_with_its_prompt_word_for_word_and_all_that_became_of_it(platform: Platform) -> None:
+    plan_id = await held(platform)
+    sent = await platform.prompt(plan_id, 2)
+    async with browsing(platform) as browser:
+        assert f'href="/plans/{plan_id}/decisions/2"' in await browser.look(f"/plans/{plan_id}")
+        page = html.unescape(await browser.look(f"/plans/{plan_id}/decisions/2"))
+        for message in sent.messages:
+            assert message.content.strip() in page
+        for said in ("Decision 2 of 2", "Cost", "What it could answer", "payment.charge.requested", "Earlier"):
+            assert said in page
+        for number in ("0", "3", "x", "9" * 30):
+            await browser.look(f"/plans/{plan_id}/decisions/{number}", 404)
+
+
+async def test_a_long_plan_is_told_in_parts_that_follow_each_other_and_downloaded_whole(platform: Platform) -> None:
+    await platform.start(
+        planner([RESERVE] * 29 + [complete({})], limits=Limits(max_repeats=None, max_actions=99)), stock()
+    )
+    handle = await platform.submit("order.received", {"order_id": "A1"})
+    await ended(platform, handle.plan_id)
+    path = f"/plans/{handle.plan_id}"
+    async with browsing(platform) as browser:
+        last = await browser.look(path)
+        assert "Turns 16 to 30 of 30 are told here" in last and "Later turns" not in last
+        first = await browser.look(f"{path}?turn=0")
+        assert "Turns 1 to 15 of 30 are told here" in first and "Earlier turns" not in first
+        assert f'href="{path}?turn=0" rel="prev"' in last and f'href="{path}" rel="next"' in first
+        assert "/decisions/30" in last and "/decisions/1&" not in last and f'{path}/decisions/1"' in first
+        sent = [json.loads(line) for line in (await browser.look(f"{path}/events.ndjson")).splitlines()]
+    assert [one["id"] for one in sent] == [row.event.id for row in (await platform.events(limit=500)).events]
+    assert len(sent) > 50
 
 
 async def test_the_choreography_is_drawn_with_what_is_wrong_in_it(platform: Platform) -> None:
@@ -205,7 +279,7 @@ async def test_what_others_wrote_is_shown_harmless_and_bounded(platform: Platfor
     plan_id = await held(platform, note=long)
     await platform.request("parcel.bring.requested", {"note": HOSTILE})
     (letter,) = await platform.dead_letters()
-    paths = ("/plans", f"/plans/{plan_id}", "/agents", "/agents/carrier", f"/dead-letters/{letter.letter_id}")
+    paths = ("/plans", f"/plans/{plan_id}", "/agents", "/agent?name=carrier", f"/dead-letters/{letter.letter_id}")
     async with browsing(platform) as browser:
         for path in (*paths, "/choreography"):
             page = await browser.look(path)

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from soorma_ai.core.report.lines import Line, LineKind, flatten
-from soorma_ai.core.report.trace import MOST_LEVELS, Trace, trace
+from soorma_ai.core.report.trace import MOST_LEVELS, Part, Trace, count_turns, trace
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus, Untaken
 from soorma_ai.domain.history import StepKind, Verdict
@@ -26,6 +27,25 @@ def traced(
     story: Story, events: Sequence[EventEnvelope] = (), *, now: float = 100, others: Sequence[Story] = ()
 ) -> Trace:
     return trace(story.details(), [other.details() for other in others], events, at(now))
+
+
+def in_turns(count: int) -> tuple[Story, list[EventEnvelope]]:
+    """A plan that asks for one thing after the other, each of which another agent speaks of."""
+    story, events, cause = Story(status=PlanStatus.RUNNING), [goal_event()], GOAL
+    story.step(StepKind.GOAL, 0, GOAL, "order.place")
+    for number in range(count):
+        asked, came, second = f"ask-{number}", f"reply-{number}", 10 * number
+        story.decisions.append(decision(cause, second + 1, "publish:reserve", latency=1))
+        story.step(StepKind.PUBLISHED, second + 1, asked, "reserve", to=asked)
+        story.step(StepKind.REPLIED, second + 5, came, "reserve", to=asked)
+        story.expectations.append(expectation(asked, ExpectationKind.REPLY, second + 1, second + 4, met_by=came))
+        events += [
+            event(asked, second + 1, because=cause),
+            event(f"said-{number}", second + 2, because=asked, source="stock", type="stock.low"),
+            reply(came, second + 4, to=asked, source="stock", result={"n": number}),
+        ]
+        cause = came
+    return story, events
 
 
 def kinds(lines: Sequence[Line]) -> list[LineKind]:
@@ -347,6 +367,35 @@ def test_every_event_is_told_exactly_once_whatever_caused_it(made: list[tuple[in
     # The turn that a reply woke names it once more, as its cause.
     expected = sorted([*(one.id for one in events), "reply-1"])
     assert sorted(id for id in told if id) == expected
+
+
+@pytest.mark.parametrize("first", [None, *range(8)])
+def test_a_part_tells_its_turns_as_the_whole_does_and_nothing_of_others(first: int | None) -> None:
+    story, events = in_turns(5)
+    events.append(event("stray", 60, because="of-nobody", source="shop", type="shop.closed", plan_id=None))
+    whole = traced(story, events)
+    *turns, stray = whole.lines
+    part = trace(story.details(), [], events, at(100), Part(2, first))
+    begin = 4 if first is None else min(first, 4)
+    assert part.lines == (*turns[begin : begin + 2], stray)
+    assert (part.shares, part.decisions, count_turns(part)) == (whole.shares, whole.decisions, 6)
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_part_leaves_out_the_plans_that_its_other_turns_led_to_and_counts_their_time(most: int) -> None:
+    parent, child, events = delegating()
+    whole = traced(parent, events, others=[child])
+    part = trace(parent.details(), [child.details()], events, at(100), Part(most))
+    assert part.shares == whole.shares
+    assert part.lines == whole.lines[-most:]
+
+
+@pytest.mark.parametrize(
+    ("part", "count", "meant"),
+    [(Part(2), 0, []), (Part(2), 1, [0]), (Part(2), 5, [3, 4]), (Part(2, 0), 5, [0, 1]), (Part(2, 9), 5, [3, 4])],
+)
+def test_a_part_is_within_its_plan(part: Part, count: int, meant: list[int]) -> None:
+    assert [*part.of(count)] == meant
 
 
 def test_a_plan_without_any_events_is_told_from_its_own_rows() -> None:

@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import cast
-from urllib.parse import urlsplit
 
 import httpx
 import jwt
 
 from soorma_ai.adapters.clock import SystemClock
+from soorma_ai.adapters.tokens.fetching import is_safe, read
 from soorma_ai.core.tokens import ClaimNames, caller_of
 from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.values import clip
@@ -22,13 +22,10 @@ from soorma_ai.ports import Clock
 # What is signed by a secret that its checker knows, or by nobody, is none of these.
 ASYMMETRIC = (*("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), *("ES256", "ES384", "ES512", "ES256K", "EdDSA"))
 LONGEST_TOKEN = 16 * 1024
-LONGEST_JWKS = 2**20
-FETCH_SECONDS = 5.0
 # At most so often for a key that is not known, and so often at least for one that the issuer may have withdrawn.
 LEAST_PAUSE = 30.0
 MOST_AGE = 600.0
 _LOG = logging.getLogger("soorma_ai.tokens")
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class SignedTokens:
@@ -61,13 +58,18 @@ class SignedTokens:
         self._reading = asyncio.Lock()
 
     async def authenticate(self, token: str) -> Caller:
-        """Return whom the token names. Raise Unauthenticated, and TransientError while no keys can be read."""
+        """Return whom the token names. Raise as `claims` does."""
+        return caller_of(await self.claims(token), self._names)
+
+    async def claims(self, token: str) -> Mapping[str, object]:
+        """Return what a token says whose signature, issuer, audience and time are right. Raise Unauthenticated, and
+        TransientError while no keys can be read."""
         if len(token) > LONGEST_TOKEN or not token.isascii():
             raise Unauthenticated(f"the token is no text of at most {LONGEST_TOKEN} ASCII characters")
         try:
             key_id: object = jwt.get_unverified_header(token).get("kid")
             key = await self._key(key_id if isinstance(key_id, str) else None)
-            claims = cast(
+            return cast(
                 "Mapping[str, object]",
                 jwt.decode(
                     token,
@@ -81,7 +83,6 @@ class SignedTokens:
             )
         except jwt.PyJWTError as error:
             raise Unauthenticated(f"the token is not valid: {clip(str(error), 200)}") from error
-        return caller_of(claims, self._names)
 
     async def _key(self, key_id: str | None) -> jwt.PyJWK:
         """Return the key of this id, and the only one for a token that names none."""
@@ -113,7 +114,7 @@ class SignedTokens:
         if self._keys:
             self._read_at = now
         try:
-            text = await _fetch(self._source) if isinstance(self._source, str) else self._source.read_bytes()
+            text = await read(self._source) if isinstance(self._source, str) else self._source.read_bytes()
             self._keys = _keys(text) or self._keys
         except (OSError, httpx.HTTPError, ValueError, RecursionError) as error:
             _LOG.warning("jwks_unreadable source=%s reason=%s", self._source, error)
@@ -126,26 +127,9 @@ def _source(url: str | None, file: Path | None) -> str | Path:
         raise ConfigError("give one of jwks_url and jwks_file: where the issuer's keys are")
     if url is None:
         return cast("Path", file)
-    place = urlsplit(url)
-    if place.scheme != "https" and place.hostname not in _LOOPBACK:
+    if not is_safe(url):
         raise ConfigError(f"jwks_url={url!r}: keys that anybody on the way can replace prove nothing; give https://")
     return url
-
-
-async def _fetch(url: str) -> bytes:
-    """Return the document. Raise HTTPError, and ValueError for one that is too long or no answer to be used."""
-    text = b""
-    async with (
-        asyncio.timeout(FETCH_SECONDS),
-        httpx.AsyncClient(timeout=FETCH_SECONDS) as client,
-        client.stream("GET", url) as answer,
-    ):
-        answer.raise_for_status()
-        async for part in answer.aiter_bytes():
-            text += part
-            if len(text) > LONGEST_JWKS:
-                raise ValueError(f"{url} is longer than {LONGEST_JWKS} bytes")
-    return text
 
 
 def _keys(text: bytes) -> dict[str | None, jwt.PyJWK]:

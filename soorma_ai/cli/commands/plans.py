@@ -11,14 +11,13 @@ from soorma_ai.cli.store_access import CommandRunner, find_plan, look_up
 from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.values import clip
-from soorma_ai.terminal.escapes import one_line
-from soorma_ai.terminal.printing import Part, Printer, print_json, print_list, status_part
+from soorma_ai.domain.tracking import PlanLine
+from soorma_ai.terminal import plan_list
+from soorma_ai.terminal.printing import Part, Printer, print_json, print_list
 from soorma_ai.terminal.story import print_trace
-from soorma_ai.terminal.wording import ago, short_id
 
 MOST_EXPLAINED = 100
-_TITLES = ("PLAN", "GOAL", "STATUS", "AGENT", "BEGUN", "REASON")
+MOST_AT_ONCE = 100
 
 
 @click.group()
@@ -34,19 +33,22 @@ def plans() -> None:
 def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
     """List plans, the newest first."""
 
-    async def load(client: PlatformClient) -> tuple[list[PlanRecord], dict[str, str]]:
+    async def load(client: PlatformClient) -> tuple[list[PlanRecord], dict[str, str], dict[str, PlanLine]]:
         found = await client.plans(status=status, limit=limit)
-        return found, {} if as_json else await _states(client, found)
+        if as_json:
+            return found, {}, {}
+        return found, await _states(client, found), await _lines(client, status, limit)
 
-    records, states = look_up(access, load)
+    records, states, lines = look_up(access, load)
+    now, width = SystemClock().now(), Printer().console.width
 
     def row(plan: PlanRecord) -> tuple[str, ...]:
-        return _row(plan, states.get(plan.plan_id, ""))
+        return plan_list.row(plan, states.get(plan.plan_id, ""), lines.get(plan.plan_id))
 
     def cells(plan: PlanRecord) -> tuple[Part, ...]:
-        return _cells(plan, states.get(plan.plan_id, ""))
+        return plan_list.cells(plan, states.get(plan.plan_id, ""), lines.get(plan.plan_id), now, width)
 
-    print_list(records, "no plans", row, (_TITLES, cells), as_json=as_json)
+    print_list(records, "no plans", row, (plan_list.TITLES, cells), as_json=as_json)
 
 
 @plans.command()
@@ -99,6 +101,18 @@ async def _states(client: PlatformClient, found: Sequence[PlanRecord]) -> dict[s
     return {plan_id: (await (await client.follow(plan_id)).describe()).partition("; ")[2] for plan_id in asleep}
 
 
+async def _lines(client: PlatformClient, status: str | None, limit: int) -> dict[str, PlanLine]:
+    """Return by plan what the newest ones spent and wait for."""
+    found, before = dict[str, PlanLine](), 0
+    while len(found) < limit:
+        page = await client.tracker.plans(status=status, before=before, limit=min(limit - len(found), MOST_AT_ONCE))
+        found.update({one.plan_id: one for one in page.plans})
+        before = page.before
+        if page.is_end:
+            break
+    return found
+
+
 def _write(page: Path, trace: Trace) -> None:
     from soorma_ai.console.plan_view import report
 
@@ -107,19 +121,3 @@ def _write(page: Path, trace: Trace) -> None:
     except OSError as error:
         raise click.ClickException(f"{page} cannot be written: {error.strerror}") from error
     Printer(stderr=True).line(f"{page} tells of plan {trace.plan_id}; it holds what the plan was given and told")
-
-
-def _row(plan: PlanRecord, state: str) -> tuple[str, ...]:
-    rest = (plan.goal_event, plan.agent, plan.created_at.isoformat(), plan.reason or state)
-    return (plan.plan_id, plan.status, *map(one_line, rest))
-
-
-def _cells(plan: PlanRecord, state: str) -> tuple[Part, ...]:
-    return (
-        short_id(plan.plan_id),
-        clip(one_line(plan.goal_event), 40),
-        status_part(plan.status),
-        clip(one_line(plan.agent), 24),
-        ago(plan.created_at, SystemClock().now()),
-        clip(one_line(plan.reason or state), 200),
-    )

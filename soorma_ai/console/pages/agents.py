@@ -20,6 +20,7 @@ from soorma_ai.core.selection.reach import check_reach
 from soorma_ai.domain.registry import DiscoveredAgent, EventRole, RegisteredEvent
 from soorma_ai.domain.tracking import Backlog
 from soorma_ai.errors import Forbidden, NotFound
+from soorma_ai.runtime.client.dead_letters import own_row
 
 MOST_AGENTS = 100
 MOST_LETTERS = 50
@@ -74,9 +75,10 @@ async def list_agents(visitor: Visitor) -> ASGIApp:
 
 
 async def show_agent(visitor: Visitor) -> ASGIApp:
-    found = await visitor.client.registry.query(name=visitor.part("name"), live=False)
+    name = visitor.asked("name")  # of a path, browsers take `..` for another
+    found = await visitor.client.registry.query(name=name, live=False) if name else []
     if not found:
-        raise NotFound(f"no agent {visitor.part('name')[:80]!r} is registered here")
+        raise NotFound(f"no agent {name[:80]!r} is registered here")
     one = _told(found[0], await _backlogs(visitor))
     return visitor.frame.page(
         "agent.html",
@@ -92,8 +94,22 @@ async def show_agent(visitor: Visitor) -> ASGIApp:
 async def show_letter(visitor: Visitor) -> ASGIApp:
     letter = await visitor.client.dead_letter(_number(visitor))
     return visitor.frame.page(
-        "letter.html", title=f"Dead letter {letter.letter_id}", section="/agents", now=visitor.now, letter=letter
+        "letter.html",
+        title=f"Dead letter {letter.letter_id}",
+        section="/agents",
+        now=visitor.now,
+        letter=letter,
+        steers=await _steers(visitor, letter.letter_id),
     )
+
+
+async def _steers(visitor: Visitor, letter_id: int) -> bool:
+    """Tell whether a letter is the visitor's to redrive and to discard."""
+    try:
+        await own_row(visitor.client.services, visitor.client.person, letter_id, "redrive")
+    except Forbidden:
+        return False
+    return True
 
 
 async def redrive(visitor: Visitor) -> ASGIApp:
@@ -201,7 +217,7 @@ def _told_of(visitor: Visitor, done: str) -> ASGIApp:
 
 ROUTES: tuple[PageRoute, ...] = (
     get("/agents", list_agents),
-    get("/agents/{name:path}", show_agent),
+    get("/agent", show_agent),
     get("/dead-letters/{letter_id}", show_letter),
     post("/dead-letters/{letter_id}/redrive", redrive),
     post("/dead-letters/{letter_id}/discard", discard),

@@ -15,8 +15,8 @@ from soorma_ai.domain.values import clip
 from soorma_ai.errors import NotFound
 from soorma_ai.terminal.wording import time_left
 
-PAGE = 50
-MOST_PAGES = 8  # a page costs what it takes to read all before it
+PAGE = 25
+MOST_PAGES = 16  # a page costs what it takes to read all before it
 LONGEST_LINE = 160
 LONGEST_NAME = 60
 TEMPLATE = "inbox.html"
@@ -71,7 +71,7 @@ async def answer_question(visitor: Visitor) -> ASGIApp:
 
 
 async def send_payload(visitor: Visitor) -> ASGIApp:
-    return question.payload_of(await question.load(visitor, visitor.part("wait_id")))
+    return await question.payload_of(await question.load(visitor, visitor.part("wait_id")))
 
 
 def _around(visitor: Visitor, queue: Queue, wait_id: str | None, *, is_list: bool = False) -> Around:

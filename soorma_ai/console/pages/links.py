@@ -30,7 +30,7 @@ async def send_payload(visitor: Visitor) -> ASGIApp:
     details = await question.load(visitor, _link(visitor).about)
     if not details.standing.is_open:
         raise NotFound("this question is answered, or over: a link shows what became of it, and no more")
-    return question.payload_of(details)
+    return await question.payload_of(details)
 
 
 async def open_queue(visitor: Visitor) -> ASGIApp:
@@ -51,7 +51,7 @@ async def answer_in_queue(visitor: Visitor) -> ASGIApp:
 
 
 async def send_payload_in_queue(visitor: Visitor) -> ASGIApp:
-    return question.payload_of(await _of_queue(visitor, visitor.part("wait_id")))
+    return await question.payload_of(await _of_queue(visitor, visitor.part("wait_id")))
 
 
 async def _of_queue(visitor: Visitor, wait_id: str, *, looks: bool = False) -> QuestionDetails:

@@ -1,7 +1,6 @@
 """Plans: all of them, and one."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from http import HTTPStatus
@@ -9,24 +8,26 @@ from http import HTTPStatus
 from starlette.responses import StreamingResponse
 from starlette.types import ASGIApp
 
-from soorma_ai.console.plan_view import view_of
+from soorma_ai.console.plan_view import told_decision, view_of
 from soorma_ai.console.visitor import HEADERS, PageRoute, Visitor, get, post
 from soorma_ai.console.words import words
-from soorma_ai.core.report.lines import LineKind, flatten
-from soorma_ai.domain.expectations import ExpectationStatus
+from soorma_ai.core.authority import Owner, can_answer, may
+from soorma_ai.core.report.lines import LineKind, decision_line, flatten
+from soorma_ai.core.report.trace import Part, count_turns
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED
-from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.plans import PlanDetails, PlanStatus
 from soorma_ai.domain.states import RESUMED
 from soorma_ai.domain.tracking import PlanPage
 from soorma_ai.errors import Forbidden, IllegalTransition, LocalProtocolError, NotFound
-from soorma_ai.runtime.views.plans import ACTIVE
+from soorma_ai.runtime.views.plans import ACTIVE, own_plan, trace_of
 
 PAGE = 50
 MOST_CANCELLED = 50
-EVENTS = 50
+EVENTS = 20
 MOST_WAITS = 20
 LONGEST_REASON = 2_000
-MOST_DOWNLOADED = 20_000
+TURNS = 15
 # What was done, by what an address says of it: no address puts words of its own on a page.
 DONE = {
     "cancelled": "The plan was asked to stop, with all that it led to.",
@@ -62,7 +63,14 @@ async def list_plans(visitor: Visitor) -> ASGIApp:
         newest=visitor.frame.path("plans", **asked) if before else None,
         done=_done_to_several(visitor),
         age=_age_of(page, visitor),
+        mine=frozenset(one.plan_id for one in page.plans if not one.status.is_final and _steers(visitor, one.user_id)),
     )
+
+
+def _steers(visitor: Visitor, user_id: str) -> bool:
+    """Tell whether a plan of this user is the visitor's to cancel."""
+    person = visitor.client.person
+    return may(person, "cancel", Owner(person.tenant_id, user_id))
 
 
 def _age_of(page: PlanPage, visitor: Visitor) -> dict[str, timedelta]:
@@ -108,30 +116,77 @@ def _done_to_several(visitor: Visitor) -> str:
 
 
 async def show_plan(visitor: Visitor) -> ASGIApp:
-    plan_id = visitor.part("plan_id")
-    trace = await visitor.client.trace(plan_id)
+    """Show a part of a plan: the turns from that on which the address names, else the last ones."""
+    plan_id, client = visitor.part("plan_id"), visitor.client
+    said = visitor.asked("turn")
+    part = Part(TURNS, number(said) if said else None)
+    record = await own_plan(client.services, client.person, plan_id)
+    trace = await trace_of(client.services, client.person, plan_id, part)
     after = number(visitor.asked("after"))
-    events = await visitor.client.events(plan_id=plan_id, after=after, limit=EVENTS)
-    waits = await visitor.client.waits(plan_id=plan_id, limit=MOST_WAITS)
+    events = await client.events(plan_id=plan_id, after=after, limit=EVENTS)
+    count = count_turns(trace)
     children = [line for line in flatten(trace.lines) if line.kind is LineKind.PLAN][:EVENTS]
-    is_paused = any(
-        one.event_type == RESUMED and one.ask is not None and one.status is ExpectationStatus.OPEN
-        for one in trace.expectations
-    )
     return visitor.frame.page(
         "plan.html",
         HTTPStatus.OK,
         title=f"{words(trace.goal_event, 80)} · plan {trace.plan_id[:8]}",
         section="/plans",
         now=visitor.now,
-        waits=waits,
+        waits=await client.waits(plan_id=plan_id, limit=MOST_WAITS),
         children=children,
-        is_paused=is_paused,
+        steers=may(client.person, "cancel", record.lineage),
+        is_paused=any(can_answer(client.person, one, visitor.now) for one in _pauses(trace)),
         events=events,
         next_events=None if events.is_end else visitor.frame.path("plans", plan_id, after=events.after),
         done=DONE.get(visitor.asked("done"), ""),
+        **_pages_of(visitor, plan_id, part.of(count), count),
         **await asyncio.to_thread(view_of, trace),
     )
+
+
+def _pages_of(visitor: Visitor, plan_id: str, told: range, count: int) -> dict[str, object]:
+    """Return what a page says of the turns that it does not tell, and where they are told."""
+    path = visitor.frame.path
+    later = told.stop if told.stop + TURNS < count else None
+    return {
+        "told": (told.start + 1, told.stop, count) if len(told) < count else None,
+        "earlier": path("plans", plan_id, turn=max(0, told.start - TURNS)) if told.start else None,
+        "later": path("plans", plan_id, turn=later) if told.stop < count else None,
+    }
+
+
+def _pauses(plan: PlanDetails) -> list[Expectation]:
+    """Return what somebody has to resume."""
+    return [
+        one
+        for one in plan.expectations
+        if one.event_type == RESUMED and one.ask is not None and one.status is ExpectationStatus.OPEN
+    ]
+
+
+async def show_decision(visitor: Visitor) -> ASGIApp:
+    """Show what a model was asked, word for word, and what it answered."""
+    plan_id, said = visitor.part("plan_id"), visitor.part("number")
+    if not number(said):
+        raise NotFound(f"no decision {said[:40]!r} of plan {plan_id[:80]}: give its number")
+    sent = await visitor.client.prompt(plan_id, number(said))
+    entry = (await visitor.client.services.store.plans.decisions(plan_id))[sent.number - 1]
+    shown = await visitor.client.services.store.plans.shown(plan_id)
+    later = sent.number + 1 if sent.number < sent.count else 0
+    return visitor.frame.page(
+        "decision.html",
+        title=f"Decision {sent.number} of plan {plan_id[:8]}",
+        section="/plans",
+        plan_id=plan_id,
+        sent=sent,
+        one=await asyncio.to_thread(told_decision, sent.number, "", decision_line(entry, entry.at), shown),
+        earlier=_decision_path(visitor, plan_id, sent.number - 1),
+        later=_decision_path(visitor, plan_id, later),
+    )
+
+
+def _decision_path(visitor: Visitor, plan_id: str, number: int) -> str | None:
+    return visitor.frame.path("plans", plan_id, "decisions", str(number)) if number else None
 
 
 async def cancel_plan(visitor: Visitor) -> ASGIApp:
@@ -144,34 +199,31 @@ async def resume_plan(visitor: Visitor) -> ASGIApp:
     """Let a plan go on that was paused until somebody resumes it."""
     plan_id = visitor.part("plan_id")
     plan = await visitor.client.plan(plan_id)
-    paused = [
-        one.id
-        for one in plan.expectations
-        if one.event_type == RESUMED and one.ask is not None and one.status is ExpectationStatus.OPEN
-    ]
+    paused = _pauses(plan)
     if not paused:
         raise IllegalTransition(f"plan {plan.plan_id} is {plan.status}, and nobody has to resume it")
-    outcome = await visitor.client.answer(paused[0], {}, note=visitor.said("note").strip()[:LONGEST_REASON])
+    outcome = await visitor.client.answer(paused[0].id, {}, note=visitor.said("note").strip()[:LONGEST_REASON])
     return visitor.frame.see_other("plans", plan_id, done=str(outcome))
 
 
 async def download_events(visitor: Visitor) -> ASGIApp:
-    """Send the events of a plan's tree, a CloudEvent a line; of very many, the first."""
+    """Send the events of a plan's tree that there are by now, a CloudEvent a line."""
     plan_id = visitor.part("plan_id")
-    await visitor.client.follow(plan_id)
+    last = await visitor.client.events(plan_id=plan_id, limit=1, newest=True)
+    until = last.events[0].seq if last.events else 0
     name = "".join(one for one in plan_id if one.isascii() and (one.isalnum() or one == "-"))[:80]
     headers = {**HEADERS, "content-disposition": f'attachment; filename="plan-{name}.ndjson"'}
-    return StreamingResponse(_events(visitor, plan_id), headers=headers, media_type="application/x-ndjson")
+    return StreamingResponse(_events(visitor, plan_id, until), headers=headers, media_type="application/x-ndjson")
 
 
-async def _events(visitor: Visitor, plan_id: str) -> AsyncIterator[bytes]:
-    after, is_end, count = 0, False, 0
-    while not is_end and count < MOST_DOWNLOADED:
+async def _events(visitor: Visitor, plan_id: str, until: int) -> AsyncIterator[bytes]:
+    after, is_end = 0, False
+    while not is_end and after < until:
         page = await visitor.client.events(plan_id=plan_id, after=after, limit=EVENTS)
         for row in page.events:
-            written = row.event.model_dump(mode="json", by_alias=True, exclude_none=True)
-            yield json.dumps(written, ensure_ascii=False).encode() + b"\n"
-        after, is_end, count = page.after, page.is_end, count + len(page.events)
+            if row.seq <= until:
+                yield row.event.model_dump_json(by_alias=True, exclude_none=True).encode() + b"\n"
+        after, is_end = page.after, page.is_end
 
 
 def number(said: str) -> int:
@@ -186,4 +238,5 @@ ROUTES: tuple[PageRoute, ...] = (
     post("/plans/{plan_id}/cancel", cancel_plan),
     post("/plans/{plan_id}/resume", resume_plan),
     get("/plans/{plan_id}/events.ndjson", download_events),
+    get("/plans/{plan_id}/decisions/{number}", show_decision),
 )

@@ -1,5 +1,6 @@
 """One question in full, its payload, and its answers: in the inbox, and by a link."""
 
+import asyncio
 import json
 import re
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from starlette.responses import Response
 
 from soorma_ai.console.answering import Refusal, Sheet, answer_form, change_list, judge, payload_form, sheet_of
 from soorma_ai.console.visitor import HEADERS, Visitor
+from soorma_ai.core.authority import can_answer
 from soorma_ai.core.report.difference import Difference
 from soorma_ai.core.report.questions import urgency
 from soorma_ai.core.report.shapes import Absent, Found
@@ -105,14 +107,14 @@ async def _take(visitor: Visitor, around: Around, details: QuestionDetails, do: 
     return visitor.frame.see_other(*around.path, **around.asked)
 
 
-def payload_of(details: QuestionDetails) -> Response:
+async def payload_of(details: QuestionDetails) -> Response:
     """Return the payload that is held, whole: a page shows no more than a part of a long one."""
     held = details.asked.ask.proposal if details.asked.ask else None
     if held is None:
         raise NotFound("this question holds no payload")
     name = f"payload-{held.digest[:12]}.json"
     headers = {**HEADERS, "content-disposition": f'attachment; filename="{name}"'}
-    return Response(_pretty(held.data), HTTPStatus.OK, headers, "application/json")
+    return Response(await asyncio.to_thread(_pretty, held.data), HTTPStatus.OK, headers, "application/json")
 
 
 def _question_values(visitor: Visitor, details: QuestionDetails, around: Around, shown: Shown) -> dict[str, object]:
@@ -121,7 +123,7 @@ def _question_values(visitor: Visitor, details: QuestionDetails, around: Around,
     ask = asked.ask
     assert ask is not None  # it is a question
     sheet, refusal, held = shown.sheet, shown.refusal, ask.proposal
-    payload, length = _beginning(held.data) if held else ("", 0)
+    payload, is_cut = _beginning(held.data) if held else ("", False)
     who = f"{asked.agent} for {asked.user_id}" if asked.user_id else asked.agent
     frame, answered = visitor.frame, asked.answer
     return {
@@ -129,6 +131,7 @@ def _question_values(visitor: Visitor, details: QuestionDetails, around: Around,
         "payload_path": frame.path(*around.path, "payload"),
         "plan_path": frame.path("plans", details.plan.plan_id) if details.plan and frame.user else "",
         "back": around.back,
+        "can_answer": can_answer(visitor.client.person, asked, now),
         "is_done": shown.said == ACCEPTED
         and answered is not None
         and answered.user_id == visitor.client.person.user_id,
@@ -147,7 +150,7 @@ def _question_values(visitor: Visitor, details: QuestionDetails, around: Around,
         "budget": spending(details.spent, details.plan.limits) if details.plan and details.spent else "",
         "reasoning": _lines(details.reasoning.words) if details.reasoning else "",
         "payload": payload,
-        "payload_chars": length if length > MOST_SHOWN else 0,
+        "payload_is_cut": is_cut,
         "form": payload_form(ask, sheet, refusal),
         "answer_form": answer_form(ask, sheet, refusal),
         "is_changing": bool(sheet.payload),
@@ -172,10 +175,16 @@ def _changes(since: Difference | None) -> list[tuple[str, str, str]]:
     return [(one.path, _value(one.was), _value(one.now)) for one in since.changes] if since else []
 
 
-def _beginning(value: Json) -> tuple[str, int]:
-    """Return as much of it as a page shows, as JSON in which everything is seen, and how long it is whole."""
-    whole = json.dumps(value, indent=2, ensure_ascii=False)
-    return _show(clip(whole, MOST_SHOWN)), len(whole)
+def _beginning(value: Json) -> tuple[str, bool]:
+    """Return as much of it as a page shows, as JSON in which everything is seen, and whether there is more. No more of
+    it is written than that."""
+    written, size = list[str](), 0
+    for chunk in json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value):
+        written.append(chunk[: MOST_SHOWN + 1])
+        size += len(written[-1])
+        if size > MOST_SHOWN:
+            break
+    return _show(clip("".join(written), MOST_SHOWN)), size > MOST_SHOWN
 
 
 def _pretty(value: Json) -> str:
@@ -189,7 +198,17 @@ def _spell_out(found: re.Match[str]) -> str:
 
 
 def _value(value: Found) -> str:
-    return "" if isinstance(value, Absent) else _show(clip(json.dumps(value, ensure_ascii=False), LONGEST_LINE))
+    return "" if isinstance(value, Absent) else _show(_line(value))
+
+
+def _line(value: Json) -> str:
+    """Return JSON on one line, no more of it than is shown."""
+    written = ""
+    for chunk in json.JSONEncoder(ensure_ascii=False).iterencode(value):
+        written += chunk[: LONGEST_LINE + 1]
+        if len(written) > LONGEST_LINE:
+            break
+    return clip(written, LONGEST_LINE)
 
 
 def _show(text: str) -> str:

@@ -7,7 +7,7 @@
   let isReading = false, isStale = false;
 
   async function refresh() {
-    if (document.hidden || isReading) { isStale = true; return; }
+    if (isReading) { isStale = true; return; }
     isReading = true;
     isStale = false;
     try {
@@ -24,9 +24,10 @@
       // A question came where there was none: there is nothing that the page would lose.
       if (document.getElementById("pane") && !page.getElementById("pane")) location.reload();
     } catch {
-      isStale = true;
+      // It is read again with the next word of the stream, which ends and comes back as the server does.
     } finally {
       isReading = false;
+      if (isStale && !document.hidden) refresh();
     }
   }
 
@@ -42,12 +43,23 @@
     document.dispatchEvent(new CustomEvent("soorma:fresh", { detail: fresh }));
   }
 
+  // A tab that nobody looks at holds no stream. What a new one says first is to read the page anew.
   function follow() {
-    const source = new EventSource(body.dataset.liveFrom);
-    source.addEventListener("changed", refresh);
-    document.addEventListener("visibilitychange", () => { if (isStale) refresh(); });
-    addEventListener("pagehide", () => source.close());
+    let source = null;
+    const open = () => {
+      if (document.hidden || (source && source.readyState !== EventSource.CLOSED)) return;
+      source = new EventSource(body.dataset.liveFrom);
+      source.addEventListener("changed", refresh);
+      // A browser asks again by itself after a break, and never after a refusal.
+      source.addEventListener("error", ({ target }) => {
+        if (target.readyState === EventSource.CLOSED) setTimeout(open, 10_000);
+      });
+    };
+    const close = () => { source?.close(); source = null; };
+    document.addEventListener("visibilitychange", () => { if (document.hidden) close(); else open(); });
+    addEventListener("pagehide", close);
     addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+    open();
   }
 
   function step(by) {

@@ -14,8 +14,9 @@ def draw(graph: Graph, title: str, direction: Direction = Direction.DOWN, style:
     drawing = lay_out(graph, direction)
     width, height = max(drawing.width, 1.0), max(drawing.height, 1.0)
     labelled = f' aria-label={quoteattr(title_of(title))} viewBox="0 0 {width:.0f} {height:.0f}"'
+    role = "group" if any(box.node.place for box in drawing.boxes) else "img"  # an image has no links in it
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="graph" role="img"{labelled} '
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="graph" role="{role}"{labelled} '
         f'width="{width:.0f}" height="{height:.0f}">',
         f"<style>{style}</style>" if style else "",
         '<defs><marker id="head" class="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '

@@ -24,7 +24,7 @@ from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.history import JournalEntry, Step, StepKind
 from soorma_ai.domain.limits import Spent
-from soorma_ai.domain.plans import PlanDetails, PlanStatus, plan_id_of
+from soorma_ai.domain.plans import PlanDetails, PlanStatus
 from soorma_ai.domain.states import HUMAN_INPUT
 from soorma_ai.domain.values import JsonObject
 
@@ -49,10 +49,33 @@ class Trace(PlanDetails):
         return self.usage
 
 
-def trace(plan: PlanDetails, others: Iterable[PlanDetails], events: Sequence[EventEnvelope], now: datetime) -> Trace:
+@dataclass(frozen=True)
+class Part:
+    """Turns of a plan: so many from this one on, counted from 0; without a `first`, the last ones."""
+
+    most: int
+    first: int | None = None
+
+    def of(self, count: int) -> range:
+        """Return the numbers of those that are meant, of so many."""
+        last = max(0, count - self.most)
+        first = last if self.first is None else min(self.first, last)
+        return range(first, min(first + self.most, count))
+
+
+def trace(
+    plan: PlanDetails,
+    others: Iterable[PlanDetails],
+    events: Sequence[EventEnvelope],
+    now: datetime,
+    part: Part | None = None,
+) -> Trace:
     """Build the trace of a plan. `others` are plans of the same tree; those that this one led to are shown in their
-    place. `events` are the tree's, in order. What is open has lasted until `now`."""
+    place. `events` are the tree's, in order. What is open has lasted until `now`. Of a `part`, only these turns have
+    lines; all else is of the whole plan."""
     tree = _Tree(plan, others, events, now)
+    if part is not None:
+        tree.leave_out_others(plan, part)
     lines = tree.turns(plan, 0)
     if plan.plan_id == plan.root_plan_id:
         lines = (*lines, *tree.unexplained())
@@ -60,6 +83,10 @@ def trace(plan: PlanDetails, others: Iterable[PlanDetails], events: Sequence[Eve
     shares = shares_of(tree.shown_plans.values(), tree.start, ended)
     untaken = tuple(one for shown in tree.shown_plans.values() for one in shown.untaken)
     return Trace(**vars(replace(plan, untaken=untaken)), started_at=tree.start, shares=shares, lines=lines)
+
+
+def count_turns(plan: PlanDetails) -> int:
+    return len(_turns_of(plan))
 
 
 @dataclass
@@ -113,14 +140,34 @@ class _Tree:
         self._expected = {e.id: e for plan in self._plans.values() for e in plan.expectations}
         self._untaken = {one.request_id: one for plan in self._plans.values() for one in plan.untaken}
         self._met_by = {e.met_by: e for e in self._expected.values() if e.met_by}
-        self._planners: defaultdict[str, set[str]] = defaultdict(set)
-        for plan in self._plans.values():
-            self._planners[plan.goal_event].add(plan.agent)
+        self._begun: defaultdict[str, list[PlanDetails]] = defaultdict(list)
+        for plan in sorted(self._plans.values(), key=lambda plan: plan.agent):
+            self._begun[plan.goal_id].append(plan)
         steps = [step for plan in self._plans.values() for step in plan.steps]
         self._steps = {step.event_id for step in steps if step.kind in _REQUESTS}
         self._arrivals = {step.expectation_id: step for step in steps if step.kind in ARRIVALS}
         self._shown: set[str] = set()
+        self._left_out: set[str] = set()
         self.shown_plans: dict[str, PlanDetails] = {}
+
+    def leave_out_others(self, plan: PlanDetails, part: Part) -> None:
+        """Leave out the turns of a plan that are none of this part, with all that they led to."""
+        turns = self._turns[plan.plan_id]
+        told = part.of(len(turns))
+        self._turns[plan.plan_id] = turns[told.start : told.stop]
+        left = [*turns[: told.start], *turns[told.stop :]]
+        self._left_out = {turn.cause_id for turn in left}
+        kept = {turn.cause_id for turn in self._turns[plan.plan_id]}
+        ahead = [id for turn in left for id in (turn.cause_id, *(step.event_id or "" for step in turn.steps))]
+        while ahead:
+            cause = ahead.pop()
+            for one in self._begun.get(cause, ()):
+                if one is not plan and one.plan_id not in self.shown_plans:
+                    self.shown_plans[one.plan_id] = one
+                    ahead += (turn.cause_id for turn in self._turns[one.plan_id])
+            led_to = [one.id for one in self._caused.get(cause, ()) if one.id not in kept and one.id not in self._shown]
+            self._shown.update(led_to)
+            ahead += led_to
 
     def turns(self, plan: PlanDetails, level: int) -> tuple[Line, ...]:
         self.shown_plans[plan.plan_id] = plan
@@ -131,6 +178,7 @@ class _Tree:
     def unexplained(self) -> tuple[Line, ...]:
         """Return the lines of events of the tree whose cause is none of its lines."""
         left = [e for e in self._events.values() if e.source != SYSTEM and not self._is_of_a_step(e)]
+        left = [event for event in left if event.id not in self._left_out]
         return tuple(self._event(event, 1) for event in left if event.id not in self._shown)
 
     def _turn(self, plan: PlanDetails, turn: _TurnRows, level: int) -> Line:
@@ -307,11 +355,7 @@ class _Tree:
         )
 
     def _plans_begun(self, goal_id: str, level: int) -> list[Line]:
-        goal = self._events.get(goal_id)
-        if goal is None:
-            return []
-        ids = [plan_id_of(goal_id, agent) for agent in sorted(self._planners[goal.type])]
-        begun = [self._plans[id] for id in ids if id in self._plans and id not in self.shown_plans]
+        begun = [plan for plan in self._begun.get(goal_id, ()) if plan.plan_id not in self.shown_plans]
         return [self._plan(plan, goal_id, level) for plan in begun]
 
     def _plan(self, plan: PlanDetails, goal_id: str, level: int) -> Line:

@@ -19,7 +19,7 @@ from soorma_ai.ports import PlanFilter
 from soorma_ai.runtime.handling.handling import Services
 
 if TYPE_CHECKING:
-    from soorma_ai.core.report.trace import Trace
+    from soorma_ai.core.report.trace import Part, Trace
 
 PAGE = 500
 MOST_PLANS = 10_000
@@ -136,8 +136,8 @@ def _machine_in(values: Sequence[PlanValue]) -> JsonObject:
     return machine if isinstance(machine, dict) else {}
 
 
-async def trace_of(services: Services, person: Person, plan_id: str) -> "Trace":
-    """Return the trace of a plan. Raises NotFound."""
+async def trace_of(services: Services, person: Person, plan_id: str, part: "Part | None" = None) -> "Trace":
+    """Return the trace of a plan, with the lines of a part of it. Raises NotFound."""
     from soorma_ai.core.report.trace import trace  # most programs never look at one
 
     record, tenant_id = await own_plan(services, person, plan_id), person.tenant_id
@@ -145,7 +145,7 @@ async def trace_of(services: Services, person: Person, plan_id: str) -> "Trace":
     untaken = await untaken_of_tree(services, tenant_id, root)
     tree = [one for one in await tree_plans(services, tenant_id, root) if one.plan_id != plan_id]
     plan, *others = [await _details(services, one, untaken) for one in (record, *tree)]
-    return trace(plan, others, await tree_events(services, tenant_id, root), now)
+    return trace(plan, others, await tree_events(services, tenant_id, root), now, part)
 
 
 async def tree_plans(services: Services, tenant_id: str, root_plan_id: str) -> list[PlanRecord]:

@@ -1,0 +1,65 @@
+"""Plans as lines of a list: for people at a terminal of any width, and for programs."""
+
+from datetime import datetime, timedelta
+
+from soorma_ai.domain.expectations import FOR_PEOPLE, ExpectationKind
+from soorma_ai.domain.plans import PlanRecord
+from soorma_ai.domain.tracking import Awaited, PlanLine
+from soorma_ai.domain.values import clip
+from soorma_ai.terminal.escapes import one_line
+from soorma_ai.terminal.printing import GAP, Part, status_part
+from soorma_ai.terminal.wording import cost, short_id, span
+
+TITLES = ("PLAN", "STATUS", "AGE", "TOKENS", "SPENT", "GOAL", "WAITS FOR, OR WHY IT ENDED")
+LEAST_GOAL, LONGEST_GOAL = 10, 40
+LONGEST_REST = 200
+MOST_AWAITED = 2
+# What stands before the goal at its longest: a short id, a status, "59 min", "999.9k" and "$999.99".
+_BEFORE = 8 + 9 + 6 + 6 + 7 + 6 * GAP
+
+
+def row(plan: PlanRecord, state: str, line: PlanLine | None) -> tuple[str, ...]:
+    """Return id, status, goal, planner, beginning, why it ended or sleeps, tokens, dollars; the last two are empty
+    where they are not known."""
+    said = map(one_line, (plan.goal_event, plan.agent, plan.created_at.isoformat(), plan.reason or state))
+    dollars = line.spent.cost_usd if line else None
+    spent = (str(line.spent.tokens) if line else "", "" if dollars is None else f"{dollars:.6f}")
+    return (plan.plan_id, plan.status, *said, *spent)
+
+
+def cells(plan: PlanRecord, state: str, line: PlanLine | None, now: datetime, width: int) -> tuple[Part, ...]:
+    """Return the cells below `TITLES`; those before the last one fit side by side into so many columns, from 60 on."""
+    end = plan.updated_at if plan.status.is_final else now
+    room = max(LEAST_GOAL, min(LONGEST_GOAL, width - _BEFORE))
+    return (
+        short_id(plan.plan_id),
+        status_part(plan.status),
+        " ".join(span(max(end - plan.created_at, timedelta(0))).split()[:2]),
+        short_count(line.spent.tokens) if line else "",
+        cost(line.spent.cost_usd) if line else "",
+        clip(one_line(plan.goal_event), room),
+        clip(one_line(_rest(plan, state, line)), LONGEST_REST),
+    )
+
+
+def short_count(number: int) -> str:
+    """Return a number in at most six characters: `999`, `12.3k`, `4.5M`."""
+    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if number >= size:
+            return f"{number / size:.1f}{unit}"
+    return str(number)
+
+
+def _rest(plan: PlanRecord, state: str, line: PlanLine | None) -> str:
+    awaited = line.awaits if line and not plan.status.is_final else ()
+    shown = [_said(one) for one in awaited[:MOST_AWAITED]]
+    if len(awaited) > MOST_AWAITED:
+        shown.append("and more")
+    return plan.reason or "; ".join((*shown, *([state] if state else [])))
+
+
+def _said(one: Awaited) -> str:
+    """Return whom a plan waits for, and for what."""
+    if one.kind in FOR_PEOPLE:
+        return f"{', '.join(one.whom) or 'anybody'}: {one.what}"
+    return f"no agent takes {one.what}" if one.kind is ExpectationKind.OFFER else f"answer to {one.what}"

@@ -1,0 +1,87 @@
+"""A shop in which something of everything has happened, and the pages that show it."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from console_kit import ask, key_for, shop, site
+from kit import the_wait, until
+
+from soorma_ai import ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Tool
+from soorma_ai.server.serving import listen, serve, url_of
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
+
+
+@dataclass(frozen=True)
+class Tour:
+    """`token` is an operator's and a manager's, `nobodys` of who is asked nothing. `pages` are paths by name."""
+
+    url: str
+    token: str
+    nobodys: str
+    pages: dict[str, str]
+
+
+def carrier() -> Tool:
+    tool = Tool("carrier", description="Brings parcels.")
+
+    @tool.on_invoke("parcel.bring.requested", description="Bring a parcel.")
+    async def bring(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        if request.data.get("to") == "nowhere":
+            raise ValueError("there is no street of this name")
+        return {"brought": True}
+
+    return tool
+
+
+def courier() -> ChoreographyPlanner:
+    script = [publish("parcel.bring.requested", to="Lindenweg 4"), publish("parcel.bring.requested", to="nowhere")]
+    return ChoreographyPlanner("courier", goals=["parcels.sent"], reasoner=ScriptedReasoner([*script, complete({})]))
+
+
+@asynccontextmanager
+async def served(platform: Platform) -> AsyncGenerator[str]:
+    """Yield the address of the console of a platform."""
+    stop, has_begun = asyncio.Event(), asyncio.Event()
+    listener = listen("127.0.0.1", 0, is_open=False)
+    address = url_of(listener)
+    serving = asyncio.create_task(serve(site(platform), listener, stop, has_begun.set))
+    await has_begun.wait()
+    try:
+        yield address
+    finally:
+        stop.set()
+        await serving
+
+
+@asynccontextmanager
+async def touring(folder: Path) -> AsyncGenerator[tuple[Platform, Tour]]:
+    async with Platform(f"sqlite:///{folder / 'tour.db'}") as platform:
+        await platform.start(*shop(), carrier(), courier())
+        plan = await platform.submit("order.received", {"order_id": "4711"})
+        await the_wait(platform)
+        for data in ({"payee": "Paper & Sons", "amount": 2200.0, "order_id": "4712"}, {"order_id": "4713"}):
+            await ask(platform, **data)
+        sent = await platform.submit("parcels.sent", {"order_id": "4711"})
+        await sent.result(timeout=60)
+        await until(platform, platform.dead_letters)
+        (letter,) = await platform.dead_letters()
+        pages = {
+            "inbox": "/inbox",
+            "plans": "/plans",
+            "plan": f"/plans/{sent.plan_id}",
+            "waiting": f"/plans/{plan.plan_id}",
+            "decision": f"/plans/{sent.plan_id}/decisions/1",
+            "agents": "/agents",
+            "agent": "/agent?name=payments",
+            "letter": f"/dead-letters/{letter.letter_id}",
+            "choreography": "/choreography",
+            "nothing": "/plans?search=nothing",
+            "error": "/plans/none",
+        }
+        tokens = [await key_for(platform, "maria", "manager", "operator"), await key_for(platform, "nora")]
+        async with served(platform) as url:
+            yield platform, Tour(url, *tokens, pages)
