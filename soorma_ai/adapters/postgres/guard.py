@@ -37,12 +37,20 @@ _TENANT_OF_CANCELLED = f"""coalesce(
     )
 )"""
 _TENANT_OF_JOURNAL = f"coalesce({_TENANT_OF_PLAN}, (SELECT event.tenant FROM event WHERE event.id = {{row}}.cause_id))"
+# What a plan has before its first step is stored.
+_TENANT_OF_ROOT = """coalesce(
+    (SELECT plan.tenant FROM plan WHERE plan.plan_id = {row}.root_plan_id),
+    (SELECT journal.whose FROM journal WHERE journal.plan_id = {row}.root_plan_id LIMIT 1)
+)"""
+_TENANT_OF_BEGUN = f"""coalesce(
+    {_TENANT_OF_PLAN}, (SELECT journal.whose FROM journal WHERE journal.plan_id = {{row}}.plan_id LIMIT 1)
+)"""
 _TENANT_OF_TASK = """(
     SELECT task.tenant FROM task WHERE task.agent = {row}.agent AND task.task_id = {row}.task_id
 )"""
 # Its event says it. The envelope leaves out what is as it is by default.
 _TENANT_OF_TIMER = "CASE WHEN {row}.body IS JSON THEN coalesce(json_extract({row}.body, '$.tenantid'), 'default') END"
-_TENANT_OF_PART = f"CASE WHEN {{row}}.tenant <> '' THEN {{row}}.tenant ELSE {_TENANT_OF_PLAN} END"
+_TENANT_OF_PART = f"CASE WHEN {{row}}.tenant <> '' THEN {{row}}.tenant ELSE {_TENANT_OF_BEGUN} END"
 
 # What a row belongs to, and the columns by which that is found. In the order in which older rows are filled in.
 FOUND = {
@@ -55,8 +63,8 @@ FOUND = {
     "plan_value": ("plan_id", _TENANT_OF_PLAN),
     "sub_task": ("agent, task_id", _TENANT_OF_TASK),
     "journal": ("plan_id, cause_id", _TENANT_OF_JOURNAL),
-    "shown": ("plan_id", _TENANT_OF_PLAN),
-    "budget": ("root_plan_id", "(SELECT plan.tenant FROM plan WHERE plan.plan_id = {row}.root_plan_id)"),
+    "shown": ("plan_id", _TENANT_OF_BEGUN),
+    "budget": ("root_plan_id", _TENANT_OF_ROOT),
     "memo": ("shelf", _TENANT_OF_SHELF),
     "memo_signs": ("shelf", _TENANT_OF_SHELF),
     "memo_numbers": ("seq", _TENANT_OF_MEMO),
