@@ -581,7 +581,8 @@ async def test_what_is_not_there_is_not_found(client: PlatformClient, call: str)
 
 async def test_a_platform_with_too_much_to_do_says_so(platform: Platform, client: PlatformClient) -> None:
     await platform.start(planner([DONE]), stock())
-    object.__setattr__(platform.services, "max_backlog", 0)
+    for services in (platform.services, getattr(client, "services", platform.services)):
+        object.__setattr__(services, "max_backlog", 0)
     with pytest.raises(Overloaded, match="deliveries wait already"):
         await client.submit("order.received", ORDER)
 

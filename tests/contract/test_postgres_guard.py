@@ -16,10 +16,12 @@ from store_kit import LEASE, NOW, FreeHands, agent, do, entry, event, expectatio
 
 from soorma_ai.adapters.postgres import PostgresStore, guard
 from soorma_ai.adapters.postgres.connection import connect
-from soorma_ai.adapters.postgres.migrations import prepare
-from soorma_ai.adapters.postgres.schema import make
+from soorma_ai.adapters.postgres.migrations import upgrade
+from soorma_ai.adapters.postgres.schema import make, spell
 from soorma_ai.adapters.sql.acting import HOUSE, Acting
 from soorma_ai.adapters.sql.connection import Reader
+from soorma_ai.adapters.sql.people_tables import ANSWERED
+from soorma_ai.adapters.sql.schema import statements, statements_of
 from soorma_ai.domain.effects import AppendStep, Expect, Publish, SavePlan, SaveValue
 from soorma_ai.domain.identity import AuditEntry
 from soorma_ai.domain.limits import Charge
@@ -272,12 +274,18 @@ def test_a_role_that_could_look_past_policies_is_not_admitted(url: str) -> None:
 async def test_a_database_from_before_is_guarded_when_it_is_brought_forward(postgres: Server) -> None:
     postgres.execute("CREATE DATABASE from_before")
     url = postgres.url("from_before")
-    unguarded = [one for one in make() if one not in set(guard.make(guard.TABLES))]
+    new = {*guard.make(guard.TABLES), *spell((*statements(ANSWERED), *statements_of(*OF_PEOPLE)))}
+    unguarded = [one for one in make() if one not in new]
     with connect(url) as owner:
         owner.execute("CREATE SCHEMA soorma")
-        for statement in (*unguarded, "UPDATE meta SET version = 10", *OLD_ROWS):
+        for statement in (
+            *unguarded,
+            "ALTER TABLE inbox DROP COLUMN holder",
+            "UPDATE meta SET version = 10",
+            *OLD_ROWS,
+        ):
             owner.execute(statement.encode())
-        prepare(owner)
+        upgrade(owner)
         owner.execute(f"SELECT admit('{SERVING}')".encode())
         for table in ("inbox", "plan_value", "timer", "memo", "memo_word"):
             assert tenants_in(owner, table) == ["b"]
@@ -286,6 +294,7 @@ async def test_a_database_from_before_is_guarded_when_it_is_brought_forward(post
         assert await store.database.read(all_plans, Acting("a")) == set()
 
 
+OF_PEOPLE = ("claim", "notice", "colleague", "absence", "link")
 OLD_ROWS = (
     r"INSERT INTO event (id, tenant, type, topic, digest, rest) VALUES ('e', 'b', 't', 'business-facts', '\x', '{}')",
     "INSERT INTO inbox (agent, event_seq, owner, priority, state) VALUES ('worker', 1, 'p', 1, 'done')",

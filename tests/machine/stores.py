@@ -7,6 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from soorma_ai.adapters.sql.acting import HOUSE, Acting
+from soorma_ai.adapters.sql.connection import Reader
 from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
@@ -31,7 +33,7 @@ class OneThreadDatabase(Database):
         self._context = copy_context()
 
     async def transact(
-        self, operation: Callable[[Connection], T], ended: Callable[[T, bool], None], *, is_long: bool
+        self, operation: Callable[[Connection], T], ended: Callable[[T, bool], None], acting: Acting, *, is_long: bool
     ) -> T:
         await asyncio.sleep(0)  # as a change of threads does: whoever else is ready comes first
         if self.commits_left == 0 and not self.keeps_last:
@@ -48,9 +50,9 @@ class OneThreadDatabase(Database):
             self.on_commit(self.writer.connection.take_leaving())
         return result
 
-    async def read(self, query: Callable[[Connection], T]) -> T:
+    async def read(self, query: Callable[[Reader], T], acting: Acting = HOUSE) -> T:
         await self._alive()
-        return await super().read(query)
+        return await super().read(query, acting)
 
     async def _alive(self) -> None:
         if self.is_dead:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, TypeVar
 
-from orders import GOALS, LABEL, PATIENCE, answer_to, name_of
+from trades import GOALS, LABEL, PATIENCE, answer_to, name_of
 
 from soorma_ai import Platform, Wait
 from soorma_ai.clients.asynchronous import AsyncClient

@@ -17,9 +17,9 @@ import psycopg
 from callers import Told
 from ledger import Account
 from nats.js.errors import NotFoundError
-from orders import EFFECTS, GOALS, NAME
 from outcome import SHOWN
 from postgres_server import OWNER, as_role
+from trades import EFFECTS, GOALS, NAME
 
 from soorma_ai.domain.tracking import PROGRESS
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from failpoints import Failpoints
 from ledger import Outside
 from life import HurriedClock
-from orders import planners, workers
+from trades import planners, workers
 
 import soorma_ai.assembly  # loaded before it is forked  # noqa: F401
 from soorma_ai import Platform

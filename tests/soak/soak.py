@@ -30,9 +30,9 @@ from ends import Rows
 from ledger import Ledger
 from lives import WORKER, Brief, Clock
 from nats_server import NatsServer
-from orders import AGENTS, GOALS, name_of, planners, workers
 from soak_bugs import BUGS
 from storm import NATS, POSTGRES, Processes, Storm
+from trades import AGENTS, GOALS, name_of, planners, workers
 
 # Seconds without any change at all, after which it is stuck.
 from soorma_ai import Platform

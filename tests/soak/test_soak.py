@@ -10,8 +10,8 @@ import pytest
 from callers import Told
 from ends import Found, Rows
 from ledger import Account
-from orders import name_of
 from soak import Soaked, Wanted, soak
+from trades import name_of
 
 ORDER, LABEL = name_of("order", 0), name_of("label", 0)
 WHOLE = Counter({"asked": 1, "done": 1})

@@ -11,7 +11,6 @@ from starlette.responses import Response
 
 from soorma_ai.console.answering import Refusal, Sheet, answer_form, change_list, judge, payload_form, sheet_of
 from soorma_ai.console.visitor import HEADERS, Visitor
-from soorma_ai.core.authority import can_answer
 from soorma_ai.core.report.difference import Difference
 from soorma_ai.core.report.questions import urgency
 from soorma_ai.core.report.shapes import Absent, Found
@@ -131,7 +130,6 @@ def _question_values(visitor: Visitor, details: QuestionDetails, around: Around,
         "payload_path": frame.path(*around.path, "payload"),
         "plan_path": frame.path("plans", details.plan.plan_id) if details.plan and frame.user else "",
         "back": around.back,
-        "can_answer": can_answer(visitor.client.person, asked, now),
         "is_done": shown.said == ACCEPTED
         and answered is not None
         and answered.user_id == visitor.client.person.user_id,

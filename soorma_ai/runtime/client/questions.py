@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from soorma_ai.core.authority import Owner, is_listed, steers_all, verdict
+from soorma_ai.core.authority import Owner, can_answer, is_listed, steers_all, verdict
 from soorma_ai.core.authority import Verdict as Allowed
 from soorma_ai.core.expecting.absences import answering_as
 from soorma_ai.core.expecting.answers import may_answer
@@ -82,7 +82,7 @@ async def question_details(services: Services, person: Person, wait_id: str) -> 
         claim=lasting(claims[0], now) if claims else None,
         notices=await services.store.people.notices(wait_id),
         for_user="" if right is person else right.user_id,
-        may_answer=may_answer(asked, right, now),
+        may_answer=can_answer(right, asked, now),
         colleagues=await _colleagues(services, person, asked, right, now),
         links=await services.store.people.links(person.tenant_id, wait_id, _MOST_LINKS) if _oversees(person) else [],
     )
