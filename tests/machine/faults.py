@@ -60,6 +60,9 @@ class FaultyStore:
     def notify(self, on_commit: Callable[[bool], None], on_arrival: Callable[[Arrival], None]) -> None:
         self._store.notify(_unless_silent(on_commit), _unless_silent(on_arrival))
 
+    def within(self, tenant_id: str) -> "FaultyStore":
+        return self
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)
         return found if name in _NOT_COUNTED else FaultyPart(found, self._write)
