@@ -315,13 +315,15 @@ async def test_a_server_that_lets_us_not_in_or_has_no_jetstream_is_told(tmp_path
     )
     server = NatsServer(tmp_path / "nats", "-c", str(settings))
     server.start()
-    address = server.url.removeprefix("nats://")
-    for person, told in (("ann:wrong", "refuses us"), ("ann:right", "has no JetStream for us: start nats-server with")):
-        bus = NatsBus([f"nats://{person}@{address}"], "soorma", f"nats://***@{address}", "one")
-        with pytest.raises(ConfigError, match=told) as error:
-            await bus.open()
-        assert person.partition(":")[2] not in str(error.value)
-    server.stop()
+    try:
+        address = server.url.removeprefix("nats://")
+        for person, told in (("ann:wrong", "refuses us"), ("ann:right", "has no JetStream for us: start nats-server")):
+            bus = NatsBus([f"nats://{person}@{address}"], "soorma", f"nats://***@{address}", "one")
+            with pytest.raises(ConfigError, match=told) as error:
+                await bus.open()
+            assert person.partition(":")[2] not in str(error.value)
+    finally:
+        server.stop()
 
 
 async def test_a_client_of_one_tenant_can_neither_read_nor_send_what_is_anothers(tmp_path: Path) -> None:

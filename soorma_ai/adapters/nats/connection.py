@@ -15,6 +15,7 @@ from soorma_ai.errors import BusUnavailable, ConfigError
 
 CONNECTS_WITHIN = 5.0
 CLOSES_WITHIN = 2.0
+ASKS_AGAIN = 3
 
 
 class Connection:
@@ -37,6 +38,25 @@ class Connection:
 
     async def open(self) -> None:
         """Raise ConfigError for a server that lets us not in or is too old, BusUnavailable for one that is away."""
+        fault = await self._connect()
+        for _ in range(ASKS_AGAIN):
+            # One that lets us not in says so and closes, and what it said may be lost by that.
+            if isinstance(fault, ConnectionError) and not isinstance(fault, ConnectionRefusedError):
+                fault = await self._connect()
+        if fault is not None and _is_refused(fault):
+            raise ConfigError(
+                f"NATS at {self.url} refuses us: {fault}; give user and password, or a token, in the URL"
+            ) from fault
+        if fault is not None:
+            what = str(fault) or "no server there"
+            raise BusUnavailable(
+                f"NATS at {self.url} does not answer: {what}; start it, or give another bus URL"
+            ) from fault
+        version = self.client.connected_server_version
+        check_server((version.major, version.minor), self.url)
+
+    async def _connect(self) -> Exception | None:
+        """Return why there is no connection."""
         self._take(Client())
         self._is_ours_to_close, self._last_fault = False, None
         try:
@@ -54,16 +74,8 @@ class Connection:
                 )
         except (Error, OSError) as error:
             await self.close()
-            fault = self._last_fault or error
-            if _is_refused(fault):
-                raise ConfigError(
-                    f"NATS at {self.url} refuses us: {fault}; give user and password, or a token, in the URL"
-                ) from error
-            raise BusUnavailable(
-                f"NATS at {self.url} does not answer: {fault or 'no server there'}; start it, or give another bus URL"
-            ) from error
-        version = self.client.connected_server_version
-        check_server((version.major, version.minor), self.url)
+            return self._last_fault or error
+        return None
 
     async def close(self) -> None:
         self._is_ours_to_close = True
