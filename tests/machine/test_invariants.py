@@ -11,7 +11,7 @@ from hypothesis import settings
 
 from machine.rules import Machine, histories
 
-EXAMPLES = int(os.environ.get("SOORMA_MACHINE_EXAMPLES", "40"))
+EXAMPLES = int(os.environ.get("SOORMA_MACHINE_EXAMPLES", "30"))
 STEPS = int(os.environ.get("SOORMA_MACHINE_STEPS", "30"))
 SEED = int(os.environ.get("SEED", "1"))
 
