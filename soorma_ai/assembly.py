@@ -2,8 +2,9 @@
 
 import asyncio
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from soorma_ai.adapters.clock import KeptClock, SystemClock
 from soorma_ai.adapters.local_bus import LocalBus
@@ -28,8 +29,7 @@ from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, s
 LOOK_SECONDS = 30.0
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(Struct, frozen=True):
     """What a program gives itself, in the place of what the settings choose."""
 
     store: Store | None = None

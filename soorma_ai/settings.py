@@ -5,6 +5,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct
+
 from soorma_ai.core.tokens import ClaimNames
 from soorma_ai.domain.limits import MAX_BACKLOG
 from soorma_ai.errors import ConfigError
@@ -34,8 +36,7 @@ _POSTGRES = ("postgresql", "postgres")
 _NATS_URL = re.compile(r"(nats|tls)://(?:([^@/]+@))?([^@/,\s]+(?:,[^@/,\s]+)*)(?:/([A-Za-z0-9_-]+)?)?")
 
 
-@dataclass(frozen=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """A variable of the environment, as people are told of it."""
 
     name: str
@@ -61,15 +62,14 @@ VARIABLES = (
     Variable(OIDC_CLIENT_SECRET, "", "Its secret there; a client without one proves itself by PKCE alone."),
     Variable(OIDC_URL, "", "The console's address in a browser; the provider sends back to `/sign-in/back` below it."),
     Variable(OIDC_SCOPES, DEFAULT_SCOPES, "What the provider is asked for."),
-    Variable(OIDC_USER, ClaimNames.user, "The claim that names the user; `email` counts where it is verified."),
-    Variable(OIDC_ROLES, ClaimNames.roles, "The claim that lists the roles."),
-    Variable(OIDC_TENANT, ClaimNames.tenant, "The claim that names the tenant."),
+    Variable(OIDC_USER, ClaimNames().user, "The claim that names the user; `email` counts where it is verified."),
+    Variable(OIDC_ROLES, ClaimNames().roles, "The claim that lists the roles."),
+    Variable(OIDC_TENANT, ClaimNames().tenant, "The claim that names the tenant."),
     Variable(OIDC_TENANT_ID, "", "The tenant of everybody whom the provider knows, in place of that claim."),
 )
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """`prompts_dirs` are looked in before the packaged prompts."""
 
     store_url: str

@@ -2,11 +2,12 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
 
 from soorma_ai.errors import ConfigError
 from soorma_ai.ports import Prompt
@@ -18,8 +19,7 @@ SUFFIX = ".md.j2"
 SHORT_HASH = 8
 
 
-@dataclass(frozen=True)
-class _Source:
+class _Source(Struct, frozen=True):
     prompt_id: str
     version: str
     inputs: frozenset[str]

@@ -2,8 +2,9 @@
 
 import inspect
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, TypedDict, cast
+
+from msgspec import Struct
 
 from soorma_ai.agents.typed import Handler
 from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS, USUAL, Tries
@@ -26,8 +27,7 @@ class HandlerOptions(TypedDict, total=False):
     attempts: int
 
 
-@dataclass(frozen=True)
-class Registered:
+class Registered(Struct, frozen=True):
     """A handler, as its decorator was given it."""
 
     function: Handler

@@ -3,11 +3,11 @@
 from abc import ABC
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from enum import Enum
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
+from msgspec.structs import replace
 from pydantic import BaseModel
 
 from soorma_ai.agents.journey import Journey

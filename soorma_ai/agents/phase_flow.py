@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 from functools import cached_property
@@ -306,8 +305,7 @@ class PhaseFlow(PhaseHooks):
         return type(self).__name__
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Kept(SSEEvent):
+class _Kept(SSEEvent, frozen=True, kw_only=True):
     event_type: ClassVar[str] = MESSAGE_KEPT
     phase: str
 

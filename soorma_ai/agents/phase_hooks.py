@@ -2,11 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import ClassVar, TypeAlias
 from weakref import WeakKeyDictionary
+
+from msgspec import Struct
 
 from soorma_ai.agents.planner_base import BasePlanner
 from soorma_ai.agents.tool import Tool
@@ -23,8 +24,7 @@ from soorma_ai.runtime.handling.handling import Handling, current_handling
 PhaseTool: TypeAlias = Tool | EventDefinition | str
 
 
-@dataclass
-class Hand:
+class Hand(Struct):
     """The journey in hand, what its agent knows, and what just happened."""
 
     journey: "planning.phases.JourneyInHand"

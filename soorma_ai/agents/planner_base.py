@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from difflib import get_close_matches
 from inspect import signature
 from typing import Any, ClassVar, Literal, Never
 
+from msgspec.structs import replace
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import HANDLER_TIMEOUT, Agent, EventLike, H, definitions_of, span
@@ -107,8 +107,8 @@ class BasePlanner(Agent):
         max_actions: int | None = None,
         reply_timeout: timedelta | None = None,
         external_events: Iterable[EventLike] = (),
-        offer_tokens: int = Room.tokens,
-        offer_schemas: int = Room.schemas,
+        offer_tokens: int = Room().tokens,
+        offer_schemas: int = Room().schemas,
         pinned_events: Iterable[str] = (),
         embedder: Embedder | None = None,
         memory: Iterable[MemoKind | str] = (),
@@ -220,7 +220,7 @@ class BasePlanner(Agent):
         """
         must_be_name("every", when if callable(when) else goal, "'0 9 * * *', 'report.wanted'")
         given = data_of(f"planner {self.name}: every(..., {goal!r}), data", data)
-        tenant_id = self.tenant_id or Lineage.tenant_id
+        tenant_id = self.tenant_id or Lineage().tenant_id
         self._schedules.add(Recurring(self.name, tenant_id, goal, given, when, zone_of("zone", self.name, zone)))
         return self.on_goal(goal, **options)
 

@@ -1,11 +1,12 @@
 """What is given to a planner when it is made, as its planning takes it. Each raises ConfigError for nonsense."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import UTC, tzinfo
 from difflib import get_close_matches
 from typing import Any, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from msgspec.structs import replace
 
 from soorma_ai.agents.contexts.plan import GoalContext
 from soorma_ai.agents.given import must_be_number, shown
@@ -82,7 +83,7 @@ def limits_of(limits: Limits | None, max_actions: int | None) -> Limits:
         return Limits() if max_actions is None else Limits(max_actions=max_actions)
     if max_actions is None or limits.max_actions == max_actions:
         return limits
-    if limits.max_actions != Limits.max_actions:
+    if limits.max_actions != Limits().max_actions:
         raise ConfigError(f"max_actions={max_actions} and limits.max_actions={limits.max_actions}: give it once")
     return replace(limits, max_actions=max_actions)
 

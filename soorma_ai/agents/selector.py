@@ -38,8 +38,8 @@ class EventSelector:
         api_base: str | None = None,
         api_key: str | None = None,
         max_llm_calls: int = MAX_LLM_CALLS,
-        offer_tokens: int = Room.tokens,
-        offer_schemas: int = Room.schemas,
+        offer_tokens: int = Room().tokens,
+        offer_schemas: int = Room().schemas,
         pinned_events: Iterable[str] = (),
     ) -> None:
         who = f"the selector of {context.agent_id}"

@@ -1,10 +1,10 @@
 """Tools answer: a request comes, the handler returns the result, the reply goes out."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic
 
+from msgspec import Struct
 from typing_extensions import TypeVar, Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, H
@@ -26,8 +26,7 @@ from soorma_ai.runtime.handling.replies import reply
 T = TypeVar("T", default=dict[str, Any])
 
 
-@dataclass(frozen=True, kw_only=True)
-class InvocationContext(Generic[T]):
+class InvocationContext(Struct, Generic[T], frozen=True, kw_only=True):
     """One invocation. `InvocationContext[Model]` gives `data` as that model and registers its schema.
 
     `idempotency_key` is the same for every `attempt` at this request: hand it to whatever is done outside. A test of a
@@ -40,8 +39,8 @@ class InvocationContext(Generic[T]):
     correlation_id: str = ""
     response_event: str = ""
     response_topic: EventTopic = EventTopic.ACTION_RESULTS
-    tenant_id: str = Lineage.tenant_id
-    user_id: str = Lineage.user_id
+    tenant_id: str = Lineage().tenant_id
+    user_id: str = Lineage().user_id
     idempotency_key: str = ""
     attempt: int = 1
 
@@ -146,8 +145,7 @@ async def _look(asking: Callable[[], Awaitable[Finding]]) -> Finding:
         return Failed(str(rejected))
 
 
-@dataclass(frozen=True)
-class _Invocation:
+class _Invocation(Struct, frozen=True):
     run: Callable[..., Awaitable[Any]]
     handler: Registered
     reconcile: Registered | None

@@ -1,9 +1,10 @@
 """Workers take tasks, ask others for parts of them, and say themselves when they are done."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, H
@@ -112,7 +113,7 @@ class Worker(Agent):
         if definition is None or task_name not in self._task_handlers:
             tasks = ", ".join(self._task_handlers) or "none"
             raise NotFound(f"{self.name} has no on_task({task_name!r}); its tasks: {tasks}")
-        tenant_id = self.tenant_id or Lineage.tenant_id
+        tenant_id = self.tenant_id or Lineage().tenant_id
         lineage = await lineage_of(self._services, tenant_id, plan_id, goal_id)
         return await send_task(self._services, self.name, definition, data, lineage)
 
@@ -208,8 +209,7 @@ class Worker(Agent):
         )
 
 
-@dataclass(frozen=True)
-class _Task:
+class _Task(Struct, frozen=True):
     handler: Registered
     takes: Shape
     gives: Shape

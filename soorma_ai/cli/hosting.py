@@ -4,8 +4,9 @@ import asyncio
 import socket
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from soorma_ai.agents.agent import Agent
 from soorma_ai.cli.options import Access
@@ -27,8 +28,7 @@ MakeAuthenticator = Callable[[Platform], Authenticator]
 Beside = Callable[[Platform, str], Coroutine[None, None, None]]
 
 
-@dataclass(frozen=True)
-class Hosted:
+class Hosted(Struct, frozen=True):
     """`roles` are those of local callers, `names` those by which the host is called, `sites` those whose pages may show
     queues. Without `make_authenticator`, only programs of this machine are served."""
 

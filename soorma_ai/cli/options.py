@@ -13,6 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import click
 from click.core import ParameterSource
+from msgspec import Struct
 
 from soorma_ai.settings import DEFAULT_STORE_URL, SERVER_URL, STORE_URL, TOKEN, hide_password, names_server
 
@@ -36,8 +37,7 @@ class Server:
     token: str | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True)
-class Access:
+class Access(Struct, frozen=True):
     """The store, and as whom it is used; or a server. `flags` repeats what was given on the command line, for commands
     to copy, without the token."""
 
@@ -128,8 +128,7 @@ def with_person(command: Callable[P, T]) -> Callable[..., T]:
     return with_options
 
 
-@dataclass(frozen=True)
-class Sound:
+class Sound(Struct, frozen=True):
     """What is told on stderr besides the result: everything, or warnings only; in which form; how much of the log."""
 
     is_quiet: bool

@@ -3,8 +3,9 @@
 import keyword
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from soorma_ai.errors import ConfigError
 
@@ -16,8 +17,7 @@ _LONGEST = 60
 _MODULE, _DISTRIBUTION = "first_project", "first-project"
 
 
-@dataclass(frozen=True)
-class Names:
+class Names(Struct, frozen=True):
     module: str
     distribution: str
 

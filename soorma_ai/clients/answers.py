@@ -1,7 +1,8 @@
 """Forms of answers that are no nouns of the domain."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.plans import PlanStatus
@@ -9,30 +10,26 @@ from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition
 from soorma_ai.domain.values import Json
 
 
-@dataclass(frozen=True)
-class Submitted:
+class Submitted(Struct, frozen=True):
     plan_id: str
     goal_id: str
 
 
-@dataclass(frozen=True)
-class HeldBack:
+class HeldBack(Struct, frozen=True):
     """The request waits for an approval."""
 
     request_id: str
     wait_id: str
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """The request is taken; where it waits for an approval, `wait_id` is the question."""
 
     request_id: str
     wait_id: str | None = None
 
 
-@dataclass(frozen=True)
-class End:
+class End(Struct, frozen=True):
     plan_id: str
     status: Literal[PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED]
     result: Json = None
@@ -40,78 +37,64 @@ class End:
     failure: str | None = None
 
 
-@dataclass(frozen=True)
-class NotEnded:
+class NotEnded(Struct, frozen=True):
     """`state` says in words what the plan waits for, or why it sleeps."""
 
     plan_id: str
     state: str = "it has not ended"
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(Struct, frozen=True):
     event_id: str
 
 
-@dataclass(frozen=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     outcome: Literal["accepted"]
     detail: str = ""
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     seq: int
     event: EventEnvelope
 
 
-@dataclass(frozen=True)
-class Cancelled:
+class Cancelled(Struct, frozen=True):
     cancelled: bool
 
 
-@dataclass(frozen=True)
-class Redriven:
+class Redriven(Struct, frozen=True):
     redriven: bool
 
 
-@dataclass(frozen=True)
-class Discarded:
+class Discarded(Struct, frozen=True):
     discarded: bool
 
 
-@dataclass(frozen=True)
-class Deleted:
+class Deleted(Struct, frozen=True):
     deleted: bool
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(Struct, frozen=True):
     key: str
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(Struct, frozen=True):
     key: str
     value: Json
 
 
-@dataclass(frozen=True)
-class Keys:
+class Keys(Struct, frozen=True):
     keys: list[str]
 
 
-@dataclass(frozen=True)
-class Discovered:
+class Discovered(Struct, frozen=True):
     agents: list[DiscoveredAgent]
     unmet: list[str]
 
 
-@dataclass(frozen=True)
-class Deregistered:
+class Deregistered(Struct, frozen=True):
     removed: list[EventDefinition]
 
 
-@dataclass(frozen=True)
-class Revoked:
+class Revoked(Struct, frozen=True):
     revoked: bool

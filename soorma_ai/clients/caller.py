@@ -1,9 +1,11 @@
 """Calls of a server: each is sent until it is answered, and streams go on where they were."""
 
 from collections.abc import AsyncGenerator, Callable, Collection
-from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.clients.exchange import MOST_ITEMS, Field, Page, Request, Response, get
 from soorma_ai.clients.line import Line, Opened, Unreachable
@@ -23,8 +25,7 @@ _EARLY = 0.5
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """`timeout`: seconds for which one call is tried, beside those for which it waits. `tries`: how often, at most.
     `most_bytes` of an answer."""
 

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Final, Generic, TypeVar
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from soorma_ai.clients.address import path_of
@@ -28,8 +29,7 @@ class Page(BaseModel, Generic[T]):
     next: str | None = None
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """One call. `is_safe`: it may be sent again although it may have been carried out, since that changes nothing."""
 
     method: str
@@ -47,8 +47,7 @@ class Request:
         return replace(self, headers={**self.headers, name: value})
 
 
-@dataclass(frozen=True)
-class Response:
+class Response(Struct, frozen=True):
     """An answer that came whole. Names of headers are in lower case."""
 
     status: int

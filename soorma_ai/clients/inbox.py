@@ -1,8 +1,9 @@
 """What people do about questions beside answering them, on a platform elsewhere."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from soorma_ai.clients.caller import Caller
 from soorma_ai.clients.exchange import Page, get, post
@@ -10,18 +11,15 @@ from soorma_ai.domain.inbox import Absence, Claim, LinkKind, MadeLink, NewLink, 
 from soorma_ai.domain.values import Json, JsonObject
 
 
-@dataclass(frozen=True)
-class _Released:
+class _Released(Struct, frozen=True):
     released: bool
 
 
-@dataclass(frozen=True)
-class _Back:
+class _Back(Struct, frozen=True):
     back: bool
 
 
-@dataclass(frozen=True)
-class _Revoked:
+class _Revoked(Struct, frozen=True):
     revoked: bool
 
 

@@ -7,7 +7,6 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Generator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from random import SystemRandom
@@ -17,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
+from msgspec import Struct
 
 from soorma_ai.clients.address import Address
 from soorma_ai.clients.exchange import Request
@@ -33,8 +33,7 @@ class Unreachable(ServerUnavailable):
     """Nothing of the call has left."""
 
 
-@dataclass(frozen=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """An answer that has begun. Names of headers are in lower case."""
 
     status: int

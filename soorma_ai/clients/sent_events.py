@@ -1,15 +1,15 @@
 """Server-sent events, read from bytes as they come. Pure."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from soorma_ai.errors import RemoteProtocolError
 
 LONGEST_EVENT = 16 * 2**20
 
 
-@dataclass(frozen=True)
-class SentEvent:
+class SentEvent(Struct, frozen=True):
     """One event; `last_id` is the id that was told last, by it or before it."""
 
     name: str
@@ -17,8 +17,7 @@ class SentEvent:
     last_id: str
 
 
-@dataclass
-class EventReader:
+class EventReader(Struct):
     """Takes the bytes of one stream. An event that breaks off is none.
 
     `last_id` is that of the last event that came whole: what to say when the stream is asked for again.

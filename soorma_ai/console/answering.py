@@ -1,7 +1,9 @@
 """What a person filled in about a question: read, and judged as far as that is possible before it is said."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.answers import say_approved
 from soorma_ai.core.report.forms import Field, add_item, form_of, remove_item
@@ -21,8 +23,7 @@ MOST_NOTE = 2_000
 _TOLD = frozenset({"approved", "note"})
 
 
-@dataclass(frozen=True)
-class Sheet:
+class Sheet(Struct, frozen=True):
     """`do` is the button: a decision, or `add payload$.lines`, `remove payload$.lines 2`."""
 
     do: str = ""
@@ -31,8 +32,7 @@ class Sheet:
     answer: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(Struct, frozen=True):
     """An answer that can be said."""
 
     decision: AnswerDecision
@@ -40,8 +40,7 @@ class Given:
     note: str
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """What has to be put right first."""
 
     words: str

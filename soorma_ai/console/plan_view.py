@@ -1,11 +1,11 @@
 """What a page about a plan shows, made of its trace: the same for the console and for a file to send."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 
 from markupsafe import Markup
+from msgspec import Struct
 
 from soorma_ai.console.rendering import FOLDER, render
 from soorma_ai.console.words import LONGEST_JSON, Said, pretty, preview, told
@@ -28,8 +28,7 @@ MOST_BARS = 120
 DEEPEST = 7
 
 
-@dataclass(frozen=True)
-class ToldLine:
+class ToldLine(Struct, frozen=True):
     """A line of the story. `place` is the fragment by which others lead here, `level` its depth."""
 
     place: str
@@ -41,8 +40,7 @@ class ToldLine:
     data: str
 
 
-@dataclass(frozen=True)
-class ToldDecision:
+class ToldDecision(Struct, frozen=True):
     """An answer of a model with what is written down about it. By its `number` its plan knows it; 0 where it is of
     another plan than the page."""
 

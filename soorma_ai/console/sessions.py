@@ -4,10 +4,11 @@ that a form is ours."""
 import hmac
 import json
 from base64 import urlsafe_b64encode
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from soorma_ai.core.tokens import SignIn, name_token, read_name
 from soorma_ai.domain.identity import Caller
@@ -23,8 +24,7 @@ SESSION = timedelta(hours=12)
 SIGN_IN = timedelta(minutes=10)
 
 
-@dataclass(frozen=True)
-class Sessions:
+class Sessions(Struct, frozen=True):
     """`secret` seals the tokens: with another one, everybody signs in again."""
 
     secret: str

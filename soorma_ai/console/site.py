@@ -4,13 +4,14 @@ import re
 import secrets
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Protocol
 from urllib.parse import parse_qsl
 
+from msgspec import Struct
+from msgspec.structs import replace
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -102,8 +103,7 @@ class Console:
         ]
 
 
-@dataclass(frozen=True)
-class _Browser:
+class _Browser(Struct, frozen=True):
     """What a browser says of itself: `visit` names it, `session` is its sealed token."""
 
     frame: Frame
@@ -112,8 +112,7 @@ class _Browser:
     is_new: bool
 
 
-@dataclass(frozen=True)
-class Opener:
+class Opener(Struct, frozen=True):
     """Reads links: those that are made here, which have to be listed still, and `others`. Pages of the sites `embed_in`
     may show what they open."""
 
@@ -334,8 +333,7 @@ class _Door:
         answer.set_cookie(name, value, path=path, secure=is_secure, httponly=True, samesite="lax")
 
 
-@dataclass(frozen=True)
-class CookieNames:
+class CookieNames(Struct, frozen=True):
     session: str
     visit: str
     sign_in: str

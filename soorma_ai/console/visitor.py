@@ -1,12 +1,12 @@
 """A browser's call, once it is let in: who calls, what they sent, and how they are answered."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
 from typing import Final, Literal
 from urllib.parse import quote, urlencode
 
+from msgspec import Struct, field
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
@@ -32,8 +32,7 @@ HEADERS: Final[Mapping[str, str]] = {
 HTML = "text/html; charset=utf-8"
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(Struct, frozen=True):
     """An entry of the navigation."""
 
     path: str
@@ -48,8 +47,7 @@ SECTIONS: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """What every page shows around its subject. `root` is the path that the console is mounted at, `user` who is signed
     in; `is_open` where nobody is asked who they are. `ancestors` are the sites whose pages may show this one."""
 
@@ -90,8 +88,7 @@ class Frame:
         return Response(None, HTTPStatus.SEE_OTHER, {**HEADERS, "location": place})
 
 
-@dataclass(frozen=True)
-class Visitor:
+class Visitor(Struct, frozen=True):
     """Somebody who was let in. `client` has their calls; `sent` are the fields of a form, in their order; `link` is
     that by which they came, with what it opens."""
 
@@ -122,8 +119,7 @@ class Visitor:
 Handler = Callable[[Visitor], Awaitable[ASGIApp]]
 
 
-@dataclass(frozen=True)
-class PageRoute:
+class PageRoute(Struct, frozen=True):
     """One page, for who has a session, or who comes `by_link` of one of these kinds: then the path has the link's
     `{token}`."""
 

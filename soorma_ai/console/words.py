@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.core.report.lines import Line, LineKind
 from soorma_ai.domain.events import EventEnvelope
@@ -21,8 +23,7 @@ LONGEST_NAME = 120
 _CLASSES = {BAD: "bad", BOLD: "strong", DIM: "faint", GOOD: "good", QUOTE: "quote", WAITING: "wait"}
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(Struct, frozen=True):
     """A piece of text, and the class by which it is styled."""
 
     text: str

@@ -6,9 +6,11 @@ and of its task. So nothing can be said in another's name, and there is no act t
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import assert_never
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.opening import ORDINALS_APART, Moment
 from soorma_ai.core.expecting.replies import check_address
@@ -51,8 +53,7 @@ from soorma_ai.domain.values import UNSTORABLE, Json, clip, derived_id, is_stora
 from soorma_ai.errors import LocalProtocolError
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """What is known of a delivery that is lent, and none of it by the agent's own word.
 
     `task` is the one in hand, stored or about to be; a tool has none. `waiting` is what it waits for. `makes` are the

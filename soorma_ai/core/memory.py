@@ -2,8 +2,9 @@
 
 import math
 from copy import deepcopy
-from dataclasses import replace
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from soorma_ai.domain.memory import (
     AppendMemory,

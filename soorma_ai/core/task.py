@@ -1,8 +1,10 @@
 """Requests of a task to others, and its end."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Moment, Waiter, open_expectation
 from soorma_ai.core.expecting.replies import check_address
@@ -22,8 +24,7 @@ from soorma_ai.errors import ConfigError
 TASK_TIMEOUT = "task.timeout"
 
 
-@dataclass(frozen=True)
-class TaskQuestion:
+class TaskQuestion(Struct, frozen=True):
     """Question of a worker to a person, for a bounded time. `about` is announced with it."""
 
     ask: Ask

@@ -11,6 +11,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import cast
 
+from msgspec import Struct
 from pydantic import ConfigDict, TypeAdapter
 
 from soorma_ai.domain.identity import ApiKey, Caller
@@ -22,8 +23,7 @@ LONGEST = 256
 EMAIL = "email"
 
 
-@dataclass(frozen=True)
-class KeyToken:
+class KeyToken(Struct, frozen=True):
     """A token in its parts. Its representation tells no secret."""
 
     key_id: str
@@ -60,8 +60,7 @@ def admit(token: KeyToken, key: ApiKey | None, now: datetime) -> Caller:
     return key.caller
 
 
-@dataclass(frozen=True)
-class ClaimNames:
+class ClaimNames(Struct, frozen=True):
     """The claims of a signed token by which it names user, tenant and roles. `tenant_id` is everybody's tenant, of an
     issuer who knows of one only; then no claim says it."""
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
+
+from msgspec import Struct
 
 from soorma_ai.domain.expressions import MOST_STEPS, Size, Term, cost_of, parse, size_of, uses_in
 from soorma_ai.domain.values import Json, JsonObject, clip
@@ -21,8 +22,7 @@ class _Program(Protocol):
     def execute(self, context: dict[str, Json], /) -> object: ...
 
 
-@dataclass(frozen=True)
-class _Condition:
+class _Condition(Struct, frozen=True):
     """An expression that can be evaluated; `uses` are the fields of values that it looks at."""
 
     structure: Term

@@ -1,13 +1,14 @@
 """Decisions of a planner: four kinds, told apart by `action`. Publishing has a form for one and one for several."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from typing import Annotated, Literal, Self, cast
 
+from msgspec import Struct
 from pydantic import Field, field_validator, model_validator
 
 from soorma_ai.domain.people import ladder_fault
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.registry import Approval, EventDefinition
 from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Frozen, Json, JsonObject, compact, derived_id, digest
 
@@ -108,8 +109,7 @@ class EventDecision(Frozen):
     reasoning: str = ""
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """A decision that may be carried out; with `approval`, only after a person said yes.
 
     `producers` are those whose event ends a wait; `parts` the requests that are published together.
@@ -122,8 +122,7 @@ class Judged:
     parts: tuple["Judged", ...] = ()
 
 
-@dataclass(frozen=True)
-class Room:
+class Room(Struct, frozen=True):
     """Room for an offer in a request: tokens of its lines, and how many schemas are shown where not all fit. `pinned`
     events are always among these."""
 
@@ -132,8 +131,7 @@ class Room:
     pinned: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Showing:
+class Showing(Record, frozen=True, dict=True):
     """What of an offer a decision was shown, by the names of the choices: those with `schemas`, the `lines` that stand
     in the same place all through a plan, the lines that were `added` later, and the number of the `hidden` others."""
 

@@ -1,8 +1,9 @@
 """Findings about a call outside that may or may not have happened."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 
 class OutsideEffects(StrEnum):
@@ -17,27 +18,23 @@ class OutsideEffects(StrEnum):
     AT_MOST_ONCE = "at_most_once"
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(Struct, frozen=True):
     """Finding that it was done, with its result."""
 
     result: Any = None
 
 
-@dataclass(frozen=True)
-class NotDone:
+class NotDone(Struct, frozen=True):
     """Finding that it was not done, and may be done now."""
 
 
-@dataclass(frozen=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """Finding that it was tried and did not work; the requester is told so."""
 
     message: str
 
 
-@dataclass(frozen=True)
-class StillUnknown:
+class StillUnknown(Struct, frozen=True):
     """Nobody can say yet: a person is asked."""
 
     reason: str = ""

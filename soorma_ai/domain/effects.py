@@ -1,7 +1,8 @@
 """Effects and dispositions. A handler records effects; one transaction applies them all, or none."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
@@ -14,36 +15,31 @@ from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import Json
 
 
-@dataclass(frozen=True)
-class Publish:
+class Publish(Struct, frozen=True):
     """Write an event into the outbox. `is_cleared`: a request that a person let go, or that needs nobody's yes."""
 
     event: EventEnvelope
     is_cleared: bool = False
 
 
-@dataclass(frozen=True)
-class SavePlan:
+class SavePlan(Struct, frozen=True):
     """Write the row of a plan: a new one with `expected_version` None, else that must be the stored version."""
 
     plan: PlanRecord
     expected_version: int | None
 
 
-@dataclass(frozen=True)
-class AppendStep:
+class AppendStep(Struct, frozen=True):
     step: Step
 
 
-@dataclass(frozen=True)
-class Expect:
+class Expect(Struct, frozen=True):
     """Open an expectation. Its deadline becomes a timer; an event that came too early meets it at once."""
 
     expectation: Expectation
 
 
-@dataclass(frozen=True)
-class Close:
+class Close(Struct, frozen=True):
     """Close an expectation if it is still open; with `first`, one that is closed already is a VersionConflict. One for
     a child's answer that did not come publishes ABANDONED, however it is closed."""
 
@@ -53,8 +49,7 @@ class Close:
     first: bool = False
 
 
-@dataclass(frozen=True)
-class Spend:
+class Spend(Struct, frozen=True):
     """Charge actions to the root plan's budget. More than `at_most` in all is a VersionConflict."""
 
     root_plan_id: str
@@ -62,8 +57,7 @@ class Spend:
     at_most: int | None
 
 
-@dataclass(frozen=True)
-class Schedule:
+class Schedule(Struct, frozen=True):
     """Publish `event` at `due` and close the expectation that it guards as expired, unless that is closed by then.
 
     A timer of a `series` closes nothing; of several of a series that are overdue, only the last is published.
@@ -76,13 +70,11 @@ class Schedule:
     series: str | None = None
 
 
-@dataclass(frozen=True)
-class Unschedule:
+class Unschedule(Struct, frozen=True):
     id: str
 
 
-@dataclass(frozen=True)
-class Postpone:
+class Postpone(Struct, frozen=True):
     """Let whatever in the tree of a root plan ends at `before`, or has no end because the plan is paused, end `later`:
     children, tasks, expectations, requests that nobody takes, and their timers. None: not before the plan goes on."""
 
@@ -91,16 +83,14 @@ class Postpone:
     later: datetime | None
 
 
-@dataclass(frozen=True)
-class SaveTask:
+class SaveTask(Struct, frozen=True):
     """Write the row of a task, as SavePlan writes that of a plan."""
 
     task: TaskRecord
     expected_version: int | None
 
 
-@dataclass(frozen=True)
-class SaveSubTask:
+class SaveSubTask(Struct, frozen=True):
     """Write the row of one sub-task, one for each `ordinal`, so that a hundred results rewrite nothing big."""
 
     agent: str
@@ -109,8 +99,7 @@ class SaveSubTask:
     sub_task: SubTaskInfo
 
 
-@dataclass(frozen=True)
-class SaveValue:
+class SaveValue(Struct, frozen=True):
     """Write the row of one key, so that what a plan remembers is never rewritten as a whole."""
 
     plan_id: str
@@ -119,23 +108,20 @@ class SaveValue:
     value: Json
 
 
-@dataclass(frozen=True)
-class DropValue:
+class DropValue(Struct, frozen=True):
     plan_id: str
     kind: ValueKind
     key: str
 
 
-@dataclass(frozen=True)
-class EndTask:
+class EndTask(Struct, frozen=True):
     """Remove the rows of a task, which has been answered."""
 
     agent: str
     task_id: str
 
 
-@dataclass(frozen=True)
-class Declare:
+class Declare(Struct, frozen=True):
     """Add an event to those that a registered agent says it makes."""
 
     agent: str
@@ -168,8 +154,7 @@ Effect = (
 )
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The plan as it is then, and the effects that make it so; saving the plan itself is left to the shell."""
 
     plan: PlanRecord
@@ -179,13 +164,11 @@ class Outcome:
         return Outcome(later.plan, self.effects + later.effects)
 
 
-@dataclass(frozen=True)
-class Ack:
+class Ack(Struct, frozen=True):
     """The delivery is handled."""
 
 
-@dataclass(frozen=True)
-class RetryAfter:
+class RetryAfter(Struct, frozen=True):
     """Deliver again, after `delay`. `undone`: the handler did nothing outside, so it may run again even if it must not
     be repeated. `counts`: as one of its attempts."""
 
@@ -195,16 +178,14 @@ class RetryAfter:
     counts: bool = True
 
 
-@dataclass(frozen=True)
-class DeadLetter:
+class DeadLetter(Struct, frozen=True):
     """Set the delivery aside for people. `undone` as with RetryAfter: when redriven, it may run."""
 
     reason: str
     undone: bool = False
 
 
-@dataclass(frozen=True)
-class InDoubt:
+class InDoubt(Struct, frozen=True):
     """Let the delivery rest until somebody has said whether its work was done, which is not known."""
 
     reason: str

@@ -1,13 +1,15 @@
 """Events, the one thing that travels: their topics, and the lineage that they inherit."""
 
 import re
-from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal, Self
 
+from msgspec import Struct
+from msgspec.structs import asdict
 from pydantic import AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 
@@ -53,8 +55,7 @@ def topic_of(topic: EventTopic | str) -> EventTopic:
         raise LocalProtocolError(f"{topic!r} is no topic; there are {', '.join(EventTopic)}") from error
 
 
-@dataclass(frozen=True)
-class Lineage:
+class Lineage(Record, frozen=True):
     """Fields that an event inherits from its cause. The reply key is no part of it."""
 
     tenant_id: str = "default"
@@ -67,8 +68,7 @@ class Lineage:
     traceparent: str | None = None
 
 
-@dataclass(frozen=True)
-class ReplyAddress:
+class ReplyAddress(Struct, frozen=True):
     """The place to which an answer goes, and the key that it must carry."""
 
     correlation_id: str
@@ -142,7 +142,7 @@ class EventEnvelope(BaseModel):
     @property
     def lineage(self) -> Lineage:
         """Return what an event that this one causes inherits."""
-        return Lineage(**{field.name: getattr(self, field.name) for field in fields(Lineage)})
+        return Lineage(**{name: getattr(self, name) for name in Lineage.__struct_fields__})
 
     def to_json(self) -> str:
         """Return the event as CloudEvents 1.0 JSON."""
@@ -198,7 +198,7 @@ def new_event(
             dataschema=dataschema,
             target=target,
             answers=answers,
-            **vars(lineage),
+            **asdict(lineage),
         )
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]

@@ -1,14 +1,16 @@
 """Everything that a plan, a task or a client is waiting for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Literal
 
+from msgspec import Struct, field
+
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.inbox import Claim
 from soorma_ai.domain.people import NO_USER, Answer, AnswerDecision, Ask
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.values import JsonObject
 
 
@@ -33,16 +35,14 @@ class ExpectationStatus(StrEnum):
     CLOSED = "closed"
 
 
-@dataclass(frozen=True)
-class Join:
+class Join(Record, frozen=True):
     """Requests that were published together, in order, as (event type, data). The plan decides again after `need`."""
 
     asked: tuple[tuple[str, JsonObject], ...]
     need: int
 
 
-@dataclass(frozen=True)
-class Expectation:
+class Expectation(Record, frozen=True):
     """One thing that must come, with its deadline. The first event, timer or cancellation closes it, once.
 
     The id is the reply key of the request it belongs to. `keys` are the names by which an outside event can find it.
@@ -104,8 +104,7 @@ class Expectation:
         return self.kind is ExpectationKind.CHILD and without_answer
 
 
-@dataclass(frozen=True)
-class Wait:
+class Wait(Record, frozen=True):
     """An open question to people, as clients see it. It is asked by a plan, or by a task, or for the sake of a request
     that is held or in doubt. `claim` is who has it in hand."""
 
@@ -173,8 +172,7 @@ class Wait:
 StrayReason = Literal["early", "late", "surplus", "ambiguous", "invalid", "unasked", "untaken"]
 
 
-@dataclass(frozen=True)
-class Stray:
+class Stray(Struct, frozen=True):
     """An event that an expectation did not take: too early, too late, once too often, off its schema, fitting several,
     of which the oldest took it, a reply of one who was not asked, or a request that nobody takes."""
 
@@ -184,8 +182,7 @@ class Stray:
     expectation_id: str | None
 
 
-@dataclass(frozen=True)
-class Untaken:
+class Untaken(Record, frozen=True):
     """A request that nobody takes yet, which waits `until` then for an agent that does: for that of the name or the
     capability `target`, where it has one. It is asked for a plan, or as a part of a task, or for neither."""
 
@@ -199,8 +196,7 @@ class Untaken:
     until: datetime
 
 
-@dataclass(frozen=True)
-class Arrival:
+class Arrival(Struct, frozen=True):
     """The outcome of events that came in: agents for whom there is something to claim, replies to clients by their
     requests, strays, and plans whose handlings need not go on. `answered` are requests of clients to which another
     process has seen a reply."""

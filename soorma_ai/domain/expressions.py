@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from msgspec import Struct
+
 from soorma_ai.domain.values import Json
 
 MOST_CHARS = 8_000
@@ -48,8 +50,7 @@ class Unreadable(ValueError):
     """Raised for what is no expression, or a larger one than is evaluated."""
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(Struct, frozen=True):
     """The most that a value may hold: `nodes` in all, and `items` in any one list or object of it."""
 
     nodes: int = 1

@@ -1,9 +1,11 @@
 """The history of a plan: its steps, and every answer of a model."""
 
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from msgspec import Struct, field
+
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.values import Json, JsonObject
 
 
@@ -27,8 +29,7 @@ class StepKind(StrEnum):
     CANCELLED = "cancelled"
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Record, frozen=True):
     """One line of a plan's history, only ever appended.
 
     `name` is the event that it is about; `event_id` the event that caused it or that it made; `fingerprint` names the
@@ -51,8 +52,7 @@ class Step:
     fires: bool = False
 
 
-@dataclass(frozen=True)
-class JoinProgress:
+class JoinProgress(Struct, frozen=True):
     """Number of branches of a join that `came` in time, and the step at which it `fired`, if it has. `needed` is how
     many must come as long as it is open."""
 
@@ -79,8 +79,7 @@ class Ending(StrEnum):
     ODD = "odd"
 
 
-@dataclass(frozen=True)
-class JournalKey:
+class JournalKey(Record, frozen=True):
     """The call of a model as number `ordinal` of one handling: handling again finds the same row."""
 
     agent: str
@@ -88,8 +87,7 @@ class JournalKey:
     ordinal: int
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """Text of a question, kept once under its digest: with the plan whose words it holds, or for all plans of a tenant
     where it holds nobody's."""
 
@@ -99,8 +97,7 @@ class Kept:
     plan_id: str = ""
 
 
-@dataclass(frozen=True)
-class Sent:
+class Sent(Record, frozen=True):
     """What a question was made of. `digest` is that of all that was sent.
 
     The inputs of its prompt are `own`, those that differ from call to call; those in the part `frame`; and `made`, with
@@ -121,8 +118,7 @@ class Sent:
     after: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class JournalEntry:
+class JournalEntry(Record, frozen=True):
     """One answer of a model, written down before anything is done about it.
 
     `raw` is its text, `value` the JSON found in it, `found` how, and `fault` what kept it from being used. `shown` is
@@ -165,16 +161,14 @@ class JournalEntry:
         return timedelta(milliseconds=self.latency_ms)
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(Record, frozen=True):
     """One message to a model, or of it."""
 
     role: str
     content: str
 
 
-@dataclass(frozen=True)
-class SentPrompt:
+class SentPrompt(Record, frozen=True):
     """What was sent for the decision `number` of `count`, made again. `form` is the schema of the answer, as JSON.
     Without `faults` it is what was sent, to the byte; else they say which parts are lacking, or are not as they were.
     """

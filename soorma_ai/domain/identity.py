@@ -1,17 +1,18 @@
 """Who calls from outside, as a token says it and nothing else; the keys that are such tokens; what callers changed."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from msgspec import Struct
+
 from soorma_ai.domain.people import Person
+from soorma_ai.domain.records import Record
 from soorma_ai.errors import LocalProtocolError
 
 # What somebody changed is known for as long as this, however early they prune.
 AUDIT_KEPT = timedelta(days=90)
 
 
-@dataclass(frozen=True)
-class AgentRights:
+class AgentRights(Record, frozen=True):
     """The agent that a token may act as, and the events that this agent may take and make."""
 
     name: str
@@ -19,8 +20,7 @@ class AgentRights:
     makes: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """A person of a tenant with roles; `key_id` names the key, for limits and the audit."""
 
     person: Person
@@ -28,8 +28,7 @@ class Caller:
     key_id: str | None = None
 
 
-@dataclass(frozen=True)
-class ApiKey:
+class ApiKey(Record, frozen=True):
     """A key as it is stored: `secret_hash` is the SHA-256 of its secret, in hexadecimal, and the secret is nowhere."""
 
     key_id: str
@@ -54,8 +53,7 @@ class ApiKey:
         return Caller(Person(self.tenant_id, self.user_id, self.roles), self.agent, self.key_id)
 
 
-@dataclass(frozen=True)
-class AuditEntry:
+class AuditEntry(Record, frozen=True):
     """A change that somebody made or was refused from outside. `what` is the id of what it was about. `outcome` is
     'done', what an answer came to, or the code of the error. `for_user` is who was away, and for whom they did it."""
 

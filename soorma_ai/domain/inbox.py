@@ -5,9 +5,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class Claim:
+from soorma_ai.domain.records import Record
+
+
+class Claim(Record, frozen=True):
     """A question that `user_id` has in hand `until` then; who handed it to them is `given_by`, empty where nobody did.
     It tells others, and stops none of them."""
 
@@ -19,8 +22,7 @@ class Claim:
     given_by: str = ""
 
 
-@dataclass(frozen=True)
-class Absence:
+class Absence(Record, frozen=True):
     """A person is away `until` then, and `deputy` answers for them, by the roles which they had when they said so, as
     long as the key by which they said it is good."""
 
@@ -33,8 +35,7 @@ class Absence:
     key_id: str | None = None
 
 
-@dataclass(frozen=True)
-class Colleague:
+class Colleague(Struct, frozen=True):
     """A person with the roles by which they were let in when they looked at a question last."""
 
     tenant_id: str
@@ -53,8 +54,7 @@ class NoticeState(StrEnum):
 IN_PERSON = ""
 
 
-@dataclass(frozen=True)
-class Notice:
+class Notice(Record, frozen=True):
     """How far the telling of a person about a question is: by a channel, `via` its name, or as they looked at it
     themselves. `event_id` is the announcement that was brought, `detail` why it failed."""
 
@@ -71,8 +71,7 @@ class Notice:
 LinkKind = Literal["question", "plan", "inbox"]
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(Record, frozen=True):
     """A right to answer as a person without any other way to say who they are, `until` then: one question, those of
     the tree of a plan, or all that are asked of them (then `about` is empty)."""
 
@@ -85,8 +84,7 @@ class Link:
     until: datetime
 
 
-@dataclass(frozen=True)
-class MadeLink:
+class MadeLink(Record, frozen=True):
     """A link that was made, as it is listed: what it was signed to is nowhere. `made_by` is who asked for it."""
 
     link: Link

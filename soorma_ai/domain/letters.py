@@ -1,10 +1,10 @@
 """Dead letters: deliveries that could not be handled, kept until a person has decided about them."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.values import clip
 from soorma_ai.errors import SoormaError
 
@@ -28,8 +28,7 @@ class LetterStatus(StrEnum):
     DISCARDED = "discarded"
 
 
-@dataclass(frozen=True)
-class Letter:
+class Letter(Record, frozen=True):
     """A delivery of `event` to `agent` that could not be handled, and what became of it since.
 
     `reason` begins with a stable code. `attempts` counts since the letter was last redriven. `at` is when it died, or

@@ -1,18 +1,20 @@
 """Budgets of a plan's whole tree, and how much of them is spent."""
 
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from math import isfinite
 from typing import cast
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from soorma_ai.domain.records import Record
 from soorma_ai.errors import ConfigError, Paid
 
 # Deliveries that may wait before clients are told to come back later.
 MAX_BACKLOG = 10_000
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Record, frozen=True):
     """The circuit breaker. None switches one off. An action is a published request or a DELEGATE.
 
     Kept with the root plan: children, restarts and pauses all draw on the same budget.
@@ -42,8 +44,7 @@ class Limits:
             raise ConfigError(f"Limits(deadline={span!r}): give a span above zero, or None, as in timedelta(hours=1)")
 
 
-@dataclass(frozen=True)
-class Spent:
+class Spent(Record, frozen=True):
     """Amounts that a plan's tree has used, reservations of calls in flight among them."""
 
     actions: int = 0
@@ -52,8 +53,7 @@ class Spent:
     cost_usd: float = 0.0
 
 
-@dataclass(frozen=True)
-class Payer:
+class Payer(Struct, frozen=True):
     """Payer of calls of a model, and the limits that hold: a plan, whose tree is charged, or outside of any plan one
     handling, which journal and budget then name instead of a plan."""
 
@@ -62,8 +62,7 @@ class Payer:
     limits: Limits
 
 
-@dataclass(frozen=True)
-class Charge:
+class Charge(Record, frozen=True):
     """One model call, reserved at its estimate before it is sent and settled with its actuals."""
 
     root_plan_id: str

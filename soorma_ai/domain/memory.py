@@ -1,16 +1,17 @@
 """Working memory of plans, and the conversations that plans belong to."""
 
 import math
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
+
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.values import Json, JsonObject, clip, compact
 from soorma_ai.errors import LocalProtocolError
 
 
-@dataclass(frozen=True)
-class MemoryKey:
+class MemoryKey(Struct, frozen=True):
     """One value of one plan. Another tenant's plan of the same id is another plan."""
 
     tenant_id: str
@@ -18,8 +19,7 @@ class MemoryKey:
     key: str
 
 
-@dataclass(frozen=True)
-class Remembered:
+class Remembered(Record, frozen=True):
     """A value and its version, which grows with every change, a deletion included; 0 is a key that never was."""
 
     version: int = 0
@@ -27,8 +27,7 @@ class Remembered:
     value: Json = None
 
 
-@dataclass(frozen=True)
-class StoreMemory:
+class StoreMemory(Struct, frozen=True):
     """Set a value. In all four changes, a stored version other than `expected_version` is a VersionConflict."""
 
     at: MemoryKey
@@ -36,14 +35,12 @@ class StoreMemory:
     expected_version: int | None = None
 
 
-@dataclass(frozen=True)
-class DropMemory:
+class DropMemory(Struct, frozen=True):
     at: MemoryKey
     expected_version: int | None = None
 
 
-@dataclass(frozen=True)
-class IncrementMemory:
+class IncrementMemory(Struct, frozen=True):
     """Add to a number; a key that does not exist counts as 0."""
 
     at: MemoryKey
@@ -51,8 +48,7 @@ class IncrementMemory:
     expected_version: int | None = None
 
 
-@dataclass(frozen=True)
-class AppendMemory:
+class AppendMemory(Struct, frozen=True):
     """Add to a list, empty where the key does not exist. Each item is a row, so a long list is never rewritten."""
 
     at: MemoryKey
@@ -80,8 +76,7 @@ def _show(value: Json) -> str:
     return clip(compact(value), 80)
 
 
-@dataclass(frozen=True)
-class PlanSummary:
+class PlanSummary(Record, frozen=True):
     """A plan in few words, as the tracker and sessions list it."""
 
     plan_id: str
@@ -99,8 +94,7 @@ class PlanSummary:
         )
 
 
-@dataclass(frozen=True)
-class SessionSummary:
+class SessionSummary(Record, frozen=True):
     """A conversation: plans that belong together. Made by hand, or by the first plan that names it."""
 
     session_id: str
@@ -112,8 +106,7 @@ class SessionSummary:
     metadata: JsonObject
 
 
-@dataclass(frozen=True)
-class OpenSession:
+class OpenSession(Struct, frozen=True):
     """Make a session, or fill in what an existing one of the same user does not have yet."""
 
     tenant_id: str

@@ -1,11 +1,13 @@
 """Memos: what is remembered beyond a plan. Knowledge, what was said to whom, and prompts and rules for later."""
 
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TypedDict
 
+from msgspec import Struct, field
+
 from soorma_ai.domain.people import NO_USER
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.values import Json, JsonObject
 
 
@@ -17,8 +19,7 @@ class MemoKind(StrEnum):
     SKILL = "skill"
 
 
-@dataclass(frozen=True)
-class Shelf:
+class Shelf(Record, frozen=True):
     """The place of memos that the same may see: a tenant's, where it `is_shared`, else a user's; with an `agent`, as
     that agent remembers them. Nothing is found across shelves that is not asked for on each."""
 
@@ -29,8 +30,7 @@ class Shelf:
     is_shared: bool = False
 
 
-@dataclass(frozen=True)
-class Memo:
+class Memo(Record, frozen=True):
     """`key` is unique on its shelf. `by` is the agent that kept it, or CLIENT. Of an interaction, `title` says who
     spoke; of a skill, it says when it is of use."""
 
@@ -66,8 +66,7 @@ class Filter(TypedDict, total=False):
     metadata: JsonObject
 
 
-@dataclass(frozen=True)
-class Embedded:
+class Embedded(Struct, frozen=True):
     """A vector of length 1, and its signs as bits; those of two embedders do not compare."""
 
     embedder: str
@@ -75,8 +74,7 @@ class Embedded:
     signs: bytes
 
 
-@dataclass(frozen=True)
-class KeepMemo:
+class KeepMemo(Struct, frozen=True):
     """Keep a memo in the place of one of its key. `title` and `content` are its terms, spaces between; `marks` what
     filters look for. Of more than `most` on the shelf the oldest goes, where it `is_diary`; else it is refused."""
 
@@ -89,8 +87,7 @@ class KeepMemo:
     embedded: Embedded | None = None
 
 
-@dataclass(frozen=True)
-class DropMemo:
+class DropMemo(Struct, frozen=True):
     shelf: Shelf
     key: str
 
@@ -98,8 +95,7 @@ class DropMemo:
 MemoChange = KeepMemo | DropMemo
 
 
-@dataclass(frozen=True)
-class MemoQuery:
+class MemoQuery(Struct, frozen=True):
     """A search of shelves for any of `terms`, among what has all `marks`, best first. Without a text (`terms` None) the
     newest come first."""
 
@@ -109,8 +105,7 @@ class MemoQuery:
     limit: int
 
 
-@dataclass(frozen=True)
-class Recollection:
+class Recollection(Struct, frozen=True):
     """What a planner is told from memory: the kinds that are looked through, and the tokens that they may take."""
 
     kinds: tuple[MemoKind, ...]

@@ -1,12 +1,14 @@
 """People: the questions that they are asked, and the answers that they give."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import cast
 
+from msgspec import Struct
+
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError
@@ -22,8 +24,7 @@ class AnswerDecision(StrEnum):
     RESPOND = "respond"
 
 
-@dataclass(frozen=True)
-class Proposal:
+class Proposal(Record, frozen=True):
     """The request that a gate holds; `digest` binds the approval to exactly this payload. `target` is the planner that
     a goal is for. `request` is the whole event, where no plan decides what becomes of it."""
 
@@ -36,8 +37,7 @@ class Proposal:
     request: EventEnvelope | None = None
 
 
-@dataclass(frozen=True)
-class Ask:
+class Ask(Record, frozen=True):
     """A question to people, and what counts as its answer.
 
     `reminders` and `escalate_after` count from the opening. From the escalation on, the roles of `escalate_to` may
@@ -72,8 +72,7 @@ def ladder_fault(reminders: Sequence[timedelta], escalate_after: timedelta | Non
     return ""
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Record, frozen=True):
     """A person's answer. `answer_id` names the act of answering, so that a repeated delivery is the same answer.
     `for_user` is who was away, and for whom they gave it; empty where they gave it for themselves."""
 
@@ -113,8 +112,7 @@ SUPERSEDED = "superseded"
 INVALID = "invalid"
 
 
-@dataclass(frozen=True)
-class Person:
+class Person(Struct, frozen=True):
     """The one who calls. `roles` None is the trusted root, who has every role in the tenant."""
 
     tenant_id: str = "default"

@@ -1,13 +1,16 @@
 """Phases of a journey: the transitions between them, what is kept of each visit, checkpoints, and what people see."""
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum
 from typing import ClassVar
 
+from msgspec import Struct, field
+from msgspec.structs import asdict
 from pydantic import Field
 
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.domain.values import Frozen, Json, JsonObject, json_object
 from soorma_ai.errors import ConfigError
@@ -16,8 +19,7 @@ CHECKPOINT_ANSWERED = "phase.checkpoint.answered"
 MESSAGE_KEPT = "agent.message.kept"
 
 
-@dataclass(frozen=True)
-class PhaseTransition:
+class PhaseTransition(Struct, frozen=True):
     """A way from one phase to another, taken when its condition holds.
 
     The condition is what the agent's `_evaluate_transition_condition` says of it; with `expression`, CEL over
@@ -42,8 +44,7 @@ class DecidedBy(StrEnum):
     PERSON = "person"
 
 
-@dataclass(frozen=True)
-class TransitionRecord:
+class TransitionRecord(Struct, frozen=True):
     """A transition that was taken: why, in detail where there is any, and what decided it."""
 
     from_phase: Enum
@@ -55,8 +56,7 @@ class TransitionRecord:
     decided_by: DecidedBy = DecidedBy.METHOD
 
 
-@dataclass(frozen=True)
-class Leading:
+class Leading(Record, frozen=True):
     """A transition whose condition holds."""
 
     to_phase: str
@@ -66,8 +66,7 @@ class Leading:
     detail: str = ""
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(Record, frozen=True):
     """How a journey stands, one small row. A phase's visits are counted when it is entered, the first phase included.
 
     `reason` and `detail` are those of the transition that led to this visit, backward or not, and go with the next one.
@@ -95,12 +94,12 @@ class Standing:
         return self.reason if self.is_back else None
 
 
-@dataclass(kw_only=True)
+@dataclasses.dataclass(kw_only=True)
 class BasePhaseContext:
     """What an agent knows across the visits of its phases; an agent's own adds fields, each of which is a row."""
 
-    phase_visits: dict[Enum, int] = field(default_factory=dict[Enum, int])
-    transition_history: list[TransitionRecord] = field(default_factory=list[TransitionRecord])
+    phase_visits: dict[Enum, int] = dataclasses.field(default_factory=dict[Enum, int])
+    transition_history: list[TransitionRecord] = dataclasses.field(default_factory=list[TransitionRecord])
     backward_trigger: str | None = None
     backward_trigger_detail: str | None = None
 
@@ -116,8 +115,7 @@ class CheckpointKind(StrEnum):
 OPTIONS = ("approve", "modify", "reject")
 
 
-@dataclass(frozen=True)
-class Checkpoint:
+class Checkpoint(Struct, frozen=True):
     """A gate for people between a phase and the next one. `about` is shown to them; `approvers` are roles. `changes` is
     the JSON Schema of the modifications that they may give: what is off it is no answer, and the gate stays."""
 
@@ -150,8 +148,7 @@ class JourneyDesignBrief(Frozen):
     details: JsonObject = Field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SSEEvent:
+class SSEEvent(Struct, frozen=True, kw_only=True):
     """Something that people see while an agent works. What `leaves_at_once` is told before anything of it is
     committed, and not told again when its handling is repeated; the rest happens with the handling."""
 
@@ -164,11 +161,10 @@ class SSEEvent:
 
     @property
     def data(self) -> JsonObject:
-        return json_object(f"the data of {self.type!r}", {one.name: getattr(self, one.name) for one in fields(self)})
+        return json_object(f"the data of {self.type!r}", asdict(self))
 
 
-@dataclass(frozen=True, kw_only=True)
-class PhaseChangedEvent(SSEEvent):
+class PhaseChangedEvent(SSEEvent, frozen=True, kw_only=True):
     event_type: ClassVar[str] = "phase.changed"
     from_phase: str
     to_phase: str
@@ -179,8 +175,7 @@ class PhaseChangedEvent(SSEEvent):
     visit: int = 1
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckpointEvent(SSEEvent):
+class CheckpointEvent(SSEEvent, frozen=True, kw_only=True):
     event_type: ClassVar[str] = "phase.checkpoint"
     checkpoint_id: str
     message: str
@@ -194,54 +189,47 @@ class CheckpointEvent(SSEEvent):
     @property
     def data(self) -> JsonObject:
         options: list[Json] = [*self.options]
-        return {**vars(self), "options": options}
+        return {**asdict(self), "options": options}
 
 
-@dataclass(frozen=True, kw_only=True)
-class AgentThinkingEvent(SSEEvent):
+class AgentThinkingEvent(SSEEvent, frozen=True, kw_only=True):
     event_type: ClassVar[str] = "agent.thinking"
     leaves_at_once: ClassVar[bool] = True
     message: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class AgentSpeakingEvent(SSEEvent):
+class AgentSpeakingEvent(SSEEvent, frozen=True, kw_only=True):
     event_type: ClassVar[str] = "agent.speaking"
     leaves_at_once: ClassVar[bool] = True
     message: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class AgentCompleteEvent(SSEEvent):
+class AgentCompleteEvent(SSEEvent, frozen=True, kw_only=True):
     event_type: ClassVar[str] = "agent.complete"
     summary: Json
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToolStartEvent(SSEEvent):
+class ToolStartEvent(SSEEvent, frozen=True, kw_only=True):
     event_type: ClassVar[str] = "tool.start"
     tool_name: str
     parameters: JsonObject
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToolSuccessEvent(SSEEvent):
+class ToolSuccessEvent(SSEEvent, frozen=True, kw_only=True):
     event_type: ClassVar[str] = "tool.success"
     leaves_at_once: ClassVar[bool] = True
     tool_name: str
     result_summary: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToolErrorEvent(SSEEvent):
+class ToolErrorEvent(SSEEvent, frozen=True, kw_only=True):
     event_type: ClassVar[str] = "tool.error"
     leaves_at_once: ClassVar[bool] = True
     tool_name: str
     error: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class DataEvent(SSEEvent):
+class DataEvent(SSEEvent, frozen=True, kw_only=True):
     """An update of what the agent knows: `data.<name>`, as in `data.question.added`."""
 
     event_type: ClassVar[str] = "data"
@@ -257,8 +245,7 @@ class DataEvent(SSEEvent):
         return self.value
 
 
-@dataclass(frozen=True, kw_only=True)
-class ErrorEvent(SSEEvent):
+class ErrorEvent(SSEEvent, frozen=True, kw_only=True):
     event_type: ClassVar[str] = "error"
     code: str
     message: str

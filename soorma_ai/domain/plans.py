@@ -1,15 +1,17 @@
 """A plan: its row, the values that it remembers by keys, and all that is stored about it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.events import EventTopic, Lineage
 from soorma_ai.domain.expectations import Expectation, Untaken
 from soorma_ai.domain.history import JournalEntry, Step
 from soorma_ai.domain.limits import Charge, Limits, Payer, Spent
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.values import Json, JsonObject, derived_id, digest
 
 
@@ -26,16 +28,14 @@ class PlanStatus(StrEnum):
         return self in (PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED)
 
 
-@dataclass(frozen=True)
-class Pause:
+class Pause(Record, frozen=True):
     """A pause without end: the deadline that the plan had, and the moment since when it does not run."""
 
     deadline: datetime
     since: datetime
 
 
-@dataclass(frozen=True)
-class PlanRecord:
+class PlanRecord(Record, frozen=True):
     """The small row of a plan; its history is in its steps.
 
     `lineage` is what the plan's own events inherit: its plan_id is this plan. `answer_*` is where the goal's answer
@@ -98,15 +98,13 @@ class ValueKind(StrEnum):
     CONTEXT = "context"
 
 
-@dataclass(frozen=True)
-class PlanValue:
+class PlanValue(Struct, frozen=True):
     kind: ValueKind
     key: str
     value: Json
 
 
-@dataclass(frozen=True)
-class PlanInHand:
+class PlanInHand(Struct, frozen=True):
     """Beginning of a step of a plan, beside its row and its history: what it remembers by keys, the expectations
     that are open, and what its tree has spent."""
 
@@ -115,8 +113,7 @@ class PlanInHand:
     spent: Spent
 
 
-@dataclass(frozen=True)
-class Marked:
+class Marked(Struct, frozen=True):
     """Number of a plan's steps that carry one fingerprint, and the last of them."""
 
     count: int
@@ -133,16 +130,14 @@ def plan_id_of(goal_id: str, agent: str) -> str:
     return derived_id("plan", goal_id, agent)
 
 
-@dataclass(frozen=True)
-class Rest:
+class Rest(Record, frozen=True):
     """Delay of what has come for a plan, which is handled (again) at `until`."""
 
     until: datetime
     reason: str
 
 
-@dataclass(frozen=True)
-class PlanDetails:
+class PlanDetails(Record, frozen=True):
     """Everything stored about one plan. `waiting_seconds` is the time that people took. `results` are by the state that
     asked, or by the event where no state did. `rest` is what it sleeps for, where that is no expectation. `shown` is
     what of the offer the model was shown, by the digests in `decisions`. `untaken` are its requests, and those for

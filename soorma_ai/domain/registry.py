@@ -1,16 +1,17 @@
 """Agents as they register and as others find them: the events that they take and make, and the shapes of those."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Literal, Self, cast
 
+from msgspec.structs import replace
 from pydantic import BeforeValidator, model_validator
 
 from soorma_ai.domain.conditions import ALWAYS, any_of, check_condition
 from soorma_ai.domain.events import EventTopic, name_fault
 from soorma_ai.domain.people import ladder_fault
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.schemas import ANY_OBJECT, SchemaSource, check_schema, schema_of
 from soorma_ai.domain.values import Frozen, Json, JsonObject, compact, derived_id
 from soorma_ai.errors import ConfigError
@@ -18,8 +19,7 @@ from soorma_ai.errors import ConfigError
 AGENT_GONE_AFTER = timedelta(minutes=5)
 
 
-@dataclass(frozen=True)
-class Approval:
+class Approval(Record, frozen=True):
     """Rule that a publish of this event must be approved by a person: when, and by whom.
 
     `when` is 'always' or a CEL condition over `payload` and `context` (the goal's data). `approvers` are roles, one of
@@ -236,14 +236,12 @@ class EventRole(StrEnum):
 TAKEN = (EventRole.TAKES, EventRole.TAKES_AS_GOAL)
 
 
-@dataclass(frozen=True)
-class Subscription:
+class Subscription(Record, frozen=True):
     topic: EventTopic
     event_type: str
 
 
-@dataclass(frozen=True)
-class Registration:
+class Registration(Record, frozen=True):
     """Everything that one agent puts into the registry when it starts. `tenant_id` None: all tenants share it.
 
     A capability that is only a name describes nothing but itself.
@@ -259,8 +257,7 @@ class Registration:
     subscriptions: tuple[Subscription, ...] = ()
 
 
-@dataclass(frozen=True)
-class RegisteredEvent:
+class RegisteredEvent(Record, frozen=True):
     """A definition, and the agent that registered it."""
 
     agent: str
@@ -269,8 +266,7 @@ class RegisteredEvent:
     definition: EventDefinition
 
 
-@dataclass(frozen=True)
-class DiscoveredAgent:
+class DiscoveredAgent(Record, frozen=True):
     """A registered agent as others find it. A capability that is only a name has no events. `meets` is what it can
     do of what was required."""
 

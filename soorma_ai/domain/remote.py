@@ -5,7 +5,6 @@ what, is known by the delivery that is lent and nothing else.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from typing import Annotated, Final, Literal
@@ -16,6 +15,7 @@ from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, Untaken
 from soorma_ai.domain.memory import Remembered, SessionSummary
 from soorma_ai.domain.plans import PlanRecord
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.domain.tasks import Group, SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
@@ -59,8 +59,7 @@ class Lease(Frozen):
     fence: RowId
 
 
-@dataclass(frozen=True)
-class Lent:
+class Lent(Record, frozen=True):
     """A delivery that is lent. `started`, `redriven` and `attempt` are those of `Delivery`."""
 
     seq: int
@@ -238,16 +237,14 @@ class Reading(StrEnum):
     AGENTS = "agents"
 
 
-@dataclass(frozen=True)
-class Neighbour:
+class Neighbour(Record, frozen=True):
     """An agent as it is registered, and whether it lives."""
 
     registration: Registration
     live: bool
 
 
-@dataclass(frozen=True)
-class PlacedEvent:
+class PlacedEvent(Record, frozen=True):
     seq: int
     event: EventEnvelope
 

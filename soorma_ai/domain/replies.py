@@ -1,13 +1,14 @@
 """The wire form of a reply: how it is written, how it is read, and what a requester takes for one."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 
+from msgspec import Struct
+
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.values import Json, JsonObject
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """Why something did not work, told to the requester: a stable code, and words. `ends_plan`: the plan cannot go on,
     since its model gave up or a limit is reached."""
 
@@ -36,8 +37,7 @@ def failure_reply(code: str, message: str) -> JsonObject:
     return {"success": False, "status": "failed", "error": error}
 
 
-@dataclass(frozen=True)
-class ExpectedReply:
+class ExpectedReply(Record, frozen=True):
     """The answer that a request waits for: an event of `event_type` or one of the `others`, within `timeout`."""
 
     event_type: str

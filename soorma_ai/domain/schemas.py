@@ -8,12 +8,12 @@ References to the network are never followed.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, time
 from functools import lru_cache
 from ipaddress import IPv6Address
 from typing import TYPE_CHECKING, cast
 
+from msgspec import Struct
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
@@ -82,8 +82,7 @@ _OF_NAMES = frozenset({"properties", "patternProperties", "dependentSchemas", "$
 _VALUES = frozenset({"const", "enum", "default", "examples"})
 
 
-@dataclass(frozen=True)
-class Violation:
+class Violation(Struct, frozen=True):
     """`path` as in `$.items[0].qty`; `rule` is the schema keyword; `wanted` that keyword's value, as JSON."""
 
     path: str
@@ -171,8 +170,7 @@ def _fault_of_draft(document: JsonObject) -> str:
     return ""
 
 
-@dataclass(frozen=True)
-class _Checker:
+class _Checker(Struct, frozen=True):
     """A validator, and how often it may look at parts of its schema for values by their depth."""
 
     validator: "Draft202012Validator"

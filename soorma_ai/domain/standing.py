@@ -1,8 +1,9 @@
 """What stands in a tenant at one moment, for whoever watches it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+
+from msgspec import Struct, field
 
 from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.domain.tracking import Backlog
@@ -11,8 +12,7 @@ from soorma_ai.domain.tracking import Backlog
 AGES = (timedelta(hours=1), timedelta(days=1), timedelta(days=7))
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """Each count is of so many rows at most as were looked at. `questions` to people are counted by their kind and by
     how many of `AGES` they are older than. `unsent`: events that no bus has brought to the inboxes yet, the first of
     which was made at `unsent_since`."""

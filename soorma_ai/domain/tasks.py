@@ -4,14 +4,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from msgspec import Struct
+
 from soorma_ai.domain.events import EventTopic, Lineage
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.values import Data, JsonObject
 
 SubTaskStatus = Literal["pending", "completed", "failed"]
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(Record, frozen=True):
     """Sub-tasks that were asked together, of which `pending` have not ended: some of the task's, which are numbered
     from 0 in the order in which they were asked. The first of the group has the number `first`, the last `last`."""
 
@@ -21,8 +23,7 @@ class Group:
     pending: int
 
 
-@dataclass(frozen=True)
-class TaskRecord:
+class TaskRecord(Record, frozen=True):
     """The row of a task that waits for something; one that ends at once never has one.
 
     `task_id` is the id of the request that began it, and the owner key of its deliveries. Its own events inherit
@@ -64,8 +65,7 @@ class SubTaskInfo:
         return self.status != "pending"
 
 
-@dataclass(frozen=True)
-class DelegationSpec:
+class DelegationSpec(Struct, frozen=True):
     """One of several requests that are sent together. `data` is a JSON object or a model. `assigned_to` names the one
     agent, or the capability, that it is for."""
 

@@ -1,6 +1,5 @@
 """The progress of plans, as watchers see it."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
@@ -8,6 +7,7 @@ from soorma_ai.domain.expectations import ExpectationKind, Untaken
 from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.memory import PlanSummary
 from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.values import Json
 
 PROGRESS = "task.progress"
@@ -28,8 +28,7 @@ class ActionStatus(StrEnum):
         return self not in (ActionStatus.PENDING, ActionStatus.RUNNING)
 
 
-@dataclass(frozen=True)
-class Handed:
+class Handed(Record, frozen=True):
     """One event that came to one agent. `has_begun`: its handling began at least once. `has_ended`: nothing more will
     be done about it; a task that waits for something, and a goal, have not ended with their handling."""
 
@@ -40,8 +39,7 @@ class Handed:
     is_dead: bool
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(Record, frozen=True):
     """The last report of a worker about its task; `progress` is as the worker gave it."""
 
     progress: float
@@ -49,8 +47,7 @@ class Report:
     at: datetime
 
 
-@dataclass(frozen=True)
-class Action:
+class Action(Record, frozen=True):
     """One request of a plan. `action_id` is the request's id, `asked_by` who published it: the planner, or a worker for
     a part of its task, which is then `parent_id`. `agents` have taken it; `untaken` says how long it
     waits, where nobody takes it yet."""
@@ -69,8 +66,7 @@ class Action:
     untaken: Untaken | None = None
 
 
-@dataclass(frozen=True)
-class PlanProgress:
+class PlanProgress(Record, frozen=True):
     """`counts` has every status; `done` of `total` actions have ended, in whatever way. A planner may ask for more, so
     `total` is what was asked so far."""
 
@@ -87,8 +83,7 @@ class PlanProgress:
     reports: dict[str, Report]
 
 
-@dataclass(frozen=True)
-class TimelineEntry:
+class TimelineEntry(Record, frozen=True):
     """One line of a plan's trace. `what` happened, by `who`."""
 
     at: datetime
@@ -101,8 +96,7 @@ class TimelineEntry:
     is_failure: bool
 
 
-@dataclass(frozen=True)
-class Awaited:
+class Awaited(Record, frozen=True):
     """What a plan waits for: an answer to `what`, or an event of this name. `whom` are the roles of people who may
     answer, or the agents who may; none means anybody."""
 
@@ -113,8 +107,7 @@ class Awaited:
     until: datetime | None
 
 
-@dataclass(frozen=True)
-class PlanLine:
+class PlanLine(Record, frozen=True):
     """A plan in a list. `spent` is by its whole tree, `awaits` the first few things that it waits for."""
 
     plan_id: str
@@ -132,8 +125,7 @@ class PlanLine:
     awaits: tuple[Awaited, ...] = ()
 
 
-@dataclass(frozen=True)
-class PlanPage:
+class PlanPage(Record, frozen=True):
     """Plans, the newest first. `before` is the place behind which the next page begins. A page may be short, or empty,
     before the end."""
 
@@ -142,8 +134,7 @@ class PlanPage:
     is_end: bool
 
 
-@dataclass(frozen=True)
-class Backlog:
+class Backlog(Record, frozen=True):
     """Deliveries to an agent that have not ended: `waiting` in line, and `in_hand`. `since` is when the oldest of their
     events was made."""
 
@@ -153,15 +144,13 @@ class Backlog:
     since: datetime
 
 
-@dataclass(frozen=True)
-class PlanNode:
+class PlanNode(Record, frozen=True):
     plan: PlanSummary
     agent: str
     children: tuple["PlanNode", ...]
 
 
-@dataclass(frozen=True)
-class DelegationGroup:
+class DelegationGroup(Record, frozen=True):
     """Requests that a task sent together. `missing` are those whose answers may still come."""
 
     group_id: str

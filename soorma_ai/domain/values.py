@@ -4,11 +4,11 @@ import hashlib
 import json
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from json.encoder import encode_basestring_ascii
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
@@ -43,8 +43,7 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
-@dataclass(frozen=True, eq=False)
-class Same(Generic[T]):
+class Same(Struct, Generic[T], frozen=True, eq=False):
     """This very object as a key, whatever it holds: for what is made of an object that never changes."""
 
     it: T

@@ -5,8 +5,9 @@ That is known from the schema and the depth of the value, before anything is loo
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from urllib.parse import unquote
+
+from msgspec import Struct, field
 
 from soorma_ai.domain.values import MOST_LEVELS, Json, JsonObject, follow
 
@@ -22,8 +23,7 @@ _LEADING_ON = _WITHIN.union(_LISTS_HERE, _HERE, _BY_NAME_HERE, _REFERENCES)
 _MOST = 10**15
 
 
-@dataclass
-class _Looks:
+class _Looks(Struct):
     """Numbers of the schemas that are looked at for the same value, and of those for what is in it: of each group, one
     for any one place."""
 

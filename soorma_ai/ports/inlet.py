@@ -1,15 +1,15 @@
 """Where others post who have no token: they are known by what they post."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct, field
 
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import Unauthenticated
 
 
-@dataclass(frozen=True)
-class Post:
+class Post(Struct, frozen=True):
     """What was posted. Names of `headers` are in lower case; `in_path` are the parts of the path that have names."""
 
     headers: Mapping[str, str]

@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from msgspec import Struct
+
 from soorma_ai.domain.history import Ending
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import Paid
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(Struct, frozen=True):
     role: Literal["system", "user", "assistant"]
     content: str
 
 
-@dataclass(frozen=True)
-class ModelQuestion:
+class ModelQuestion(Struct, frozen=True):
     """One call of a model. `schema` is the closed decision schema; the answer is judged elsewhere, against it. `room`
     is how many tokens the answer may take, where that is not what the model usually gets."""
 
@@ -25,8 +25,7 @@ class ModelQuestion:
     room: int | None = None
 
 
-@dataclass(frozen=True)
-class ModelAnswer:
+class ModelAnswer(Struct, frozen=True):
     """An answer of a model. `text` is as it came. `value` is the JSON found in it, or None and `fault` says why not.
     `found` says how it was found, where it is not all of the text; `ending` whether the answer may be used at all.
 

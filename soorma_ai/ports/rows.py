@@ -1,7 +1,8 @@
 """Rows that a store is given and gives back."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.effects import Disposition, Effect
@@ -17,8 +18,7 @@ from soorma_ai.domain.registry import Registration
 LONGEST_RUN = 32
 
 
-@dataclass(frozen=True)
-class Delivery:
+class Delivery(Struct, frozen=True):
     """One handing-over of an event to an agent. `fence` grows with every claim; a stale one commits nothing.
 
     `started` is the fence under which a handler that must not run twice has begun, and nobody knows how far it
@@ -37,8 +37,7 @@ class Delivery:
     hold: Charge | None = None
 
 
-@dataclass(frozen=True)
-class Settlement:
+class Settlement(Struct, frozen=True):
     """Replacement of a reservation by what was used, with the answer that it was for, what of the offer that answer
     was given to, and the texts that its question was made of."""
 
@@ -49,8 +48,7 @@ class Settlement:
     kept: tuple[Kept, ...] = ()
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(Struct, frozen=True):
     """The one transaction of a handling: how the delivery ends, all that it leads to, and what it cost.
 
     `following` stood right behind the delivery, were handled with it and end as it does, acknowledged. `in_vain` stood
@@ -65,8 +63,7 @@ class Work:
     in_vain: tuple[Delivery, ...] = ()
 
 
-@dataclass(frozen=True)
-class Swept:
+class Swept(Struct, frozen=True):
     """Finds of a sweep that would have hung: events that the bus took and did not bring, deliveries behind no other,
     live plans that nothing was coming for."""
 
@@ -75,8 +72,7 @@ class Swept:
     stranded: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class DeadLetterRow:
+class DeadLetterRow(Struct, frozen=True):
     """Row of a dead letter, as `domain.letters.Letter` explains it. An event that cannot be read is stood in for by
     what the store knows, and `unreadable` says why. `came_for` is the plan that it came for, where that has begun.
     `user_id` is whose it is: that plan's, else the event's."""
@@ -97,8 +93,7 @@ class DeadLetterRow:
     user_id: str
 
 
-@dataclass(frozen=True)
-class StoredEvent:
+class StoredEvent(Struct, frozen=True):
     """An event and its place in the log. `redriven` counts how often it was sent anew as a dead letter of nobody's, of
     one that is about to be sent."""
 
@@ -107,16 +102,14 @@ class StoredEvent:
     redriven: int = 0
 
 
-@dataclass(frozen=True)
-class Brought:
+class Brought(Struct, frozen=True):
     """An event that a bus brings. `is_own`: the bus carried it for this store, else somebody else has published it."""
 
     event: EventEnvelope
     is_own: bool = True
 
 
-@dataclass(frozen=True)
-class EventPage:
+class EventPage(Struct, frozen=True):
     """Events in order of arrival, or in the other one. The next page begins behind `after`; `is_end`: there was no more
     when it was read."""
 
@@ -125,24 +118,21 @@ class EventPage:
     is_end: bool
 
 
-@dataclass
-class Note:
+class Note(Struct):
     """An entry of the audit that is to stand in the transaction of a change, and whether it does by now."""
 
     entry: AuditEntry
     is_written: bool = False
 
 
-@dataclass(frozen=True)
-class AuditRow:
+class AuditRow(Struct, frozen=True):
     """Its `seq` grows from row to row, by which lists go on."""
 
     seq: int
     entry: AuditEntry
 
 
-@dataclass(frozen=True)
-class PlanFilter:
+class PlanFilter(Struct, frozen=True):
     """Plans that a list is of: in one of these statuses, or in any where there is none; of a session; `search` is a
     part of the id, of the goal's name, of the planner's or of the user's."""
 
@@ -151,8 +141,7 @@ class PlanFilter:
     search: str = ""
 
 
-@dataclass(frozen=True)
-class StoredPlan:
+class StoredPlan(Struct, frozen=True):
     """A plan, its place in the order in which plans began, and what its tree has spent."""
 
     seq: int
@@ -160,8 +149,7 @@ class StoredPlan:
     spent: Spent
 
 
-@dataclass(frozen=True)
-class StoredPlans:
+class StoredPlans(Struct, frozen=True):
     """Plans, newest first. All before the place `before` are still to be looked at, unless `is_end`."""
 
     rows: tuple[StoredPlan, ...]
@@ -169,8 +157,7 @@ class StoredPlans:
     is_end: bool
 
 
-@dataclass(frozen=True)
-class AgentRow:
+class AgentRow(Struct, frozen=True):
     agent: str
     tenant_id: str | None
     registration: Registration
@@ -178,8 +165,7 @@ class AgentRow:
     live: bool
 
 
-@dataclass(frozen=True)
-class Forgotten:
+class Forgotten(Struct, frozen=True):
     """Numbers of what was removed of a user; `is_done`: nothing was left. `keys` were revoked."""
 
     plans: int = 0
@@ -189,8 +175,7 @@ class Forgotten:
     is_done: bool = False
 
 
-@dataclass(frozen=True)
-class Pruned:
+class Pruned(Struct, frozen=True):
     """Numbers of what was removed. `kept` counts plans that were old enough, and stay because something of theirs is
     not done. `after` is where the next batch goes on; None: there is none."""
 

@@ -3,9 +3,10 @@ validated, executed in one transaction, and published. What stands in line behin
 decided in the same way and executed with it: a run."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+
+from msgspec import Struct
 
 from soorma_ai.core.delivery.disposition import (
     MAX_ATTEMPTS,
@@ -43,8 +44,7 @@ from soorma_ai.runtime.handling.process.tallies import Counted
 from soorma_ai.runtime.handling.replies import tell_for_agent
 
 
-@dataclass(frozen=True)
-class Route:
+class Route(Struct, frozen=True):
     """One handler of an agent. `decide` records what is to happen; `failed` records what the requester is told.
 
     `rests` records that what it needs is away. `finds_out`: one that must not run twice, and that looks what happened

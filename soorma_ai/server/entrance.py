@@ -1,10 +1,10 @@
 """Who calls, and whether such a call is let in at all."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Final
 
+from msgspec import Struct
 from starlette.requests import Request
 
 from soorma_ai.domain.identity import Caller
@@ -23,8 +23,7 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 
 
-@dataclass(frozen=True)
-class Entrance:
+class Entrance(Struct, frozen=True):
     """`hosts` None lets in every name of this server. Without `auth`, whoever calls from this machine is `local`."""
 
     auth: Authenticator | None

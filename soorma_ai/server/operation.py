@@ -2,10 +2,10 @@
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
+from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from soorma_ai.runtime.client.client import Client
@@ -51,8 +51,7 @@ class Paged(Form):
     limit: Limit = 50
 
 
-@dataclass(frozen=True)
-class Call(Generic[Asked, Sent]):
+class Call(Struct, Generic[Asked, Sent], frozen=True):
     """One call: the client of who calls, what they `asked` in path and query and `sent` as the body, the key under
     which it counts once, and the place of the last event that a stream gave them."""
 
@@ -64,15 +63,13 @@ class Call(Generic[Asked, Sent]):
     last_event_id: int | None = None
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(Struct, frozen=True):
     value: object = None
     status: HTTPStatus = HTTPStatus.OK
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-@dataclass(frozen=True)
-class Stream:
+class Stream(Struct, frozen=True):
     """An answer that goes on, as server-sent events."""
 
     chunks: AsyncIterator[bytes]
@@ -81,8 +78,7 @@ class Stream:
 Handler = Callable[[Call[Asked, Sent]], Awaitable[Answer | Stream]]
 
 
-@dataclass(frozen=True)
-class Operation(Generic[Asked, Sent]):
+class Operation(Struct, Generic[Asked, Sent], frozen=True):
     """One thing that can be asked. Fields of `asked` that stand in the path come from there, the others from the query.
     `answers` are the types of the bodies by status, None for no body. `problems` are told beside those that every
     operation may have."""

@@ -2,8 +2,9 @@
 hold open."""
 
 from collections import Counter, OrderedDict
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from soorma_ai.errors import ConfigError, Overloaded, TransientError
 
@@ -13,8 +14,7 @@ MOST_STREAMS_EACH = 100
 RETRY = timedelta(seconds=10)
 
 
-@dataclass(frozen=True)
-class Rate:
+class Rate(Struct, frozen=True):
     """`burst` calls at once, and after that so many a second."""
 
     per_second: float = 100.0

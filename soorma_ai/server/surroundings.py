@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Coroutine
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from soorma_ai.adapters.tokens.links import Links
 from soorma_ai.domain.identity import Caller

@@ -5,8 +5,9 @@ from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.ports import StoredEvent
@@ -19,8 +20,7 @@ _BATCH = 200
 _PAUSE = 1.0
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """One event as a stream sends it, and what says who may get it."""
 
     seq: int

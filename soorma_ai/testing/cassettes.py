@@ -9,11 +9,12 @@ import json
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from msgspec import Struct
 
 from soorma_ai.adapters.models.faults import find_secrets, scrub
 from soorma_ai.adapters.models.guard import cassette_in_place, is_loopback
@@ -59,8 +60,7 @@ class UnplayedModelCalls(AssertionError):
     """The recording holds calls that the program no longer makes."""
 
 
-@dataclass(frozen=True)
-class Cassette:
+class Cassette(Struct, frozen=True):
     """`tape` is vcr's cassette."""
 
     path: Path

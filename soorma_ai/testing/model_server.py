@@ -6,10 +6,11 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
+
+from msgspec import Struct, field
 
 from soorma_ai.domain.values import Json, JsonObject, follow
 from soorma_ai.errors import ConfigError
@@ -17,8 +18,7 @@ from soorma_ai.errors import ConfigError
 _CAPABILITIES = "/api/show"  # of a model of Ollama, which its client asks first
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """An answer of the model. `text` goes where it was asked for: into the content, or into a call of the offered tool.
 
     `tool_calls` are (name, arguments) pairs, beside it; name None is the first offered tool. `finish` is how the answer

@@ -1,9 +1,9 @@
 """Plan trees and events that came long ago, made as a platform makes them."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from msgspec.structs import replace
 from store_kit import (
     NOW,
     agent,

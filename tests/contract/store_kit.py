@@ -3,10 +3,12 @@
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from soorma_ai.domain.effects import Ack, Disposition, Effect, Expect, Publish, SavePlan, SaveTask
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic, Lineage

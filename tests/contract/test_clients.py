@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from client_kit import WAYS, delivery, reached
 from kit import ended, payments, planner, sleeps, stock, the_wait, until
+from msgspec.structs import force_setattr
 from pydantic import BaseModel
 
 from soorma_ai import (
@@ -582,7 +583,7 @@ async def test_what_is_not_there_is_not_found(client: PlatformClient, call: str)
 async def test_a_platform_with_too_much_to_do_says_so(platform: Platform, client: PlatformClient) -> None:
     await platform.start(planner([DONE]), stock())
     for services in (platform.services, getattr(client, "services", platform.services)):
-        object.__setattr__(services, "max_backlog", 0)
+        force_setattr(services, "max_backlog", 0)
     with pytest.raises(Overloaded, match="deliveries wait already"):
         await client.submit("order.received", ORDER)
 

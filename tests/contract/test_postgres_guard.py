@@ -5,11 +5,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 from postgres_server import OWNER, SERVING, Server, as_role
 from psycopg import errors, sql
 from store_kit import LEASE, NOW, FreeHands, agent, do, entry, event, expectation, opened, plan, step, wait

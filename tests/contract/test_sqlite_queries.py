@@ -4,7 +4,6 @@ import asyncio
 import inspect
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 
 import pytest
 import test_store_answers
@@ -29,6 +28,7 @@ import test_store_timers
 import test_store_untaken
 import test_store_values
 import test_store_waits
+from msgspec.structs import replace
 from sqlite_kit import Effort, explained, scans, traced
 from store_kit import (
     NOW,

@@ -4,11 +4,11 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from prune_kit import (
     ALL,
     BEFORE,

@@ -1,10 +1,10 @@
 """What is spent is on disk before it is spent, and what was answered is written down once."""
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from store_kit import (
     LEASE,
     NOW,

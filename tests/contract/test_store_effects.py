@@ -1,11 +1,11 @@
 """A handling's effects land together, in order, or not at all."""
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta, timezone
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from store_kit import (
     NOW,
     answer,

@@ -1,11 +1,11 @@
 """Forgetting a user: all that is theirs goes, done or not, and nothing of anybody else's."""
 
 from collections.abc import Coroutine
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from prune_kit import registered
 from store_kit import (
     NOW,

@@ -1,9 +1,9 @@
 """API keys are stored by their hash and end when they are revoked; what callers changed is kept, in order."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 from store_kit import NOW, Backend, later, opened
 
 from soorma_ai.domain.identity import AUDIT_KEPT, AgentRights, ApiKey, AuditEntry

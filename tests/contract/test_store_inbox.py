@@ -1,10 +1,10 @@
 """Events go to whom they are for, one at a time per owner, and a stale owner commits nothing."""
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 from store_kit import (
     LEASE,
     NOW,

@@ -1,10 +1,10 @@
 """What could not be handled is kept, brought back or discarded, once each, and stands in nobody's way."""
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 from store_kit import (
     LEASE,
     NOW,

@@ -1,8 +1,7 @@
 """Plans and backlogs as lists show them."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from store_kit import NOW, agent, claimed, do, event, expectation, gate, later, plan, reserve
 
 from soorma_ai.domain.effects import Expect, SavePlan

@@ -1,9 +1,9 @@
 """Working memory of plans, sessions, and what is looked up beside them."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from store_kit import NOW, agent, claimed, do, end, event, expectation, later, plan
 
 from soorma_ai.domain.effects import Expect, SavePlan, SaveTask

@@ -1,10 +1,10 @@
 """Memos: kept by key, found by words on their own shelf, gone when they expire; whatever a query says."""
 
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from store_kit import NOW, do, in_hand, later
 
 from soorma_ai.core.memos import keep, make_memo, make_query

@@ -1,10 +1,10 @@
 """What people do about questions is kept, in the place of what was there, and goes with its question or its person."""
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 from store_kit import NOW, answer, gate, later, running, wait
 
 from soorma_ai.core.expecting.wakeups import ANSWERED, wake_for

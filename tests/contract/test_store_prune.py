@@ -1,9 +1,9 @@
 """What is over can be removed, whole trees at a time; what is live, or may still be handed over, stays."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from prune_kit import (
     ALL,
     BEFORE,

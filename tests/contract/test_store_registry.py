@@ -1,8 +1,7 @@
 """Who is there, what they take and make, and what a version means."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from store_kit import NOW, agent, claimed, do, event, expectation, find, later, planner, running
 
 from soorma_ai.core.expecting.wakeups import OFFER_CHANGED, wake_for

@@ -1,9 +1,9 @@
 """What a model was shown and told is kept once for each of its forms, with the plan or for all of its tenant."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 from prune_kit import ended, prune, registered
 from store_kit import NOW, entry, settle
 

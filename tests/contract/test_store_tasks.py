@@ -1,8 +1,7 @@
 """A task and what it asked of others: a row each, read as they are needed."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from store_kit import NOW, do, event
 
 from soorma_ai.core.task import task_of

@@ -1,9 +1,9 @@
 """A request that nobody takes waits in the store, is handed over once, and is forgotten when nobody waits for it."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 from prune_kit import LONG_AGO, dated, prune
 from store_kit import NOW, agent, claimed, do, event, expectation, find, later, running, unsent_ids
 

@@ -1,9 +1,9 @@
 """Outside events find the wait they are for: by a shared name, of the right tenant, producer and shape."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 from store_kit import (
     NOW,
     PAID_KEY,

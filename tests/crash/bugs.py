@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from ledger import Outside
+from msgspec.structs import replace
 
 from soorma_ai.adapters.sql import arrivals, effects, firing
 from soorma_ai.adapters.sql.database import Part

@@ -1,10 +1,10 @@
 import hashlib
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from kit import open_platform
+from msgspec.structs import replace
 from worst import ON_NATS
 
 import soorma_ai.platform

@@ -1,11 +1,11 @@
 """The model proposes, code disposes: nothing invalid is ever published."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from kit import AMOUNT, ORDER_ID, PATIENCE, order, payments, planner, published, stock, types
+from msgspec.structs import replace
 from unit.material import branching
 
 from soorma_ai import (

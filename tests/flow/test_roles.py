@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import pytest
 from kit import PATIENCE, is_idle, payments, planner, stock, until
+from msgspec.structs import asdict
 
 from soorma_ai import Approval, Platform, PlatformContext, TaskContext, Tool, Worker
 from soorma_ai.adapters.tokens import new_key
@@ -310,7 +311,7 @@ async def made_by(platform: Platform, person: Person, groups: list[str]) -> Thin
     events = ((EventRole.TAKES, definition),)
     shared = Registration("shared", AgentKind.TOOL)
     await services.store.registry.register(
-        [Registration(**vars(registered) | {"events": events}), shared], services.clock.now()
+        [Registration(**asdict(registered) | {"events": events}), shared], services.clock.now()
     )
     key, _ = new_key(person.tenant_id, person.user_id or "nina", services.clock.now())
     await everything.keys.add(key)

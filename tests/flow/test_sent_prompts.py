@@ -1,11 +1,11 @@
 """What a model was sent is made again from what is stored, to the byte, and what cannot be says so."""
 
 import sqlite3
-from dataclasses import astuple
 from typing import Any
 
 import pytest
 from kit import ORDER_ID, PATIENCE, order, payments, planner, stock, the_wait
+from msgspec.structs import astuple
 
 from soorma_ai import ChoreographyPlanner, InvocationContext, Limits, NotFound, Platform, PlatformContext, Tool
 from soorma_ai.domain.values import compact

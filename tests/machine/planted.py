@@ -1,9 +1,9 @@
 """Bugs that a store could have, planted, so that the proofs can be seen to find them."""
 
-from dataclasses import replace
 from datetime import datetime
 
 from bugs import AcksFirst, AnswersBlindly, KeepsNoMark, PublishesOutside, with_parts
+from msgspec.structs import replace
 
 from machine.stores import OneThreadStore
 from soorma_ai.adapters.sql.parts import SqlQueue

@@ -1,12 +1,12 @@
 """What a model says and what is made of it, through the real client over real HTTP."""
 
 import json
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
 import pytest
 from model_kit import DECISION, MODEL, SAID, SCHEMA, Way, always, by_both_ways, in_turn, question, reasoner
+from msgspec.structs import replace
 
 from soorma_ai.core.schema.portable import wire_of
 from soorma_ai.domain.history import Ending

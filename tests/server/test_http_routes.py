@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from http_kit import Keys, caller, calling, local
 from kit import payments, planner, stock, the_wait, until
+from msgspec.structs import force_setattr
 
 from soorma_ai import (
     AgentCapability,
@@ -228,7 +229,7 @@ async def test_too_much_at_once_is_told_with_when_to_come_again(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await platform.start(stock())
-    object.__setattr__(platform.services, "max_backlog", 0)
+    force_setattr(platform.services, "max_backlog", 0)
     async with local(platform) as http:
         refused = await http.post("/v1/requests", json=RESERVE)
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")

@@ -2,9 +2,10 @@
 
 import itertools
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.gates import APPROVAL_ANSWER
 from soorma_ai.core.expecting.opening import Moment

@@ -1,10 +1,11 @@
 """Rows of a plan written by hand, by the second: events, decisions, expectations, its history."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from contract.store_kit import entry
+from msgspec.structs import replace
 
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus

@@ -1,10 +1,10 @@
 """Who answers for somebody who is away: what that one may, and no more."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.absences import (
     LONGEST,

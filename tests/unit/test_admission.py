@@ -2,13 +2,13 @@
 
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from types import FrameType
 from typing import Any, get_args
 
 import pytest
+from msgspec.structs import asdict, replace
 from pydantic import TypeAdapter, ValidationError
 
 from soorma_ai.core.acts import acts_of, ending_of
@@ -54,7 +54,7 @@ def request(**changes: Any) -> EventEnvelope:
         time=NOW,
         correlation_id="k-1",
         response_event="sum.done",
-        **vars(OWN),
+        **asdict(OWN),
     )
     return asked.model_copy(update=changes)
 

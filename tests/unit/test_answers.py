@@ -1,9 +1,9 @@
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.answers import decision_meant, judge_answer, may_meet
 from soorma_ai.domain.events import EventEnvelope, EventTopic

@@ -1,6 +1,5 @@
 """What becomes of an event that comes in."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -18,6 +17,7 @@ from contract.store_kit import (
     reply,
     wait,
 )
+from msgspec.structs import replace
 
 from soorma_ai.core.arrival.arrival import (
     GIVEN_UP,

@@ -1,11 +1,11 @@
 """Who may do what: the table, cell by cell, and what is made of it."""
 
 import re
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.authority import (
     CALLS,

@@ -1,9 +1,9 @@
 """The timeline of a plan: whose time it was, and what is drawn shorter than it was."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.report.bars import WIDTH, BarKind, bars_of, timeline_of
 from soorma_ai.core.report.lines import Line, LineKind

@@ -1,10 +1,10 @@
 """Who may take a question in hand, and to whom it may be handed."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.claims import (
     LASTS,

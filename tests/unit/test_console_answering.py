@@ -1,10 +1,10 @@
 """What a person filled in, judged before it is said."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.console.answering import Given, Refusal, Sheet, answer_form, change_list, judge, payload_form, sheet_of
 from soorma_ai.core.expecting.gates import APPROVAL_ANSWER

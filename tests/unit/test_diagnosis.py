@@ -1,9 +1,9 @@
 """What the doctor says of what it found."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.report.diagnosis import (
     Broker,

@@ -1,9 +1,9 @@
 """What a plan is told of those before it in its session."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.telling.earlier import GOAL_CHARS, RESULT_CHARS, tell_earlier
 from soorma_ai.domain.values import compact

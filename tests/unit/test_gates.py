@@ -1,9 +1,9 @@
 """A request outside of a plan that people must approve: held, let go as it was or as it was changed, or refused."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.answers import event_of_answer, event_of_expiry
 from soorma_ai.core.expecting.gates import approval_for, gate_id, hold, hold_recorded

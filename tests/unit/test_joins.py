@@ -1,10 +1,10 @@
 """What is published together is judged, carried out and joined by pure functions."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
 from soorma_ai.core.offering.offer import Offer

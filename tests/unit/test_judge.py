@@ -1,10 +1,10 @@
 """Code disposes: each refusal says what was found and what is wanted."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
 from soorma_ai.core.offering.offer import Awaited, Delegate, Offer

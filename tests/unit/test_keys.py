@@ -1,7 +1,7 @@
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.keys import keys_of_event, keys_of_wait
 from soorma_ai.domain.events import EventEnvelope

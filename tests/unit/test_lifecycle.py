@@ -1,11 +1,11 @@
 """How a plan begins, and how it ends: one answer, nothing left open, everybody told who works for it."""
 
 import itertools
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.plan import lifecycle
 from soorma_ai.core.plan.lifecycle import begin

@@ -1,10 +1,10 @@
 """Links by which one person answers one question."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.links import LONGEST, link_fault, maker_fault, narrow, revocation
 from soorma_ai.domain.inbox import Link, MadeLink

@@ -1,11 +1,12 @@
 """What happens is told once, in order, in columns that hold, however long it took."""
 
+import dataclasses
 import logging
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.cli.options import Access
 from soorma_ai.cli.view.live import json_of, label_of, words_of
@@ -39,7 +40,7 @@ def test_each_line_is_told_once_and_in_order_though_the_start_of_the_plan_moves(
     whole, events = reserving()
     told: dict[object, Told] = {}
     for until, begun in ((-1, -1.0), (0, -1.0), (2, 0.0), (6, 0.5), (10, 0.5)):
-        seen = replace(whole, steps=[one for one in whole.steps if one.at <= at(until)], begun=begun)
+        seen = dataclasses.replace(whole, steps=[one for one in whole.steps if one.at <= at(until)], begun=begun)
         seen.decisions = [one for one in whole.decisions if one.at <= at(until)]
         seen.expectations = whole.expectations if until >= 2 else []
         for one in news(traced(seen, [one for one in events if one.time <= at(until)]), told.keys()):

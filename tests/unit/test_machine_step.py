@@ -1,10 +1,10 @@
 """One step of a state machine: what comes leads to a state, and the state asks for something."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.machine import step as machine
 from soorma_ai.core.machine.machine import as_seen

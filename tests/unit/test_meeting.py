@@ -1,9 +1,8 @@
 """What meets an expectation that is being opened."""
 
-from dataclasses import replace
-
 import pytest
 from contract.store_kit import NOW, PAID_KEY, expectation, fact, gate, question, reply, wait
+from msgspec.structs import replace
 
 from soorma_ai.core.arrival.arrival import Heard, NamedRows, arrive
 from soorma_ai.core.arrival.effects import ForgetEarly, Meet, Open, Put, Wake

@@ -1,10 +1,10 @@
 """Memos: what is refused, what is found among what one handling does, and how much of it is told."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core import memos
 from soorma_ai.core.memos import (

@@ -1,10 +1,10 @@
 """Whatever must come has a deadline, and a timer unless something else sees to it; a question is announced."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.opening import ExpectationSpec, Waiter, earliest, expectation_of, open_expectation
 from soorma_ai.core.expecting.wakeups import EXPIRED

@@ -1,10 +1,10 @@
 """The time of a paused plan stands still, and what it capped moves with it."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.arrival.endings import postpone_plan, postpone_task
 from soorma_ai.core.plan.pausing import start_clock, stop_clock

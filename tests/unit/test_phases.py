@@ -1,12 +1,12 @@
 """Phases: which way is tried first, what a move leads to, what a person's answer at a checkpoint means."""
 
-from dataclasses import replace
 from datetime import timedelta
 from enum import Enum, StrEnum
 from itertools import pairwise
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.machine.phases import (
     MESSAGE_CHARS,

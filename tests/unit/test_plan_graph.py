@@ -1,6 +1,6 @@
 """Graphs of plans and of state machines."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from soorma_ai.core.drawing.graph import Edge, EdgeKind, Graph, NodeKind
 from soorma_ai.core.report.lines import flatten

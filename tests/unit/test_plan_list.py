@@ -1,11 +1,11 @@
 """Plans as lines of a list: what stands in them, and that they fit."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from contract.store_kit import NOW, plan
+from msgspec.structs import replace
 
 from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.domain.limits import Spent

@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai import DiscoveredAgent
 from soorma_ai.adapters.prompts import PromptFiles

@@ -1,9 +1,9 @@
 """Questions as they are told: urgency, what an answer leads to, what became of it, and earlier answers."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.report.questions import Tally, Urgency, consequences, standing, tally, urgency
 from soorma_ai.domain.events import EventTopic

@@ -1,8 +1,7 @@
 """What a decision is likely to take: by the words of its goal, and shared among the agents behind it."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.deciding.prompt import Occasion
 from soorma_ai.core.deciding.queries import query_about, query_about_state

@@ -1,11 +1,11 @@
 """When a goal that comes again is due, and what brings it."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.plan.recurring import Recurring, check_schedule, next_due, timer_for, timers_of
 from soorma_ai.errors import ConfigError

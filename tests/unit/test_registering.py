@@ -1,10 +1,10 @@
 """What may be registered, declared and deregistered."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from contract.store_kit import NOW, agent, later
+from msgspec.structs import replace
 
 from soorma_ai.core.arrival.registering import (
     Needs,

@@ -1,10 +1,10 @@
 """What a question was made of is written down once, and what of it is not there any more is said in words."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.deciding.prompt import Inputs, Occasion, tell
 from soorma_ai.core.deciding.sent import (

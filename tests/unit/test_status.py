@@ -1,10 +1,10 @@
 """The status of a plan moves as this table says, and in no other way."""
 
 import ast
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import soorma_ai
 from soorma_ai.core.plan.status import StatusTrigger, move

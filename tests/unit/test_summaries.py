@@ -1,7 +1,8 @@
 """Tasks and plans as plain data hold what the seeds name, and can be written as JSON."""
 
 import json
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from soorma_ai.core.report.summaries import plan_line, plan_summary, task_summary
 from soorma_ai.domain.events import EventTopic, Lineage

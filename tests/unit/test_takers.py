@@ -1,10 +1,10 @@
 """Who takes an event."""
 
 import itertools
-from dataclasses import replace
 
 import pytest
 from contract.store_kit import PAID, agent, awaiting_payment, event, planner
+from msgspec.structs import replace
 
 from soorma_ai.core.arrival.effects import LAST, Put
 from soorma_ai.core.arrival.takers import Index

@@ -1,11 +1,11 @@
 """What a task asks of others, how it is answered in time or not, and how it ends."""
 
 import random
-from dataclasses import astuple, replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict, astuple, replace
 
 from soorma_ai.core import task as tasks
 from soorma_ai.core.task import LONGEST_WAIT, put_result, question_of, reply_to_keep, task_of
@@ -15,7 +15,7 @@ from soorma_ai.domain.replies import failure_reply, success_reply
 from soorma_ai.domain.tasks import DelegationSpec, Group, SubTaskInfo
 from unit.kit import END, HOUR, LINEAGE, NOW, event, expectation, failed, moment, of_kind, opened, published, worked
 
-REQUEST = event("note.requested", id="t-1", topic="action-requests", text="hi", **vars(LINEAGE))
+REQUEST = event("note.requested", id="t-1", topic="action-requests", text="hi", **asdict(LINEAGE))
 TASK = task_of(REQUEST, "clerk", "note.done", NOW)
 LATE = failure_reply("deadline_exceeded", "no answer to part came in time")
 QUESTION = {"response_event": "answered", "timeout_seconds": 60}

@@ -1,12 +1,12 @@
 """API keys and claims: what is taken for one, and what is said of one that is not."""
 
 from base64 import urlsafe_b64encode
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.tokens import LONGEST, ClaimNames, KeyToken, admit, caller_of, name_token, parse_token, read_name
 from soorma_ai.domain.identity import AgentRights, ApiKey, Caller

@@ -1,12 +1,12 @@
 """What a trace tells of a plan."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from soorma_ai.core.report.lines import Line, LineKind, flatten
 from soorma_ai.core.report.trace import MOST_LEVELS, Part, Trace, count_turns, trace

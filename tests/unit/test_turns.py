@@ -1,10 +1,10 @@
 """A plan's turn: what came for it, and whether there is anything to decide."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED, DEADLINE_REACHED, EXPIRED, PHASE_ENTERED, STRANDED
 from soorma_ai.core.plan.requests import decision_of

@@ -1,10 +1,10 @@
 """A request that nobody takes: kept, told of, and handed over as if it were published at that moment."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
 from contract.store_kit import agent
+from msgspec.structs import replace
 
 from soorma_ai.core.arrival.arrival import NamedRows, arrive, hear
 from soorma_ai.core.arrival.effects import DropUntaken, Effect, KeepUntaken, Open, Put, Wake, arrival_of

@@ -1,9 +1,9 @@
 """What a call of a model cost is told in one line."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from soorma_ai.core.report.lines import thought_of
 from soorma_ai.domain.history import JournalEntry, JournalKey, Verdict

@@ -1,7 +1,9 @@
 """Answers of models: the one object that was meant, what it cost, and what is wrong with it."""
 
-from dataclasses import dataclass, replace
 from math import isfinite
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.adapters.models.bodies import FILTERED, REFUSED, Usage, ending_of
 from soorma_ai.adapters.models.faults import scrub
@@ -17,8 +19,7 @@ JSON_BY_TOOL = "json_tool_call"  # by which litellm asks providers for JSON that
 CUT_OFF = "the answer was cut off before its end; answer more briefly"
 
 
-@dataclass(frozen=True)
-class RawAnswer:
+class RawAnswer(Struct, frozen=True):
     """An answer as it came. `finish` is the provider's own word for its `ending`; `contents` are the texts of its
     choices, and `calls` the (name, arguments) of the tools that the model called."""
 

@@ -3,8 +3,9 @@ makes good ends of bad ones; of the second it tells nothing when it cannot read 
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, cast
+
+from msgspec import Struct
 
 from soorma_ai.core.schema.combine import object_in
 from soorma_ai.domain.history import Ending
@@ -43,8 +44,7 @@ class Usage(NamedTuple):
     written_tokens: int = 0
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(Struct, frozen=True):
     """`finishes` are all that it names, in its provider's words; `usage` what it used, if it tells that."""
 
     form: Form

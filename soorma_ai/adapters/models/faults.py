@@ -4,10 +4,11 @@ import json
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import cast
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from soorma_ai.adapters.models.guard import is_loopback
 from soorma_ai.domain.values import Json, JsonObject, clip
@@ -62,8 +63,7 @@ def find_secrets(given: str | None) -> list[str]:
     return [secret for secret in (given or "", *set_here) if len(secret) >= _SHORTEST_SECRET]
 
 
-@dataclass(frozen=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """What is known of a call that came to nothing. `text` is all that was said, `error` the provider's own object of
     it; `kinds` are the names of the classes of a client's error. `unreached` is the URL at which nobody was found, and
     `base` the address that the caller had given."""

@@ -1,7 +1,8 @@
 """Forms in which a model is asked for its answer: which of them work, and how a schema is spelled in each."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from soorma_ai.core.schema.portable import Wire, wire_of
 from soorma_ai.domain.values import JsonObject
@@ -20,8 +21,7 @@ _HELD = {"openai": _SCHEMAS, "azure": _SCHEMAS, "hosted_vllm": _SCHEMA}
 _SHARED = {**_HELD, **dict.fromkeys(("gemini", "vertex_ai", "vertex_ai_beta", "ollama", "ollama_chat"), _SCHEMA)}
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(Struct, frozen=True):
     mode: Mode
     wire: Wire
 

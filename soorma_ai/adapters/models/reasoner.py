@@ -4,10 +4,12 @@ import asyncio
 import importlib
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from hashlib import sha256
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.adapters.models.answers import add_up, find_answer, paid_for, read_answer
 from soorma_ai.adapters.models.bodies import Usage
@@ -50,8 +52,7 @@ _UNREADABLE = "the provider could not read the answer; give one JSON object that
 _LITELLM, _DIRECT = ThroughLiteLLM(), Direct()
 
 
-@dataclass(frozen=True)
-class _Reading:
+class _Reading(Struct, frozen=True):
     text: str
     found: Found
     ending: Ending = Ending.GOOD

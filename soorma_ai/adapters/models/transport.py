@@ -1,8 +1,9 @@
 """Ways to reach a model, seen from what asks."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from soorma_ai.adapters.models.bodies import Body, Usage
 from soorma_ai.adapters.models.forms import Form
@@ -11,8 +12,7 @@ from soorma_ai.errors import Paid
 from soorma_ai.ports import Message
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Struct, frozen=True):
     """A question to one model, in one form. `base` and `key` None are those that its provider has. `spent` collects
     what was paid for answers that cannot be used."""
 
@@ -28,8 +28,7 @@ class Call:
     spent: list[Paid]
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(Struct, frozen=True):
     """An answer. `contents` are the texts of its choices, `calls` the (name, arguments) of the tools that the model
     called. `finishes` and `usage` are used where there is no `body`, in which the provider tells them itself;
     `cost_usd` is what a library between has counted."""

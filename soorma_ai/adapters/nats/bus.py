@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
+from msgspec import Struct
 from nats.aio.msg import Msg
 from nats.js.api import Header
 from nats.js.errors import APIError
@@ -32,8 +32,7 @@ _TOO_LARGE = 10054
 _FRAME = len("NATS/1.0\r\n: \r\n\r\n")
 
 
-@dataclass(frozen=True)
-class Parcel:
+class Parcel(Struct, frozen=True):
     """An event as it is sent."""
 
     subject: str

@@ -1,15 +1,14 @@
 """A look at a server of NATS, which makes and changes nothing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from nats.js.errors import NotFoundError
 
 from soorma_ai.adapters.nats.connection import Connection
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(Struct, frozen=True):
     """`waiting`: messages of the namespace that are not acknowledged yet, by whichever store; None: nothing has used
     the namespace."""
 

@@ -15,12 +15,12 @@ import tempfile
 import time
 import weakref
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from pydantic import TypeAdapter, ValidationError
 
+from soorma_ai.domain.records import Record
 from soorma_ai.errors import ConfigError
 
 # The kernels allow 104 (BSD, macOS) or 108 bytes; the rest is room for the name it is bound under at first.
@@ -34,8 +34,7 @@ _GUARDED_BYTE = 2**62
 _owned: "dict[tuple[int, int], OwnerInfo]" = {}
 
 
-@dataclass(frozen=True)
-class OwnerInfo:
+class OwnerInfo(Record, frozen=True):
     pid: int
     purpose: str
     socket: Path

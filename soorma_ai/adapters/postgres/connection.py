@@ -5,12 +5,12 @@ import threading
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from time import monotonic
 from typing import Any
 
 import psycopg
+from msgspec.structs import replace
 from psycopg.abc import Buffer
 from psycopg.types.string import StrDumper
 

@@ -3,8 +3,9 @@ waits looks at the rows anyway, later."""
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import cast
+
+from msgspec import Struct, field
 
 from soorma_ai.domain.expectations import Arrival
 
@@ -12,8 +13,7 @@ from soorma_ai.domain.expectations import Arrival
 MOST = 7_000
 
 
-@dataclass(frozen=True)
-class News:
+class News(Struct, frozen=True):
     """`is_leaving`: something is left to the relay. `is_short`: there is more than this says."""
 
     arrival: Arrival = field(default_factory=Arrival)

@@ -2,11 +2,11 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import cast
 
 import psycopg
+from msgspec import Struct
 from psycopg.conninfo import conninfo_to_dict
 
 from soorma_ai.adapters.postgres import guard, migrations
@@ -40,8 +40,7 @@ def upgrade(url: str) -> tuple[int, int]:
         return migrations.upgrade(made)
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(Struct, frozen=True):
     """What a database says of itself. `schema` 0: it has no store yet. `at`: the moment by its clock. `unguarded`: why
     its rows are kept from nobody who connects by this URL; nothing where they are, and where the schema is another."""
 

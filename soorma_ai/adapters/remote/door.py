@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from msgspec import Struct, field
 from pydantic import TypeAdapter
 
 from soorma_ai.clients.caller import Caller
@@ -28,24 +28,20 @@ from soorma_ai.runtime.handling.handling import current_handling
 LONGEST_WAIT = 30.0
 
 
-@dataclass(frozen=True)
-class Coming:
+class Coming(Struct, frozen=True):
     has_come: bool
 
 
-@dataclass(frozen=True)
-class Loan:
+class Loan(Struct, frozen=True):
     deliveries: list[Lent]
     loan: int | None = None
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(Struct, frozen=True):
     leases: list[Lease] = field(default_factory=list[Lease])
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     value: Json
 
 

@@ -1,12 +1,11 @@
 """Whose rows a transaction may see. The statements say so as well: this is what holds where one of them forgets to."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from soorma_ai.ports import Delivery
 
 
-@dataclass(frozen=True)
-class Acting:
+class Acting(Struct, frozen=True):
     """In whose name something is done. Without a user it is anybody's of the tenant. The house sees the rows of all,
     and what it writes belongs to the tenant, if it has one."""
 

@@ -2,9 +2,10 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from soorma_ai.adapters.sql import forgetting
 from soorma_ai.adapters.sql.codec import moment

@@ -4,14 +4,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
+from msgspec import Struct
+
 Value = str | int | float | bytes | None
 Row = tuple[Value, ...]
 
 _BYTES = 16
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     """`rows` begins anew whenever it is called, in the order in which they were made, where that counts."""
 
     name: str
@@ -19,8 +20,7 @@ class Table:
     rows: Callable[[], Iterable[Row]]
 
 
-@dataclass(frozen=True)
-class Contents:
+class Contents(Struct, frozen=True):
     """All of one moment. `words` are of memos: number, title, content and marks. `last` is the last number that each
     table has given, which may be gone."""
 
@@ -29,8 +29,7 @@ class Contents:
     last: Mapping[str, int]
 
 
-@dataclass(frozen=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """A table that is the same in both by now: its number of rows, and their digest."""
 
     table: str

@@ -6,9 +6,10 @@ a dead letter, an event on its way or kept for a wait to come), and while anothe
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from soorma_ai.adapters.sql.codec import epoch
 from soorma_ai.adapters.sql.connection import PARTS_IN_USE, Reader
@@ -257,8 +258,7 @@ _REMOVE_OLD = (
 )
 
 
-@dataclass(frozen=True)
-class Old:
+class Old(Struct, frozen=True):
     """Conditions under which a row may go, and the moment at which it is looked for."""
 
     tenant_id: str

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import jwt
+from msgspec import Struct
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens import wire
@@ -55,8 +56,7 @@ class Registration:
 PATH = "/sign-in/back"
 
 
-@dataclass(frozen=True)
-class _Provider:
+class _Provider(Struct, frozen=True):
     """What a provider says of itself. `is_basic`: a secret goes in a header, else in the form."""
 
     authorization_url: str

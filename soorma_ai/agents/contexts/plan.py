@@ -1,9 +1,11 @@
 """The contexts of a planner's handlers: the goal, the plan, and what the plan was waiting for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeAlias, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.core.machine.step import AgentRequest, View, following
@@ -25,8 +27,7 @@ FINAL = "final"
 EventContext: TypeAlias = EventEnvelope
 
 
-@dataclass(frozen=True, kw_only=True)
-class GoalContext:
+class GoalContext(Struct, frozen=True, kw_only=True):
     """The goal as its caller sent it. `sent_at` is when; of one that comes again and again, when it was due."""
 
     event_type: str
@@ -35,8 +36,8 @@ class GoalContext:
     correlation_id: str = ""
     response_event: str | None = None
     session_id: str | None = None
-    tenant_id: str = Lineage.tenant_id
-    user_id: str = Lineage.user_id
+    tenant_id: str = Lineage().tenant_id
+    user_id: str = Lineage().user_id
     idempotency_key: str = ""
     attempt: int = 1
     sent_at: datetime | None = None
@@ -301,8 +302,7 @@ class PlanContext:
             raise LocalProtocolError(f"plan {self.plan_id} is {self.status}; nothing follows")
 
 
-@dataclass(frozen=True)
-class TransitionContext:
+class TransitionContext(Struct, frozen=True):
     """Context of what a plan was waiting for: it has come, or its time is over. `event_type` and `correlation_id` are
     those of the `event`."""
 

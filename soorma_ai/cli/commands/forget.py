@@ -1,9 +1,9 @@
 """`soorma forget`: remove all that is a user's."""
 
 import sys
-from dataclasses import asdict
 
 import click
+from msgspec.structs import asdict
 
 from soorma_ai.cli.options import Access, as_json, must_mean_a_store, with_access
 from soorma_ai.cli.store_access import CommandRunner

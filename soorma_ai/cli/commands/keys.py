@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 import click
+from msgspec.structs import asdict
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens.api_keys import new_key
@@ -106,7 +107,7 @@ def _status(key: ApiKey, now: datetime) -> str:
 
 
 def _shown(key: ApiKey) -> dict[str, object]:
-    return {name: value for name, value in vars(key).items() if name != "secret_hash"}
+    return {name: value for name, value in asdict(key).items() if name != "secret_hash"}
 
 
 def _row(key: ApiKey, now: datetime) -> tuple[str, ...]:

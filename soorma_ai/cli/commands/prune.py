@@ -1,10 +1,10 @@
 """`soorma prune`: remove what is over."""
 
 import sys
-from dataclasses import asdict
 from datetime import timedelta
 
 import click
+from msgspec.structs import asdict
 
 from soorma_ai.cli.options import Access, Age, as_json, must_mean_a_store, with_access
 from soorma_ai.cli.store_access import CommandRunner, look_into_store

@@ -4,11 +4,11 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import click
+from msgspec import Struct
 
 from soorma_ai.agents.agent import Agent
 from soorma_ai.cli.follow.pursuit import pursue, waits_of
@@ -39,8 +39,7 @@ class Answers(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True)
-class Goal:
+class Goal(Struct, frozen=True):
     event: str
     data: dict[str, Any]
     key: str | None

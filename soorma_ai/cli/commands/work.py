@@ -1,10 +1,10 @@
 """`soorma submit`, `request` and `publish`: work for agents that run in another process."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
+from msgspec import Struct
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.cli.options import Access, JsonObjectParam, as_json, with_person, with_platform
@@ -32,8 +32,7 @@ _wait = click.option(
 )
 
 
-@dataclass(frozen=True)
-class _Submitted:
+class _Submitted(Struct, frozen=True):
     plan_id: str
     goal_id: str
 

@@ -1,7 +1,8 @@
 """The properties that a schema asks for: described to people, and read from what they type."""
 
 import json
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from soorma_ai.core.schema.inline import inline
 from soorma_ai.domain.values import Json, JsonObject
@@ -11,8 +12,7 @@ from soorma_ai.terminal.wording import json_line
 _YES_OR_NO = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(Struct, frozen=True):
     name: str
     schema: JsonObject
     is_required: bool

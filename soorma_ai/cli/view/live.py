@@ -3,8 +3,9 @@
 import json
 import logging
 import sys
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
+
+from msgspec import Struct
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.cli.options import Access
@@ -23,8 +24,7 @@ from soorma_ai.terminal.wording import OFFSET_WIDTH, SHORT_ID, offset_cell, shor
 _NAMELESS = frozenset({LineKind.DECISION, LineKind.GATE, LineKind.WAIT, LineKind.END, LineKind.EXPIRY, LineKind.CLOSED})
 
 
-@dataclass(frozen=True)
-class Manner:
+class Manner(Struct, frozen=True):
     """`is_timed`: by the time of day, since much more than one plan is told of."""
 
     is_quiet: bool = False

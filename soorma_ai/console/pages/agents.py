@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from markupsafe import Markup
+from msgspec import Struct
 from starlette.types import ASGIApp
 
 from soorma_ai.console.visitor import PageRoute, Visitor, get, post
@@ -36,8 +37,7 @@ DONE = {
 }
 
 
-@dataclass(frozen=True)
-class ToldAgent:
+class ToldAgent(Struct, frozen=True):
     """An agent with the names of what it takes and makes, and what waits for it, where the visitor may know."""
 
     agent: DiscoveredAgent
@@ -152,8 +152,7 @@ class _Known:
         return cls(tuple(words), live, events)
 
 
-@dataclass(frozen=True)
-class Choreography:
+class Choreography(Struct, frozen=True):
     """The drawing, and by problem some of the findings and their number."""
 
     graph: Markup

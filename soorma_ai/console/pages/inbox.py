@@ -1,9 +1,9 @@
 """The inbox: what people are asked, and one question beside it."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 
+from msgspec import Struct
 from starlette.types import ASGIApp
 
 from soorma_ai.console.pages import question
@@ -22,8 +22,7 @@ LONGEST_NAME = 60
 TEMPLATE = "inbox.html"
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """A question as a line of the list. `left` is how much time there is, in words; `holder` has it in hand."""
 
     wait_id: str
@@ -34,8 +33,7 @@ class Row:
     holder: str
 
 
-@dataclass(frozen=True)
-class Queue:
+class Queue(Struct, frozen=True):
     """One page of the questions. `count` is how many there are, `50+` where not all were counted; a list that is cut
     goes on, and is not shown further."""
 

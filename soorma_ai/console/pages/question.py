@@ -4,9 +4,9 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
 
+from msgspec import Struct, field
 from starlette.responses import Response
 
 from soorma_ai.console.answering import Refusal, Sheet, answer_form, change_list, judge, payload_form, sheet_of
@@ -29,8 +29,7 @@ TOO_LATE = "Your answer was not taken:"
 _UNSEEN = re.compile(r"[^ -~]")
 
 
-@dataclass(frozen=True)
-class Around:
+class Around(Struct, frozen=True):
     """Page in which a question stands: its template and what that shows beside, the path of the question with its
     query, and the path that leads back."""
 
@@ -41,8 +40,7 @@ class Around:
     back: str = ""
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """What a page shows beside the question: what was filled in, what is wrong with that, what came between."""
 
     sheet: Sheet = field(default_factory=Sheet)

@@ -5,9 +5,10 @@ decide, and applies that. Of several events each sees what became of those befor
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
+
+from msgspec import Struct
 
 from soorma_ai.core.arrival.effects import Answered, Effect, Hasten, KeepEarly, Meet, Put, Replace, Resolve, Stop
 from soorma_ai.core.arrival.meeting import fits, owner_of
@@ -29,8 +30,7 @@ GIVEN_UP = "whoever delegated it waits for it no more"
 _FROM_INSIDE = (EventTopic.ACTION_REQUESTS, EventTopic.PLAN_EVENTS)
 
 
-@dataclass(frozen=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """Takers of an event as the registry says, and what the event names: the expectation that it answers or tells
     about, the plan that it wakes, the keys under which a wait may be open."""
 
@@ -55,8 +55,7 @@ class Meaning(Enum):
     MAY_BE_AWAITED = auto()  # waits that are open under its keys, oldest first; and whether it met one before
 
 
-@dataclass(frozen=True)
-class NamedRows:
+class NamedRows(Struct, frozen=True):
     """Rows behind the names. `let_go` are the ids under which people let go the request whose reply is expected, beside
     its own; `was_handed`: the agent that replies takes such requests, and got this one under one of its ids.
     `was_untaken`: nobody took this request when it came first, and it is handed over in another way. `replied` is what

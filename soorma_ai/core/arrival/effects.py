@@ -1,8 +1,9 @@
 """Effects of arriving, meeting and ending, which a store applies in order, inside the transaction that asked."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from soorma_ai.domain.effects import SavePlan, Schedule, Unschedule
 from soorma_ai.domain.events import EventEnvelope
@@ -13,8 +14,7 @@ FIRST = 0
 LAST = 1
 
 
-@dataclass(frozen=True)
-class Put:
+class Put(Struct, frozen=True):
     """The event in hand goes into the inbox of an agent, if it was not there before, in the line of `owner`."""
 
     agent: str
@@ -22,23 +22,20 @@ class Put:
     priority: int = FIRST
 
 
-@dataclass(frozen=True)
-class Open:
+class Open(Struct, frozen=True):
     """The expectation is written down, open or met already."""
 
     expectation: Expectation
 
 
-@dataclass(frozen=True)
-class Meet:
+class Meet(Struct, frozen=True):
     """The expectation is closed by this event, if it is open."""
 
     expectation_id: str
     met_by: str
 
 
-@dataclass(frozen=True)
-class Replace:
+class Replace(Struct, frozen=True):
     """The expectation is met by this event instead of the one that met it before."""
 
     expectation_id: str
@@ -46,16 +43,14 @@ class Replace:
     met_by: str
 
 
-@dataclass(frozen=True)
-class Answered:
+class Answered(Struct, frozen=True):
     """A client is told that its request has this reply."""
 
     request_id: str
     reply: EventEnvelope
 
 
-@dataclass(frozen=True)
-class KeepEarly:
+class KeepEarly(Struct, frozen=True):
     """The event in hand is kept under these keys for a wait that is not open yet; once, however often it comes."""
 
     stray: Stray
@@ -64,13 +59,11 @@ class KeepEarly:
     until: datetime
 
 
-@dataclass(frozen=True)
-class ForgetEarly:
+class ForgetEarly(Struct, frozen=True):
     """The event in hand is kept for no wait any more."""
 
 
-@dataclass(frozen=True)
-class KeepUntaken:
+class KeepUntaken(Struct, frozen=True):
     """The request in hand is kept for an agent that takes it."""
 
     tenant_id: str
@@ -78,47 +71,41 @@ class KeepUntaken:
     until: datetime
 
 
-@dataclass(frozen=True)
-class DropUntaken:
+class DropUntaken(Struct, frozen=True):
     """The request in hand waits for no taker any more, and its timer for nothing."""
 
     timer_id: str
 
 
-@dataclass(frozen=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """Somebody asks the plan to stop."""
 
     plan_id: str
     reason: str
 
 
-@dataclass(frozen=True)
-class Forbid:
+class Forbid(Struct, frozen=True):
     """Let whoever begins this plan find that it was asked to stop before."""
 
     plan_id: str
     reason: str
 
 
-@dataclass(frozen=True)
-class Resolve:
+class Resolve(Struct, frozen=True):
     """The delivery that rests in doubt goes on, with all its attempts."""
 
     agent: str
     owner: str
 
 
-@dataclass(frozen=True)
-class Hasten:
+class Hasten(Struct, frozen=True):
     """The delivery at the head of this line, should it be delayed, is handed over at once."""
 
     agent: str
     owner: str
 
 
-@dataclass(frozen=True)
-class Wake:
+class Wake(Struct, frozen=True):
     """Published, unless an event of its id is known: whichever was first stands."""
 
     event: EventEnvelope

@@ -2,8 +2,9 @@
 plan, a plan that is asked to stop; and what sets going again whatever would never end."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from soorma_ai.core.arrival.effects import Effect, Forbid, Stop, Wake
 from soorma_ai.core.expecting import wakeups

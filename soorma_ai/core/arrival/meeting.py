@@ -1,8 +1,10 @@
 """The rules for what meets an expectation as it is opened: an event that came too early, an offer since."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.core.arrival.effects import Effect, ForgetEarly, Meet, Open, Put, Wake
 from soorma_ai.core.expecting.answers import may_meet
@@ -14,8 +16,7 @@ from soorma_ai.domain.registry import RegisteredEvent
 from soorma_ai.domain.schemas import violations
 
 
-@dataclass(frozen=True)
-class Early:
+class Early(Struct, frozen=True):
     """An event that came before the wait that it fits, and its place in the log."""
 
     seq: int

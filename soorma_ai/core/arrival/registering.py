@@ -1,8 +1,10 @@
 """The rules for registering and deregistering: a name keeps its tenant, a version its content, what is needed stays."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.domain.registry import (
     AGENT_GONE_AFTER,
@@ -22,8 +24,7 @@ DefinitionKey = tuple[str, str, str, str]
 Taking = tuple[str, str, str]
 
 
-@dataclass(frozen=True)
-class Needs:
+class Needs(Struct, frozen=True):
     """Needs that others still have of an agent. `awaited`: a plan, and the event of this agent alone it waits for."""
 
     deliveries: bool = False

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from soorma_ai.core.deciding.judge import check_payload, event_offered, parse_decision, prepare_decision
 from soorma_ai.core.offering.form import NONE
@@ -17,8 +18,7 @@ from soorma_ai.domain.values import Json, Same
 from soorma_ai.errors import NotAllowed, PayloadMismatch
 
 
-@dataclass(frozen=True)
-class NoChoice:
+class NoChoice(Struct, frozen=True):
     """No event serves, for the reason that the model gives."""
 
     reasoning: str

@@ -1,14 +1,14 @@
 """The circuit breaker of a provider: when it is away, plans rest, and one of them looks whether it is back."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 FIRST_REST = timedelta(seconds=5)
 LONGEST_REST = timedelta(minutes=5)
 
 
-@dataclass(frozen=True)
-class Circuit:
+class Circuit(Struct, frozen=True):
     """State of a circuit: open until `open_until`, then half open until a call works. `failures` opened it in a row;
     `failed` is who made the last call that failed."""
 

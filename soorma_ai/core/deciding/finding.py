@@ -3,9 +3,11 @@
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from math import isfinite
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.domain.values import Json, JsonObject, clip, compact
 
@@ -17,8 +19,7 @@ _MEANT = re.compile(r"""\{\s*["'}]|\[\s*\{""")
 _SHOWN = 120
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """`value` is the one object; without it, `fault` says in words for the model what was there. `how` says how it was
     found, where it was not the whole answer."""
 

@@ -5,11 +5,11 @@ Each refusal is worded for the model: what was found, what is wanted.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from difflib import get_close_matches
 from itertools import islice
 
+from msgspec import Struct, field
 from pydantic import ValidationError
 
 from soorma_ai.core.expecting.gates import approval_for
@@ -35,8 +35,7 @@ from soorma_ai.domain.values import Json, JsonObject, clip, compact
 from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
 
 
-@dataclass(frozen=True)
-class Situation:
+class Situation(Struct, frozen=True):
     """Facts to judge a decision by. `in_flight` counts open expectations, `repeats` this decision in this state.
     `rejected` are the rejections by people of just what is asked, in their words."""
 

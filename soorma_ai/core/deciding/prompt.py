@@ -5,8 +5,9 @@ names of events and notes too, in whatever sentence of ours.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+
+from msgspec import Struct, field
 
 from soorma_ai.core.offering.drafts import Material
 from soorma_ai.core.offering.offer import DELEGATE, PUBLISH, WAIT, Offer
@@ -41,8 +42,7 @@ _OWN_OF_CHOICE = _OF_LOOKUPS | {"state", "instructions"}
 _OWN_OF_PLAN = frozenset({"goal", "custom_context", "remaining_actions", "today"})
 
 
-@dataclass(frozen=True)
-class Made:
+class Made(Struct, frozen=True):
     """The inputs that a plan's rows hold, by their `names`: of its steps those from `first` to `last`, of the trigger
     the `text` and the join that it tells of."""
 
@@ -53,8 +53,7 @@ class Made:
     join_id: str | None
 
 
-@dataclass(frozen=True)
-class Inputs:
+class Inputs(Struct, frozen=True):
     """The inputs that a prompt declares. Those that are `own` differ from call to call. `is_common`: the others are the
     same for every plan of the tenant, and hold nobody's words but the owner's. Some are `made` of the plan's rows."""
 
@@ -64,8 +63,7 @@ class Inputs:
     made: Made | None = None
 
 
-@dataclass(frozen=True)
-class Occasion:
+class Occasion(Struct, frozen=True, dict=True):
     """What is decided about: a plan, what happened in it, what it has spent. `in_flight` counts what is open."""
 
     plan: PlanRecord
@@ -97,8 +95,7 @@ class Occasion:
         return Made(names, first, last, trigger.text if is_told else "", trigger.join_id if is_told else None)
 
 
-@dataclass(frozen=True)
-class View:
+class View(Struct, frozen=True):
     """What a model has been shown for one answer, after so many `lookups` of its own: parts of results by their paths,
     and a `note` of ours about the last of them."""
 
@@ -108,8 +105,7 @@ class View:
     lookups: int = 0
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(Struct, frozen=True, dict=True):
     goal: str
     history: Sequence[Line]
     trigger: str

@@ -7,9 +7,11 @@ of its own under its digest, so that a text which many questions share is kept o
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.core.deciding.prompt import Inputs, Occasion, tell
 from soorma_ai.core.plan.triggers import Trigger
@@ -24,8 +26,7 @@ _PART = "$part"
 _DIGITS, _FEW_DIGITS = 32, 12
 
 
-@dataclass(frozen=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """All that is stored of one question: the plan, the answer, the answers `before` it in the same handling, the
     `parts` by their digests, the steps that were told, and the results of the join that was told of."""
 

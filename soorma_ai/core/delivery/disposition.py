@@ -1,8 +1,9 @@
 """The end of a handling that did not go well, by the class of the error, and what may be done about a dead letter."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from zlib import crc32
+
+from msgspec import Struct
 
 from soorma_ai.core.delivery.transient import may_pass, pause_asked
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
@@ -37,8 +38,7 @@ LONGEST_ASKED = timedelta(seconds=LONGEST_WAIT_SECONDS)
 _FAULT = "a fault in the agent: asking again will not help"
 
 
-@dataclass(frozen=True)
-class Tries:
+class Tries(Struct, frozen=True):
     """A handler's own word on being tried again: how often it is handed a delivery, and its errors, beside those that
     are known, that may be gone the next time."""
 
@@ -49,8 +49,7 @@ class Tries:
 USUAL = Tries()
 
 
-@dataclass(frozen=True)
-class Disposal:
+class Disposal(Struct, frozen=True):
     """`failure` is what the requester is told; None while the delivery is still to be tried again. `rests`: until
     something that is away comes back, which is no attempt."""
 

@@ -1,9 +1,10 @@
 """Errors of the outside that may be gone the next time, known by their names: no client library is imported for it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, timedelta
 from email.utils import parsedate_to_datetime
+
+from msgspec import Struct
 
 from soorma_ai.domain.values import leaves
 
@@ -79,8 +80,7 @@ _LATER_CODES = ("RequestLimitExceeded", "SlowDown", "Throttling", "ThrottlingExc
 _LONGEST_PAUSE = timedelta(days=1)
 
 
-@dataclass(frozen=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """What an error tells of a server's answer, which may be anything. `code` is a word beside the status."""
 
     status: object

@@ -1,9 +1,11 @@
 """A graph to be drawn: nodes, edges between them, and how much is left out."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from unicodedata import east_asian_width
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.domain.values import clip
 
@@ -39,8 +41,7 @@ class EdgeKind(StrEnum):
     MAYBE = "maybe"
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(Struct, frozen=True):
     """`label` and `note` are as others wrote them; what is drawn of them is harmless and bounded. `place` is the
     fragment of the page that tells more."""
 
@@ -53,16 +54,14 @@ class Node:
     is_faulty: bool = False
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(Struct, frozen=True):
     source: str
     target: str
     label: str = ""
     kind: EdgeKind = EdgeKind.CAUSE
 
 
-@dataclass(frozen=True)
-class Graph:
+class Graph(Struct, frozen=True):
     """`more` counts the nodes that are left out."""
 
     nodes: tuple[Node, ...]

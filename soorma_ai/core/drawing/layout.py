@@ -6,9 +6,10 @@ a layer is by the neighbours' mean place, and places are as near to the neighbou
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
+
+from msgspec import Struct
 
 from soorma_ai.core.drawing.graph import Edge, Graph, Node, label_of, width_of
 
@@ -31,8 +32,7 @@ class Direction(StrEnum):
 Point = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class Box:
+class Box(Struct, frozen=True):
     """A node with its middle and its size."""
 
     node: Node
@@ -42,8 +42,7 @@ class Box:
     height: float
 
 
-@dataclass(frozen=True)
-class Path:
+class Path(Struct, frozen=True):
     """An edge, and the points that it goes through, from its source to its target. Its label stands at `middle`."""
 
     edge: Edge
@@ -51,8 +50,7 @@ class Path:
     middle: Point
 
 
-@dataclass(frozen=True)
-class Drawing:
+class Drawing(Struct, frozen=True):
     boxes: tuple[Box, ...]
     paths: tuple[Path, ...]
     width: float
@@ -88,8 +86,7 @@ def _width_of_label(edge: Edge) -> float:
     return width_of(label_of(edge.label, LABEL)) * SMALL_CHARACTER
 
 
-@dataclass(frozen=True)
-class _Link:
+class _Link(Struct, frozen=True):
     """An edge as it is drawn: from `first` to `last`, which is turned around where it closes a circle. Where it has a
     label, there is a layer between for that."""
 
@@ -102,8 +99,7 @@ class _Link:
         return 2 if self.edge.label else 1
 
 
-@dataclass(frozen=True)
-class _Chain:
+class _Chain(Struct, frozen=True):
     """A link with the ids that it goes through, which has a bend in each layer between."""
 
     link: _Link

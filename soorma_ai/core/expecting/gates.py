@@ -5,8 +5,9 @@ the answer publishes the request, or tells that it was rejected.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, Waiter, earliest, open_expectation, opened_by
 from soorma_ai.core.expecting.sentences import fill_sentence

@@ -1,9 +1,10 @@
 """The opening of all that must come: an expectation with its deadline, and for a question its announcement."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypedDict, Unpack
+
+from msgspec import Struct
 
 from soorma_ai.core.expecting.answers import event_of_expiry
 from soorma_ai.domain.effects import Effect, Expect, Publish, Schedule
@@ -31,8 +32,7 @@ class EventFields(TypedDict, total=False):
     answers: str | None
 
 
-@dataclass(frozen=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """Cause, maker and time of what is made. Ids derive from the cause, so making it again makes the same."""
 
     cause: EventEnvelope
@@ -71,8 +71,7 @@ class Moment:
         return derived_id(what, self.cause.id, self.agent, str(next(self.ordinals)))
 
 
-@dataclass(frozen=True)
-class Waiter:
+class Waiter(Struct, frozen=True):
     """A plan, a task, a delivery in doubt or a client that waits.
 
     Nothing is waited for beyond `deadline`, nor longer than `longest` where nothing else is said.
@@ -86,8 +85,7 @@ class Waiter:
     longest: timedelta | None = None
 
 
-@dataclass(frozen=True)
-class ExpectationSpec:
+class ExpectationSpec(Struct, frozen=True):
     """Description of what must come; `Expectation` explains the fields. `timeout` counts from the opening."""
 
     id: str

@@ -4,10 +4,11 @@ Phases go by their names here; the enum that they are of is their author's.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum, StrEnum
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from pydantic import TypeAdapter, ValidationError
 
 from soorma_ai.domain.conditions import fault_of, holds
@@ -25,8 +26,7 @@ MOST_VISITS = 10
 _STANDING = TypeAdapter(Standing)
 
 
-@dataclass(frozen=True)
-class Graph:
+class Graph(Struct, frozen=True):
     """The phases of an agent, by their names, and the ways between them."""
 
     phases: tuple[str, ...]
@@ -44,8 +44,7 @@ class Say(StrEnum):
     GO_ON = "go on"
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """`back` names the condition of a backward transition that the person wants."""
 
     say: Say

@@ -4,8 +4,10 @@ A step is decided here, and carried out like any other decision: judged, held by
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.core.machine.machine import as_seen, error_of, expected_reply, is_failure, next_state, result_in
@@ -30,8 +32,7 @@ PAUSE_REASON = "pause_reason"
 _REASON, _CAME = "reason", "came"
 
 
-@dataclass(frozen=True)
-class View:
+class View(Struct, frozen=True):
     """A plan as a step finds it: its machine, what it remembers, what it waits for. `state` is its author's; `pause` is
     what a pause keeps. `closed` is what it waited for and the event that closed that, in the delivery in hand."""
 
@@ -82,8 +83,7 @@ class View:
         return (self.plan.is_due or config.default_next is not None) and not self.is_waiting
 
 
-@dataclass(frozen=True)
-class AgentRequest:
+class AgentRequest(Struct, frozen=True):
     """Request that a state makes of whoever takes the event."""
 
     event_type: str
@@ -91,8 +91,7 @@ class AgentRequest:
     reply: ExpectedReply
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(Struct, frozen=True):
     """The plan in its new state, and what it `asks` there."""
 
     outcome: Outcome

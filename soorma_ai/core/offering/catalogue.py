@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
+
+from msgspec import Struct
 
 from soorma_ai.core.delivery.route import fits
 from soorma_ai.core.offering.offer import merge_definitions
@@ -18,8 +19,7 @@ from soorma_ai.domain.values import JsonObject, Same, clip
 DESCRIPTION_CHARS = 2_000
 
 
-@dataclass(frozen=True)
-class Catalogue:
+class Catalogue(Struct, frozen=True, dict=True):
     """`events` by name; of one name those that somebody takes first, requests before others. `agents` are the first
     agents behind the names."""
 

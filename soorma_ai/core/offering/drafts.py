@@ -5,9 +5,10 @@ The wire form is that of `PlanDefinition`, its states as a list; null is how str
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from soorma_ai.core.machine.machine import names_after
@@ -36,8 +37,7 @@ _LEFT_OUT = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Material:
+class Material(Struct, frozen=True, dict=True):
     """Material of a machine. `answers` are further events by which a request may be answered. `wanted` are
     the requests that it is to be made of, offered now or not; none means all."""
 

@@ -1,7 +1,8 @@
 """Lookups: what a model asks to see before it decides. They are no decisions, and no answers that were refused."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from soorma_ai.core.offering.form import FIND_EVENTS, NEED_SCHEMA, SEE_RESULT
 from soorma_ai.core.offering.offer import PUBLISH, Offer, goal_choice
@@ -26,8 +27,7 @@ WORDS_CHARS = 1_000
 WHOLE_CHARS = 10_000
 
 
-@dataclass(frozen=True)
-class Lookup:
+class Lookup(Struct, frozen=True):
     """Exactly one of: choices whose schemas are asked for, words by which to find more, the path of a result."""
 
     choices: tuple[str, ...] = ()

@@ -1,8 +1,9 @@
 """An offer made narrower: what one phase of a plan may use of it, and what its work looks like."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from soorma_ai.core.offering.offer import Offer
 from soorma_ai.domain.values import JsonObject, Same

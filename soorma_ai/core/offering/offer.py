@@ -2,8 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, reduce
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from soorma_ai.core.selection.index import EventIndex, index_of
 from soorma_ai.domain.events import CLIENT, EventTopic
@@ -21,22 +23,19 @@ def goal_choice(planner: str, goal_event: str) -> str:
     return f"{DELEGATE}{planner}/{goal_event}"
 
 
-@dataclass(frozen=True)
-class Delegate:
+class Delegate(Struct, frozen=True):
     planner: str
     goal: EventDefinition
 
 
-@dataclass(frozen=True)
-class Awaited:
+class Awaited(Struct, frozen=True):
     """An event that can be waited for, and the agents that may publish it."""
 
     definition: EventDefinition
     producers: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(Struct, frozen=True, dict=True):
     """`agents` are the names of the agents behind the events: of several that take one, the first."""
 
     events: tuple[EventDefinition, ...] = ()

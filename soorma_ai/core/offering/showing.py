@@ -5,9 +5,10 @@ provider finds the beginning of its prompt again; when it has grown too long, it
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+
+from msgspec import Struct
 
 from soorma_ai.core.offering.offer import WAIT, Offer
 from soorma_ai.core.schema.bounded import show
@@ -26,8 +27,7 @@ MOST_ASKED = 8
 DESCRIPTION_CHARS = 2_000
 
 
-@dataclass(frozen=True)
-class Size:
+class Size(Struct, frozen=True):
     """Tokens that a choice takes as a line, and those that its schema takes beside that."""
 
     line: int

@@ -1,6 +1,6 @@
 """A plan's history: a line appended for whatever happened to it."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.domain.effects import AppendStep, Outcome

@@ -6,8 +6,9 @@ A branch that comes after that step is late.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, open_expectation
 from soorma_ai.core.plan.history import append_step

@@ -1,16 +1,17 @@
 """Begin and end of a plan: the goal's row, and the one answer its caller gets."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import count
+
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.opening import Moment, earliest
 from soorma_ai.core.expecting.wakeups import ABANDONED, DEADLINE_REACHED, wake_for, wake_plan
 from soorma_ai.core.plan.history import append_step
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.domain.effects import Close, Effect, Outcome, Publish, Schedule, Unschedule
-from soorma_ai.domain.events import EventEnvelope, completion_of
+from soorma_ai.domain.events import EventEnvelope, EventTopic, completion_of
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.limits import Limits
@@ -54,7 +55,7 @@ def begin(
         depth=parent.depth + 1 if parent else 1,
         answer_key=goal.correlation_id or goal.id,
         answer_event=goal.response_event or completion_of(goal.type),
-        answer_topic=goal.response_topic or PlanRecord.answer_topic,
+        answer_topic=goal.response_topic or EventTopic.ACTION_RESULTS,
         deadline=deadline,
         prompt=prompt,
     )

@@ -1,7 +1,8 @@
 """A root plan that is paused until somebody resumes it: its time stands still."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.wakeups import DEADLINE_REACHED, wake_plan
 from soorma_ai.core.plan.lifecycle import timer_of

@@ -1,10 +1,10 @@
 """Goals that come again and again: when the next one is due, and the timer that brings it."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import cast
 
 from cronsim import CronSim, CronSimError
+from msgspec import Struct
 
 from soorma_ai.domain.effects import Schedule
 from soorma_ai.domain.events import SYSTEM, EventTopic, Lineage, new_event
@@ -15,8 +15,7 @@ from soorma_ai.errors import ConfigError
 SHORTEST = timedelta(seconds=1)
 
 
-@dataclass(frozen=True)
-class Recurring:
+class Recurring(Struct, frozen=True):
     """A goal of a planner's own, due at the moments of a cron expression in a time zone, or each time after a span."""
 
     agent: str

@@ -1,8 +1,9 @@
 """Questions of a plan to others: requests to agents, goals for planners, questions to people."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from soorma_ai.core.expecting.gates import question_about
 from soorma_ai.core.expecting.keys import keys_of_wait
@@ -29,8 +30,7 @@ def waiter_of(plan: PlanRecord) -> Waiter:
     return Waiter(plan.agent, plan.lineage, plan.deadline, plan_id=plan.plan_id)
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(Struct, frozen=True):
     """Question to an agent, or to the planner `target`. Its answer is `reply`."""
 
     event_type: str
@@ -170,8 +170,7 @@ def wait(plan: PlanRecord, judged: Judged, action: WaitAction, moment: Moment, f
     return _ask_people(plan, spec, ask.message, moment, fingerprint=fingerprint)
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(Struct, frozen=True):
     """Question to people, or to an event from outside. `schema` counts where nobody registers the event; `about` is
     announced with it; `from_clients`: whoever makes the event cannot answer. `reminders` come after so long.
     `by_answer`: no event answers it, but a person alone, of these `approvers` where there are any; `on_expiry` is what

@@ -1,8 +1,9 @@
 """The status of a plan: the table is the code. Nothing else changes a status."""
 
-from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec.structs import replace
 
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.errors import IllegalTransition

@@ -1,7 +1,9 @@
 """The meaning for its plan of an event that closed an expectation: a line of history, and whether to decide."""
 
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.core.plan.history import append_step
@@ -20,8 +22,7 @@ from soorma_ai.domain.values import Json, JsonObject, compact, digest
 from soorma_ai.errors import LocalProtocolError
 
 
-@dataclass(frozen=True)
-class Trigger:
+class Trigger(Struct, frozen=True, dict=True):
     """Description of what just happened, without ids. `released` is a held request that a person let go: then there
     is nothing to decide, and no model is called. `join_id` is not told: it is the join whose results the data holds, so
     that the history need not tell them again. `place` is not told either: it makes the same in another place news."""

@@ -5,7 +5,9 @@ reads before it goes on with `fire` or `release`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.opening import Moment, opened_by
 from soorma_ai.core.expecting.wakeups import DEADLINE_REACHED, PHASE_ENTERED, STRANDED
@@ -25,8 +27,7 @@ from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.errors import LimitExceeded
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """Facts that are stored about a plan, and what came for it.
 
     `event` is the one that closed `met`. `open_now` is read for a plan that is to end, or that nothing was coming for;
@@ -40,8 +41,7 @@ class Facts:
     progress: JoinProgress = field(default_factory=JoinProgress)
 
 
-@dataclass(frozen=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """Result of a turn. Without an `outcome` nothing happened. `trigger` is what is to be decided about; `fires` the id
     of a join whose results are to be put together; `released` a request that a person let go."""
 

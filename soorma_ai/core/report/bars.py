@@ -6,10 +6,12 @@ an agent works is folded to a part of the rest.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from soorma_ai.core.report.lines import Line, LineKind
 from soorma_ai.core.report.plan_graph import place_of
@@ -29,8 +31,7 @@ class BarKind(StrEnum):
     PEOPLE = "people"
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """`place` is the fragment of the page that tells of its line."""
 
     kind: BarKind
@@ -46,16 +47,14 @@ class Bar:
         return self.end - self.begin
 
 
-@dataclass(frozen=True)
-class DrawnBar(Bar):
+class DrawnBar(Bar, frozen=True):
     """A bar with its place on the axis, of WIDTH."""
 
     x: float = 0.0
     width: float = 0.0
 
 
-@dataclass(frozen=True)
-class Fold:
+class Fold(Struct, frozen=True):
     """A stretch of `length` that is drawn at less than half of it."""
 
     x: float
@@ -63,8 +62,7 @@ class Fold:
     length: timedelta
 
 
-@dataclass(frozen=True)
-class Timeline:
+class Timeline(Struct, frozen=True):
     """`more` counts the bars that are left out. `parts` are the shares of all time as (whose, from, width)."""
 
     bars: tuple[DrawnBar, ...]
@@ -145,7 +143,7 @@ class _Scale:
 def _draw(bar: Bar, scale: _Scale) -> DrawnBar:
     x, end = scale.at(bar.begin), scale.at(bar.end)
     width = max(end - x, _NARROWEST)
-    return DrawnBar(**vars(bar), x=min(x, WIDTH - width), width=width)
+    return DrawnBar(**asdict(bar), x=min(x, WIDTH - width), width=width)
 
 
 def _parts(shares: Shares) -> Iterator[tuple[str, float, float]]:

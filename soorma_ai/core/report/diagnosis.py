@@ -1,9 +1,10 @@
 """What is set up and how it stands, judged for whoever wonders why nothing goes on."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+
+from msgspec import Struct
 
 # As far as a clock may be off before it is told.
 MOST_OFF = timedelta(seconds=30)
@@ -24,8 +25,7 @@ class Origin(StrEnum):
     DEFAULT = "default"
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """`advice` is what to do, and empty where nothing is to be done."""
 
     subject: str
@@ -34,8 +34,7 @@ class Finding:
     advice: str = ""
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """`value` without passwords. `fault` says why it cannot be used."""
 
     name: str
@@ -44,8 +43,7 @@ class Setting:
     fault: str = ""
 
 
-@dataclass(frozen=True)
-class StoreFile:
+class StoreFile(Struct, frozen=True):
     """`fault` is why it cannot be read. `schema` None: there is none to be read. `owner` None: nobody's; else
     `answers` says whether it takes calls. `size` None: a database on a server, which has no owner; `server` is what
     that is, `ahead` how far its clock is before ours, and `unguarded` why its rows are kept from nobody."""
@@ -62,8 +60,7 @@ class StoreFile:
     unguarded: str = ""
 
 
-@dataclass(frozen=True)
-class Broker:
+class Broker(Struct, frozen=True):
     """`fault` is why it cannot be asked. `waiting`: messages that it has still to bring; None: nothing has used it."""
 
     server: str = ""
@@ -72,8 +69,7 @@ class Broker:
     unguarded: str = ""
 
 
-@dataclass(frozen=True)
-class Server:
+class Server(Struct, frozen=True):
     """`fault` is why it cannot be asked. `ahead` is how far its clock is before ours."""
 
     url: str
@@ -81,8 +77,7 @@ class Server:
     ahead: timedelta = timedelta()
 
 
-@dataclass(frozen=True)
-class Life:
+class Life(Struct, frozen=True):
     """What goes on; of `backlog` None is known. Counts of `most` are that many or more. `newest` is when the newest
     event was made. `unsent` events wait for the bus, the first of them since then."""
 
@@ -98,8 +93,7 @@ class Life:
     unsent_since: datetime | None = None
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """`keys` are the names of variables that end as those for keys of models do. `libraries` are pairs of an extra and
     the library by which it is known to be installed, "" where it is not."""
 

@@ -1,8 +1,9 @@
 """What is different in two payloads, field by field."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from soorma_ai.core.report.shapes import ABSENT, ROOT, Found, below
 from soorma_ai.domain.values import Json
@@ -10,8 +11,7 @@ from soorma_ai.domain.values import Json
 MOST_CHANGES = 50
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """A place, as `$.lines[0].amount`, with what was there and what is; either may be absent, and null is not."""
 
     path: str
@@ -19,8 +19,7 @@ class Change:
     now: Found
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """`is_cut`: there are more changes than these."""
 
     changes: tuple[Change, ...]

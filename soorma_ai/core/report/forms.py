@@ -7,7 +7,9 @@ whatever a browser makes of it; so does what has no field. What a form cannot sh
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.core.report.shapes import (
     ABSENT,
@@ -36,16 +38,14 @@ MOST_TEXT = 200_000  # of all fields that can be changed
 _LONG = 80
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """`typed` is what a form sends."""
 
     typed: str
     label: str
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(Struct, frozen=True):
     """`text` is what stands in it. `origin` of an item is its place in the list as it was. What is `kept` is shown and
     not changed."""
 
@@ -90,16 +90,14 @@ def remove_item(typed: Typed, name: str, place: int) -> dict[str, str]:
     return {**kept, count_name(name): str(count - 1)}
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(Struct, frozen=True):
     name: str
     label: str
     is_required: bool
     level: int = 0
 
 
-@dataclass
-class _Maker:
+class _Maker(Struct):
     typed: Typed
     faults: Mapping[str, str]
     left: int = MOST_FIELDS

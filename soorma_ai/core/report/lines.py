@@ -1,14 +1,16 @@
 """Lines of a trace, each made of one stored row."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+
+from msgspec.structs import asdict, replace
 
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus, Untaken
 from soorma_ai.domain.history import PLAN, JournalEntry, Step, StepKind
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.tracking import PROGRESS, Report
 from soorma_ai.domain.values import Json, JsonObject
 
@@ -33,8 +35,7 @@ class LineKind(StrEnum):
     END = "end"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Thought(JournalEntry):
+class Thought(JournalEntry, frozen=True, kw_only=True):
     """An answer of a model, and what became of it. `refusal` says why it could not be done."""
 
     action: str
@@ -42,8 +43,7 @@ class Thought(JournalEntry):
     reasoning: str
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(Record, frozen=True):
     """A question to people. `waited` is how long it was open, or is by now. `answered_by` None may mean an event."""
 
     wait_id: str
@@ -60,8 +60,7 @@ class Asked:
     answered_by: str | None
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Record, frozen=True):
     """One line: `who` did something about `what`. `time` counts from the start of the plan that is shown, `took` from
     what this line answers. `because` is the event that caused it, `event_id` its own. `lines` are what followed from
     it. `plan_id` is set where a plan begins.
@@ -94,7 +93,7 @@ def thought_of(entry: JournalEntry) -> Thought:
     value = entry.value if isinstance(entry.value, dict) else {}
     reasoning = value.get("reasoning")
     action, data = _step_in(value) if entry.prompt_id != PLAN else _plan_in(value)
-    known = vars(replace(entry, refusal=entry.refusal or entry.fault))
+    known = asdict(replace(entry, refusal=entry.refusal or entry.fault))
     return Thought(**known, action=action, data=data, reasoning=reasoning if isinstance(reasoning, str) else "")
 
 

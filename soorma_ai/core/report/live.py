@@ -2,8 +2,10 @@
 
 from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.wakeups import ANSWERED, CANCEL_REQUESTED, DEADLINE_REACHED, EXPIRED, WAKE_EVENTS
 from soorma_ai.core.report.lines import (
@@ -43,8 +45,7 @@ _TOLD_TO_PLANS = {CANCEL_REQUESTED: "was asked to stop", DEADLINE_REACHED: "its 
 _ENDS = frozenset({PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED})
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(Struct, frozen=True):
     """One line, and when it happened. `mark` is the same for what is the same, whenever it is looked at. `wait` is the
     question to people that the line is about."""
 
@@ -83,8 +84,7 @@ def _mark(line: Line, at: datetime) -> Hashable:
     return (line.kind, name, line.what) if name else (line.kind, line.who, line.what, at)
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Names of rows to be looked up for the lines of an event: the handling in which a model may have decided on it,
     as (agent, cause), the expectation that it is about, and the request that it answers."""
 
@@ -93,8 +93,7 @@ class Wanted:
     request_id: str | None = None
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """The rows of a `Wanted`, as far as they are there. Of `decisions` those that are not told yet."""
 
     decisions: Sequence[JournalEntry] = ()

@@ -4,8 +4,9 @@ Names that others chose are agents' alone, and of these so many are told at most
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from soorma_ai.domain.standing import Standing
 from soorma_ai.domain.tracking import Backlog
@@ -21,8 +22,7 @@ _AGES = ("1h", "1d", "7d", "older")
 Labels = Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(Struct, frozen=True):
     """A metric: its samples, each of other labels."""
 
     name: str

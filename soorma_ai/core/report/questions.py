@@ -1,9 +1,10 @@
 """A question to people, told: what its answers lead to, how urgent it is, and how others like it were answered."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+
+from msgspec import Struct
 
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import AnswerDecision
@@ -30,8 +31,7 @@ def urgency(opened_at: datetime, deadline: datetime | None, now: datetime) -> Ur
     return Urgency.SOON if is_soon else Urgency.LATER
 
 
-@dataclass(frozen=True)
-class Consequences:
+class Consequences(Struct, frozen=True):
     """What happens after a yes, a no, and at the deadline, in a sentence each; `no` is empty where none is possible."""
 
     yes: str
@@ -72,8 +72,7 @@ def _may_reject(asked: Expectation) -> bool:
     return asked.ask is not None and AnswerDecision.REJECT in asked.ask.allowed_decisions
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """What became of a question: whether it `is_open`, and if not, why, in words."""
 
     is_open: bool
@@ -99,8 +98,7 @@ def standing(asked: Expectation, now: datetime) -> Standing:
     return Standing(True)
 
 
-@dataclass(frozen=True)
-class Tally:
+class Tally(Struct, frozen=True):
     """How often people said yes, changed it, and said no to what was held of one event; and what they let go last."""
 
     approved: int = 0

@@ -4,8 +4,9 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import cast
+
+from msgspec import Struct, field
 
 from soorma_ai.core.report.shapes import (
     ABSENT,
@@ -30,8 +31,7 @@ from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, clip, is_stora
 _NUMBER = re.compile(r"-?\d{1,300}(\.\d{1,300})?([eE][+-]?\d{1,4})?", re.ASCII)
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """The value of a form, and what is wrong with it by the names of fields; `others` is wrong with none of them."""
 
     value: Json
@@ -59,8 +59,7 @@ def read_form(document: JsonObject, base: Found, typed: Typed) -> Reading:
     return Reading(value, faults, tuple(others))
 
 
-@dataclass
-class _Reader:
+class _Reader(Struct):
     typed: Typed
     faults: dict[str, str] = field(default_factory=dict[str, str])
     seen: set[str] = field(default_factory=set[str])

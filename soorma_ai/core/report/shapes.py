@@ -5,8 +5,9 @@ What a form cannot show is typed as JSON, and what is too long for that is kept 
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from soorma_ai.core.schema.inline import inline_within
 from soorma_ai.domain.schemas import path_part
@@ -34,8 +35,7 @@ ABSENT = Absent()
 Found = Json | Absent
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(Struct, frozen=True):
     kind: Kind
     schema: JsonObject
     may_be_null: bool = False

@@ -1,17 +1,16 @@
 """Shares of a plan's time: waiting for people is counted apart from the time of models and agents."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind
 from soorma_ai.domain.plans import PlanDetails
+from soorma_ai.domain.records import Record
 
 Span = tuple[datetime, datetime]
 
 
-@dataclass(frozen=True)
-class Shares:
+class Shares(Record, frozen=True):
     """Shares that add up to `total`. A moment of several is counted as people's, else the model's, else the agents'."""
 
     total: timedelta

@@ -2,8 +2,10 @@
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from soorma_ai.core.report.lines import (
     ARRIVALS,
@@ -35,8 +37,7 @@ _REQUESTS = frozenset({StepKind.PUBLISHED, StepKind.DELEGATED})
 _ENDS = frozenset({StepKind.COMPLETED, StepKind.FAILED, StepKind.CANCELLED})
 
 
-@dataclass(frozen=True, kw_only=True)
-class Trace(PlanDetails):
+class Trace(PlanDetails, frozen=True, kw_only=True):
     """The story of a plan. `lines` are its turns (what came, what was decided about it, what was done) and, for a root,
     the events of its tree whose cause is in none of them. `untaken` are those of all plans that are shown."""
 
@@ -49,8 +50,7 @@ class Trace(PlanDetails):
         return self.usage
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """Turns of a plan: so many from this one on, counted from 0; without a `first`, the last ones."""
 
     most: int
@@ -82,15 +82,14 @@ def trace(
     ended = plan.updated_at if plan.status.is_final else now
     shares = shares_of(tree.shown_plans.values(), tree.start, ended)
     untaken = tuple(one for shown in tree.shown_plans.values() for one in shown.untaken)
-    return Trace(**vars(replace(plan, untaken=untaken)), started_at=tree.start, shares=shares, lines=lines)
+    return Trace(**asdict(replace(plan, untaken=untaken)), started_at=tree.start, shares=shares, lines=lines)
 
 
 def count_turns(plan: PlanDetails) -> int:
     return len(_turns_of(plan))
 
 
-@dataclass
-class _TurnRows:
+class _TurnRows(Struct):
     """Everything that a planner did about one event."""
 
     cause_id: str

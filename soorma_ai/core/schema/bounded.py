@@ -3,8 +3,9 @@
 What is written out is kept for as long as its document: a decision looks at every schema that is offered.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from soorma_ai.core.schema.inline import inline_within, root_of
 from soorma_ai.domain.values import Json, JsonObject, Same, clip, compact
@@ -15,8 +16,7 @@ MOST_NAMES = 50
 NAME_CHARS = 200
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A schema as a model is shown it: `plain` within a schema of ours, `told` in the prompt. One that is `cut` is an
     outline, and takes whatever the document takes."""
 

@@ -4,8 +4,9 @@ Where a reference cannot be written out (it is recursive, or points outside) the
 place must never narrow the whole, so above it keywords are dropped that accept less when a part accepts more.
 """
 
-from dataclasses import dataclass
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from soorma_ai.domain.values import MOST_LEVELS, Json, JsonObject, compact
 
@@ -27,8 +28,7 @@ MAX_NODES = 20_000
 MAX_STEPS = 10
 
 
-@dataclass(frozen=True)
-class _Node:
+class _Node(Struct, frozen=True):
     """A schema, the resource to which its references are relative, and the references that are open above it."""
 
     schema: Json
@@ -78,8 +78,7 @@ class _TooLarge(Exception):
     pass
 
 
-@dataclass
-class _Room:
+class _Room(Struct):
     nodes: int
     chars: int
 

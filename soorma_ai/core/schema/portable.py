@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
+from msgspec import Struct
+
 from soorma_ai.core.schema.combine import list_in, object_in, values_of
 from soorma_ai.core.schema.inline import inline
 from soorma_ai.core.schema.rewriting import MAX_DEPTH, Rewriter, Tally
@@ -22,8 +24,7 @@ DEFINITIONS = "#/$defs/"
 AGAIN = "the same as for this action alone"
 
 
-@dataclass(frozen=True)
-class Wire:
+class Wire(Struct, frozen=True, dict=True):
     """A schema for providers. `strict`: they can be held to it. Else `why` names the first thing that they cannot be
     held to, and optional properties stay optional and open objects open. `unions` counts choices and nullables, of
     which some providers take few. At `texts` a value is to be given as JSON text."""
@@ -64,8 +65,7 @@ def is_too_large(document: JsonObject) -> bool:
     return bool(_write(document, strict=True, held=True, shared=True).excess)
 
 
-@dataclass(frozen=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """A part on its own: `why` is what it cannot be held to, by its path from `$`."""
 
     schema: JsonObject

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from soorma_ai.core.schema.combine import (
     ALTERNATIVES,
     fold_all_of,
@@ -28,8 +30,7 @@ _SILENT = (ANNOTATIONS - {"default"}) | {"discriminator", "unevaluatedProperties
 _UNSHOWN = frozenset({"dependentSchemas", "if", "then", "else", "patternProperties"})
 
 
-@dataclass
-class Tally:
+class Tally(Struct):
     """Amounts that providers limit. `unions` counts choices and nullables, `depth` objects and arrays in each other;
     `longest_enum` is its number of values and of their characters."""
 

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
+
+from msgspec import Struct
 
 from soorma_ai.core.schema.combine import kind_of, kinds_of, list_in, object_in, values_of
 from soorma_ai.core.schema.portable import DEFINITIONS, PARTS, Wire
@@ -16,8 +17,7 @@ def read_texts(value: Json, wire: Wire) -> Json:
     return _read(value, wire.schema, Same(wire)) if wire.texts else value
 
 
-@dataclass(frozen=True)
-class _Choice:
+class _Choice(Struct, frozen=True):
     """Shapes that a value may have: those of objects by their tag, a field that holds one value only, and the others.
     A model may give as many requests as it likes, and each may be one of many."""
 

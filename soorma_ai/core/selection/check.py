@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from soorma_ai.core.selection.index import EventIndex
 from soorma_ai.core.selection.words import terms
@@ -42,14 +43,12 @@ ADVICE = {
 }
 
 
-@dataclass(frozen=True)
-class FoundEvent:
+class FoundEvent(Struct, frozen=True):
     event_name: str
     agents: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A problem, and the events that have it; of those with the same words, the ones that get into each other's way."""
 
     problem: Problem

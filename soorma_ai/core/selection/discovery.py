@@ -1,7 +1,8 @@
 """Which agents can do what is required."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from soorma_ai.domain.registry import DiscoveredAgent, Discovery, name_of
 

@@ -8,11 +8,12 @@ by how the sum of a term saturates and a long field counts less.
 from array import array
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from math import log
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from soorma_ai.core.selection.fuse import fuse
 from soorma_ai.core.selection.words import terms
@@ -57,8 +58,7 @@ _SCHEMA_WORDS = Field(0.4, 40, 4_000)
 _NOT_FOR_WEIGHT, _NOT_FOR_CHARS = 0.5, 1_000
 
 
-@dataclass(frozen=True)
-class Query:
+class Query(Struct, frozen=True):
     """Texts that tell what is looked for, each with how much it counts. Each ranks by itself, so that a long one does
     not drown a short one."""
 

@@ -2,11 +2,12 @@
 
 from array import array
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite, sqrt
 from operator import mul
 from typing import TypeVar
+
+from msgspec import Struct
 
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import Same, clip
@@ -20,8 +21,7 @@ MOST_NUMBERS = 20_000
 CONTENDERS = 4
 
 
-@dataclass(frozen=True)
-class Vector:
+class Vector(Struct, frozen=True):
     """A direction: its numbers, of length 1 together, and their signs as bits. How many signs differ costs a hundredth
     of a cosine, and is small where the cosine is large."""
 

@@ -7,8 +7,9 @@ whole, older ones shortened, older ones still by their words alone, and of the o
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from soorma_ai.core.telling.fence import CHARS_PER_TOKEN, fence, fence_spelled
 from soorma_ai.core.telling.outline import length_spelled, shorten
@@ -48,8 +49,7 @@ _ROOM_OF_FENCE = len(fence(0)) - 1
 _ROOM_OF_WORDS = 2 * _ROOM_OF_FENCE + len("step1000000: step1000000.result, in outline: ") + _LINE_ENDS
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Struct, frozen=True, dict=True):
     """What is told of a step: words of ours, and what it brought, fenced; empty for nothing."""
 
     text: str
@@ -151,8 +151,7 @@ class _Value:
         return self if self.length <= room else _Value(shorten(self._value, room))
 
 
-@dataclass(frozen=True)
-class _Fenced:
+class _Fenced(Struct, frozen=True):
     """A value between fences, after words of ours."""
 
     before: str

@@ -9,9 +9,10 @@ value is data of others, and never followed.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import nsmallest
 from typing import cast
+
+from msgspec import Struct
 
 from soorma_ai.core.telling.outline import shorten, size_of
 from soorma_ai.domain.decisions import (
@@ -40,8 +41,7 @@ _MOST_NAMED = 20
 _MOST_SHOWN = 80
 
 
-@dataclass(frozen=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """The result of a step, or the part of it at `path`: keys, and places in lists as digits."""
 
     step: int

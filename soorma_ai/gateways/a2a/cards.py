@@ -1,7 +1,6 @@
 """Cards: what can be asked of a platform, as the protocol tells it. Goals are skills."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from a2a.types import (
     AgentCapabilities,
@@ -15,6 +14,7 @@ from a2a.types import (
     StringList,
 )
 from a2a.utils.constants import PROTOCOL_VERSION_1_0, TransportProtocol
+from msgspec import Struct
 
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import ANY_OBJECT
@@ -28,8 +28,7 @@ SCHEMAS = "urn:soorma:a2a:schemas:v1"
 BEARER = "bearer"
 
 
-@dataclass(frozen=True)
-class Front:
+class Front(Struct, frozen=True):
     """What a card says of a gateway beside its skills."""
 
     name: str

@@ -104,7 +104,7 @@ class A2AGateway(Agent):
 
     async def _public_goals(self, request: Request) -> list[RegisteredEvent]:
         registry = visit_of(request).services.store.registry
-        return goals_of(await registry.known_events(self.tenant_id or Lineage.tenant_id), self._only)
+        return goals_of(await registry.known_events(self.tenant_id or Lineage().tenant_id), self._only)
 
     async def _send(self, request: Request) -> Response:
         """Take a task of the early form, and answer with how it is when its turn is over."""

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass
 from secrets import token_hex
 from typing import NoReturn
 
@@ -42,6 +41,7 @@ from a2a.utils.errors import (
 )
 from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import HistoryLengthConfig, apply_history_length, validate_history_length, validate_page_size
+from msgspec import Struct
 
 from soorma_ai.core.expecting.gates import gate_id
 from soorma_ai.domain.expectations import Wait
@@ -71,8 +71,7 @@ DECISION = "decision"
 NOTE = "note"
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """Goals that may be asked for: all of a tenant, or `only` these; and the one that a message means which names
     none."""
 

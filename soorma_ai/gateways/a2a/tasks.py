@@ -1,10 +1,10 @@
 """Tasks: plans, and the questions of their trees, as the protocol tells them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import assert_never
 
+import msgspec
 from a2a.types import Artifact, Message, Part, Role, Task, TaskState, TaskStatus
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -28,8 +28,7 @@ RESULT = "result"
 MOST_MESSAGES = 100
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(msgspec.Struct, frozen=True):
     """How it is with a task. `task_id` is the plan's id, or the goal's where people had to approve that first.
     `rejected` says why its goal was not let go."""
 

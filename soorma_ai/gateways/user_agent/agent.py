@@ -1,10 +1,10 @@
 """The agent that brings questions to people, and their answers back."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typing_extensions import Unpack
 
@@ -39,16 +39,14 @@ class _Given(BaseModel):
     note: str = Field("", max_length=2_000)
 
 
-@dataclass(frozen=True)
-class Recipient:
+class Recipient(Struct, frozen=True):
     """Somebody who is asked, and where: `address` is what the channel understands."""
 
     person: Person
     address: str = ""
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(Struct, frozen=True):
     """A question for one person, as it is brought `at` this moment, with the link by which they answer it, if links are
     made."""
 

@@ -1,11 +1,11 @@
 """What another system posts here, as an event."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 from urllib.parse import parse_qsl
 
+from msgspec import Struct
 from pydantic_core import from_json
 from typing_extensions import Unpack
 
@@ -21,8 +21,7 @@ from soorma_ai.runtime.client.intake import take_in
 _FORM = "application/x-www-form-urlencoded"
 
 
-@dataclass(frozen=True)
-class Came:
+class Came(Struct, frozen=True):
     """The event that a post is. `correlation_id` or `plan_id` say who waits for it, and `topic` where it is a reply."""
 
     event_type: str
@@ -88,7 +87,7 @@ class Hook(Agent):
                 f"hook {self.name!r} does not make {came.event_type!r} on {topic}: name it in events_produced, or bind "
                 "the hook by for_agent= to the agent whose replies it brings"
             )
-        tenant = self.tenant_id or Lineage.tenant_id
+        tenant = self.tenant_id or Lineage().tenant_id
         return new_event(
             Lineage(tenant_id=tenant, user_id=NO_USER, plan_id=came.plan_id),
             event_id=derived_id("hook", tenant, self.name, sender_id),

@@ -1,9 +1,10 @@
 """The calls of programs outside: submit, request, publish, answer, look. Every call acts at once."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec.structs import replace
 
 from soorma_ai.core.authority import check, only_user, steers_all
 from soorma_ai.core.expecting.answers import decision_meant

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.handling.handling import Services
@@ -14,8 +15,7 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
-@dataclass(frozen=True)
-class Visit:
+class Visit(Struct, frozen=True):
     """One call at a door. `client` has the calls of who calls; it is None on a path that everybody may read. Within
     `follow(root_plan_id)` an event is set whenever something came for that tree of plans."""
 

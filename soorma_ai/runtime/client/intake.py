@@ -1,10 +1,11 @@
 """Events, tasks and answers from outside of every handler: into the store, unless too much waits."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import count
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.answers import event_of_answer, judge_answer
 from soorma_ai.core.expecting.gates import approval_for, gate_id, hold_recorded

@@ -5,7 +5,8 @@ its lease and fence.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from soorma_ai.core.admission import Standing, admit, disposition_of
 from soorma_ai.core.arrival.registering import with_made

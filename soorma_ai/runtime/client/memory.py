@@ -2,8 +2,9 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from soorma_ai.core.authority import check
 from soorma_ai.core.memory import json_value, number

@@ -1,7 +1,8 @@
 """What a call from outside names beside its own subject, and has to be the caller's to steer."""
 
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from soorma_ai.core.authority import Owned, Owner, check, steers_all
 from soorma_ai.domain.memory import OpenSession, SessionSummary

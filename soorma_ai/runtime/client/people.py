@@ -1,8 +1,9 @@
 """Questions, as one person of a tenant lists, reads and answers them."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from soorma_ai.core.authority import check_answer, is_listed, is_open_to, only_user
 from soorma_ai.core.expecting.absences import answering_as, lent_person, may_stand_in, stands_in

@@ -1,7 +1,8 @@
 """A question to people with what helps to answer it, put together for one person."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from soorma_ai.core.authority import Owner, can_answer, is_listed, steers_all, verdict
 from soorma_ai.core.authority import Verdict as Allowed
@@ -28,16 +29,14 @@ _MOST_ANSWERED = 100
 _MOST_LINKS = 20
 
 
-@dataclass(frozen=True)
-class Reasoning:
+class Reasoning(Struct, frozen=True):
     """The words with which a model decided, and which model it was."""
 
     words: str
     model: str
 
 
-@dataclass(frozen=True)
-class QuestionDetails:
+class QuestionDetails(Struct, frozen=True):
     """`rule` is the condition that stopped a request. `plan`, what its tree has `spent`, and `reasoning` are None where
     no plan asks, or its plan is not this person's to see. `since` is the difference from what was let go last. `claim`
     is who has it in hand; `for_user` is who is away, and for whom this person would answer it; `may_answer` is whether

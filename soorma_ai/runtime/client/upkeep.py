@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from soorma_ai.core.authority import Owner, check, only_user
 from soorma_ai.domain.identity import Caller

@@ -2,8 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import count
+
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.gates import approval_for, hold_recorded
 from soorma_ai.core.expecting.opening import LONGEST_WAIT, Moment, Waiter

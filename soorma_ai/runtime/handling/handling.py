@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
 from itertools import count
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from soorma_ai.core.delivery.disposition import Tries
 from soorma_ai.core.delivery.doubts import doubt_id
@@ -39,8 +41,7 @@ def _make_no_reasoner(settings: ModelSettings) -> Reasoner:
     raise ConfigError(f"no reasoner can be made here for {settings.model}; give a reasoner=")
 
 
-@dataclass(frozen=True)
-class Services:
+class Services(Struct, frozen=True):
     """Ways to the outside. So many as `max_backlog` may wait; where the store `is_remote`, it checks what is asked."""
 
     store: Store

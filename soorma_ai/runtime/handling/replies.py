@@ -1,6 +1,6 @@
 """The reply to the request in hand: to its response event and topic, with its reply key."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.domain.effects import Publish

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import replace
 from datetime import timedelta
 from functools import partial
+
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.wakeups import ABANDONED
 from soorma_ai.core.task import TaskQuestion, ask, delegate, end, producers_of, put_result, reply_to_keep, task_of

@@ -7,10 +7,11 @@ the one that ends the process is counted alone.
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from math import inf
 from typing import Any
+
+from msgspec.structs import replace
 
 from soorma_ai.errors import TransientError
 from soorma_ai.ports import Delivery

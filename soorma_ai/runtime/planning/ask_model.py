@@ -1,9 +1,11 @@
 """Ask a model for one thing, judge what it says, and write every answer down before anything is done about it."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Generic, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.core.deciding.asking import may_ask_again, room_after
 from soorma_ai.core.deciding.prompt import Inputs
@@ -32,8 +34,7 @@ T = TypeVar("T")
 _Refusal = DecisionError | LimitExceeded | ModelRefused | ContentFiltered
 
 
-@dataclass(frozen=True)
-class Inquiry(Generic[T]):
+class Inquiry(Struct, Generic[T], frozen=True):
     """Question to a model, by a `prompt` that is made of `inputs`. `judge` makes it of the JSON that was found, or of
     what kept it from being JSON; the DecisionError that it raises is told to the model by the prompt `again`. `digest`
     names the form of the answer, `shown` what of the offer is shown. `remembered` is what it is told from memory.
@@ -56,8 +57,7 @@ class Inquiry(Generic[T]):
         return self.show_again(shown) if shown and self.show_again and shown != self.shown else self
 
 
-@dataclass(frozen=True)
-class _Retold:
+class _Retold(Struct, frozen=True):
     """Answers that were refused, by their numbers, each with what the model is told about it by the prompt `again`."""
 
     exchanges: tuple[Message, ...] = ()
@@ -69,8 +69,7 @@ class _Retold:
         return _Retold((*self.exchanges, *told), (*self.after, entry.key.ordinal), again)
 
 
-@dataclass(frozen=True)
-class _Call:
+class _Call(Struct, frozen=True):
     """One call of a model: its row of the journal, the room of its answer, the answers before it that were refused."""
 
     key: JournalKey
@@ -78,8 +77,7 @@ class _Call:
     retold: _Retold
 
 
-@dataclass(frozen=True)
-class Further(Generic[T]):
+class Further(Struct, Generic[T], frozen=True):
     """Inquiry that shows more, after an answer which asked for that; or which was refused, for want of it."""
 
     inquiry: Inquiry[T]

@@ -1,8 +1,10 @@
 """Ask a model for one event that is to be published, in the light of what live agents take now."""
 
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.core.deciding.choosing import NoChoice, judge_choice, offer_on, parse_choice, unseen_choice
 from soorma_ai.core.deciding.prompt import View, choice_inputs
@@ -27,8 +29,7 @@ from soorma_ai.runtime.views.agents import Directory
 _Choice: TypeAlias = EventDecision | NoChoice
 
 
-@dataclass(frozen=True)
-class ChoiceSettings:
+class ChoiceSettings(Struct, frozen=True):
     """Settings of whoever has a choice made. `max_llm_calls` is the limit of a handling that belongs to no plan."""
 
     topic: EventTopic
@@ -75,8 +76,7 @@ async def _show_now(offer: Offer, settings: ChoiceSettings, state: JsonObject) -
     return show_offer(offer, settings.room, ranked, (), None)
 
 
-@dataclass(frozen=True)
-class _Subject:
+class _Subject(Struct, frozen=True):
     """What is chosen from, and for which situation, for as long as it is being chosen."""
 
     handling: Handling

@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.core.deciding.judge import Situation, judge, must_be_possible_at_once, parse_decision, prepare_decision
 from soorma_ai.core.deciding.prompt import Occasion, View, decide_inputs, plan_inputs
@@ -135,8 +137,7 @@ async def rank_choices(offer: Offer, query: Query | str, means: Means | None = N
     return rank(offer, query, await means([*offer.choices.values()], words, MOST_RANKED))
 
 
-@dataclass(frozen=True)
-class _Subject:
+class _Subject(Struct, frozen=True):
     """What is decided about, for as long as it is being decided."""
 
     handling: Handling

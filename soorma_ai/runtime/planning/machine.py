@@ -1,7 +1,8 @@
 """The state machine of the plan in hand: read what a step needs, take it, record what it leads to."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from soorma_ai.core.deciding.judge import judge, must_be_within_limits
 from soorma_ai.core.expecting.opening import opened_by

@@ -1,8 +1,10 @@
 """The journey of the plan in hand: how it stands with its phases, what it decides in them, what people see of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from soorma_ai.core.deciding.holding import parse_holds
 from soorma_ai.core.deciding.prompt import Inputs
@@ -65,8 +67,7 @@ from soorma_ai.runtime.planning.turn import fail_plan
 _HOLDS = object_schema({"reasoning": {"type": "string"}, "holds": {"type": "boolean"}, "detail": {"type": "string"}})
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """What a phase may use: the events of these names; and the schema of its work. `check` refuses a work."""
 
     prompt: str

@@ -1,8 +1,9 @@
 """The engine of every planner: load what came for a plan, let its author, machine or model decide, record it."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from soorma_ai.core.deciding.judge import judge, prepare_decision
 from soorma_ai.core.machine.step import View, hold, keep_result

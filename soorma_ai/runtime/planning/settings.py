@@ -1,8 +1,9 @@
 """Settings of a planner's owner: its limits, its model, and what that is told."""
 
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
+
+from msgspec import Struct, field
 
 from soorma_ai.core.telling.today import name_day
 from soorma_ai.domain.decisions import Room
@@ -16,8 +17,7 @@ from soorma_ai.ports import Clock, Reasoner
 from soorma_ai.runtime.handling.meanings import Meanings, Means
 
 
-@dataclass(frozen=True)
-class PlannerSettings:
+class PlannerSettings(Struct, frozen=True):
     """`awaits` are the events that a plan may wait for although no live agent makes them; `result_schemas` those of the
     goals. `prompt_id` names the prompt by which every plan is decided, where there is one. `has_model`: it has
     one, whose `reasoner` is made when the planner is started. `room` is that of the offer in a request,

@@ -1,7 +1,8 @@
 """A planner's turn: read what the delivered event means for its plan, before anything is decided."""
 
 from contextlib import suppress
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from soorma_ai.core.deciding.judge import Situation, judge
 from soorma_ai.core.offering.offer import make_offer

@@ -1,7 +1,8 @@
 """Agents and their events, as a person of a tenant sees them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from soorma_ai.core.authority import Owner, check
 from soorma_ai.core.selection.discovery import discover

@@ -2,7 +2,9 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.domain.identity import AuditEntry, Caller
 from soorma_ai.domain.values import clip
@@ -15,8 +17,7 @@ DONE = "done"
 LONGEST_NAME = 200
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """A change in hand. It is made by these `services`, whose store writes it down in the same transaction."""
 
     services: Services

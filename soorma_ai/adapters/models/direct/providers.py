@@ -2,11 +2,11 @@
 
 import os
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Struct, frozen=True):
     """`base` None: only the caller knows where it is. Of `bases` and `keys`, variables of the environment, the first
     one that is set counts."""
 

@@ -2,10 +2,11 @@
 
 import asyncio
 import importlib
-from dataclasses import replace
 from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
+
+from msgspec.structs import replace
 
 from soorma_ai.adapters.models.direct.providers import PLACES, address_of, key_of
 from soorma_ai.adapters.models.direct.wire import read, write

@@ -6,9 +6,10 @@ import logging
 import os
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
+
+from msgspec import Struct
 
 from soorma_ai.adapters.models.loops import close_with_loop
 from soorma_ai.errors import ConfigError
@@ -23,8 +24,7 @@ _SWITCHES = {
 }
 
 
-@dataclass(frozen=True)
-class Libraries:
+class Libraries(Struct, frozen=True):
     """The untyped libraries. `faults` are all errors that a call of litellm has been seen to raise."""
 
     litellm: Any

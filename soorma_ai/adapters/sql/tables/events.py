@@ -25,7 +25,7 @@ MOST_OF_A_REASON = 500
 MOST_LOOKED_AT = 5_000
 # Whose an event is, NULL of one that cannot be read. An event that does not say it has the user of the envelope.
 USER = f"""CASE
-    WHEN json_valid(event.rest) THEN coalesce(json_extract(event.rest, '$.userid'), '{Lineage.user_id}')
+    WHEN json_valid(event.rest) THEN coalesce(json_extract(event.rest, '$.userid'), '{Lineage().user_id}')
 END"""
 
 # Fields that a row has as columns.

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
+
+from msgspec.structs import replace
 
 from soorma_ai.adapters.sql.codec import ANSWER, EXPECTATION, add_row, behind, epoch, known, moment
 from soorma_ai.adapters.sql.connection import Reader

@@ -1,7 +1,8 @@
 """API keys, and what callers changed."""
 
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from soorma_ai.adapters.sql.codec import Codec, add_row, epoch, moment
 from soorma_ai.adapters.sql.connection import Reader

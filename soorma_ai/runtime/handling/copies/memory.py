@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.core.memory import apply_change, combine
 from soorma_ai.domain.memory import DropMemory, MemoryChange, MemoryKey, Remembered, StoreMemory
@@ -10,8 +12,7 @@ from soorma_ai.domain.memos import MemoChange
 from soorma_ai.ports import Memory
 
 
-@dataclass
-class _Cell:
+class _Cell(Struct):
     stored: Remembered | None = None
     change: MemoryChange | None = None
 

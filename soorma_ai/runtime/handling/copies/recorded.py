@@ -1,7 +1,8 @@
 """Effects that a handling records, on top of those of the handlings before it in the same run: none is stored yet."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from soorma_ai.domain.effects import (
     AppendStep,
@@ -23,8 +24,7 @@ from soorma_ai.domain.plans import Marked
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 
 
-@dataclass(frozen=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """Changes of the working copies of a handling; `plan` is its row, if that has changed. Those of a run are in those
     of its last handling, but for `values`."""
 

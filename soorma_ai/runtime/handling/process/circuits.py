@@ -4,9 +4,10 @@ back while the others wait for what it finds."""
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from soorma_ai.core.deciding.circuit import Circuit, fail, is_half_open, remaining, rest_after
 from soorma_ai.errors import ModelUnavailable, Outage
@@ -15,8 +16,7 @@ from soorma_ai.ports import Clock
 T = TypeVar("T")
 
 
-@dataclass
-class _Provider:
+class _Provider(Struct):
     circuit: Circuit = field(default_factory=Circuit)
     reason: str = ""
     probe: asyncio.Event | None = None

@@ -1,0 +1,54 @@
+"""Records that cross a border: structs inside, read and written by pydantic at the edges."""
+
+from contextvars import ContextVar
+
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import FieldInfo, asdict, fields
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidatorFunctionWrapHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+# Records hold records of their own kind.
+_in_hand: ContextVar[tuple[type, ...]] = ContextVar("_in_hand", default=())
+
+
+class Record(Struct, frozen=True):
+    """A struct that pydantic takes as the type of a field, as if it were a dataclass of the same fields."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        name = f"{cls.__module__}.{cls.__qualname__}:{id(cls)}"
+        if cls in _in_hand.get():
+            return core_schema.definition_reference_schema(name)
+        token = _in_hand.set((*_in_hand.get(), cls))
+        try:
+            read = [core_schema.dataclass_field(one.name, _schema(one, handler)) for one in fields(cls)]
+        finally:
+            _in_hand.reset(token)
+        written = {one["name"]: core_schema.typed_dict_field(one["schema"]) for one in read}
+
+        def make(value: object, check: ValidatorFunctionWrapHandler) -> object:
+            return value if isinstance(value, cls) else cls(**check(value)[0])
+
+        return core_schema.no_info_wrap_validator_function(
+            make,
+            core_schema.dataclass_args_schema(cls.__name__, read),
+            ref=name,
+            serialization=core_schema.wrap_serializer_function_ser_schema(
+                lambda record, write: write(asdict(record)), schema=core_schema.typed_dict_schema(written)
+            ),
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        assert schema["type"] == "function-wrap"
+        return handler(core_schema.dataclass_schema(cls, schema["schema"], []))
+
+
+def _schema(field: FieldInfo, handler: GetCoreSchemaHandler) -> CoreSchema:
+    schema = handler.generate_schema(field.type)
+    if field.default is not NODEFAULT:
+        return core_schema.with_default_schema(schema, default=field.default)
+    if field.default_factory is not NODEFAULT:
+        return core_schema.with_default_schema(schema, default_factory=field.default_factory)
+    return schema

@@ -1,0 +1,98 @@
+"""A record is read and written by pydantic as a dataclass of the same fields is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from msgspec import field
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from soorma_ai.domain.records import Record
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+
+
+class Leaf(Record, frozen=True):
+    """One leaf."""
+
+    at: datetime
+    leaves: tuple[Leaf, ...] = ()
+
+
+class Tree(Record, frozen=True, kw_only=True):
+    """A tree."""
+
+    height: int = 3
+    leaf: Leaf | None = None
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def __post_init__(self) -> None:
+        if self.height > 100:
+            raise ValueError("it would fall")
+
+
+class Garden(BaseModel):
+    tree: Tree
+
+
+TREES: TypeAdapter[Tree] = TypeAdapter(Tree)
+TALL = Tree(height=7, leaf=Leaf(NOON, (Leaf(NOON),)), names={"a": "b"})
+
+
+def test_what_is_written_is_read_again() -> None:
+    assert TREES.validate_json(TREES.dump_json(TALL)) == TALL
+
+
+def test_what_is_as_by_default_can_be_left_out() -> None:
+    assert TREES.dump_json(Tree(height=7), exclude_defaults=True) == b'{"height":7}'
+    assert TREES.dump_json(TALL, exclude={"leaf", "names"}) == b'{"height":7}'
+
+
+def test_a_record_in_a_model_is_taken_as_it_is() -> None:
+    assert Garden(tree=TALL).tree is TALL
+    assert Garden.model_validate_json(Garden(tree=TALL).model_dump_json()) == Garden(tree=TALL)
+
+
+@pytest.mark.parametrize(
+    ("given", "place", "fault"),
+    [
+        ({"height": "tall"}, ("height",), "int_parsing"),
+        ({"height": 101}, (), "value_error"),
+        ({"leaf": {}}, ("leaf", "at"), "missing"),
+        (
+            {"leaf": {"at": NOON, "leaves": [{"at": 1}, {}]}},
+            ("leaf", "leaves", 1, "at"),
+            "datetime_from_date_parsing",
+        ),
+        ([], (), "dataclass_type"),
+    ],
+)
+def test_what_does_not_fit_is_told_with_its_place(given: Any, place: tuple[str | int, ...], fault: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        TREES.validate_python(given)
+    assert [(one["loc"], one["type"]) for one in refused.value.errors()] == [(place, fault)]
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A thing."""
+
+    at: datetime
+    names: tuple[str, ...] = ()
+
+
+class Struct(Record, frozen=True):
+    """A thing."""
+
+    at: datetime
+    names: tuple[str, ...] = ()
+
+
+@pytest.mark.parametrize("mode", ["validation", "serialization"])
+def test_its_schema_is_that_of_a_dataclass(mode: Any) -> None:
+    plain, record = (TypeAdapter[Any](kind).json_schema(mode=mode) for kind in (Plain, Struct))
+    assert record == plain | {"title": "Struct"}
