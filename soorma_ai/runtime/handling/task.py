@@ -1,7 +1,7 @@
 """The task of one delivery as a working copy: what it asks is recorded, what changed is saved with it."""
 
 from collections.abc import Mapping
-from copy import deepcopy
+from copy import copy, deepcopy
 from datetime import timedelta
 from functools import partial
 
@@ -140,7 +140,7 @@ class TaskInHand:
         version = 0 if expected is None else expected + 1
         key = (record.agent, record.task_id)
         self.handling.record(SaveTask(replace(record, state=state, version=version), expected))
-        self.handling.record(*(SaveSubTask(*key, number, replace(info)) for number, info in changed.items()))
+        self.handling.record(*(SaveSubTask(*key, number, copy(info)) for number, info in changed.items()))
 
     async def _open(self) -> list[Expectation]:
         stored = await self.handling.services.store.plans.task_expectations(self.record.agent, self.record.task_id)
