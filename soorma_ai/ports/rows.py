@@ -98,6 +98,14 @@ class DeadLetterRow:
 
 
 @dataclass(frozen=True)
+class Place:
+    """An item of a list, by its id, behind which a page begins; `is_back`: before which it ends."""
+
+    id: str
+    is_back: bool = False
+
+
+@dataclass(frozen=True)
 class StoredEvent:
     """An event and its place in the log. `redriven` counts how often it was sent anew as a dead letter of nobody's, of
     one that is about to be sent."""

@@ -37,7 +37,7 @@ class Around:
     template: str
     path: tuple[str, ...]
     values: Mapping[str, object] = field(default_factory=dict[str, object])
-    asked: Mapping[str, int | None] = field(default_factory=dict[str, int | None])
+    asked: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     back: str = ""
 
 
