@@ -94,7 +94,7 @@ async def read_queue(visitor: Visitor, plan_id: str | None = None) -> Queue:
     """Return the page of the list that is asked for; with a `plan_id` of what its tree asks."""
     services, person, now = visitor.client.services, visitor.client.person, visitor.now
     try:
-        page = await question_page(services, person, PAGE, plan_id, beyond=_place(visitor))
+        page = await question_page(services, person, PAGE, plan_id, beyond=place_of(visitor))
     except NotFound:  # it is forgotten by now, or was none of theirs
         page = await question_page(services, person, PAGE, plan_id)
     counted = await count_questions(services, person, plan_id)
@@ -108,7 +108,7 @@ async def read_queue(visitor: Visitor, plan_id: str | None = None) -> Queue:
     )
 
 
-def _place(visitor: Visitor) -> Place | None:
+def place_of(visitor: Visitor) -> Place | None:
     """Return where an address says that a page begins, or ends."""
     for name in ("after", "before"):
         said = visitor.asked(name)

@@ -21,12 +21,14 @@ class LetterPage:
 
 
 async def letter_page(services: Services, person: Person, limit: int, beyond: Place | None = None) -> LetterPage:
-    """Return some of the dead letters that a person sees: from the newest on, or `beyond` the number of one."""
+    """Return some of the dead letters that a person sees: from the newest on, or `beyond` the number of one. Less than
+    a page before one is the first page."""
     letters, user_id = services.store.letters, only_user(person)
     found = await letters.dead_letters(person.tenant_id, limit + 1, user_id=user_id, beyond=beyond)
     if beyond is not None and beyond.is_back:
-        shown, is_more = found[-limit:], len(found) > limit
-        return LetterPage(tuple(map(letter_of, shown)), older=True, newer=is_more)
+        if len(found) <= limit:
+            return await letter_page(services, person, limit)
+        return LetterPage(tuple(map(letter_of, found[1:])), older=True, newer=True)
     return LetterPage(tuple(map(letter_of, found[:limit])), older=len(found) > limit, newer=beyond is not None)
 
 
