@@ -27,11 +27,11 @@ class SqlPeople(Part):
     revoke_link = writing(people.revoke_link)
 
     async def claim(self, claim: Claim, was: Claim | None, announcement: EventEnvelope | None = None) -> bool:
-        def claiming(db: Connection) -> bool:
+        def keep(db: Connection) -> bool:
             is_kept = people.claim(db, claim, was)
             if is_kept and announcement is not None:
                 log.publish_once(db, announcement)
             return is_kept
 
-        is_kept, _ = await self.publish(claiming, claim.at)
+        is_kept, _ = await self.publish(keep, claim.at)
         return is_kept

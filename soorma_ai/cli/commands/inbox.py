@@ -88,11 +88,11 @@ def handover(access: Access, wait: str, *, to: str, user_id: str, roles: frozens
     _print_claim(made, as_json=as_json)
 
 
-@inbox.command()
+@inbox.command("told")
 @_wait
 @as_json
 @with_platform
-def told(access: Access, wait: str, as_json: bool) -> None:
+def list_notices(access: Access, wait: str, as_json: bool) -> None:
     """List who was told about a question, and who has looked at it."""
     found = look_up(access, lambda client: _notices(client, wait))
     if as_json:

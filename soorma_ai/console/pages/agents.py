@@ -43,9 +43,9 @@ class ToldAgent:
 
 
 async def list_agents(visitor: Visitor) -> ASGIApp:
-    client, search = visitor.client, visitor.asked("search").strip()[:200]
+    client, search = visitor.client, visitor.query_value("search").strip()[:200]
     agents = await client.registry.query(live=False)
-    after = visitor.asked("after")
+    after = visitor.query_value("after")
     found = [one for one in agents if search.lower() in one.name.lower() and one.name > after]
     shown = found[:MOST_AGENTS]
     more = len(found) - len(shown)
@@ -59,7 +59,7 @@ async def list_agents(visitor: Visitor) -> ASGIApp:
         section="/agents",
         now=visitor.now,
         search=search,
-        agents=[_told(one, backlogs) for one in shown],
+        agents=[_tell(one, backlogs) for one in shown],
         more_agents=more,
         next_agents=visitor.frame.path("agents", search=search or None, after=shown[-1].name) if more else None,
         letters=letters.letters,
@@ -72,11 +72,11 @@ async def list_agents(visitor: Visitor) -> ASGIApp:
 
 
 async def show_agent(visitor: Visitor) -> ASGIApp:
-    name = visitor.asked("name")  # of a path, browsers take `..` for another
+    name = visitor.query_value("name")  # of a path, browsers take `..` for another
     found = await visitor.client.registry.query(name=name, live=False) if name else []
     if not found:
         raise NotFound(f"no agent {name[:80]!r} is registered here")
-    one = _told(found[0], await _backlogs(visitor))
+    one = _tell(found[0], await _backlogs(visitor))
     return visitor.frame.page(
         "agent.html",
         title=f"Agent {words(one.agent.name, 80)}",
@@ -154,7 +154,7 @@ async def _backlogs(visitor: Visitor) -> dict[str, Backlog] | None:
         return None
 
 
-def _told(agent: DiscoveredAgent, backlogs: dict[str, Backlog] | None) -> ToldAgent:
+def _tell(agent: DiscoveredAgent, backlogs: dict[str, Backlog] | None) -> ToldAgent:
     return ToldAgent(
         agent,
         _names(agent, (EventRole.TAKES_AS_GOAL,)),

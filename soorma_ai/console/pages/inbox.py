@@ -111,7 +111,7 @@ async def read_queue(visitor: Visitor, plan_id: str | None = None) -> Queue:
 def place_of(visitor: Visitor) -> Place | None:
     """Return where an address says that a page begins, or ends."""
     for name in ("after", "before"):
-        said = visitor.asked(name)
+        said = visitor.query_value(name)
         if said.isprintable() and 0 < len(said) <= LONGEST_ID:
             return Place(said, is_back=name == "before")
     return None

@@ -30,7 +30,7 @@ async def list_letters(visitor: Visitor) -> ASGIApp:
         newer=path("dead-letters", before=letters[0].letter_id) if page.newer and letters else None,
         older=path("dead-letters", after=letters[-1].letter_id) if page.older and letters else None,
         newest=path("dead-letters") if page.newer else None,
-        done=DONE.get(visitor.asked("done"), ""),
+        done=DONE.get(visitor.query_value("done"), ""),
     )
 
 
@@ -73,13 +73,13 @@ async def _steers(visitor: Visitor, letter_id: int) -> bool:
 
 async def redrive(visitor: Visitor) -> ASGIApp:
     is_redriven = await visitor.client.redrive(_number(visitor))
-    return _told_of(visitor, "redriven" if is_redriven else "no letter")
+    return _go_back(visitor, "redriven" if is_redriven else "no letter")
 
 
 async def discard(visitor: Visitor) -> ASGIApp:
-    note = visitor.said("note").strip()[:LONGEST_NOTE]
+    note = visitor.form_value("note").strip()[:LONGEST_NOTE]
     is_discarded = await visitor.client.discard(_number(visitor), note)
-    return _told_of(visitor, "discarded" if is_discarded else "no letter")
+    return _go_back(visitor, "discarded" if is_discarded else "no letter")
 
 
 def is_number(said: str) -> bool:
@@ -93,7 +93,7 @@ def _number(visitor: Visitor) -> int:
     return int(said)
 
 
-def _told_of(visitor: Visitor, done: str) -> ASGIApp:
+def _go_back(visitor: Visitor, done: str) -> ASGIApp:
     return visitor.frame.see_other("dead-letters", done=done)
 
 

@@ -19,7 +19,7 @@ from soorma_ai.domain.values import derived_id
 LASTS = timedelta(hours=1)
 
 
-def lasting(claim: Claim | None, now: datetime) -> Claim | None:
+def current_claim(claim: Claim | None, now: datetime) -> Claim | None:
     """Return a claim that lasts on; None for none, and for one whose time is over."""
     return claim if claim is not None and now < claim.until else None
 

@@ -11,7 +11,7 @@ from typing_extensions import Unpack
 from soorma_ai.adapters.tokens.links import Links
 from soorma_ai.agents.agent import Agent, AgentOptions
 from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.core.expecting.claims import lasting
+from soorma_ai.core.expecting.claims import current_claim
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import ExpectationStatus, Wait
 from soorma_ai.domain.identity import Caller
@@ -119,7 +119,7 @@ class UserAgent(Agent):
             return
         services = context.handling.services
         found = next(iter(await services.store.people.claims([wait.wait_id])), None)
-        claim = lasting(found, services.clock.now())
+        claim = current_claim(found, services.clock.now())
         if claim is None or not claim.given_by or claim.user_id != event.data.get("to"):
             return
         recipients = [one for one in self._who(wait) if one.person.user_id == claim.user_id]

@@ -10,9 +10,9 @@ from soorma_ai.core.expecting.claims import (
     announce_claim,
     claim_fault,
     closed_fault,
+    current_claim,
     hand_over_fault,
     known_roles,
-    lasting,
     make_claim,
 )
 from soorma_ai.core.expecting.links import LONGEST, link_fault, maker_fault, narrow, revocation
@@ -235,7 +235,7 @@ class Inbox:
     async def _claims(self, wait_id: str) -> tuple[Claim | None, Claim | None]:
         """Return what stands, and that as far as it lasts on."""
         found = await self._services.store.people.claims([wait_id])
-        return (found[0], lasting(found[0], self._now())) if found else (None, None)
+        return (found[0], current_claim(found[0], self._now())) if found else (None, None)
 
     async def _fault_of_colleague(self, asked: Expectation, to: str, now: datetime) -> str:
         if not to or not to.isprintable():

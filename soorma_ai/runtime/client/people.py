@@ -7,7 +7,7 @@ from datetime import datetime
 from soorma_ai.core.authority import check_answer, is_open_to
 from soorma_ai.core.expecting.absences import answering_as, lent_person, stands_in
 from soorma_ai.core.expecting.answers import event_of_answer, judge_answer
-from soorma_ai.core.expecting.claims import lasting
+from soorma_ai.core.expecting.claims import current_claim
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, Wait
 from soorma_ai.domain.people import ACCEPTED, INVALID, Answer, AnswerOutcome, Person
@@ -22,7 +22,7 @@ async def with_claims(store: Store, waits: Sequence[Wait], now: datetime) -> lis
     if not waits:
         return []
     claims = {one.wait_id: one for one in await store.people.claims([wait.wait_id for wait in waits])}
-    return [replace(wait, claim=lasting(claims.get(wait.wait_id), now)) for wait in waits]
+    return [replace(wait, claim=current_claim(claims.get(wait.wait_id), now)) for wait in waits]
 
 
 async def absent_of(store: Store, person: Person, now: datetime) -> list[Person]:
