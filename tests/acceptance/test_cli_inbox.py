@@ -35,8 +35,9 @@ async def ask(store: Path) -> str:
         await platform.start(till())
         now = platform.services.clock.now()
         await platform.keys.add(new_key("default", "bob", now, roles=["manager"])[0])
+        eve = platform.as_user(tenant_id="default", user_id="eve")
         with pytest.raises(Held) as held:
-            await platform.request("cash.handed", {"amount": 5}, timeout=1)
+            await eve.request("cash.handed", {"amount": 5}, timeout=1)
         told = Notice(held.value.wait_id, "default", "ann", NoticeState.DELIVERED, now, "mail")
         await platform.services.store.people.tell(told)
         return held.value.wait_id
