@@ -37,7 +37,7 @@ async def measure(folder: Path, questions: int, plans: int, decisions: int, time
         transport = httpx.ASGITransport(served, client=("127.0.0.1", 1))
         pages = {
             "inbox": "/inbox",
-            "last page of the inbox": "/inbox?page=8",
+            "the middle of the inbox": f"/inbox?after=wait-{questions // 2}",
             "question": f"/inbox/{wait_id}",
             "plans": "/plans",
             "paused plans": "/plans?status=paused",
@@ -47,6 +47,8 @@ async def measure(folder: Path, questions: int, plans: int, decisions: int, time
             "its first turns": f"/plans/{long}?turn=0",
             "a decision of it": f"/plans/{long}/decisions/{decisions}",
             "agents": "/agents",
+            "dead letters": "/dead-letters",
+            "in doubt": "/doubts",
             "choreography": "/choreography",
         }
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:

@@ -75,7 +75,7 @@ async def inspect(access: Access, origins: Mapping[str, Origin]) -> Facts:
         ),
         settings=_settings(access, origins),
         keys=sorted(name for name, value in os.environ.items() if name.endswith(_KEY_ENDING) and value),
-        libraries=[(extra, _installed(name)) for extra, name in _LIBRARIES.items()],
+        libraries=[(extra, _version_of(name)) for extra, name in _LIBRARIES.items()],
         schema=VERSION,
         most_backlog=_max_backlog(),
         store=store,
@@ -145,7 +145,7 @@ def _max_backlog() -> int:
     return read_settings().max_backlog if _can_read() else MAX_BACKLOG
 
 
-def _installed(distribution: str) -> str:
+def _version_of(distribution: str) -> str:
     try:
         return f"{distribution} {version(distribution)}"
     except PackageNotFoundError:
@@ -166,7 +166,7 @@ async def _store(access: Access) -> tuple[StoreFile, Life | None]:
         owner, schema = owner_of(path), schema_of(path)
         size = sum(one.stat().st_size for one in (path, path.with_name(f"{path.name}-wal")) if one.is_file())
         answers = owner is not None and await _answers(owner)
-        file = StoreFile(place, True, size, schema, owner=_named(owner), answers=answers)
+        file = StoreFile(place, True, size, schema, owner=_describe_owner(owner), answers=answers)
         return file, await _life_of_store(access) if schema == VERSION else None
     except SoormaError as error:
         return StoreFile(place, True, fault=str(error)), None
@@ -190,7 +190,7 @@ async def _database(access: Access, place: str) -> tuple[StoreFile, Life | None]
     return StoreFile(place, True, None, fault=fault), None
 
 
-def _named(owner: OwnerInfo | None) -> str | None:
+def _describe_owner(owner: OwnerInfo | None) -> str | None:
     return None if owner is None else f"process {owner.pid or '?'} ({owner.purpose})"
 
 

@@ -55,7 +55,7 @@ def with_access(command: Callable[Concatenate[Access, P], T]) -> Callable[P, T]:
     @_tenant
     @wraps(command)
     def with_options(*args: Any, store: str, tenant: str, **options: Any) -> Any:
-        return command(Access(store, tenant, _typed(store=store, tenant=tenant)), *args, **options)
+        return command(Access(store, tenant, _write_options(store=store, tenant=tenant)), *args, **options)
 
     return with_options
 
@@ -71,8 +71,8 @@ def with_platform(command: Callable[Concatenate[Access, P], T]) -> Callable[P, T
     def with_options(*args: Any, store: str, tenant: str, url: str | None, token: str | None, **options: Any) -> Any:
         server = _server(url, token)
         if server is None:
-            return command(Access(store, tenant, _typed(store=store, tenant=tenant)), *args, **options)
-        return command(Access(store, tenant, _typed(url=server.url), server), *args, **options)
+            return command(Access(store, tenant, _write_options(store=store, tenant=tenant)), *args, **options)
+        return command(Access(store, tenant, _write_options(url=server.url), server), *args, **options)
 
     return with_options
 
@@ -103,7 +103,7 @@ def must_mean_a_store() -> None:
         raise click.UsageError(f"{SERVER_URL} names a server, and this works on a store itself: give --store")
 
 
-def _typed(**given: str) -> str:
+def _write_options(**given: str) -> str:
     """Return what was typed of these, to be typed again: without what is secret in it."""
     shown = {name: hide_password(value) for name, value in given.items() if _is_typed(name)}
     return "".join(f" --{name} {shlex.quote(value)}" for name, value in shown.items())

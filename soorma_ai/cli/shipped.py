@@ -7,7 +7,7 @@ from pathlib import Path
 _FOLDERS = {"demo": Path("examples", "02_order_approval"), "template": Path("template")}
 
 
-def shipped(name: str) -> Path:
+def find_shipped(name: str) -> Path:
     """Return the folder of this name inside the wheel; in a checkout, what becomes it."""
     package = Path(str(files("soorma_ai")))
     inside = package / name

@@ -17,7 +17,7 @@ MOST_ENTRIES = 20_000
 Times = Mapping[str, int]
 
 
-def changed(before: Times, after: Times) -> list[str]:
+def list_changes(before: Times, after: Times) -> list[str]:
     """Return the paths that came, went or changed, sorted."""
     return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
 
@@ -47,7 +47,7 @@ async def next_change(folder: Path, before: Times) -> list[str]:
     while True:
         await asyncio.sleep(PAUSE_SECONDS)
         after, _ = await asyncio.to_thread(look, folder)
-        if found := changed(before, after):
+        if found := list_changes(before, after):
             break
     while True:
         await asyncio.sleep(PAUSE_SECONDS)

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from soorma_ai.console.rendering import FOLDER, render
-from soorma_ai.console.words import LONGEST_JSON, Said, pretty, preview, told
+from soorma_ai.console.words import LONGEST_JSON, Said, describe_line, pretty, preview
 from soorma_ai.core.drawing.svg import draw
 from soorma_ai.core.report.bars import timeline_of
 from soorma_ai.core.report.lines import Line, Thought
@@ -58,7 +58,7 @@ class ToldDecision(Struct, frozen=True):
 
 def view_of(trace: Trace) -> Mapping[str, object]:
     """Return what templates about a plan are rendered with."""
-    lines = list(islice(_told(trace.lines), MOST_LINES))
+    lines = list(islice(_tell_lines(trace.lines), MOST_LINES))
     found = decisions_of(trace.lines)
     graph = graph_of_plan(trace)
     machine = states_in(trace)
@@ -72,7 +72,7 @@ def view_of(trace: Trace) -> Mapping[str, object]:
         "machine": _machine(machine, trace) if machine else "",
         "lines": lines,
         "more_lines": len(lines) == MOST_LINES,
-        "decisions": [told_decision(numbers.get(_key(one[1]), 0), *one, trace.shown) for one in found[:MOST_DECISIONS]],
+        "decisions": [tell_decision(numbers.get(_key(one[1]), 0), *one, trace.shown) for one in found[:MOST_DECISIONS]],
         "more_decisions": max(0, len(found) - MOST_DECISIONS),
     }
 
@@ -108,12 +108,12 @@ def _machine(states: States, trace: Trace) -> Markup:
     return Markup(draw(graph, f"The states of plan {trace.plan_id}"))
 
 
-def _told(lines: Iterable[Line]) -> Iterable[ToldLine]:
+def _tell_lines(lines: Iterable[Line]) -> Iterable[ToldLine]:
     ahead = [(line, 0) for line in reversed(list(lines))]
     number = 0
     while ahead:
         line, level = ahead.pop()
-        said, why = told(line)
+        said, why = describe_line(line)
         payload = line.data if isinstance(line.data, dict | list | str) else None
         data = pretty(payload) if payload not in (None, {}) else ""
         yield ToldLine(place_of(number), min(level, DEEPEST), line, said, why, preview(payload), data)
@@ -125,7 +125,7 @@ def _key(line: Line) -> object:
     return line.thought.key if line.thought else None
 
 
-def told_decision(number: int, place: str, line: Line, shown: Mapping[str, Showing]) -> ToldDecision:
+def tell_decision(number: int, place: str, line: Line, shown: Mapping[str, Showing]) -> ToldDecision:
     """Return what a page tells of the line of a decision."""
     thought = line.thought
     if thought is None:

@@ -82,6 +82,15 @@ class Sessions(Struct, frozen=True):
         state, nonce, verifier, target = json.loads(said)
         return SignIn(state, nonce, verifier), target
 
+    def seal_sign_out(self, state: str, now: datetime) -> str:
+        """Return what a cookie holds while a browser ends its session with a provider."""
+        return self._seal("sign-out", state, now)
+
+    def is_sign_out(self, sealed: str, state: str, now: datetime) -> bool:
+        """Tell whether a browser comes back with the state with which it was sent away."""
+        begun = self._open("sign-out", sealed, now, SIGN_IN)
+        return bool(begun) and hmac.compare_digest(state.encode(), str(begun).encode())
+
     def form_token(self, visit: str, session: str) -> str:
         """Return what every form carries: only who has both cookies of this browser gets it."""
         said = f"{visit}\n{session}".encode()

@@ -4,7 +4,6 @@ import re
 import secrets
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from datetime import datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Protocol
@@ -15,19 +14,20 @@ from msgspec.structs import replace
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from soorma_ai.adapters.tokens.links import Links
 from soorma_ai.console import live
+from soorma_ai.console.opener import Opener, ReadsLinks
 from soorma_ai.console.pages import ROUTES
-from soorma_ai.console.rendering import STATIC, static_file
+from soorma_ai.console.places import Answering, Place, serve_static
 from soorma_ai.console.sessions import Sessions
 from soorma_ai.console.visitor import HEADERS, Frame, PageRoute, Visitor
 from soorma_ai.core.tokens import SignIn
 from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.inbox import Link
 from soorma_ai.domain.people import Person
-from soorma_ai.errors import ConfigError, Forbidden, LocalProtocolError, SoormaError, Unauthenticated
+from soorma_ai.errors import ConfigError, Forbidden, LocalProtocolError, SoormaError, TransientError, Unauthenticated
 from soorma_ai.server.application import Desk, Refused, report_error
 from soorma_ai.server.entrance import name_of
 from soorma_ai.server.problems import Problem, problem_of
@@ -39,12 +39,6 @@ FORM_TOKEN = "form_token"
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 BY_LINK = "link"  # the key of the audit for who answered by a link
 HOME = "inbox"
-
-
-class ReadsLinks(Protocol):
-    def read(self, token: str, now: datetime) -> Link:
-        """Return what a token was signed to. Raise Unauthenticated."""
-        ...
 
 
 class Provider(Protocol):
@@ -59,6 +53,11 @@ class Provider(Protocol):
 
     async def finish(self, answered: Mapping[str, str], begun: SignIn) -> Caller:
         """Return who came back. Raise Unauthenticated and TransientError."""
+        ...
+
+    async def end(self) -> tuple[str, str]:
+        """Return where a browser is sent to end its session there, and the state that it must come back with; nothing
+        where the provider has no such place. Raise TransientError."""
         ...
 
 
@@ -93,13 +92,13 @@ class Console:
         for route in ROUTES:
             by_path[route.path][route.method] = partial(door.show, route)
         return [
-            Route("/", _Place(GET=door.go_home)),
-            Route("/static/{name}", _Place(GET=_serve_static)),
-            Route("/live", _Place(GET=door.follow)),
-            Route("/sign-in", _Place(GET=door.show_sign_in, POST=door.sign_in)),
-            Route("/sign-out", _Place(POST=door.sign_out)),
-            *([Route(path, _Place(GET=answering)) for path, answering in door.by_provider()]),
-            *(Route(path, _Place(**answering)) for path, answering in by_path.items()),
+            Route("/", Place(GET=door.go_home)),
+            Route("/static/{name}", Place(GET=serve_static)),
+            Route("/live", Place(GET=door.follow)),
+            Route("/sign-in", Place(GET=door.show_sign_in, POST=door.sign_in)),
+            Route("/sign-out", Place(POST=door.sign_out)),
+            *([Route(path, Place(GET=answering)) for path, answering in door.by_provider()]),
+            *(Route(path, Place(**answering)) for path, answering in by_path.items()),
         ]
 
 
@@ -112,24 +111,6 @@ class _Browser(Struct, frozen=True):
     is_new: bool
 
 
-class Opener(Struct, frozen=True):
-    """Reads links: those that are made here, which have to be listed still, and `others`. Pages of the sites `embed_in`
-    may show what they open."""
-
-    own: Links
-    others: ReadsLinks | None
-    embed_in: tuple[str, ...]
-
-    def read(self, token: str, now: datetime) -> tuple[Link, bool]:
-        """Return what a link opens, and whether it has to be listed. Raise Unauthenticated."""
-        try:
-            return self.own.read(token, now), True
-        except Unauthenticated:
-            if self.others is None:
-                raise
-        return self.others.read(token, now), False
-
-
 class _Door:
     """Lets browsers in by their session, and answers them with pages, also where something is wrong."""
 
@@ -138,13 +119,16 @@ class _Door:
         self._sessions = sessions
         self._opener = opener
         self._provider = provider
-        self._cookies = CookieNames(*(f"soorma_{name}{sessions.label}" for name in ("", "visit_", "sign_in_")))
+        self._cookies = CookieNames(
+            *(f"soorma_{name}{sessions.label}" for name in ("", "visit_", "sign_in_", "sign_out_"))
+        )
 
     def by_provider(self) -> "Iterator[tuple[str, Answering]]":
         """Yield the paths by which people sign in with the provider, where there is one."""
         if self._provider is not None:
             yield "/sign-in/with", partial(self._answer, answering=partial(self._begin_sign_in, self._provider))
             yield "/sign-in/back", partial(self._answer, answering=partial(self._finish_sign_in, self._provider))
+            yield "/sign-out/back", partial(self._answer, answering=partial(self._finish_sign_out, self._provider))
 
     async def show(self, route: PageRoute, request: Request) -> ASGIApp:
         return await self._answer(request, partial(self._show, route))
@@ -245,17 +229,50 @@ class _Door:
         self._set(answer, request, self._cookies.session, session)
         return answer
 
-    def _sign_in_page(self, frame: Frame, target: str, fault: str = "", by_provider: str = "") -> Response:
-        """Return the page, with what was wrong with a key, or with what the provider said."""
+    def _sign_in_page(
+        self, frame: Frame, target: str, fault: str = "", by_provider: str = "", done: str = ""
+    ) -> Response:
+        """Return the page, with what was wrong with a key, with what the provider said, or with what was `done`."""
         status = HTTPStatus.UNAUTHORIZED if fault or by_provider else HTTPStatus.OK
-        told: dict[str, object] = {"target": target, "fault": fault, "refusal": by_provider}
+        told: dict[str, object] = {"target": target, "fault": fault, "refusal": by_provider, "done": done}
         provider = self._provider.name if self._provider else ""
         return frame.page("sign_in.html", status, title="Sign in", provider=provider, **told)
 
     async def _sign_out(self, request: Request, browser: _Browser) -> ASGIApp:
+        """End the session here. Whom a provider let in is sent there by the page, to end the one that they have there:
+        browsers let no form lead to another site."""
         await self._read_form(request, browser)
-        answer = browser.frame.see_other("sign-in")
-        answer.delete_cookie(self._cookies.session, path=browser.frame.root or "/")
+        frame, answer = browser.frame, browser.frame.see_other("sign-in")
+        if self._provider is not None and self._is_by_provider(request):
+            address, state = await self._end(self._provider)
+            answer = frame.page("signed_out.html", title="Signed out", provider=self._provider.name, address=address)
+            sealed = self._sessions.seal_sign_out(state, self._desk.surroundings.services.clock.now())
+            self._set(answer, request, self._cookies.sign_out, sealed)
+        answer.delete_cookie(self._cookies.session, path=frame.root or "/")
+        return answer
+
+    def _is_by_provider(self, request: Request) -> bool:
+        try:
+            return isinstance(self._token_of(request), Caller)
+        except Unauthenticated:
+            return False
+
+    async def _end(self, provider: Provider) -> tuple[str, str]:
+        """Return what `Provider.end` does; nothing while it cannot be asked."""
+        try:
+            return await provider.end()
+        except TransientError:
+            return "", ""
+
+    async def _finish_sign_out(self, provider: Provider, request: Request, browser: _Browser) -> ASGIApp:
+        """Tell who comes back from where we sent them that they are signed out there, too; nobody else."""
+        now, sealed = self._desk.surroundings.services.clock.now(), request.cookies.get(self._cookies.sign_out, "")
+        if self._sessions.is_sign_out(sealed, request.query_params.get("state", ""), now):
+            done = f"You are signed out, here and with {provider.name}."
+            answer = self._sign_in_page(browser.frame, "", done=done)
+        else:
+            answer = browser.frame.see_other("sign-in")
+        answer.delete_cookie(self._cookies.sign_out, path=browser.frame.root or "/")
         return answer
 
     async def _follow(self, request: Request, browser: _Browser) -> ASGIApp:
@@ -337,35 +354,10 @@ class CookieNames(Struct, frozen=True):
     session: str
     visit: str
     sign_in: str
+    sign_out: str
 
 
-Answering = Callable[[Request], Awaitable[ASGIApp]]
 Answered = Callable[[Request, _Browser], Awaitable[ASGIApp]]
-
-
-class _Place:
-    """What is at one path, by method."""
-
-    def __init__(self, **answering: Answering) -> None:
-        self._answering = answering
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request, method = Request(scope, receive), str(scope["method"])
-        answering = self._answering.get("GET" if method == "HEAD" else method)
-        if answering is None:
-            allowed = {**HEADERS, "allow": ", ".join(self._answering)}
-            answer: ASGIApp = Response(None, HTTPStatus.METHOD_NOT_ALLOWED, allowed)
-        else:
-            answer = await answering(request)
-        await answer(scope, receive, send)
-
-
-async def _serve_static(request: Request) -> ASGIApp:
-    name = str(request.path_params["name"])
-    if name not in STATIC:
-        return Response("there is nothing at this path", HTTPStatus.NOT_FOUND, HEADERS, "text/plain")
-    kept = {**HEADERS, "cache-control": "public, max-age=86400"}  # its path changes with its content
-    return Response(static_file(name)[0], HTTPStatus.OK, kept, STATIC[name])
 
 
 def check_site(origin: str) -> str:

@@ -103,7 +103,7 @@ class Visitor(Struct, frozen=True):
     def now(self) -> datetime:
         return self.client.services.clock.now()
 
-    def asked(self, name: str, default: str = "") -> str:
+    def query_value(self, name: str, default: str = "") -> str:
         """Return a field of the query."""
         return self.request.query_params.get(name, default)
 
@@ -111,7 +111,7 @@ class Visitor(Struct, frozen=True):
         """Return a part of the path."""
         return str(self.request.path_params[name])
 
-    def said(self, name: str, default: str = "") -> str:
+    def form_value(self, name: str, default: str = "") -> str:
         """Return a field of the form, the first of its name."""
         return next((value for key, value in self.sent if key == name), default)
 

@@ -32,15 +32,15 @@ class Said(Struct, frozen=True):
 
 def pretty(value: Json, most: int = LONGEST_JSON) -> str:
     """Return JSON over several lines, clipped; no more of it is written than is shown."""
-    return _written(json.JSONEncoder(ensure_ascii=False, indent=2), value, most)
+    return _write(json.JSONEncoder(ensure_ascii=False, indent=2), value, most)
 
 
 def preview(value: Json) -> str:
     """Return the beginning of JSON on one line; nothing of nothing."""
-    return _written(json.JSONEncoder(ensure_ascii=False), value, LONGEST_PREVIEW) if value not in (None, {}) else ""
+    return _write(json.JSONEncoder(ensure_ascii=False), value, LONGEST_PREVIEW) if value not in (None, {}) else ""
 
 
-def _written(encoder: json.JSONEncoder, value: Json, most: int) -> str:
+def _write(encoder: json.JSONEncoder, value: Json, most: int) -> str:
     chunks, size = list[str](), 0
     for chunk in encoder.iterencode(value):
         chunks.append(chunk[: most + 1])
@@ -55,7 +55,7 @@ def words(text: str | None, most: int = LONGEST_WORDS) -> str:
     return one_line(clip((text or "")[: 2 * most], most))
 
 
-def seen(text: object, size: int = 200) -> str:
+def spell(text: object, size: int = 200) -> str:
     """Return text of others as it is shown: of a bounded length, with what would not be seen, or would turn around what
     follows, spelled out."""
     return printable(clip(str(text), size))
@@ -65,7 +65,7 @@ def name(text: str | None) -> str:
     return words(text, LONGEST_NAME)
 
 
-def told(line: Line) -> tuple[list[Said], list[Said]]:
+def describe_line(line: Line) -> tuple[list[Said], list[Said]]:
     """Return what a line of a trace says happened, and why, in the words of `soorma plans show`. What it carried is
     left to whoever shows it."""
     is_number = isinstance(line.data, int | float) and line.kind is LineKind.PROGRESS
@@ -76,10 +76,10 @@ def told(line: Line) -> tuple[list[Said], list[Said]]:
         note=clip(line.note[: 2 * LONGEST_WORDS], LONGEST_WORDS),
         data=line.data if is_number else None,
     )
-    return _said(headline(short)), _said(explanation(short))
+    return _style(headline(short)), _style(explanation(short))
 
 
-def _said(parts: Sequence[Part]) -> list[Said]:
+def _style(parts: Sequence[Part]) -> list[Said]:
     both = ((part, "") if isinstance(part, str) else part for part in parts)
     return [Said(text, _CLASSES.get(style, "")) for text, style in both if text]
 
@@ -98,7 +98,7 @@ def count(number: int) -> str:
     return f"{number:,}"
 
 
-def joined(names: Iterable[str], most: int = 3) -> str:
+def list_names(names: Iterable[str], most: int = 3) -> str:
     """Return some names, and how many more there are."""
     known = [name(one) for one in names]
     more = f" and {len(known) - most} more" if len(known) > most else ""
@@ -114,10 +114,10 @@ FILTERS: Mapping[str, Callable[..., object]] = {
     "pretty": pretty,
     "preview": preview,
     "words": words,
-    "seen": seen,
+    "spell": spell,
     "name": name,
     "cloud_event": cloud_event,
     "percent": percent,
     "count": count,
-    "joined": joined,
+    "list_names": list_names,
 }

@@ -16,8 +16,9 @@ USER_INPUT = "user_input"
 HUMAN_INPUT = "notification.human_input"
 WAIT_REMINDED = "plan.wait.reminded"
 WAIT_ESCALATED = "plan.wait.escalated"
+WAIT_HANDED_OVER = "plan.wait.handed_over"
 # What people are told by, and so what only the platform publishes.
-ANNOUNCEMENTS = frozenset({HUMAN_INPUT, WAIT_REMINDED, WAIT_ESCALATED})
+ANNOUNCEMENTS = frozenset({HUMAN_INPUT, WAIT_REMINDED, WAIT_ESCALATED, WAIT_HANDED_OVER})
 RESUMED = "plan.resumed"
 TIMEOUT = "timeout"
 REJECTED = "rejected"

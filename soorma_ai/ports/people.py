@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.inbox import Absence, Claim, Colleague, LinkKind, MadeLink, Notice
 
@@ -13,9 +14,9 @@ class People(Protocol):
         """Return the claims of these questions, also those whose time is over. A closed question has none."""
         ...
 
-    async def claim(self, claim: Claim, was: Claim | None) -> bool:
-        """Keep a claim in the place of `was`. False, and nothing changes, where the question is not open, or its claim
-        is another by now."""
+    async def claim(self, claim: Claim, was: Claim | None, announcement: EventEnvelope | None = None) -> bool:
+        """Keep a claim in the place of `was`, and publish its announcement. False, and nothing changes, where the
+        question is not open, or its claim is another by now."""
         ...
 
     async def release(self, claim: Claim) -> bool:

@@ -93,6 +93,13 @@ class DeadLetterRow(Struct, frozen=True):
     user_id: str
 
 
+class Place(Struct, frozen=True):
+    """An item of a list, by its id, behind which a page begins; `is_back`: before which it ends."""
+
+    id: str
+    is_back: bool = False
+
+
 class StoredEvent(Struct, frozen=True):
     """An event and its place in the log. `redriven` counts how often it was sent anew as a dead letter of nobody's, of
     one that is about to be sent."""

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Arrival, Expectation, Untaken
+from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind, Untaken
 from soorma_ai.domain.history import JoinProgress, JournalEntry, Step
 from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.memory import MemoryChange, MemoryKey, OpenSession, Remembered, SessionSummary
@@ -25,6 +25,7 @@ from soorma_ai.ports.rows import (
     Delivery,
     EventPage,
     Note,
+    Place,
     PlanFilter,
     Settlement,
     StoredEvent,
@@ -141,10 +142,26 @@ class Plans(Protocol):
         ...
 
     async def questions(
-        self, tenant_id: str, limit: int, *, user_id: str | None = None, roles: Collection[str] = ()
+        self,
+        tenant_id: str,
+        limit: int,
+        *,
+        user_id: str | None = None,
+        roles: Collection[str] = (),
+        kind: ExpectationKind | None = None,
+        beyond: Place | None = None,
     ) -> list[Expectation]:
         """Open questions to people, the most urgent first: by their deadlines, those without one last. With a `user_id`
-        those of this user, and those that name one of `roles` as who may answer, now or after an escalation."""
+        those of this user, and those that name one of `roles` as who may answer, now or after an escalation. `beyond`
+        one of them, which may be closed by now, those next to it; none beyond what is not there."""
+        ...
+
+    async def count_questions(self, tenant_id: str, *, user_id: str | None = None, roles: Collection[str] = ()) -> int:
+        """Count all that `questions` lists."""
+        ...
+
+    async def ladders(self, tenant_id: str, user_id: str, roles: Collection[str], limit: int) -> list[Expectation]:
+        """Open questions of other users which name one of `roles`, and which escalate, in no order."""
         ...
 
     async def held(self, tenant_id: str, user_id: str, at_most: int) -> int:
@@ -318,9 +335,10 @@ class DeadLetters(Protocol):
     read gets here by itself, from wherever it is met."""
 
     async def dead_letters(
-        self, tenant_id: str | None, limit: int, *, user_id: str | None = None
+        self, tenant_id: str | None, limit: int, *, user_id: str | None = None, beyond: Place | None = None
     ) -> list[DeadLetterRow]:
-        """Dead letters, newest first; with a `user_id` those of this user."""
+        """Dead letters, newest first; with a `user_id` those of this user. `beyond` the number of one of them, dead or
+        not, those next to it."""
         ...
 
     async def dead_letter(self, seq: int) -> DeadLetterRow | None:

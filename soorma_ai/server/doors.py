@@ -52,7 +52,7 @@ class Visiting:
         answer = _Answer(send, self._visit.services.clock, self._may_go_on)
         serving = asyncio.ensure_future(self._door.serve(self._visit, scope, self._replay(), answer.send))
         leaving = asyncio.ensure_future(self._wait_for_leave(receive))
-        ending = asyncio.ensure_future(self._surroundings.ended())
+        ending = asyncio.ensure_future(self._surroundings.wait_for_end())
         try:
             await asyncio.wait((serving, leaving, ending), return_when=asyncio.FIRST_COMPLETED)
         finally:

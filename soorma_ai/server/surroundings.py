@@ -61,7 +61,7 @@ class Surroundings:
         """An event that is set when something has come for a tree of plans."""
         return self.tail.follow(tree_key(root_plan_id), self.services)
 
-    async def ended(self) -> None:
+    async def wait_for_end(self) -> None:
         """Wait until the server ends."""
         await self._ending.wait()
 

@@ -1,5 +1,10 @@
 """Text that others wrote, made harmless for a terminal. Imports nothing heavy: help is made with this."""
 
+import re
+
+# All but ASCII that is seen: of most text, nothing is looked at one by one.
+_ODD = re.compile(r"[^ -~\n]")
+
 
 def one_line(text: str) -> str:
     """Return it without line breaks, and unable to move the cursor."""
@@ -8,10 +13,11 @@ def one_line(text: str) -> str:
 
 def printable(text: str) -> str:
     """Spell out every character that would do something and not be seen; line breaks stay."""
-    return "".join(_visible(character) for character in text)
+    return _ODD.sub(_visible, text)
 
 
-def _visible(character: str) -> str:
-    if character.isprintable() or character == "\n":
+def _visible(found: re.Match[str]) -> str:
+    character = found[0]
+    if character.isprintable():
         return character
     return " " if character.isspace() and ord(character) > ord(" ") else character.encode("unicode_escape").decode()

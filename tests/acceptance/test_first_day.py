@@ -20,7 +20,7 @@ from soorma_ai.cli.commands.dev import DEMO, DEMO_GOAL
 from soorma_ai.cli.loading import load_agents
 from soorma_ai.cli.main import cli
 from soorma_ai.cli.project import Names, names_of
-from soorma_ai.cli.shipped import shipped
+from soorma_ai.cli.shipped import find_shipped
 from soorma_ai.cli.watching import changed, look
 from soorma_ai.errors import ConfigError
 
@@ -41,10 +41,10 @@ async def say(request: InvocationContext, context: PlatformContext) -> dict[str,
 def demo() -> Iterator[tuple[Agent, ...]]:
     """The shop's agents; no other test finds its modules, whose names are anybody's."""
     path, modules = sys.path.copy(), set(sys.modules)
-    yield load_agents(DEMO, shipped("demo"))
+    yield load_agents(DEMO, find_shipped("demo"))
     sys.path[:] = path
     for name in set(sys.modules) - modules:
-        if getattr(sys.modules[name], "__file__", "").startswith(str(shipped("demo"))):
+        if getattr(sys.modules[name], "__file__", "").startswith(str(find_shipped("demo"))):
             del sys.modules[name]
 
 

@@ -76,6 +76,7 @@ class Provider:
                 Route("/authorize", self._authorize),
                 Route("/token", self._exchange, methods=["POST"]),
                 Route("/keys", self._list_keys),
+                Route("/logout", self._log_out),
             ]
         )
 
@@ -94,6 +95,12 @@ class Provider:
         self.codes[code] = self.asked
         back = urlencode({"code": code, "state": self.asked["state"], "iss": self.url})
         return RedirectResponse(f"{self.asked['redirect_uri']}?{back}", 303)
+
+    async def _log_out(self, request: Request) -> Response:
+        self.asked = dict(request.query_params)
+        return RedirectResponse(
+            f"{self.asked['post_logout_redirect_uri']}?{urlencode({'state': self.asked['state']})}", 303
+        )
 
     async def _exchange(self, request: Request) -> Response:
         sent = dict(parse_qsl((await request.body()).decode()))

@@ -1,5 +1,6 @@
 """The inbox, by forms and redirects alone."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -185,13 +186,42 @@ async def test_the_list_goes_on_page_by_page_each_of_which_is_small(platform: Pl
     ids = [await ask(platform, order_id=str(number)) for number in range(53)]
     async with browsing(site(platform)) as browser:
         await signed_in(browser, platform)
-        assert "<title>(25+) Inbox" in browser.page.text
+        assert "<title>(53) Inbox" in browser.page.text
         parts = [part.split('"')[0] for part in browser.page.text.split('="/static/')[1:]]
         loaded = [len((await browser.client.get(f"/static/{part}")).content) for part in parts]
         assert len(browser.page.content) + sum(loaded) < 30_000
-        await browser.open("/inbox?page=2")
-        assert browser.page.text.count('class="row ') == 25
-        await browser.open(f"/inbox/{ids[0]}?page=2")
-        assert 'href="/inbox?page=1"' in browser.page.text
-        for odd in ("0", "-1", "x", "99999999999"):
-            assert (await browser.open(f"/inbox?page={odd}")).page.status_code == 200
+        pages = [shown_by(browser)]
+        while later := link_of(browser, "next"):
+            pages.append(shown_by(await browser.open(later)))
+            assert "<title>(53) Inbox" in browser.page.text
+        assert [len(page) for page in pages] == [25, 25, 3]
+        assert [one for page in pages for one in page] == [wait.wait_id for wait in await platform.waits(limit=100)]
+        await browser.open(f"/inbox/{ids[0]}?after={pages[0][-1]}")
+        assert shown_by(browser) == pages[1]
+        assert shown_by(await browser.open(link_of(browser, "prev"))) == pages[0]
+        assert link_of(browser, "prev") == ""
+        for odd in ("after=x", "before=", f"before={pages[0][3]}", "after=%00", f"after={'9' * 300}"):
+            assert shown_by(await browser.open(f"/inbox?{odd}")) == pages[0]
+
+
+async def test_a_page_stays_where_it_is_when_the_question_before_it_is_answered(platform: Platform) -> None:
+    await platform.start(*shop())
+    for number in range(30):
+        await ask(platform, order_id=str(number))
+    async with browsing(site(platform)) as browser:
+        await signed_in(browser, platform)
+        last, later = shown_by(browser)[-1], link_of(browser, "next")
+        second = shown_by(await browser.open(later))
+        await browser.open(f"/inbox/{last}")
+        await browser.press("approve")
+        assert shown_by(await browser.open(later)) == second
+        assert len(shown_by(await browser.open(link_of(browser, "prev")))) == 25
+        assert "<title>(29) Inbox" in browser.page.text
+
+
+def shown_by(browser: Browser) -> list[str]:
+    return re.findall(r'id="q-([^"]+)"', browser.page.text)
+
+
+def link_of(browser: Browser, rel: str) -> str:
+    return next(iter(re.findall(f'href="([^"]+)" rel="{rel}"', browser.page.text)), "")

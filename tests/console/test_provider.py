@@ -1,5 +1,7 @@
 """Signing in by a provider of OpenID Connect: what it takes, and what is tried without."""
 
+import html
+import re
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -184,6 +186,75 @@ async def test_a_provider_leads_to_no_other_site(platform: Platform, provider: P
     async with browsing_with(provider, platform) as browser:
         await browser.open(f"/sign-in/with?{urlencode({'next': target})}")
         assert str(browser.page.url) == "http://localhost/inbox"
+
+
+def link_to_provider(browser: Browser) -> str:
+    """Return where the page of who has signed out leads by itself, and by its link."""
+    (by_itself,) = re.findall(r'http-equiv="refresh" content="0; url=([^"]+)"', browser.page.text)
+    assert f'href="{by_itself}"' in browser.page.text
+    return html.unescape(by_itself)
+
+
+async def test_to_sign_out_ends_the_session_with_the_provider_too(platform: Platform, provider: Provider) -> None:
+    provider.document = {"end_session_endpoint": f"{provider.url}/logout?realm=a"}
+    async with browsing_with(provider, platform) as browser:
+        await browser.open("/sign-in/with")
+        await browser.press("")
+        assert "Signed out here" in browser.text
+        link = link_to_provider(browser)
+        assert (await browser.open("/inbox")).page.url.path == "/sign-in"
+        await browser.open(link)
+        state = provider.asked.pop("state")
+        assert provider.asked == {
+            "realm": "a",
+            "client_id": "console",
+            "post_logout_redirect_uri": "http://localhost/sign-out/back",
+        }
+        assert browser.page.url.path == "/sign-out/back"
+        assert "signed out, here and with 127.0.0.1" in browser.text
+        await browser.open(f"/sign-out/back?{urlencode({'state': state})}")
+        assert browser.page.url.path == "/sign-in" and "signed out" not in browser.text
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"state": "x"},
+        {"state": ""},
+        {"state": "\u00e4"},
+        {"state": "x", "next": "https://evil.example"},
+        {"post_logout_redirect_uri": "https://evil.example", "redirect_uri": "//evil.example"},
+    ],
+    ids=str,
+)
+async def test_an_address_that_no_sign_out_led_to_tells_nothing_and_leads_nowhere(
+    platform: Platform, provider: Provider, asked: dict[str, str]
+) -> None:
+    provider.document = {"end_session_endpoint": f"{provider.url}/logout"}
+    async with browsing_with(provider, platform) as browser, browsing_with(provider, platform) as mallory:
+        await browser.open("/sign-in/with")
+        assert str((await browser.open(f"/sign-out/back?{urlencode(asked)}")).page.url) == "http://localhost/sign-in"
+        assert (await browser.open("/inbox")).page.url.path == "/inbox"  # nobody was signed out by a link
+        await browser.press("")
+        state = dict(parse_qsl(httpx.URL(link_to_provider(browser)).query.decode()))["state"]
+        for one, said in ((browser, asked), (mallory, {"state": state})):
+            await one.open(f"/sign-out/back?{urlencode(said)}")
+            assert str(one.page.url) == "http://localhost/sign-in" and "signed out" not in one.text
+
+
+@pytest.mark.parametrize("place", [None, "http://evil.example/logout", "javascript:alert(1)", 7], ids=str)
+async def test_a_provider_that_ends_no_session_safely_is_not_gone_to(
+    platform: Platform, provider: Provider, place: object
+) -> None:
+    provider.document = {"end_session_endpoint": place}
+    async with browsing_with(provider, platform) as browser:
+        await browser.open("/sign-in/with")
+        await browser.press("")
+        assert "You may be signed in with 127.0.0.1 still" in browser.text and "refresh" not in browser.page.text
+        await browser.sign_in(await key_for(platform, "maria"))
+        await browser.press("")
+        assert browser.page.url.path == "/sign-in"  # a key is no session anywhere else
 
 
 @pytest.mark.parametrize(

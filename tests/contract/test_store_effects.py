@@ -1,7 +1,7 @@
 """A handling's effects land together, in order, or not at all."""
 
 import asyncio
-from datetime import timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -49,7 +49,7 @@ from soorma_ai.domain.limits import Limits, Spent
 from soorma_ai.domain.people import Ask, Proposal
 from soorma_ai.domain.plans import Marked, PlanInHand, PlanStatus, PlanValue, ValueKind
 from soorma_ai.errors import LocalProtocolError, VersionConflict
-from soorma_ai.ports import Store, Work
+from soorma_ai.ports import Place, Store, Work
 
 
 async def test_a_plan_is_read_as_it_was_saved_and_made_once(store: Store) -> None:
@@ -227,6 +227,40 @@ async def test_questions_are_listed_by_their_deadlines_and_of_the_tenant_alone(s
 
     assert await listed() == ["c", "d", "b", "a"]
     assert await listed(2) == ["c", "d"]
+    doubts = await store.plans.questions("default", 9, kind=ExpectationKind.DOUBT)
+    assert [one.id for one in doubts] == ["d"]
+    assert await store.plans.count_questions("default") == 4
+
+
+async def test_questions_are_read_on_from_each_of_them_in_both_directions(store: Store) -> None:
+    def asked(id: str, user: str, *approvers: str, deadline: datetime | None) -> Expectation:
+        made = wait(id, user_id=user, deadline=deadline)
+        assert made.ask is not None
+        return replace(made, ask=replace(made.ask, approvers=approvers))
+
+    order = ["a", "b", "c", "d", "e"]
+    dues = [later(1), later(5), later(5), None, None]
+    mine = [asked(id, "ann", deadline=due) for id, due in zip(order, dues, strict=True) if id in "ace"]
+    bens = [asked(id, "ben", "cfo", deadline=due) for id, due in zip(order, dues, strict=True) if id in "bd"]
+    await running(store, *bens, *mine)
+
+    async def listed(place: Place | None, limit: int = 9, user: str | None = None, *roles: str) -> list[str]:
+        found = await store.plans.questions("default", limit, user_id=user, roles=roles, beyond=place)
+        return [one.id for one in found]
+
+    for number, id in enumerate(order):
+        behind, before = Place(id), Place(id, is_back=True)
+        for who in ((None,), ("ann", "cfo")):
+            assert await listed(behind, 9, *who) == order[number + 1 :]
+            assert await listed(before, 9, *who) == order[:number]
+            assert await listed(behind, 2, *who) == order[number + 1 :][:2]
+            assert await listed(before, 2, *who) == order[:number][-2:]
+        assert await listed(behind, 9, "ann") == [one for one in order[number + 1 :] if one in "ace"]
+    await do(store, Close("c", ExpectationStatus.CLOSED, NOW))
+    assert await listed(Place("c")) == ["d", "e"]
+    assert await listed(Place("none")) == []
+    assert await store.plans.count_questions("default", user_id="ann") == 2
+    assert await store.plans.count_questions("default", user_id="ann", roles=["cfo"]) == 4
 
 
 async def test_what_is_held_of_a_client_is_counted_by_person_and_what_agents_ask_for_them_is_not(store: Store) -> None:
@@ -360,6 +394,9 @@ async def test_questions_are_those_of_a_user_and_those_that_name_a_role_while_th
     assert await ids("ann", "cfo", limit=2) == ["both", "bens"]
     assert await ids("eve", "boss") == ["both", "bens"]
     assert await ids("eve", "clerk") == []
+    ladders = await store.plans.ladders("default", "ben", ["boss", "ceo"], 9)
+    assert [one.id for one in ladders] == ["both"]
+    assert await store.plans.ladders("default", "ben", [], 9) == []
     assert (await find(store, "bens")).user_id == "ben"
     await do(store, Close("both", ExpectationStatus.CLOSED, NOW))
     assert await ids("ann", "cfo") == ["bens", "anns"]

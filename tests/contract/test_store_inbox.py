@@ -32,7 +32,7 @@ from soorma_ai.domain.effects import Ack, DeadLetter, Publish, RetryAfter, SaveP
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.plans import PlanRecord, Rest, plan_id_of
 from soorma_ai.errors import LeaseLost
-from soorma_ai.ports import Store, Work
+from soorma_ai.ports import Place, Store, Work
 
 
 async def test_every_agent_that_subscribes_gets_one_copy(store: Store) -> None:
@@ -211,6 +211,11 @@ async def test_dead_letters_are_listed_newest_first_by_tenant_and_limit(store: S
     assert [row.event.id for row in await store.letters.dead_letters(None, 10)] == ["c", "b", "a"]
     assert [row.event.id for row in await store.letters.dead_letters("one", 10)] == ["c", "a"]
     assert [row.event.id for row in await store.letters.dead_letters(None, 1)] == ["c"]
+    older, newer = [Place(str(row.seq)) for row in await store.letters.dead_letters(None, 2)]
+    assert [row.event.id for row in await store.letters.dead_letters(None, 1, beyond=older)] == ["b"]
+    assert [row.event.id for row in await store.letters.dead_letters("one", 9, beyond=older)] == ["a"]
+    back = Place(newer.id, is_back=True)
+    assert [row.event.id for row in await store.letters.dead_letters(None, 9, beyond=back)] == ["c"]
 
 
 async def test_the_next_due_moment_is_the_end_of_a_delay_or_of_a_lease(store: Store) -> None:

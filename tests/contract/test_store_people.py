@@ -7,8 +7,10 @@ import pytest
 from msgspec.structs import replace
 from store_kit import NOW, answer, gate, later, running, wait
 
+from soorma_ai.core.expecting.claims import announce_claim
 from soorma_ai.core.expecting.wakeups import ANSWERED, wake_for
 from soorma_ai.domain.inbox import Absence, Claim, Colleague, Link, MadeLink, Notice, NoticeState
+from soorma_ai.domain.states import WAIT_HANDED_OVER
 from soorma_ai.ports import Store
 
 ANNS = Claim("a-1", "default", "ann", NOW, later(60))
@@ -31,6 +33,16 @@ async def test_a_claim_takes_the_place_of_the_one_that_was_read(store: Store) ->
     assert await people.release(ANNS) is False
     assert await people.claims(["a-1"]) == [BOBS]
     assert (await people.release(BOBS), await people.claims(["a-1"])) == (True, [])
+
+
+async def test_a_claim_is_announced_with_it_and_only_with_it(store: Store) -> None:
+    asked = gate("a-1")
+    await running(store, asked)
+    assert await store.people.claim(ANNS, None)
+    assert not await store.people.claim(BOBS, None, announce_claim(asked, BOBS))
+    assert await store.people.claim(BOBS, ANNS, announce_claim(asked, BOBS))
+    told = [row.event for row in await store.events.events() if row.event.type == WAIT_HANDED_OVER]
+    assert [(one.subject, one.data["to"], one.data["given_by"]) for one in told] == [("a-1", "bob", "ann")]
 
 
 async def test_of_several_who_claim_at_once_one_does(store: Store) -> None:

@@ -2,7 +2,9 @@
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any, TypeVar
 
 import pytest
@@ -14,6 +16,7 @@ from soorma_ai.adapters.tokens import new_key
 from soorma_ai.core.authority import CALLS
 from soorma_ai.domain.events import CLIENT
 from soorma_ai.domain.identity import ApiKey
+from soorma_ai.domain.inbox import Link
 from soorma_ai.domain.memos import Memo
 from soorma_ai.domain.people import NO_USER, Person
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration
@@ -22,6 +25,7 @@ from soorma_ai.domain.tracking import PlanPage
 from soorma_ai.domain.values import derived_id
 from soorma_ai.errors import DeadlineExceeded, Forbidden, LocalProtocolError, NotFound
 from soorma_ai.runtime.client.client import Client
+from soorma_ai.runtime.client.inbox import Inbox
 from soorma_ai.runtime.client.keys import KeyRing
 from soorma_ai.runtime.client.memory import PlanMemory
 from soorma_ai.runtime.client.plan_handle import PlanHandle
@@ -148,6 +152,26 @@ async def _cancelled(c: Client, t: Things) -> None:
     await PlanHandle(t.plan_id, t.goal_id, c).cancel()
 
 
+async def _let(call: Awaitable[object]) -> None:
+    """What is refused for another reason than whose it is was let through."""
+    with suppress(LocalProtocolError):
+        await call
+
+
+async def _hand_over(c: Client, t: Things) -> None:
+    """Who steers a question is told of the colleague, whom nobody knows; who does not, of themselves."""
+    with pytest.raises(LocalProtocolError) as refused:
+        await c.inbox.hand_over(t.wait_id, "zoe")
+    if "nobody knows here what zoe may do" not in str(refused.value):
+        raise Forbidden(str(refused.value))
+
+
+async def _check_link(c: Client, t: Things) -> None:
+    now, person = c.services.clock.now(), c.person
+    link = Link("inbox", "", person.tenant_id, person.user_id, frozenset(), now, now + timedelta(days=1))
+    await c.inbox.check_link(link, is_listed=False)
+
+
 SEEING: dict[str, Call] = {
     "plan": lambda c, t: c.plan(t.plan_id),
     "plans": lambda c, t: _listed(c.plans(), lambda one: one.plan_id == t.plan_id),
@@ -160,6 +184,11 @@ SEEING: dict[str, Call] = {
     "wait": lambda c, t: c.wait(t.wait_id),
     "dead_letters": lambda c, t: _listed(c.dead_letters(), lambda one: one.letter_id == t.letter_id),
     "dead_letter": lambda c, t: c.dead_letter(t.letter_id),
+    "inbox.claim": lambda c, t: _let(c.inbox.claim(t.wait_id)),
+    "inbox.release": lambda c, t: c.inbox.release(t.wait_id),
+    "inbox.colleagues": lambda c, t: _let(c.inbox.colleagues(t.wait_id)),
+    "inbox.notices": lambda c, t: c.inbox.notices(t.wait_id),
+    "inbox.look": lambda c, t: c.inbox.look(t.wait_id, []),
     "handle.result": _result,
     "handle.events": _first_event,
     "handle.next_wait": lambda c, t: _through(c, t, PlanHandle.next_wait),
@@ -192,6 +221,9 @@ SEEING: dict[str, Call] = {
 # In an order in which none takes from the next what it needs.
 STEERING: dict[str, Call] = {
     "prompt": lambda c, t: c.prompt(t.plan_id),
+    "inbox.hand_over": _hand_over,
+    "inbox.back": lambda c, t: _of(c, t).inbox.back(t.user_id or "nobody known"),
+    "inbox.revoke_link": lambda c, t: _of(c, t).inbox.revoke_link("inbox", user_id=t.user_id or "nobody known"),
     "memory.store": lambda c, t: c.memory.store("k", 2, t.plan_id),
     "memory.store_plan_context": lambda c, t: c.memory.store_plan_context(t.plan_id, None, {"k": 3}),
     "memory.increment": lambda c, t: c.memory.increment("k", 1, t.plan_id),
@@ -212,6 +244,7 @@ STEERING: dict[str, Call] = {
 }
 NAMING = {name: STEERING[name] for name in ("go into a session", "publish to a plan")}
 MEETING: dict[str, Call] = {
+    "inbox.absences": lambda c, t: _of_tenant(c, t, c.inbox.absences()),
     "registry.find": lambda c, t: _found(c.registry.find(f"skill of {t.agent}")),
     "registry.discover": lambda c, t: _listed(c.registry.discover([f"skill of {t.agent}"]), lambda one: True),
     "registry.query": lambda c, t: _listed(c.registry.query(name=t.agent), lambda one: True),
@@ -234,6 +267,7 @@ GRANTING: dict[str, Call] = {
 }
 OVERSEEING: dict[str, Call] = {
     "audit": lambda c, t: _listed(c.audit(), lambda one: one.entry.tenant_id == t.tenant_id),
+    "inbox.links": lambda c, t: _of_tenant(c, t, c.inbox.links()),
     "registry.backlogs": lambda c, t: _of_tenant(c, t, c.registry.backlogs()),
 }
 BEGINNING: dict[str, Call] = {
@@ -242,6 +276,10 @@ BEGINNING: dict[str, Call] = {
     "ask": lambda c, t: c.ask("inventory.reserve.requested", {"order_id": "A"}),
     "publish": lambda c, t: c.publish("business-facts", "told", {}),
     "create_session": lambda c, t: c.create_session(),
+    "inbox.away": lambda c, t: _let(c.inbox.away(c.services.clock.now() + timedelta(days=1), "zoe")),
+    "inbox.stands_in_for": lambda c, t: c.inbox.stands_in_for(),
+    "inbox.make_link": lambda c, t: c.inbox.make_link("inbox"),
+    "inbox.check_link": _check_link,
 }
 OF_A_TENANT = ((MEETING, MEET), (OVERSEEING, OVERSEE), (GRANTING, GRANT), (MANAGING, MANAGE))
 KINDS: dict[str, type] = {
@@ -251,6 +289,7 @@ KINDS: dict[str, type] = {
     "registry.": Directory,
     "keys.": KeyRing,
     "handle.": PlanHandle,
+    "inbox.": Inbox,
 }
 
 

@@ -14,6 +14,7 @@ from kit import is_idle, payments, planner, until
 from test_webhooks import SECRET, SIGNER, Receiver
 
 from soorma_ai import Approval, Platform, Wait
+from soorma_ai.adapters.tokens import new_key
 from soorma_ai.domain.people import Person
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound, Unauthenticated
 from soorma_ai.gateways.user_agent import Console, HttpPost, Links, Mail, Question, Recipient, UserAgent
@@ -200,3 +201,57 @@ async def test_one_who_cannot_be_told_keeps_no_other_from_being_told(platform: P
     await held(platform, UserAgent(channel, lambda wait: [BOB, ANN]))
     await until(platform, lambda: len(told) == 2)
     assert told == [BOB.address, ANN.address]
+
+
+async def test_how_each_was_told_is_kept_and_who_was_told_is_not_told_again(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    told: list[str] = []
+
+    async def channel(question: Question) -> None:
+        told.append(question.recipient.person.user_id)
+        if told.count("bob") == 1 and told[-1] == "bob":
+            raise OSError("no such mailbox")
+
+    await held(platform, UserAgent(channel, lambda wait: [BOB, ANN], name="mail"))
+    await until(platform, lambda: len(told) == 2)
+    announced = await announcement(platform)
+    queue, people = platform.services.store.queue, platform.services.store.people
+    await until(platform, lambda: queue.resting("mail", announced, clock.now()))
+    (wait,) = await platform.waits()
+    first = {(one.user_id, one.state, one.via, one.event_id) for one in await people.notices(wait.wait_id)}
+    assert first == {("bob", "failed", "mail", announced), ("ann", "delivered", "mail", announced)}
+    assert [one.detail for one in await people.notices(wait.wait_id) if one.detail] == ["OSError('no such mailbox')"]
+    await clock.advance(6)
+    await until(platform, lambda: len(told) == 3)
+    await until(platform, lambda: is_idle(platform))
+    assert told == ["bob", "ann", "bob"]
+    again = {(one.user_id, one.state, one.detail) for one in await people.notices(wait.wait_id)}
+    assert again == {("bob", "delivered", ""), ("ann", "delivered", "")}
+
+
+async def test_whom_a_question_is_handed_to_is_told_once_and_nobody_else_is(platform: Platform) -> None:
+    channel, elsewhere = Heard(), Heard()
+    bob = Recipient(Person("default", "bob", frozenset({"manager"})))
+    await held(
+        platform, UserAgent(channel, lambda wait: [ANN, bob]), UserAgent(elsewhere, lambda wait: [ANN], name="mail")
+    )
+    await until(platform, lambda: len(channel.questions) == 2 and elsewhere.questions)
+    (wait,) = await platform.waits()
+    key, _ = new_key("default", "bob", platform.services.clock.now(), roles=["manager"])
+    await platform.keys.add(key)
+    ann = platform.as_user(tenant_id="default", user_id="ann", roles=["manager"])
+    for _ in range(2):
+        await ann.inbox.hand_over(wait.wait_id, "bob")
+        await until(platform, lambda: is_idle(platform))
+    last = channel.questions[-1]
+    assert [one.recipient.person.user_id for one in channel.questions] == ["ann", "bob", "bob"]
+    assert last.subject.startswith("ann hands you this: ") and last.message_id != channel.questions[1].message_id
+    assert len(elsewhere.questions) == 1
+    notices = {(one.user_id, one.via, one.state) for one in await platform.inbox.notices(wait.wait_id)}
+    assert notices == {
+        ("ann", "user-agent", "delivered"),
+        ("bob", "user-agent", "delivered"),
+        ("ann", "mail", "delivered"),
+        ("bob", "mail", "failed"),
+    }

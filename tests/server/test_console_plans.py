@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from contract.store_kit import do, plan
+from contract.store_kit import do, expectation, plan, question, running
 from http_kit import Keys, caller
 from kit import ended, payments, planner, stock, the_wait, until
 
@@ -26,6 +26,7 @@ from soorma_ai import (
 )
 from soorma_ai.console import Console
 from soorma_ai.domain.effects import SavePlan
+from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.server import app
 from soorma_ai.testing.scripted import complete, publish
@@ -207,6 +208,29 @@ async def test_agents_are_shown_with_their_events_and_dead_letters_are_redriven_
         assert "discarded" in await browser.send(f"{path}/discard", note="gone")
         assert await platform.dead_letters() == []
         await browser.look("/dead-letters/x", 404)
+
+
+async def test_pages_of_dead_letters_and_of_doubts_follow_each_other_and_the_page_of_agents_leads_to_them(
+    platform: Platform,
+) -> None:
+    await platform.start(carrier())
+    for number in range(53):
+        await platform.request("parcel.bring.requested", {"note": str(number)})
+    doubts = [expectation(f"d-{n}", ExpectationKind.DOUBT, ask=question(), root_plan_id=None) for n in range(52)]
+    await running(platform.services.store, *doubts)
+    async with browsing(platform) as browser:
+        agents = await browser.look("/agents")
+        assert agents.count("/dead-letters/") == 10 and agents.count('href="/inbox/d-') == 10
+        for path, item in (("/dead-letters", r"/dead-letters/(\d+)"), ("/doubts", r'href="/inbox/(d-\d+)')):
+            assert f'href="{path}"' in agents
+            first = await browser.look(path)
+            (later,) = re.findall(r'href="([^"]+)" rel="next"', first)
+            second = await browser.look(later)
+            shown = [re.findall(item, page) for page in (first, second)]
+            assert [len(page) for page in shown] == [50, 3 if path == "/dead-letters" else 2]
+            assert len({*shown[0], *shown[1]}) == sum(map(len, shown))
+            (back,) = re.findall(r'href="([^"]+)" rel="prev"', second)
+            assert re.findall(item, await browser.look(back)) == shown[0]
 
 
 async def test_a_letter_has_buttons_for_who_may_press_them(platform: Platform) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from soorma_ai.core.expecting.replies import as_promised, is_reply
+from soorma_ai.core.expecting.replies import is_reply, read_as_promised
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.values import JsonObject
 from unit.kit import event, expectation, failed, worked
@@ -21,14 +21,14 @@ RECEIPT: JsonObject = {
     ids=lambda e: str(e.data),
 )
 def test_a_result_that_fits_and_a_failure_count_as_they_are(reply: EventEnvelope) -> None:
-    assert as_promised(reply, RECEIPT) is reply
+    assert read_as_promised(reply, RECEIPT) is reply
 
 
 @pytest.mark.parametrize("result", [{"receipt": 7}, {}, {"receipt": "r", "more": "S3CRET"}, None, "r"], ids=str)
 def test_a_result_off_its_schema_is_a_failure_and_nothing_of_it_is_used(result: object) -> None:
     came = worked(result=result)
     data = {"request_id": "q-1", **came.data}
-    read = as_promised(came.model_copy(update={"data": data}), RECEIPT)
+    read = read_as_promised(came.model_copy(update={"data": data}), RECEIPT)
     error = read.data["error"]
     assert isinstance(error, dict) and isinstance(error["message"], str)
     assert (read.data["success"], error["code"], read.data["request_id"]) == (False, "invalid_result", "q-1")

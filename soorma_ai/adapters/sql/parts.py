@@ -181,6 +181,8 @@ class SqlPlans(Part):
     open_in_tree = reading(expected.opened_of_tree)
     was_answered = reading(expected.was_answered)
     questions = reading(expected.questions)
+    count_questions = reading(expected.count_questions)
+    ladders = reading(expected.ladders)
     held = reading(expected.held, of_user=True)
     questions_beginning = reading(expected.questions_beginning)
     named_expectations = reading(expected.named)

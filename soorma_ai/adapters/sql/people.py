@@ -1,12 +1,15 @@
 """The part of a store that is about people and their questions."""
 
+from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.database import Part, reading, writing
+from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.adapters.sql.tables import people
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.inbox import Claim
 
 
 class SqlPeople(Part):
     claims = reading(people.claims)
-    claim = writing(people.claim)
     release = writing(people.release)
     absences = reading(people.absences)
     stood_in_for = reading(people.stood_in_for)
@@ -22,3 +25,13 @@ class SqlPeople(Part):
     link = reading(people.link)
     links = reading(people.links)
     revoke_link = writing(people.revoke_link)
+
+    async def claim(self, claim: Claim, was: Claim | None, announcement: EventEnvelope | None = None) -> bool:
+        def keep(db: Connection) -> bool:
+            is_kept = people.claim(db, claim, was)
+            if is_kept and announcement is not None:
+                log.publish_once(db, announcement)
+            return is_kept
+
+        is_kept, _ = await self.publish(keep, claim.at)
+        return is_kept

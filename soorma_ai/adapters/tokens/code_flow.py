@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from http import HTTPStatus
 from typing import cast
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import httpx
 import jwt
@@ -52,17 +52,25 @@ class Registration:
     def return_url(self) -> str:
         return f"{self.url.rstrip('/')}{PATH}"
 
+    @property
+    def end_url(self) -> str:
+        """The address to which the provider sends browsers back whose session it has ended."""
+        return f"{self.url.rstrip('/')}{END_PATH}"
+
 
 PATH = "/sign-in/back"
+END_PATH = "/sign-out/back"
 
 
 class _Provider(Struct, frozen=True):
-    """What a provider says of itself. `is_basic`: a secret goes in a header, else in the form."""
+    """What a provider says of itself. `is_basic`: a secret goes in a header, else in the form. `end_url` is where
+    browsers end their sessions, empty where there is no such place."""
 
     authorization_url: str
     token_url: str
     tokens: SignedTokens
     is_basic: bool
+    end_url: str
 
 
 class CodeFlow:
@@ -107,6 +115,19 @@ class CodeFlow:
         wire.check_claims(claims, algorithm, self._of.client_id, begun.nonce, access if isinstance(access, str) else "")
         return caller_of(claims, self._names)
 
+    async def end(self) -> tuple[str, str]:
+        """Return where a browser is sent to end its session with the provider, and the state with which it comes back;
+        nothing where the provider has no such place. No ID token is kept to be shown there, so it may ask the person.
+        Raise TransientError while it cannot be reached."""
+        provider = await self._provider()
+        if not provider.end_url:
+            return "", ""
+        state = secrets.token_urlsafe(32)
+        said = {"client_id": self._of.client_id, "post_logout_redirect_uri": self._of.end_url, "state": state}
+        place = urlsplit(provider.end_url)
+        query = "&".join(filter(None, (place.query, urlencode(said))))
+        return urlunsplit(place._replace(query=query, fragment="")), state
+
     async def _exchange(self, provider: _Provider, code: str, begun: SignIn) -> Mapping[str, object]:
         method = "none" if not self._of.client_secret else _BASIC if provider.is_basic else _POST
         body, headers = wire.token_request(
@@ -150,7 +171,9 @@ class CodeFlow:
             raise ValueError("its addresses are not by https://")
         tokens = SignedTokens(issuer=issuer, audience=self._of.client_id, jwks_url=keys, clock=self._clock)
         ways = found.get("token_endpoint_auth_methods_supported", [_BASIC])
-        return _Provider(authorization, token, tokens, not isinstance(ways, list) or _BASIC in ways)
+        end = found.get("end_session_endpoint")
+        end_url = end if isinstance(end, str) and is_safe(end) else ""
+        return _Provider(authorization, token, tokens, not isinstance(ways, list) or _BASIC in ways, end_url)
 
     def _unreachable(self, why: object) -> TransientError:
         words = clip(str(why), 200)

@@ -19,7 +19,7 @@ from soorma_ai.cli.hosting import DEFAULT_HOST, DEFAULT_PORT, Hosted, host
 from soorma_ai.cli.loading import load_agents
 from soorma_ai.cli.options import LOCAL_USER, Access, with_access
 from soorma_ai.cli.running import log_to_stderr
-from soorma_ai.cli.shipped import shipped
+from soorma_ai.cli.shipped import find_shipped
 from soorma_ai.cli.watching import Times, look, next_change
 from soorma_ai.domain.people import Person
 from soorma_ai.errors import NotFound, SoormaError
@@ -69,7 +69,7 @@ def _of_demo(access: Access) -> Access:
 def _agents(app: str | None, before: Times | None) -> Sequence[Agent] | None:
     """Return the agents; None when they could not be loaded, and a source has changed since."""
     try:
-        return load_agents(DEMO, shipped("demo")) if app is None else load_agents(app)
+        return load_agents(DEMO, find_shipped("demo")) if app is None else load_agents(app)
     except Exception as error:
         if before is None:
             raise

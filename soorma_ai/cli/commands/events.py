@@ -61,11 +61,11 @@ def tail(access: Access, follow: bool, limit: int, plan: str | None, as_json: bo
         return
 
 
-@events.command()
+@events.command("untaken")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
 @as_json
 @with_platform
-def untaken(access: Access, limit: int, as_json: bool) -> None:
+def list_untaken(access: Access, limit: int, as_json: bool) -> None:
     """List requests that no agent takes yet, the oldest first."""
     found, now = look_up(access, lambda client: client.tracker.untaken(limit=limit)), SystemClock().now()
 

@@ -30,8 +30,8 @@ def inbox(access: Access, limit: int, as_json: bool) -> None:
     """List what waits for a person, the most urgent first; or say who has it in hand, and who is away."""
     if click.get_current_context().invoked_subcommand is not None:
         return
-    open_now, now = look_up(access, lambda client: _load(client, limit)), SystemClock().now()
-    printer = Printer()
+    found, now = look_up(access, lambda client: _load(client, limit + 1)), SystemClock().now()
+    open_now, printer = found[:limit], Printer()
     if as_json:
         print_json([wait for wait, _ in open_now])
     elif not open_now:
@@ -44,6 +44,8 @@ def inbox(access: Access, limit: int, as_json: bool) -> None:
                 printer.line()
             print_wait(printer, wait, goal, now)
             print_commands(printer, wait, access)
+    if len(found) > limit and not as_json:
+        Printer(stderr=True).line(f"there are more: --limit {limit * 10}")
 
 
 @inbox.command()
@@ -88,11 +90,11 @@ def handover(access: Access, wait: str, *, to: str, user_id: str, roles: frozens
     _print_claim(made, as_json=as_json)
 
 
-@inbox.command()
+@inbox.command("told")
 @_wait
 @as_json
 @with_platform
-def told(access: Access, wait: str, as_json: bool) -> None:
+def list_notices(access: Access, wait: str, as_json: bool) -> None:
     """List who was told about a question, and who has looked at it."""
     found = look_up(access, lambda client: _notices(client, wait))
     if as_json:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from soorma_ai.cli.project import names_of, write_project
-from soorma_ai.cli.shipped import shipped
+from soorma_ai.cli.shipped import find_shipped
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import DIM, Printer
 
@@ -22,7 +22,7 @@ def init(folder: Path, name: str | None) -> None:
     without a network. No file is written over.
     """
     names = names_of(name or folder.resolve().name)
-    files = write_project(shipped("template"), folder, names)
+    files = write_project(find_shipped("template"), folder, names)
     for file in files:
         Printer().line(one_line(str(file)))
     enter = "" if folder.resolve() == Path.cwd() else f"cd {shlex.quote(os.fspath(folder))} && "

@@ -73,7 +73,7 @@ def ls(access: Access, limit: int, as_json: bool) -> None:
     must_mean_a_store()
     found, now = look_into_store(access, lambda client: client.keys.ls(limit=limit)), SystemClock().now()
     if as_json:
-        print_json([_shown(key) for key in found])
+        print_json([_describe(key) for key in found])
     else:
         print_list(found, "no keys", lambda key: _row(key, now), (_TITLES, lambda key: _cells(key, now)), as_json=False)
 
@@ -106,7 +106,7 @@ def _status(key: ApiKey, now: datetime) -> str:
     return _EXPIRED if key.expires_at is not None and now >= key.expires_at else _VALID
 
 
-def _shown(key: ApiKey) -> dict[str, object]:
+def _describe(key: ApiKey) -> dict[str, object]:
     return {name: value for name, value in asdict(key).items() if name != "secret_hash"}
 
 

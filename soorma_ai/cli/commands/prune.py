@@ -81,10 +81,10 @@ def _prune(access: Access, older_than: timedelta, statuses: tuple[str, ...]) -> 
 
 
 def _what(pruned: Pruned) -> str:
-    def counted(number: int, what: str) -> str:
+    def count(number: int, what: str) -> str:
         return f"{number:,} {what}{'' if number == 1 else 's'}"
 
-    return f"{counted(pruned.plans, 'plan')} and {counted(pruned.events, 'event')}"
+    return f"{count(pruned.plans, 'plan')} and {count(pruned.events, 'event')}"
 
 
 def _print_kept(pruned: Pruned) -> None:

@@ -1,4 +1,4 @@
-"""Agents, what they registered, and what could not be handled."""
+"""Agents, and what they registered."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,32 +9,27 @@ from markupsafe import Markup
 from msgspec import Struct
 from starlette.types import ASGIApp
 
-from soorma_ai.console.visitor import PageRoute, Visitor, get, post
+from soorma_ai.console.visitor import PageRoute, Visitor, get
 from soorma_ai.console.words import words
-from soorma_ai.core.delivery.doubts import REASON
 from soorma_ai.core.drawing.layout import Direction
 from soorma_ai.core.drawing.mermaid import write
 from soorma_ai.core.drawing.svg import draw
 from soorma_ai.core.report.choreography import by_problem, graph_of_registry
 from soorma_ai.core.selection.check import ADVICE, Finding, Problem, check_events
 from soorma_ai.core.selection.reach import check_reach
+from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.domain.registry import DiscoveredAgent, EventRole, RegisteredEvent
 from soorma_ai.domain.tracking import Backlog
 from soorma_ai.errors import Forbidden, NotFound
-from soorma_ai.runtime.client.dead_letters import own_row
+from soorma_ai.runtime.client.dead_letters import letter_page
+from soorma_ai.runtime.client.listing import question_page
 
 MOST_AGENTS = 100
-MOST_LETTERS = 50
-MOST_DOUBTS = 50
+MOST_LETTERS = 10
+MOST_DOUBTS = 10
 MOST_UNTAKEN = 50
 MOST_EVENTS = 200
 MOST_FINDINGS = 50
-LONGEST_NOTE = 2_000
-DONE = {
-    "redriven": "The letter is in line again.",
-    "discarded": "The letter is discarded.",
-    "no letter": "It is no dead letter any more.",
-}
 
 
 class ToldAgent(Struct, frozen=True):
@@ -48,38 +43,40 @@ class ToldAgent(Struct, frozen=True):
 
 
 async def list_agents(visitor: Visitor) -> ASGIApp:
-    client, search = visitor.client, visitor.asked("search").strip()[:200]
+    client, search = visitor.client, visitor.query_value("search").strip()[:200]
     agents = await client.registry.query(live=False)
-    after = visitor.asked("after")
+    after = visitor.query_value("after")
     found = [one for one in agents if search.lower() in one.name.lower() and one.name > after]
     shown = found[:MOST_AGENTS]
     more = len(found) - len(shown)
     backlogs = await _backlogs(visitor)
-    letters = await client.dead_letters(limit=MOST_LETTERS + 1)
-    doubts = [wait for wait in await client.waits(limit=MOST_DOUBTS * 4) if wait.reason == REASON]
+    letters = await letter_page(client.services, client.person, MOST_LETTERS)
+    doubts = await question_page(client.services, client.person, MOST_DOUBTS, kind=ExpectationKind.DOUBT)
+    untaken = await client.tracker.untaken(limit=MOST_UNTAKEN + 1)
     return visitor.frame.page(
         "agents.html",
         title="Agents",
         section="/agents",
         now=visitor.now,
         search=search,
-        agents=[_told(one, backlogs) for one in shown],
+        agents=[_tell(one, backlogs) for one in shown],
         more_agents=more,
         next_agents=visitor.frame.path("agents", search=search or None, after=shown[-1].name) if more else None,
-        letters=letters[:MOST_LETTERS],
-        more_letters=len(letters) > MOST_LETTERS,
-        doubts=doubts[:MOST_DOUBTS],
-        untaken=await client.tracker.untaken(limit=MOST_UNTAKEN),
-        done=DONE.get(visitor.asked("done"), ""),
+        letters=letters.letters,
+        more_letters=letters.older,
+        doubts=doubts.waits,
+        more_doubts=doubts.has_more,
+        untaken=untaken[:MOST_UNTAKEN],
+        more_untaken=len(untaken) > MOST_UNTAKEN,
     )
 
 
 async def show_agent(visitor: Visitor) -> ASGIApp:
-    name = visitor.asked("name")  # of a path, browsers take `..` for another
+    name = visitor.query_value("name")  # of a path, browsers take `..` for another
     found = await visitor.client.registry.query(name=name, live=False) if name else []
     if not found:
         raise NotFound(f"no agent {name[:80]!r} is registered here")
-    one = _told(found[0], await _backlogs(visitor))
+    one = _tell(found[0], await _backlogs(visitor))
     return visitor.frame.page(
         "agent.html",
         title=f"Agent {words(one.agent.name, 80)}",
@@ -89,38 +86,6 @@ async def show_agent(visitor: Visitor) -> ASGIApp:
         events=one.agent.events[:MOST_EVENTS],
         more_events=max(0, len(one.agent.events) - MOST_EVENTS),
     )
-
-
-async def show_letter(visitor: Visitor) -> ASGIApp:
-    letter = await visitor.client.dead_letter(_number(visitor))
-    return visitor.frame.page(
-        "letter.html",
-        title=f"Dead letter {letter.letter_id}",
-        section="/agents",
-        now=visitor.now,
-        letter=letter,
-        steers=await _steers(visitor, letter.letter_id),
-    )
-
-
-async def _steers(visitor: Visitor, letter_id: int) -> bool:
-    """Tell whether a letter is the visitor's to redrive and to discard."""
-    try:
-        await own_row(visitor.client.services, visitor.client.person, letter_id, "redrive")
-    except Forbidden:
-        return False
-    return True
-
-
-async def redrive(visitor: Visitor) -> ASGIApp:
-    is_redriven = await visitor.client.redrive(_number(visitor))
-    return _told_of(visitor, "redriven" if is_redriven else "no letter")
-
-
-async def discard(visitor: Visitor) -> ASGIApp:
-    note = visitor.said("note").strip()[:LONGEST_NOTE]
-    is_discarded = await visitor.client.discard(_number(visitor), note)
-    return _told_of(visitor, "discarded" if is_discarded else "no letter")
 
 
 async def show_choreography(visitor: Visitor) -> ASGIApp:
@@ -188,7 +153,7 @@ async def _backlogs(visitor: Visitor) -> dict[str, Backlog] | None:
         return None
 
 
-def _told(agent: DiscoveredAgent, backlogs: dict[str, Backlog] | None) -> ToldAgent:
+def _tell(agent: DiscoveredAgent, backlogs: dict[str, Backlog] | None) -> ToldAgent:
     return ToldAgent(
         agent,
         _names(agent, (EventRole.TAKES_AS_GOAL,)),
@@ -203,22 +168,8 @@ def _names(agent: DiscoveredAgent, roles: Iterable[EventRole]) -> tuple[str, ...
     return tuple(dict.fromkeys(made.event_name for role, made in agent.events if role in wanted))
 
 
-def _number(visitor: Visitor) -> int:
-    said = visitor.part("letter_id")
-    if not (said.isascii() and said.isdigit() and len(said) < 19):
-        raise NotFound(f"no dead letter {said[:40]!r}: give its number")
-    return int(said)
-
-
-def _told_of(visitor: Visitor, done: str) -> ASGIApp:
-    return visitor.frame.see_other("agents", done=done)
-
-
 ROUTES: tuple[PageRoute, ...] = (
     get("/agents", list_agents),
     get("/agent", show_agent),
-    get("/dead-letters/{letter_id}", show_letter),
-    post("/dead-letters/{letter_id}/redrive", redrive),
-    post("/dead-letters/{letter_id}/discard", discard),
     get("/choreography", show_choreography),
 )

@@ -21,11 +21,11 @@ async def show_away(visitor: Visitor) -> ASGIApp:
 async def change_away(visitor: Visitor) -> ASGIApp:
     """Take down that somebody is away, or back."""
     inbox = visitor.client.inbox
-    if visitor.said("do") == BACK:
-        await inbox.back(visitor.said("user_id") or visitor.client.person.user_id)
+    if visitor.form_value("do") == BACK:
+        await inbox.back(visitor.form_value("user_id") or visitor.client.person.user_id)
         return visitor.frame.see_other("away")
     try:
-        await inbox.away(_end_of(visitor.said("until")), visitor.said("deputy").strip())
+        await inbox.away(_end_of(visitor.form_value("until")), visitor.form_value("deputy").strip())
     except LocalProtocolError as error:
         return await _page(visitor, str(error))
     return visitor.frame.see_other("away")
@@ -48,8 +48,8 @@ async def _page(visitor: Visitor, fault: str = "") -> ASGIApp:
         "absences": absences,
         "own": next((one for one in absences if one.user_id == person.user_id), None),
         "may_end_all": bool(person.roles and "operator" in person.roles),
-        "until": visitor.said("until"),
-        "deputy": visitor.said("deputy")[:LONGEST_DEPUTY],
+        "until": visitor.form_value("until"),
+        "deputy": visitor.form_value("deputy")[:LONGEST_DEPUTY],
         "fault": fault,
     }
     return visitor.frame.page(TEMPLATE, HTTPStatus.UNPROCESSABLE_ENTITY if fault else HTTPStatus.OK, **values)

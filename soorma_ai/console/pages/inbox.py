@@ -13,10 +13,12 @@ from soorma_ai.core.report.questions import Urgency, urgency
 from soorma_ai.domain.expectations import Wait
 from soorma_ai.domain.values import clip
 from soorma_ai.errors import NotFound
+from soorma_ai.ports import Place
+from soorma_ai.runtime.client.listing import count_questions, question_page
 from soorma_ai.terminal.wording import time_left
 
 PAGE = 25
-MOST_PAGES = 16  # a page costs what it takes to read all before it
+LONGEST_ID = 200
 LONGEST_LINE = 160
 LONGEST_NAME = 60
 TEMPLATE = "inbox.html"
@@ -34,14 +36,15 @@ class Row(Struct, frozen=True):
 
 
 class Queue(Struct, frozen=True):
-    """One page of the questions. `count` is how many there are, `50+` where not all were counted; a list that is cut
-    goes on, and is not shown further."""
+    """One page of the questions. `count` is how many there are on all pages, in words where that is not known exactly.
+    The page begins behind the question `begin`; `earlier` and `later` are those from which the pages beside it lead
+    on. None where it is the first, or the last."""
 
     rows: tuple[Row, ...]
     count: str
-    page: int
-    has_more: bool
-    is_cut: bool
+    begin: str | None = None
+    earlier: str | None = None
+    later: str | None = None
 
 
 async def show_inbox(visitor: Visitor) -> ASGIApp:
@@ -73,30 +76,43 @@ async def send_payload(visitor: Visitor) -> ASGIApp:
 
 
 def _around(visitor: Visitor, queue: Queue, wait_id: str | None, *, is_list: bool = False) -> Around:
-    page = queue.page if queue.page > 1 else None
     path = ("inbox", wait_id) if wait_id else ("inbox",)
     values: dict[str, object] = {
         "title": "Inbox",
         "section": "/inbox",
         "queue": queue,
         "chosen": wait_id,
-        "here": visitor.frame.path(*path, page=page),
+        "here": visitor.frame.path(*path, after=queue.begin),
         "is_list": is_list,
     }
-    return Around(TEMPLATE, path, values, {"page": page}, visitor.frame.path("inbox", page=page))
+    return Around(TEMPLATE, path, values, {"after": queue.begin}, visitor.frame.path("inbox", after=queue.begin))
 
 
 async def read_queue(visitor: Visitor, plan_id: str | None = None) -> Queue:
     """Return the page of the list that is asked for; with a `plan_id` of what its tree asks."""
-    said = visitor.asked("page", "1")
-    page = min(int(said), MOST_PAGES) if said.isascii() and said.isdigit() and 0 < len(said) < 4 else 1
-    page, now = max(page, 1), visitor.now
-    found = await visitor.client.waits(limit=page * PAGE + 1, plan_id=plan_id)
-    begin = (page - 1) * PAGE
-    has_more = len(found) > page * PAGE
-    count = f"{page * PAGE}+" if has_more else str(len(found))
-    rows = tuple(_row(wait, now) for wait in found[begin : begin + PAGE])
-    return Queue(rows, count, page, has_more and page < MOST_PAGES, has_more and page == MOST_PAGES)
+    services, person, now = visitor.client.services, visitor.client.person, visitor.now
+    try:
+        page = await question_page(services, person, PAGE, plan_id, beyond=place_of(visitor))
+    except NotFound:  # it is forgotten by now, or was none of theirs
+        page = await question_page(services, person, PAGE, plan_id)
+    counted = await count_questions(services, person, plan_id)
+    rows = tuple(_row(wait, now) for wait in page.waits)
+    return Queue(
+        rows,
+        f"{counted.number:,}" if counted.is_exact else f"about {counted.number:,}",
+        page.begin,
+        rows[0].wait_id if page.begin and rows else None,
+        rows[-1].wait_id if page.has_more else None,
+    )
+
+
+def place_of(visitor: Visitor) -> Place | None:
+    """Return where an address says that a page begins, or ends."""
+    for name in ("after", "before"):
+        said = visitor.query_value(name)
+        if said.isprintable() and 0 < len(said) <= LONGEST_ID:
+            return Place(said, is_back=name == "before")
+    return None
 
 
 def _row(wait: Wait, now: datetime) -> Row:

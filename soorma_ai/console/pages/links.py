@@ -78,8 +78,8 @@ async def _around_queue(visitor: Visitor, wait_id: str | None = None) -> Around:
     queue = await read_queue(visitor, link.about or None)
     values = {"title": "Questions", "queue": queue, "chosen": wait_id, "token": token}
     path = ("queue", token, wait_id) if wait_id else ("queue", token)
-    page = queue.page if queue.page > 1 else None
-    return Around(_QUEUE, path, values, {"page": page}, visitor.frame.path("queue", token, page=page))
+    back = visitor.frame.path("queue", token, after=queue.begin)
+    return Around(_QUEUE, path, values, {"after": queue.begin}, back)
 
 
 # The first is where links lead that were sent out; what is posted there is an answer as JSON.

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from starlette.responses import StreamingResponse
 from starlette.types import ASGIApp
 
-from soorma_ai.console.plan_view import told_decision, view_of
+from soorma_ai.console.plan_view import tell_decision, view_of
 from soorma_ai.console.visitor import HEADERS, PageRoute, Visitor, get, post
 from soorma_ai.console.words import words
 from soorma_ai.core.authority import Owner, can_answer, may
@@ -42,10 +42,10 @@ STATUSES = (ACTIVE, *PlanStatus)
 
 
 async def list_plans(visitor: Visitor) -> ASGIApp:
-    status, session, search = (visitor.asked(name).strip() for name in ("status", "session", "search"))
+    status, session, search = (visitor.query_value(name).strip() for name in ("status", "session", "search"))
     if status not in ("", *STATUSES):
         raise LocalProtocolError(f"{status[:40]!r} is no status of a plan; there are {', '.join(STATUSES)}")
-    before = number(visitor.asked("before"))
+    before = number(visitor.query_value("before"))
     page = await visitor.client.tracker.plans(
         status=status or None, session_id=session or None, search=search[:200], before=before, limit=PAGE
     )
@@ -87,7 +87,7 @@ def _command_of(asked: dict[str, str | None]) -> str:
 async def cancel_plans(visitor: Visitor) -> ASGIApp:
     """Cancel the plans that are ticked, and tell how many that were."""
     chosen = list(dict.fromkeys(value for key, value in visitor.sent if key == "plan"))[:MOST_CANCELLED]
-    reason = visitor.said("reason").strip()[:LONGEST_REASON]
+    reason = visitor.form_value("reason").strip()[:LONGEST_REASON]
     cancelled, missing, refused = 0, 0, 0
     for plan_id in chosen:
         try:
@@ -96,14 +96,14 @@ async def cancel_plans(visitor: Visitor) -> ASGIApp:
             missing += 1
         except Forbidden:
             refused += 1
-    ended, status = len(chosen) - cancelled - missing - refused, visitor.said("status") or None
+    ended, status = len(chosen) - cancelled - missing - refused, visitor.form_value("status") or None
     told = {"cancelled": cancelled, "ended": ended, "missing": missing, "refused": refused}
     return visitor.frame.see_other("plans", status=status, **told)
 
 
 def _done_to_several(visitor: Visitor) -> str:
     """Return what became of plans that were picked, as numbers in the address tell it."""
-    if not visitor.asked("cancelled"):
+    if not visitor.query_value("cancelled"):
         return ""
     counts = {
         "asked to stop": "cancelled",
@@ -111,18 +111,18 @@ def _done_to_several(visitor: Visitor) -> str:
         "not found": "missing",
         "not yours to cancel": "refused",
     }
-    said = [f"{count} {words}" for words, field in counts.items() if (count := number(visitor.asked(field)))]
+    said = [f"{count} {words}" for words, field in counts.items() if (count := number(visitor.query_value(field)))]
     return ", ".join(said) or "no plan was picked"
 
 
 async def show_plan(visitor: Visitor) -> ASGIApp:
     """Show a part of a plan: the turns from that on which the address names, else the last ones."""
     plan_id, client = visitor.part("plan_id"), visitor.client
-    said = visitor.asked("turn")
+    said = visitor.query_value("turn")
     part = Part(TURNS, number(said) if said else None)
     record = await own_plan(client.services, client.person, plan_id)
     trace = await trace_of(client.services, client.person, plan_id, part)
-    after = number(visitor.asked("after"))
+    after = number(visitor.query_value("after"))
     events = await client.events(plan_id=plan_id, after=after, limit=EVENTS)
     count = count_turns(trace)
     children = [line for line in flatten(trace.lines) if line.kind is LineKind.PLAN][:EVENTS]
@@ -138,7 +138,7 @@ async def show_plan(visitor: Visitor) -> ASGIApp:
         is_paused=any(can_answer(client.person, one, visitor.now) for one in _pauses(trace)),
         events=events,
         next_events=None if events.is_end else visitor.frame.path("plans", plan_id, after=events.after),
-        done=DONE.get(visitor.asked("done"), ""),
+        done=DONE.get(visitor.query_value("done"), ""),
         **_pages_of(visitor, plan_id, part.of(count), count),
         **await asyncio.to_thread(view_of, trace),
     )
@@ -179,7 +179,7 @@ async def show_decision(visitor: Visitor) -> ASGIApp:
         section="/plans",
         plan_id=plan_id,
         sent=sent,
-        one=await asyncio.to_thread(told_decision, sent.number, "", decision_line(entry, entry.at), shown),
+        one=await asyncio.to_thread(tell_decision, sent.number, "", decision_line(entry, entry.at), shown),
         earlier=_decision_path(visitor, plan_id, sent.number - 1),
         later=_decision_path(visitor, plan_id, later),
     )
@@ -191,7 +191,7 @@ def _decision_path(visitor: Visitor, plan_id: str, number: int) -> str | None:
 
 async def cancel_plan(visitor: Visitor) -> ASGIApp:
     plan_id = visitor.part("plan_id")
-    is_cancelled = await visitor.client.cancel(plan_id, visitor.said("reason").strip()[:LONGEST_REASON])
+    is_cancelled = await visitor.client.cancel(plan_id, visitor.form_value("reason").strip()[:LONGEST_REASON])
     return visitor.frame.see_other("plans", plan_id, done="cancelled" if is_cancelled else "ended")
 
 
@@ -202,7 +202,7 @@ async def resume_plan(visitor: Visitor) -> ASGIApp:
     paused = _pauses(plan)
     if not paused:
         raise IllegalTransition(f"plan {plan.plan_id} is {plan.status}, and nobody has to resume it")
-    outcome = await visitor.client.answer(paused[0].id, {}, note=visitor.said("note").strip()[:LONGEST_REASON])
+    outcome = await visitor.client.answer(paused[0].id, {}, note=visitor.form_value("note").strip()[:LONGEST_REASON])
     return visitor.frame.see_other("plans", plan_id, done=str(outcome))
 
 

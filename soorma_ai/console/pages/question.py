@@ -36,7 +36,7 @@ class Around(Struct, frozen=True):
     template: str
     path: tuple[str, ...]
     values: Mapping[str, object] = field(default_factory=dict[str, object])
-    asked: Mapping[str, int | None] = field(default_factory=dict[str, int | None])
+    asked: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
     back: str = ""
 
 
@@ -60,7 +60,7 @@ async def load(visitor: Visitor, wait_id: str, *, looks: bool = False) -> Questi
 
 def show(visitor: Visitor, around: Around, details: QuestionDetails, shown: Shown | None = None) -> Response:
     """Return the page of a question."""
-    shown = shown or Shown(said=visitor.asked("said"))
+    shown = shown or Shown(said=visitor.query_value("said"))
     values = _question_values(visitor, details, around, shown)
     title = clip(str(values["sentence"]), LONGEST_LINE)
     return visitor.frame.page(around.template, shown.status, **{"title": title, **around.values, "question": values})
@@ -79,7 +79,11 @@ async def answer(visitor: Visitor, around: Around, wait_id: str) -> Response:
             return show(visitor, around, details, Shown(fault=TOO_LATE, status=HTTPStatus.CONFLICT))
         return show(visitor, around, details, Shown(sheet, given, status=HTTPStatus.UNPROCESSABLE_ENTITY))
     outcome = await client.answer(
-        wait_id, given.payload, decision=given.decision, note=given.note, answer_id=visitor.said("answer_id") or None
+        wait_id,
+        given.payload,
+        decision=given.decision,
+        note=given.note,
+        answer_id=visitor.form_value("answer_id") or None,
     )
     if outcome == ACCEPTED:
         return visitor.frame.see_other(*around.path, said=ACCEPTED, **around.asked)
@@ -96,7 +100,7 @@ async def _take(visitor: Visitor, around: Around, details: QuestionDetails, do: 
         if do == RELEASE:
             await inbox.release(wait_id)
         elif do == HAND:
-            await inbox.hand_over(wait_id, visitor.said("to"))
+            await inbox.hand_over(wait_id, visitor.form_value("to"))
         else:
             await inbox.claim(wait_id, insist=do == INSIST)
     except LocalProtocolError as error:

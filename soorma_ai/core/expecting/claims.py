@@ -8,15 +8,18 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from soorma_ai.core.expecting.answers import may_answer, role_fault
+from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.identity import ApiKey
 from soorma_ai.domain.inbox import Claim, Colleague
 from soorma_ai.domain.people import Person
+from soorma_ai.domain.states import WAIT_HANDED_OVER
+from soorma_ai.domain.values import derived_id
 
 LASTS = timedelta(hours=1)
 
 
-def lasting(claim: Claim | None, now: datetime) -> Claim | None:
+def current_claim(claim: Claim | None, now: datetime) -> Claim | None:
     """Return a claim that lasts on; None for none, and for one whose time is over."""
     return claim if claim is not None and now < claim.until else None
 
@@ -57,6 +60,23 @@ def make_claim(asked: Expectation, user_id: str, now: datetime, given_by: str = 
     if asked.deadline is not None:
         until = min(until, asked.deadline)
     return Claim(asked.id, asked.tenant_id, user_id, now, until, given_by)
+
+
+def announce_claim(asked: Expectation, made: Claim) -> EventEnvelope:
+    """Return what tells a person that a question was put into their hands: one event for each time."""
+    return EventEnvelope(
+        id=derived_id("handed over", made.wait_id, made.user_id, made.at.isoformat()),
+        source=SYSTEM,
+        type=WAIT_HANDED_OVER,
+        topic=EventTopic.NOTIFICATION_EVENTS,
+        time=made.at,
+        subject=made.wait_id,
+        data={"wait_id": made.wait_id, "to": made.user_id, "given_by": made.given_by, "until": made.until.isoformat()},
+        tenant_id=asked.tenant_id,
+        user_id=asked.user_id,
+        plan_id=asked.plan_id,
+        root_plan_id=asked.root_plan_id,
+    )
 
 
 def known_roles(keys: Iterable[ApiKey], seen: Colleague | None, user_id: str, now: datetime) -> frozenset[str] | None:

@@ -53,7 +53,7 @@ def check_address(event_type: str, topic: EventTopic) -> None:
         raise LocalProtocolError(f"no reply can be {event_type!r} on {topic}: only the platform publishes that")
 
 
-def as_promised(reply: EventEnvelope, promised: JsonObject) -> EventEnvelope:
+def read_as_promised(reply: EventEnvelope, promised: JsonObject) -> EventEnvelope:
     """Return the reply, or where its result is off this schema the failure that it counts as, which holds nothing of
     the result but where it is wrong."""
     if reply.data.get("success") is False or not (faults := violations(promised, content_of(reply.data))):

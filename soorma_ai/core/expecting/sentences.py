@@ -28,12 +28,12 @@ def _spell(value: Json) -> str:
     if isinstance(value, bool | None):
         return compact(value)
     if isinstance(value, int | float):
-        return _grouped(value)
+        return _group_digits(value)
     text = value if isinstance(value, str) else compact(value)
     return clip(" ".join("".join(one if one.isprintable() else " " for one in text).split()), MOST_CHARS)
 
 
-def _grouped(value: float) -> str:
+def _group_digits(value: float) -> str:
     whole, _, rest = f"{value!r}".partition(".")
     if "e" in repr(value) or not whole.lstrip("-").isdigit():
         return repr(value)

@@ -25,7 +25,7 @@ from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, Wait
 from soorma_ai.domain.history import SELECT, JournalEntry
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.states import HUMAN_INPUT, WAIT_ESCALATED, WAIT_REMINDED
+from soorma_ai.domain.states import HUMAN_INPUT, WAIT_ESCALATED, WAIT_HANDED_OVER, WAIT_REMINDED
 
 _NOW = timedelta(0)
 # Ways in which an event is told: which of them depends on what else was there when it was looked at.
@@ -40,7 +40,11 @@ _OF_EVENTS = frozenset(
         LineKind.END,
     }
 )
-_ASKED_AGAIN = {WAIT_REMINDED: "people are reminded of it", WAIT_ESCALATED: "more people may answer it now"}
+_ASKED_AGAIN = {
+    WAIT_REMINDED: "people are reminded of it",
+    WAIT_ESCALATED: "more people may answer it now",
+    WAIT_HANDED_OVER: "somebody was handed it",
+}
 _TOLD_TO_PLANS = {CANCEL_REQUESTED: "was asked to stop", DEADLINE_REACHED: "its deadline has come"}
 _ENDS = frozenset({PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED})
 

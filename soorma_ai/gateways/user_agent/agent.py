@@ -11,14 +11,15 @@ from typing_extensions import Unpack
 from soorma_ai.adapters.tokens.links import Links
 from soorma_ai.agents.agent import Agent, AgentOptions
 from soorma_ai.agents.contexts.platform import PlatformContext
+from soorma_ai.core.expecting.claims import current_claim
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import ExpectationStatus, Wait
 from soorma_ai.domain.identity import Caller
-from soorma_ai.domain.inbox import Link, Notice, NoticeState
+from soorma_ai.domain.inbox import Claim, Link, Notice, NoticeState
 from soorma_ai.domain.people import AnswerDecision, AnswerOutcome, Person
-from soorma_ai.domain.states import HUMAN_INPUT
+from soorma_ai.domain.states import HUMAN_INPUT, WAIT_HANDED_OVER
 from soorma_ai.domain.values import JsonObject, clip
-from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError, Retry, Unauthenticated
+from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound, RemoteProtocolError, Retry, Unauthenticated
 from soorma_ai.gateways.webhooks.outgoing import PAUSES
 from soorma_ai.ports import Post
 from soorma_ai.runtime.client.client import Client
@@ -48,17 +49,25 @@ class Recipient(Struct, frozen=True):
 
 class Question(Struct, frozen=True):
     """A question for one person, as it is brought `at` this moment, with the link by which they answer it, if links are
-    made."""
+    made. `claim` is that by which it was put into their hands, where a colleague did that."""
 
     wait: Wait
     recipient: Recipient
     at: datetime
     link: str | None = None
+    claim: Claim | None = None
 
     @property
     def subject(self) -> str:
         about = self.wait.proposed_event or self.wait.expected_event
-        return f"{self.wait.agent} asks about {about}: {self.wait.reason}"
+        asks = f"{self.wait.agent} asks about {about}: {self.wait.reason}"
+        return f"{self.claim.given_by} hands you this: {asks}" if self.claim else asks
+
+    @property
+    def message_id(self) -> str:
+        """Return what names this message to its receiver, who may get it more than once."""
+        named = f"{self.wait.wait_id}:{self.recipient.person.user_id}"
+        return f"{named}:{self.claim.at.isoformat()}" if self.claim else named
 
 
 class Channel(Protocol):
@@ -73,6 +82,7 @@ class UserAgent(Agent):
     `who` are those who are asked, by the question: a channel shows it as it is kept, not what an event says of it.
     A question that is closed by then is not brought any more. Each recipient is told once or more often: those whom an
     announcement has come to are left out when it is tried again for others. How it went stands beside the question.
+    Somebody to whom a colleague hands a question is told of that, if they are among those of `who`.
     """
 
     def __init__(
@@ -89,6 +99,7 @@ class UserAgent(Agent):
         self._who = who
         self._links = links
         self.on_event(HUMAN_INPUT, EventTopic.NOTIFICATION_EVENTS, attempts=len(PAUSES) + 1)(self.bring)
+        self.on_event(WAIT_HANDED_OVER, EventTopic.NOTIFICATION_EVENTS, attempts=len(PAUSES) + 1)(self.bring_to_hand)
 
     @property
     def links(self) -> Links | None:
@@ -96,28 +107,52 @@ class UserAgent(Agent):
 
     async def bring(self, event: EventEnvelope, context: PlatformContext) -> None:
         """Bring the question that this event announces to all who are asked."""
-        asked = await context.handling.services.store.plans.expectation(str(event.data.get("wait_id", "")))
-        if asked is None or asked.tenant_id != event.tenant_id or asked.status is not ExpectationStatus.OPEN:
-            return
-        wait = Wait.of(asked)
+        if wait := await _find_open(event, context):
+            await self._bring(event, context, wait, self._who(wait))
+
+    async def bring_to_hand(self, event: EventEnvelope, context: PlatformContext) -> None:
+        """Bring a question to whom it was handed, as long as they have it in hand."""
+        wait = await _find_open(event, context)
         if wait is None:
             return
-        told = await _told(context, self.name, wait.wait_id, event.id)
+        services = context.handling.services
+        found = next(iter(await services.store.people.claims([wait.wait_id])), None)
+        claim = current_claim(found, services.clock.now())
+        if claim is None or not claim.given_by or claim.user_id != event.data.get("to"):
+            return
+        recipients = [one for one in self._who(wait) if one.person.user_id == claim.user_id]
+        if recipients:
+            await self._bring(event, context, wait, recipients, claim)
+        else:
+            await self._keep(context, event, wait, {claim.user_id: NotFound("this channel has no address of theirs")})
+
+    async def _bring(
+        self,
+        event: EventEnvelope,
+        context: PlatformContext,
+        wait: Wait,
+        recipients: Sequence[Recipient],
+        claim: Claim | None = None,
+    ) -> None:
+        """Bring a question to those of them to whom this event has not brought it."""
+        reached = await _find_reached(context, self.name, wait.wait_id, event.id)
         faults: dict[str, Exception | None] = {}
-        for recipient in self._who(wait):
+        for recipient in recipients:
             name = recipient.person.user_id
-            if name not in told:
-                faults[name] = await self._tell(context, wait, recipient) or faults.get(name)
+            if name not in reached:
+                faults[name] = await self._tell(context, wait, recipient, claim) or faults.get(name)
         await self._keep(context, event, wait, faults)
         if failed := {name: fault for name, fault in faults.items() if fault}:
             said = "; ".join(f"{name} was not told: {fault!r}" for name, fault in failed.items())
             raise Retry(said, after=PAUSES[min(context.attempt, len(PAUSES)) - 1])
 
-    async def _tell(self, context: PlatformContext, wait: Wait, recipient: Recipient) -> Exception | None:
+    async def _tell(
+        self, context: PlatformContext, wait: Wait, recipient: Recipient, claim: Claim | None
+    ) -> Exception | None:
         """Bring the question to one of those who are asked, and return why that did not work."""
         now = context.handling.services.clock.now()
         try:
-            await self._channel(Question(wait, recipient, now, self._link(wait, recipient.person, now)))
+            await self._channel(Question(wait, recipient, now, self._link(wait, recipient.person, now), claim))
         except Exception as error:
             return error
         return None
@@ -176,7 +211,15 @@ class UserAgent(Agent):
         return await client.answer(link.about, payload, decision=decision, note=note)
 
 
-async def _told(context: PlatformContext, via: str, wait_id: str, event_id: str) -> set[str]:
+async def _find_open(event: EventEnvelope, context: PlatformContext) -> Wait | None:
+    """Return the question that an event is about; None where it is not open any more, or none of this tenant's."""
+    asked = await context.handling.services.store.plans.expectation(str(event.data.get("wait_id", "")))
+    if asked is None or asked.tenant_id != event.tenant_id or asked.status is not ExpectationStatus.OPEN:
+        return None
+    return Wait.of(asked)
+
+
+async def _find_reached(context: PlatformContext, via: str, wait_id: str, event_id: str) -> set[str]:
     """Return the names of those who were told by this channel of this very announcement."""
     notices = await context.handling.services.store.people.notices(wait_id)
     about = (one for one in notices if one.via == via and one.event_id == event_id)

@@ -21,7 +21,8 @@ SECONDS = 30.0
 def tell(question: Question) -> str:
     """Return a question as text, for who reads nothing else."""
     wait = question.wait
-    lines = [wait.message or wait.reason, ""]
+    lines = [f"{question.claim.given_by} hands you this.", ""] if question.claim else []
+    lines += [wait.message or wait.reason, ""]
     if wait.proposed_event:
         lines += [f"What would be done: {wait.proposed_event}", json.dumps(wait.proposed_data, indent=2), ""]
     lines += [f"Possible answers: {', '.join(wait.allowed_decisions)}"]
@@ -63,8 +64,7 @@ class HttpPost:
             "deadline": wait.deadline.isoformat() if wait.deadline else None,
         }
         body = json.dumps(told).encode()
-        message_id = f"{wait.wait_id}:{question.recipient.person.user_id}"
-        signed = StandardWebhooks(self.secret).sign(message_id, body, question.at)
+        signed = StandardWebhooks(self.secret).sign(question.message_id, body, question.at)
         async with open_client(allow_private=self.allow_private, seconds=SECONDS) as client:
             headers = {**signed, "content-type": "application/json"}
             async with client.stream("POST", self.url, content=body, headers=headers) as answer:

@@ -23,9 +23,10 @@ from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import EventPage
 from soorma_ai.runtime.client import intake
 from soorma_ai.runtime.client.inbox import Inbox
+from soorma_ai.runtime.client.listing import question_page
 from soorma_ai.runtime.client.memory import PlanMemory
 from soorma_ai.runtime.client.own import check_receiver, check_session, make_session
-from soorma_ai.runtime.client.people import own_question, questions_to, right_to_answer, take_answer, with_claims
+from soorma_ai.runtime.client.people import own_question, right_to_answer, take_answer, with_claims
 from soorma_ai.runtime.client.plan_handle import PlanHandle, seconds
 from soorma_ai.runtime.client.replies import reply_within
 from soorma_ai.runtime.client.upkeep import Upkeep
@@ -187,7 +188,7 @@ class Client(Upkeep):
     async def waits(self, *, limit: int = 50, plan_id: str | None = None) -> list[Wait]:
         """Return open questions that are this person's to see or to answer, the most urgent first; with a `plan_id`
         those of its tree."""
-        return await questions_to(self.services, self.person, limit, plan_id)
+        return (await question_page(self.services, self.person, limit, plan_id)).waits
 
     async def wait(self, wait_id: str) -> Wait:
         """Return a question, whatever became of it. Raise NotFound for what is not theirs to see or to answer."""

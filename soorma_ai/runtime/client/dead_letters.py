@@ -1,12 +1,35 @@
 """Dead letters, as one person of one tenant sees them and redrives them."""
 
-from soorma_ai.core.authority import Owner, check
+from dataclasses import dataclass
+
+from soorma_ai.core.authority import Owner, check, only_user
 from soorma_ai.core.delivery.disposition import hindrance
 from soorma_ai.domain.letters import Letter, LetterStatus
 from soorma_ai.domain.people import Person
 from soorma_ai.errors import LocalProtocolError, NotFound
-from soorma_ai.ports import DeadLetterRow
+from soorma_ai.ports import DeadLetterRow, Place
 from soorma_ai.runtime.handling.handling import Services
+
+
+@dataclass(frozen=True)
+class LetterPage:
+    """Dead letters, the newest first; whether there are `older` ones behind them, and `newer` ones before."""
+
+    letters: tuple[Letter, ...]
+    older: bool
+    newer: bool
+
+
+async def letter_page(services: Services, person: Person, limit: int, beyond: Place | None = None) -> LetterPage:
+    """Return some of the dead letters that a person sees: from the newest on, or `beyond` the number of one. Less than
+    a page before one is the first page."""
+    letters, user_id = services.store.letters, only_user(person)
+    found = await letters.dead_letters(person.tenant_id, limit + 1, user_id=user_id, beyond=beyond)
+    if beyond is not None and beyond.is_back:
+        if len(found) <= limit:
+            return await letter_page(services, person, limit)
+        return LetterPage(tuple(map(letter_of, found[1:])), older=True, newer=True)
+    return LetterPage(tuple(map(letter_of, found[:limit])), older=len(found) > limit, newer=beyond is not None)
 
 
 async def redrive(services: Services, person: Person, letter_id: int) -> bool:

@@ -6,7 +6,15 @@ from datetime import datetime, timedelta
 from soorma_ai.core.authority import Owner, Verdict, check, verdict
 from soorma_ai.core.expecting.absences import absence_fault, answering_as
 from soorma_ai.core.expecting.answers import may_answer, role_fault
-from soorma_ai.core.expecting.claims import claim_fault, closed_fault, hand_over_fault, known_roles, lasting, make_claim
+from soorma_ai.core.expecting.claims import (
+    announce_claim,
+    claim_fault,
+    closed_fault,
+    current_claim,
+    hand_over_fault,
+    known_roles,
+    make_claim,
+)
 from soorma_ai.core.expecting.links import LONGEST, link_fault, maker_fault, narrow, revocation
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.identity import Caller
@@ -64,7 +72,8 @@ class Inbox:
             return await change.store.people.release(found)
 
     async def hand_over(self, wait_id: str, to: str) -> Claim:
-        """Put a question into the hands of a colleague, and return the claim. Again, it stays what it was. Raise
+        """Put a question into the hands of a colleague, who is told of it, and return the claim. Again, it stays what
+        it was, and nobody is told. Raise
         LocalProtocolError for somebody who is not known to be allowed to answer it: they get no right by this. Who
         steers it hands over what they may not answer, too."""
         must_be_outside()
@@ -77,7 +86,7 @@ class Inbox:
                 if fault := await self._fault_of_colleague(asked, to, now):
                     raise LocalProtocolError(fault)
                 made = make_claim(asked, to, now, self._person.user_id)
-                if await change.store.people.claim(made, was):
+                if await change.store.people.claim(made, was, announce_claim(asked, made)):
                     return made
         raise VersionConflict(f"question {wait_id} is taken in hand by others all the time: try again")
 
@@ -226,7 +235,7 @@ class Inbox:
     async def _claims(self, wait_id: str) -> tuple[Claim | None, Claim | None]:
         """Return what stands, and that as far as it lasts on."""
         found = await self._services.store.people.claims([wait_id])
-        return (found[0], lasting(found[0], self._now())) if found else (None, None)
+        return (found[0], current_claim(found[0], self._now())) if found else (None, None)
 
     async def _fault_of_colleague(self, asked: Expectation, to: str, now: datetime) -> str:
         if not to or not to.isprintable():

@@ -1,69 +1,21 @@
-"""Questions, as one person of a tenant lists, reads and answers them."""
+"""Questions, as one person of a tenant reads and answers them."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec.structs import replace
 
-from soorma_ai.core.authority import check_answer, is_listed, is_open_to, only_user
-from soorma_ai.core.expecting.absences import answering_as, lent_person, may_stand_in, stands_in
+from soorma_ai.core.authority import check_answer, is_open_to
+from soorma_ai.core.expecting.absences import answering_as, lent_person, stands_in
 from soorma_ai.core.expecting.answers import event_of_answer, judge_answer
-from soorma_ai.core.expecting.claims import lasting
+from soorma_ai.core.expecting.claims import current_claim
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, Wait
 from soorma_ai.domain.people import ACCEPTED, INVALID, Answer, AnswerOutcome, Person
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.errors import NotFound
 from soorma_ai.ports import Registry, Store
-from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.requests import request_type
-
-
-async def questions_to(services: Services, person: Person, limit: int, plan_id: str | None = None) -> list[Wait]:
-    """Return open questions that are a person's to see, or name them or somebody they stand in for, the most urgent
-    first, with who has each in hand: of all, or of the tree of a plan, whether or not it is theirs to see."""
-    now = services.clock.now()
-    absent = await absent_of(services.store, person, now)
-    if plan_id is not None:
-        found = await _questions_of_tree(services, person, absent, plan_id)
-    else:
-        found = await _own_questions(services, person, limit)
-        for one in absent:
-            found |= await _lent_questions(services, one, limit)
-    shown = sorted((wait for one in found.values() if (wait := Wait.of(one))), key=_urgency)[:limit]
-    return await with_claims(services.store, shown, now)
-
-
-async def _own_questions(services: Services, person: Person, limit: int) -> dict[str, Expectation]:
-    """Return them by their ids, in order."""
-    user_id, roles, most = only_user(person), person.roles or (), limit
-    while True:
-        found = await services.store.plans.questions(person.tenant_id, most, user_id=user_id, roles=roles)
-        now = services.clock.now()
-        shown = [one for one in found if is_listed(person, one, now)]
-        if len(shown) >= limit or len(found) < most:
-            return {one.id: one for one in shown[:limit]}
-        most *= 2  # some are for a role of theirs only later, when they escalate
-
-
-async def _lent_questions(services: Services, absent: Person, limit: int) -> dict[str, Expectation]:
-    """Return what is asked of somebody who is away. Some may escalate to them only later: of these, fewer are found."""
-    roles, now = absent.roles or (), services.clock.now()
-    found = await services.store.plans.questions(absent.tenant_id, limit, user_id=absent.user_id, roles=roles)
-    return {one.id: one for one in found if may_stand_in(one, absent, now)}
-
-
-async def _questions_of_tree(
-    services: Services, person: Person, absent: Sequence[Person], plan_id: str
-) -> dict[str, Expectation]:
-    plan, now = await services.store.plans.plan(plan_id), services.clock.now()
-    asked = await services.store.plans.open_in_tree(plan.root_plan_id if plan else plan_id)
-    for_people = (one for one in asked if one.kind in FOR_PEOPLE)
-    return {one.id: one for one in for_people if is_listed(person, one, now) or stands_in(one, absent, now)}
-
-
-def _urgency(wait: Wait) -> tuple[bool, datetime, datetime, str]:
-    return wait.deadline is None, wait.deadline or wait.opened_at, wait.opened_at, wait.wait_id
 
 
 async def with_claims(store: Store, waits: Sequence[Wait], now: datetime) -> list[Wait]:
@@ -71,7 +23,7 @@ async def with_claims(store: Store, waits: Sequence[Wait], now: datetime) -> lis
     if not waits:
         return []
     claims = {one.wait_id: one for one in await store.people.claims([wait.wait_id for wait in waits])}
-    return [replace(wait, claim=lasting(claims.get(wait.wait_id), now)) for wait in waits]
+    return [replace(wait, claim=current_claim(claims.get(wait.wait_id), now)) for wait in waits]
 
 
 async def absent_of(store: Store, person: Person, now: datetime) -> list[Person]:

@@ -8,7 +8,7 @@ from soorma_ai.core.authority import Owner, can_answer, is_listed, steers_all, v
 from soorma_ai.core.authority import Verdict as Allowed
 from soorma_ai.core.expecting.absences import answering_as
 from soorma_ai.core.expecting.answers import may_answer
-from soorma_ai.core.expecting.claims import closed_fault, lasting
+from soorma_ai.core.expecting.claims import closed_fault, current_claim
 from soorma_ai.core.report.difference import Difference, difference
 from soorma_ai.core.report.questions import Consequences, Standing, Tally, consequences, standing, tally
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
@@ -78,7 +78,7 @@ async def question_details(services: Services, person: Person, wait_id: str) -> 
         plan=plan,
         spent=await services.store.plans.spent(plan.root_plan_id) if plan else None,
         reasoning=_reasoning(await services.store.plans.decisions(plan.plan_id), asked.opened_at) if plan else None,
-        claim=lasting(claims[0], now) if claims else None,
+        claim=current_claim(claims[0], now) if claims else None,
         notices=await services.store.people.notices(wait_id),
         for_user="" if right is person else right.user_id,
         may_answer=can_answer(right, asked, now),

@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from soorma_ai.core.authority import Owner, check, only_user
+from soorma_ai.core.authority import Owner, check
 from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import AuditRow, Forgotten, Pruned
-from soorma_ai.runtime.client.dead_letters import letter_of, own_row, redrive
+from soorma_ai.runtime.client.dead_letters import letter_of, letter_page, own_row, redrive
 from soorma_ai.runtime.client.keys import KeyRing
 from soorma_ai.runtime.client.retention import FINAL, USUAL_AGE, forget, prune
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
@@ -49,10 +49,7 @@ class Upkeep:
     async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
         """Return what could not be handled and waits for somebody to decide about it, the newest first."""
         must_be_outside()
-        person, letters = self.person, self.services.store.letters
-        return [
-            letter_of(one) for one in await letters.dead_letters(person.tenant_id, limit, user_id=only_user(person))
-        ]
+        return [*(await letter_page(self.services, self.person, limit)).letters]
 
     async def dead_letter(self, letter_id: int) -> Letter:
         """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from soorma_ai.core.expecting.replies import as_promised, is_reply
+from soorma_ai.core.expecting.replies import is_reply, read_as_promised
 from soorma_ai.core.expecting.wakeups import ANSWERED
 from soorma_ai.core.offering.offer import request_in
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
@@ -34,14 +34,14 @@ async def read_reply(registry: Registry, met: Expectation, event: EventEnvelope)
         return event
     defined = await registry.definitions(met.tenant_id, met.subject)
     promised = next((one.response_schema for one in defined if one.dataschema == met.dataschema), None)
-    read = event if promised is None else as_promised(event, promised)
+    read = event if promised is None else read_as_promised(event, promised)
     if read is event:
         return event
     # Of several agents that take a request each keeps its own promise.
     known = await registry.known_events(met.tenant_id)
     own = (one.definition for one in known if one.agent == event.source and one.definition.event_name == met.subject)
     others = [one.response_schema for one in own if one.dataschema != met.dataschema]
-    return event if any(other is None or as_promised(event, other) is event for other in others) else read
+    return event if any(other is None or read_as_promised(event, other) is event for other in others) else read
 
 
 async def request_taken(registry: Registry, tenant_id: str, event_type: str, now: datetime) -> EventDefinition:

@@ -6,6 +6,9 @@ from typing import Annotated
 from pydantic import Field
 
 from soorma_ai.domain.letters import Letter
+from soorma_ai.errors import NotFound
+from soorma_ai.ports import Place
+from soorma_ai.runtime.client.dead_letters import letter_page
 from soorma_ai.server.operation import (
     CONFLICT,
     NOT_FOUND,
@@ -19,7 +22,7 @@ from soorma_ai.server.operation import (
     get,
     post,
 )
-from soorma_ai.server.pages import page_of
+from soorma_ai.server.pages import make_page
 from soorma_ai.server.routes.common import Made
 
 
@@ -45,15 +48,17 @@ class Discarded(Made):
 
 async def list_letters(call: Call[Paged, Nothing]) -> Answer:
     """List what could not be handled and waits for somebody to decide about it, the newest first."""
-    asked = call.asked
-    return Answer(
-        await page_of(
-            lambda limit: call.client.dead_letters(limit=limit),
-            lambda letter: str(letter.letter_id),
-            asked.after,
-            asked.limit,
-        )
-    )
+    client, asked = call.client, call.asked
+    beyond = _place(asked.after) if asked.after is not None else None
+    found = await letter_page(client.services, client.person, asked.limit, beyond)
+    return Answer(make_page(found.letters, str(found.letters[-1].letter_id) if found.older else None))
+
+
+def _place(after: str) -> Place:
+    """Return the place of a letter. Raise NotFound for what is no number of one."""
+    if not (after.isascii() and after.isdigit() and len(after) < 19):
+        raise NotFound(f"after={after[:40]!r} is no number of a dead letter; begin anew without it")
+    return Place(after)
 
 
 async def show_letter(call: Call[OfLetter, Nothing]) -> Answer:

@@ -5,10 +5,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from soorma_ai.core.delivery.doubts import REASON
-from soorma_ai.domain.expectations import Wait
+from soorma_ai.domain.expectations import ExpectationKind, Wait
 from soorma_ai.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerDecision, AnswerOutcome
 from soorma_ai.domain.values import JsonObject
+from soorma_ai.ports import Place
+from soorma_ai.runtime.client.client import Client
+from soorma_ai.runtime.client.listing import question_page
 from soorma_ai.server.operation import (
     CONFLICT,
     NOT_FOUND,
@@ -23,7 +25,7 @@ from soorma_ai.server.operation import (
     get,
     post,
 )
-from soorma_ai.server.pages import WINDOW, cut, page_of
+from soorma_ai.server.pages import make_page
 from soorma_ai.server.problems import problem
 from soorma_ai.server.routes.common import Made
 
@@ -71,15 +73,7 @@ def tell(outcome: AnswerOutcome) -> Answer:
 
 async def list_waits(call: Call[Waits, Nothing]) -> Answer:
     """List open questions to people, the most urgent first: of all, or of a plan's tree."""
-    asked = call.asked
-    return Answer(
-        await page_of(
-            lambda limit: call.client.waits(limit=limit, plan_id=asked.plan_id),
-            lambda wait: wait.wait_id,
-            asked.after,
-            asked.limit,
-        )
-    )
+    return Answer(await _page(call.client, call.asked, call.asked.plan_id))
 
 
 async def show_wait(call: Call[OfWait, Nothing]) -> Answer:
@@ -103,9 +97,17 @@ async def answer_wait(call: Call[OfWait, Said]) -> Answer:
 
 async def list_doubts(call: Call[Paged, Nothing]) -> Answer:
     """List the questions about calls outside of which nobody knows whether they happened, the most urgent first."""
-    asked = call.asked
-    found = [wait for wait in await call.client.waits(limit=WINDOW) if wait.reason == REASON]
-    return Answer(cut(found, lambda wait: wait.wait_id, asked.after, asked.limit))
+    return Answer(await _page(call.client, call.asked, kind=ExpectationKind.DOUBT))
+
+
+async def _page(
+    client: Client, asked: Paged, plan_id: str | None = None, kind: ExpectationKind | None = None
+) -> Page[Wait]:
+    beyond = Place(asked.after) if asked.after is not None else None
+    found = await question_page(client.services, client.person, asked.limit, plan_id, beyond=beyond, kind=kind)
+    if beyond is not None and found.begin is None:
+        return make_page([], None)
+    return make_page(found.waits, found.waits[-1].wait_id if found.has_more else None)
 
 
 OPERATIONS: tuple[AnyOperation, ...] = (

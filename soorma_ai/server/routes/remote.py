@@ -165,7 +165,7 @@ async def lease_deliveries(call: Call[OfRemote, Room]) -> Answer:
     else:
         loans = call.surroundings.loans
         taken, number = await lending.lend_to(room.process, loans, room.last, room.limit, room.held)
-    return Answer(Loan.model_construct(deliveries=[_lent(one) for one in taken], loan=number))
+    return Answer(Loan.model_construct(deliveries=[_tell_delivery(one) for one in taken], loan=number))
 
 
 async def renew_leases(call: Call[OfRemote, Leases]) -> Answer:
@@ -197,7 +197,7 @@ async def read_for_delivery(call: Call[OfLease, Looking]) -> Answer:
     delivery = await _lending(call).delivery(_lease(call.asked))
     readings = await readings_for(call.surroundings.services, delivery)
     value = await readings.read(call.sent.read)
-    return Answer(Found.model_construct(value=_written(call.sent.read.what, value)))
+    return Answer(Found.model_construct(value=_write(call.sent.read.what, value)))
 
 
 async def commit_delivery(call: Call[OfLease, Outcome]) -> Answer:
@@ -218,11 +218,11 @@ def _lease(asked: OfLease) -> Lease:
     return Lease(seq=asked.seq, fence=asked.fence)
 
 
-def _lent(one: Delivery) -> Lent:
+def _tell_delivery(one: Delivery) -> Lent:
     return Lent(one.seq, one.fence, one.owner, one.event, one.attempt, one.started, one.redriven)
 
 
-def _written(what: Reading, value: object) -> Json:
+def _write(what: Reading, value: object) -> Json:
     found: Json = _adapter(what).dump_python(value, mode="json", by_alias=True)
     return found
 

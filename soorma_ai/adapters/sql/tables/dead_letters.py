@@ -15,7 +15,7 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.letters import NOBODY, LetterStatus
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import NotFound, RemoteProtocolError
-from soorma_ai.ports import DeadLetterRow
+from soorma_ai.ports import DeadLetterRow, Place
 
 _SELECT = f"""
     SELECT inbox.seq, inbox.agent, inbox.state, inbox.reason, inbox.attempt, inbox.redriven,
@@ -43,14 +43,19 @@ _REDRIVE = """
 """
 
 
-def listed(db: Reader, tenant_id: str | None, limit: int, *, user_id: str | None = None) -> list[DeadLetterRow]:
+def listed(
+    db: Reader, tenant_id: str | None, limit: int, *, user_id: str | None = None, beyond: Place | None = None
+) -> list[DeadLetterRow]:
+    is_back = beyond is not None and beyond.is_back
+    sign, way = (">", "ASC") if is_back else ("<", "DESC")
     found = db.execute(
         f"{_SELECT} WHERE inbox.state = 'dead' AND (CAST(:tenant AS TEXT) IS NULL OR event.tenant = :tenant) "
         f"AND (CAST(:user AS TEXT) IS NULL OR coalesce(plan.user_id, {log.USER}) = :user) "
-        "ORDER BY inbox.seq DESC LIMIT :limit",
-        {"tenant": tenant_id, "limit": limit, "user": user_id},
+        f"{f'AND inbox.seq {sign} :beyond ' if beyond else ''}ORDER BY inbox.seq {way} LIMIT :limit",
+        {"tenant": tenant_id, "limit": limit, "user": user_id, "beyond": int(beyond.id) if beyond else 0},
     ).fetchall()
-    return [_letter(db, row) for row in found]
+    letters = [_letter(db, row) for row in found]
+    return letters[::-1] if is_back else letters
 
 
 def find(db: Reader, seq: int) -> DeadLetterRow | None:

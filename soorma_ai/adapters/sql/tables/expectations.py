@@ -16,6 +16,7 @@ from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.domain.people import Answer
 from soorma_ai.errors import VersionConflict
+from soorma_ai.ports import Place
 
 _SELECT = "SELECT expectation.body, status, closed_at, met_by, answer FROM expectation"
 
@@ -35,21 +36,39 @@ _BEGINNING = """
 # To the letter as the indexes expectation_question and expectation_own have it.
 _DEADLINE = "iif(json_valid(rest), ifnull(julianday(json_extract(rest, '$.deadline')), 9e9), 0)"
 _ASKED = "status = 'open' AND kind IN ('wait', 'gate', 'doubt') AND tenant = :tenant"
-_QUESTIONS = f"WHERE {_ASKED} ORDER BY {_DEADLINE}, opened_at, id LIMIT :limit"
+_NAMED_ROLE = "tenant = :tenant AND role IN (SELECT value FROM json_each(:roles))"
+_IN_ORDER = f"ORDER BY {_DEADLINE} {{way}}, opened_at {{way}}, id {{way}} LIMIT :limit"
+_QUESTIONS = f"WHERE {_ASKED} {{kind}} {{from_here}} {_IN_ORDER}"
 # Those of a user, and those that name a role.
 _OWN_QUESTIONS = f"""
     WHERE id IN (
         SELECT id FROM (
-            SELECT id FROM expectation WHERE {_ASKED} AND user_id = :user
-            ORDER BY {_DEADLINE}, opened_at, id LIMIT :limit
-        )
+            SELECT id FROM expectation WHERE {_ASKED} {{kind}} AND user_id = :user {{from_here}} {_IN_ORDER}
+        ) AS own
         UNION ALL
         SELECT expectation_id FROM (
-            SELECT expectation_id FROM asked_role
-            WHERE tenant = :tenant AND role IN (SELECT value FROM json_each(:roles))
-            ORDER BY due, opened_at, expectation_id LIMIT :limit
-        )
-    ) ORDER BY {_DEADLINE}, opened_at, id LIMIT :limit
+            SELECT expectation_id FROM asked_role WHERE {_NAMED_ROLE} {{named_from_here}}
+            ORDER BY due {{way}}, opened_at {{way}}, expectation_id {{way}} LIMIT :limit
+        ) AS named
+    ) {{kind}} {_IN_ORDER}
+"""
+# Places in these two orders.
+_FROM_HERE = {
+    "from_here": f"AND ({_DEADLINE}, opened_at, id) {{beyond}} (:deadline, :opened, :id)",
+    "named_from_here": "AND (due, opened_at, expectation_id) {beyond} (:due, :opened, :id)",
+}
+_HERE = f"SELECT {_DEADLINE}, opened_at, id, expectation.body FROM expectation WHERE id = ?"
+_COUNT = f"SELECT count(*) FROM expectation WHERE {_ASKED}"
+_OWN_COUNT = f"""
+    SELECT count(*) FROM (
+        SELECT id FROM expectation WHERE {_ASKED} AND user_id = :user
+        UNION SELECT expectation_id FROM asked_role WHERE {_NAMED_ROLE}
+    ) AS own
+"""
+# A payload may say the same; so these are read before anything is made of them.
+_LADDERS = f"""
+    WHERE id IN (SELECT expectation_id FROM asked_role WHERE {_NAMED_ROLE})
+        AND status = 'open' AND user_id <> :user AND instr(rest, '"escalate_to":["') > 0 LIMIT :limit
 """
 _HELD = """
     SELECT count(*) FROM (
@@ -107,11 +126,44 @@ def listed(
 
 
 def questions(
-    db: Reader, tenant_id: str, limit: int, *, user_id: str | None = None, roles: Collection[str] = ()
+    db: Reader,
+    tenant_id: str,
+    limit: int,
+    *,
+    user_id: str | None = None,
+    roles: Collection[str] = (),
+    kind: ExpectationKind | None = None,
+    beyond: Place | None = None,
 ) -> list[Expectation]:
     """Open questions to people, the most urgent first."""
-    wanted = {"tenant": tenant_id, "limit": limit, "user": user_id, "roles": json.dumps(sorted(roles))}
-    return list(_found(db, _QUESTIONS if user_id is None else _OWN_QUESTIONS, wanted))
+    wanted: dict[str, object] = {"tenant": tenant_id, "limit": limit, "user": user_id, "roles": _list(roles)}
+    is_back = beyond is not None and beyond.is_back
+    parts = {"way": "DESC" if is_back else "ASC", "kind": "", "from_here": "", "named_from_here": ""}
+    if kind is not None:
+        wanted["kind"], parts["kind"] = str(kind), "AND +kind = :kind"
+    if beyond is not None:
+        here = db.execute(_HERE, (beyond.id,)).fetchone()
+        if here is None:
+            return []
+        deadline, opened, id, body = here
+        wanted |= {"deadline": deadline, "opened": opened, "id": id, "due": _due(EXPECTATION.record(body).deadline)}
+        parts |= {name: text.format(beyond="<" if is_back else ">") for name, text in _FROM_HERE.items()}
+    found = list(_found(db, (_QUESTIONS if user_id is None else _OWN_QUESTIONS).format(**parts), wanted))
+    return found[::-1] if is_back else found
+
+
+def count_questions(db: Reader, tenant_id: str, *, user_id: str | None = None, roles: Collection[str] = ()) -> int:
+    wanted = {"tenant": tenant_id, "user": user_id, "roles": _list(roles)}
+    return int(db.execute(_COUNT if user_id is None else _OWN_COUNT, wanted).fetchone()[0])
+
+
+def ladders(db: Reader, tenant_id: str, user_id: str, roles: Collection[str], limit: int) -> list[Expectation]:
+    wanted = {"tenant": tenant_id, "user": user_id, "roles": _list(roles), "limit": limit}
+    return [one for one in _found(db, _LADDERS, wanted) if one.ask and one.ask.escalate_to]
+
+
+def _list(names: Collection[str]) -> str:
+    return json.dumps(sorted(names))
 
 
 def held(db: Reader, tenant_id: str, user_id: str, at_most: int) -> int:

@@ -1,0 +1,131 @@
+"""`soorma inbox`: what people do about a question at the shell, beside answering it."""
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from cli_kit import Shop
+from kit import until
+
+from soorma_ai import Approval, ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Tool
+from soorma_ai.adapters.clock import SystemClock
+from soorma_ai.adapters.tokens import new_key
+from soorma_ai.domain.inbox import Notice, NoticeState
+from soorma_ai.errors import Held, RateLimited
+from soorma_ai.testing.scripted import ScriptedReasoner
+
+DONE, ERROR, USAGE = 0, 1, 2
+MANAGER = ("--role", "manager")
+ANN, BOB = ("--as", "ann", *MANAGER), ("--as", "bob", *MANAGER)
+
+
+def till() -> Tool:
+    made = Tool("till")
+
+    @made.on_invoke("cash.handed", approval=Approval(approvers=("manager",)))
+    async def hand(request: InvocationContext, context: PlatformContext) -> None: ...
+
+    return made
+
+
+async def ask(store: Path) -> str:
+    """Hold a payment that a manager has to approve, of which ann was told, and bob is one of them."""
+    async with Platform(f"sqlite:///{store}") as platform:
+        await platform.start(till())
+        now = platform.services.clock.now()
+        await platform.keys.add(new_key("default", "bob", now, roles=["manager"])[0])
+        eve = platform.as_user(tenant_id="default", user_id="eve")
+        with pytest.raises(Held) as held:
+            await eve.request("cash.handed", {"amount": 5}, timeout=1)
+        told = Notice(held.value.wait_id, "default", "ann", NoticeState.DELIVERED, now, "mail")
+        await platform.services.store.people.tell(told)
+        return held.value.wait_id
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> tuple[Shop, str]:
+    store = tmp_path / "shop.db"
+    return Shop(store), asyncio.run(ask(store))
+
+
+def test_a_question_is_claimed_handed_over_and_let_go_at_the_shell(asked: tuple[Shop, str]) -> None:
+    shop, wait = asked
+    short = wait[:8]
+    claimed = shop("inbox", "claim", short, *ANN)
+    assert claimed.exit_code == DONE and claimed.stdout.startswith(f"{short} is in the hands of ann until ")
+    refused = shop("inbox", "claim", short, *BOB)
+    assert (refused.exit_code, "ann has it in hand until" in refused.stderr) == (ERROR, True)
+    assert shop.json("inbox", "claim", short, "--insist", *BOB)["user_id"] == "bob"
+    assert (shop("inbox", "release", short, *ANN).exit_code, shop("inbox", "release", short, *BOB).stdout) == (
+        ERROR,
+        "released\n",
+    )
+    given = shop.json("inbox", "handover", short, "--to", "bob", *ANN)
+    assert (given["user_id"], given["given_by"], given["wait_id"]) == ("bob", "ann", wait)
+    unknown = shop("inbox", "handover", short, "--to", "eve", *ANN)
+    assert (unknown.exit_code, "nobody knows here what eve may do" in unknown.stderr) == (ERROR, True)
+    assert shop("inbox", "claim", short, "--as", "eve").exit_code == ERROR
+
+
+def test_who_was_told_of_a_question_is_listed_as_lines_and_as_json(asked: tuple[Shop, str]) -> None:
+    shop, wait = asked
+    assert [line.split("\t")[1:4] for line in shop("inbox", "told", wait[:8]).stdout.splitlines()] == [
+        ["ann", "delivered", "mail"]
+    ]
+    assert [one["user_id"] for one in shop.json("inbox", "told", wait)] == ["ann"]
+
+
+def test_who_is_away_names_a_deputy_until_a_day_and_comes_back(asked: tuple[Shop, str]) -> None:
+    shop, _ = asked
+    assert shop("inbox", "away", "--until", "2030-01-01", *ANN).exit_code == USAGE
+    far = shop("inbox", "away", "--until", "2999-01-01", "--deputy", "bob", *ANN)
+    assert (far.exit_code, "is too far away" in far.stderr) == (ERROR, True)
+    day = f"{SystemClock().now() + timedelta(days=1):%Y-%m-%d}"
+    away = shop("inbox", "away", "--until", day, "--deputy", "bob", *ANN)
+    assert away.exit_code == DONE and away.stdout.startswith("bob answers for ann until ")
+    assert [line.split("\t")[:2] for line in shop("inbox", "away").stdout.splitlines()] == [["ann", "bob"]]
+    assert shop("inbox", "away", "--back", *ANN).stdout == "back\n"
+    assert shop("inbox", "away", "--back", *ANN).exit_code == ERROR
+    assert shop.json("inbox", "away") == []
+
+
+def test_a_link_is_printed_once_and_ended(asked: tuple[Shop, str]) -> None:
+    shop, wait = asked
+    assert shop("inbox", "link", wait).exit_code == USAGE, "at a store it says for whom"
+    for_ann = ("--for", "ann", *MANAGER)
+    url = shop("inbox", "link", wait[:8], "--base", "https://shop.example/", *for_ann).stdout.strip()
+    assert url.startswith("https://shop.example/v1/answers/")
+    assert shop.json("inbox", "link", *for_ann)["link"]["kind"] == "inbox"
+    assert shop("inbox", "link", wait, "--plan", "abcd", *for_ann).exit_code == USAGE
+    assert shop("inbox", "link", wait, "--revoke", "--for", "ann").stdout == "revoked\n"
+    assert shop("inbox", "link", wait, "--revoke", "--for", "ann").exit_code == ERROR
+
+
+def test_the_list_says_when_there_is_more(asked: tuple[Shop, str]) -> None:
+    shop, _ = asked
+    asyncio.run(ask(shop.store))
+    assert shop("inbox").stderr == ""
+    cut = shop("inbox", "--limit", "1")
+    assert (len(cut.stdout.splitlines()), "there are more" in cut.stderr) == (1, True)
+    assert len(shop.json("inbox", "--limit", "1")) == 1
+
+
+async def rest(store: Path) -> str:
+    """Leave a plan whose model is away for an hour."""
+    mind = ScriptedReasoner([RateLimited("slow down", retry_after=timedelta(hours=1))])
+    async with Platform(f"sqlite:///{store}") as platform:
+        await platform.start(ChoreographyPlanner("buyer", goals=["buy.wanted"], reasoner=mind), till())
+        plan = await platform.submit("buy.wanted", {})
+        now, queue = platform.services.clock.now(), platform.services.store.queue
+        await until(platform, lambda: queue.resting("buyer", plan.plan_id, now))
+        return plan.plan_id
+
+
+def test_why_says_until_when_a_plan_sleeps_and_why(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop.db")
+    plan_id = asyncio.run(rest(shop.store))
+    told = shop("why", plan_id[:8])
+    assert (told.exit_code, told.stderr) == (DONE, "no model was asked in this plan\n")
+    assert "it is paused; it sleeps until 20" in told.stdout and told.stdout.endswith("UTC: slow down\n")
+    assert shop.json("why", plan_id) == []
