@@ -7,7 +7,7 @@ place must never narrow the whole, so above it keywords are dropped that accept 
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from soorma_ai.domain.values import MOST_LEVELS, Json, JsonObject, compact
+from soorma_ai.domain.values import MOST_LEVELS, Json, JsonObject, compact, leads_into
 
 ONE = frozenset({"additionalProperties", "items", "propertyNames", "contains", "not", "if", "then", "else"})
 ONE_EVALUATED = frozenset({"unevaluatedItems", "unevaluatedProperties"})
@@ -160,7 +160,7 @@ def _resolve(reference: str, resource: Json) -> _Node | None:
         part = unquote(raw).replace("~1", "/").replace("~0", "~")
         if isinstance(schema, dict) and part in schema:
             schema = schema[part]
-        elif isinstance(schema, list) and part.isdigit() and int(part) < len(schema):
+        elif isinstance(schema, list) and leads_into(schema, part):
             schema = schema[int(part)]
         else:
             return None
