@@ -87,11 +87,16 @@ class Link:
 
 @dataclass(frozen=True)
 class MadeLink:
-    """A link that was made, as it is listed: what it was signed to is nowhere. `made_by` is who asked for it."""
+    """A link that was made, as it is listed: what it was signed to is nowhere. `made_by` is who asked for it. At
+    `revoked_at` all were revoked that had been made by then; one that was made later is good."""
 
     link: Link
     made_by: str
     revoked_at: datetime | None = None
+
+    @property
+    def is_revoked(self) -> bool:
+        return self.revoked_at is not None and self.link.made_at <= self.revoked_at
 
 
 @dataclass(frozen=True)

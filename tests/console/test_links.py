@@ -126,6 +126,8 @@ async def test_a_link_sent_out_by_an_agent_can_be_revoked(platform: Platform, li
         assert (await browser.open(link)).page.status_code == 200
         assert await platform.inbox.revoke_link("question", wait.wait_id, user_id="maria")
         assert (await browser.open(link)).page.status_code == 403
+        await platform.inbox.make_link("question", wait.wait_id, user_id="maria", roles={"manager"})
+        assert (await browser.open(link)).page.status_code == 403, "one that is made later makes no other good again"
 
 
 async def test_nobody_but_the_root_makes_a_link_for_another(platform: Platform) -> None:

@@ -44,6 +44,18 @@ def narrow(roles: frozenset[str], asked: Expectation | None) -> frozenset[str]:
     return roles & {*asked.ask.approvers, *asked.ask.escalate_to}
 
 
+def begin_at(found: MadeLink | None, now: datetime) -> datetime:
+    """Return from when on a link is good, in milliseconds as a token says it: from now on, and behind all that were
+    revoked, which stay so. `found` is what is listed of this person's about the same."""
+    revoked_at = found.revoked_at if found else None
+    begun = _cut(now)
+    return begun if revoked_at is None or begun > revoked_at else _cut(revoked_at) + timedelta(milliseconds=1)
+
+
+def _cut(moment: datetime) -> datetime:
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
 def revocation(link: Link, found: MadeLink | None, *, is_listed: bool) -> str:
     """Return why a link that was signed is no good any more; empty where it is. `found` is what is listed of this
     person's about the same; a link that has to be listed is revoked with its row."""

@@ -1,13 +1,14 @@
 """What people do about questions, beside answering them: take one in hand, hand it over, be away, send a link."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from soorma_ai.core.authority import Owner, Verdict, check, verdict
 from soorma_ai.core.expecting.absences import absence_fault, answering_as
 from soorma_ai.core.expecting.answers import may_answer, role_fault
 from soorma_ai.core.expecting.claims import claim_fault, closed_fault, hand_over_fault, known_roles, lasting, make_claim
-from soorma_ai.core.expecting.links import LONGEST, link_fault, maker_fault, narrow, revocation
+from soorma_ai.core.expecting.links import LONGEST, begin_at, link_fault, maker_fault, narrow, revocation
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.inbox import Absence, Claim, Colleague, Link, LinkKind, MadeLink, NewLink, Notice, NoticeState
@@ -171,12 +172,13 @@ class Inbox:
             if kind == "plan":
                 await own_plan(self._services, person, about, "plan")
             has = frozenset(roles) if roles is not None else person.roles or frozenset[str]()
-            begun = now.replace(microsecond=now.microsecond // 1000 * 1000)  # as a token says it
+            name = user_id or person.user_id
+            begun = begin_at(await self._services.store.people.link(person.tenant_id, kind, about, name), now)
             until = begun + (lasts or LINK_LASTS)
             if asked is not None and asked.deadline is not None:
                 until = min(until, asked.deadline)
             given = has if roles is not None and asked is None else narrow(has, asked)
-            link = Link(kind, about, person.tenant_id, user_id or person.user_id, given, begun, until)
+            link = Link(kind, about, person.tenant_id, name, given, begun, until)
             if fault := maker_fault(link, person):
                 raise Forbidden(fault)
             if fault := link_fault(link, asked, now):
@@ -200,7 +202,8 @@ class Inbox:
         async with changing(self._services, self._caller, "inbox.revoke_link", about or "inbox") as change:
             check(person, "inbox.revoke_link", Owner(person.tenant_id, name), f"{name!r} has no link here")
             found = await self._services.store.people.link(person.tenant_id, kind, about, name)
-            link = found.link if found else Link(kind, about, person.tenant_id, name, frozenset(), now, now + LONGEST)
+            none = Link(kind, about, person.tenant_id, name, frozenset(), now, now)
+            link = replace(found.link if found else none, until=now + LONGEST)
             made_by = found.made_by if found else person.user_id
             return await change.store.people.revoke_link(MadeLink(link, made_by, now))
 
