@@ -1,11 +1,12 @@
 """Links by which a person answers without signing in: for whom one may be made, and whether it is still good."""
 
 from datetime import datetime, timedelta
+from typing import get_args
 
 from soorma_ai.core.expecting.answers import role_fault
 from soorma_ai.core.expecting.claims import closed_fault
 from soorma_ai.domain.expectations import Expectation
-from soorma_ai.domain.inbox import Link, MadeLink
+from soorma_ai.domain.inbox import Link, LinkKind, MadeLink
 from soorma_ai.domain.people import Person
 
 LONGEST = timedelta(days=30)
@@ -22,6 +23,15 @@ def maker_fault(link: Link, maker: Person) -> str:
         return f"{maker.user_id} may make links for themselves only: the trusted root makes those of {link.user_id}"
     more = link.roles - maker.roles
     return f"{maker.user_id} has no role {', '.join(sorted(more))}, so no link of theirs has" if more else ""
+
+
+def subject_fault(kind: str, about: str, user_id: str) -> str:
+    """Return why there can be no link of this kind about this, for that person; empty where there can."""
+    if kind not in get_args(LinkKind):
+        return f"{kind!r} is nothing that a link opens: there are {', '.join(get_args(LinkKind))}"
+    if kind == "inbox" and about:
+        return f"a link to an inbox is about all that is in it, and not about {about!r}: leave that out"
+    return "" if user_id and user_id.isprintable() else f"{user_id!r} is nobody's name: say whom the link is for"
 
 
 def link_fault(link: Link, asked: Expectation | None, now: datetime) -> str:
