@@ -131,8 +131,9 @@ async def test_a_link_that_is_revoked_or_made_anew_opens_nothing(platform: Platf
 async def test_a_link_that_would_open_nothing_is_not_made(platform: Platform, given: Any, fault: str) -> None:
     await platform.start(*shop())
     wait_id = await ask(platform)
+    wanted: dict[str, Any] = {"kind": "question", "about": wait_id, "user_id": "maria", **given}
     with pytest.raises(LocalProtocolError, match=fault):
-        await platform.inbox.make_link(**{"kind": "question", "about": wait_id, "user_id": "maria", **given})
+        await platform.inbox.make_link(**wanted)
     assert await platform.inbox.links(wait_id) == []
 
 
