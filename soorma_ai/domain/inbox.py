@@ -1,6 +1,5 @@
 """What people do about a question before it is answered: who has it in hand, who answers for whom, who was told."""
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
@@ -85,15 +84,19 @@ class Link(Record, frozen=True):
 
 
 class MadeLink(Record, frozen=True):
-    """A link that was made, as it is listed: what it was signed to is nowhere. `made_by` is who asked for it."""
+    """A link that was made, as it is listed: what it was signed to is nowhere. `made_by` is who asked for it. At
+    `revoked_at` all were revoked that had been made by then; one that was made later is good."""
 
     link: Link
     made_by: str
     revoked_at: datetime | None = None
 
+    @property
+    def is_revoked(self) -> bool:
+        return self.revoked_at is not None and self.link.made_at <= self.revoked_at
 
-@dataclass(frozen=True)
-class NewLink:
+
+class NewLink(Struct, frozen=True):
     """A link with the path at which it is opened, below the address of a server; it is shown this once, and empty where
     who made it opens none."""
 

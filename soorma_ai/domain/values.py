@@ -30,6 +30,7 @@ UNSTORABLE = (
 )
 
 _SAFE_INTEGER = 2**53 - 1
+_MOST_DIGITS = 18
 _NAMESPACE = bytes.fromhex("6f7b1a525c0e5d0c9f530d2f1a8f4c11")
 # With options, `json.dumps` makes an encoder for each value.
 _COMPACT = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
@@ -168,11 +169,17 @@ def follow(value: Json, path: Sequence[str | int], otherwise: Missing) -> Json |
     for part in path:
         if isinstance(value, dict) and part in value:
             value = value[str(part)]
-        elif isinstance(value, list) and str(part).isdigit() and int(part) < len(value):
+        elif isinstance(value, list) and leads_into(value, str(part)):
             value = value[int(part)]
         else:
             return otherwise
     return value
+
+
+def leads_into(items: Sequence[Json], part: str) -> bool:
+    """Tell whether a part of a path is the place of an item, in digits that `int` reads: not of all characters that
+    are called digits does it, nor of thousands."""
+    return part.isascii() and part.isdigit() and len(part) <= _MOST_DIGITS and int(part) < len(items)
 
 
 def _spell_canonically(value: Json) -> bytes:

@@ -12,7 +12,7 @@ from soorma_ai.console import Console
 from soorma_ai.console.sessions import Sessions
 from soorma_ai.domain.inbox import Link
 from soorma_ai.domain.people import Person
-from soorma_ai.errors import ConfigError, Forbidden
+from soorma_ai.errors import ConfigError, Forbidden, LocalProtocolError
 from soorma_ai.gateways.user_agent import Links, UserAgent
 from soorma_ai.server import app
 from soorma_ai.testing.clock import VirtualClock
@@ -119,6 +119,24 @@ async def test_a_link_that_is_revoked_or_made_anew_opens_nothing(platform: Platf
         assert "revoked" in (await browser.open(second.replace("/v1", ""))).text
 
 
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        ({"kind": "answer"}, "nothing that a link opens"),
+        ({"roles": "manager"}, "would be its letters"),
+        ({"user_id": ""}, "nobody's name"),
+        ({"lasts": timedelta.max}, "lasts="),
+    ],
+)
+async def test_a_link_that_would_open_nothing_is_not_made(platform: Platform, given: Any, fault: str) -> None:
+    await platform.start(*shop())
+    wait_id = await ask(platform)
+    wanted: dict[str, Any] = {"kind": "question", "about": wait_id, "user_id": "maria", **given}
+    with pytest.raises(LocalProtocolError, match=fault):
+        await platform.inbox.make_link(**wanted)
+    assert await platform.inbox.links(wait_id) == []
+
+
 async def test_a_link_sent_out_by_an_agent_can_be_revoked(platform: Platform, link: str, clock: VirtualClock) -> None:
     [wait] = await platform.waits()
     await clock.advance(timedelta(seconds=1))
@@ -126,6 +144,8 @@ async def test_a_link_sent_out_by_an_agent_can_be_revoked(platform: Platform, li
         assert (await browser.open(link)).page.status_code == 200
         assert await platform.inbox.revoke_link("question", wait.wait_id, user_id="maria")
         assert (await browser.open(link)).page.status_code == 403
+        await platform.inbox.make_link("question", wait.wait_id, user_id="maria", roles={"manager"})
+        assert (await browser.open(link)).page.status_code == 403, "one that is made later makes no other good again"
 
 
 async def test_nobody_but_the_root_makes_a_link_for_another(platform: Platform) -> None:

@@ -111,8 +111,12 @@ async def test_a_link_is_listed_in_the_place_of_the_one_before_and_revoked_once(
     assert await people.links("default", "a-1", 9) == [revoked]
     assert await people.revoke_link(replace(revoked, link=replace(LINK, about="a-2"))) is True
     assert await people.links("other", "a-1", 9) == []
-    await people.add_link(made)
-    assert await people.links("default", "a-1", 9) == [made]
+    newest = MadeLink(replace(LINK, made_at=later(12)), "ann")
+    await people.add_link(newest)
+    [found] = await people.links("default", "a-1", 9)
+    assert (found, found.is_revoked) == (replace(newest, revoked_at=later(9)), False), "those before stay revoked"
+    assert await people.revoke_link(replace(newest, revoked_at=later(15))) is True
+    assert [one.is_revoked for one in await people.links("default", "a-1", 9)] == [True]
 
 
 @pytest.mark.parametrize("who", ["ann", "bob"])

@@ -202,3 +202,20 @@ def test_a_decision_that_was_not_given_is_read_from_the_payload(
     given: str | None, payload: dict[str, object], meant: AnswerDecision
 ) -> None:
     assert decision_meant(given, payload) is meant
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome"),
+    [
+        ({}, "accepted"),
+        ({"answered_at": NOW + HOUR}, "accepted"),
+        ({"user_id": "sam"}, "duplicate"),
+        ({"decision": REJECT, "payload": NO}, "duplicate"),
+        ({"payload": {**YES, "amount": 7}}, "duplicate"),
+        ({"answer_id": "a-2"}, "duplicate"),
+    ],
+)
+def test_only_the_same_answer_said_again_is_told_that_it_counts(changes: dict[str, Any], outcome: str) -> None:
+    first = answering(APPROVE, YES)
+    closed = expecting(GATE, status=ExpectationStatus.MET, answer=first)
+    assert judge_answer(closed, replace(first, **changes), MANAGER, NOW) == outcome

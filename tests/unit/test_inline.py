@@ -36,6 +36,12 @@ def test_a_reference_to_elsewhere_takes_anything() -> None:
     assert inline(obj({"x": {"$ref": "https://example.com/schema.json"}})) == obj({"x": True})
 
 
+@pytest.mark.parametrize("place", ["2", "²", "9" * 5_000])
+def test_a_reference_to_a_place_that_no_list_has_takes_anything(place: str) -> None:
+    document: JsonObject = {"allOf": [True, obj({"x": {"$ref": f"#/allOf/{place}"}})]}
+    assert inline(document) == {"allOf": [True, obj({"x": True})]}
+
+
 def test_what_only_looks_like_a_reference_is_left_alone() -> None:
     document = obj({"$ref": {"type": "string"}, "x": {"const": {"$ref": "#/nowhere"}}, "y": {"enum": [{"$ref": "#"}]}})
     assert inline(document) == document

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.expecting.links import LONGEST, link_fault, maker_fault, narrow, revocation
+from soorma_ai.core.expecting.links import LONGEST, begin_at, link_fault, maker_fault, narrow, revocation, subject_fault
 from soorma_ai.domain.inbox import Link, MadeLink
 from soorma_ai.domain.people import Person
 from soorma_ai.errors import ConfigError, Unauthenticated
@@ -117,3 +117,29 @@ def test_a_link_is_no_good_once_it_is_revoked_or_replaced(
 def test_a_link_that_has_to_be_listed_ends_with_its_row() -> None:
     assert "revoked" in revocation(ANN, None, is_listed=True)
     assert revocation(ANN, None, is_listed=False) == ""
+
+
+@pytest.mark.parametrize("ago", [None, timedelta(0), timedelta(microseconds=300), HOUR, -HOUR])
+def test_a_link_is_good_though_those_before_it_were_revoked_at_the_same_moment(ago: timedelta | None) -> None:
+    now = NOW + timedelta(microseconds=5_700)
+    found = MadeLink(ANN, "root", None if ago is None else now - ago)
+    made = replace(ANN, made_at=begin_at(found, now))
+    assert revocation(made, replace(found, link=made), is_listed=True) == ""
+    assert made.made_at.microsecond % 1000 == 0 and (ago == -HOUR or made.made_at - now < timedelta(milliseconds=2))
+    assert (revocation(ANN, replace(found, link=made), is_listed=False) == "") is (ago is None or ago == HOUR)
+
+
+@pytest.mark.parametrize(
+    ("kind", "about", "user_id", "fault"),
+    [
+        ("question", "w-1", "ann", ""),
+        ("inbox", "", "ann", ""),
+        ("answer", "w-1", "ann", "'answer' is nothing that a link opens: there are question, plan, inbox"),
+        ("inbox", "w-1", "ann", "not about 'w-1'"),
+        ("plan", "p-1", "", "'' is nobody's name"),
+        ("plan", "p-1", "an\u202en", "is nobody's name"),
+    ],
+)
+def test_there_is_a_link_of_these_kinds_for_somebody(kind: str, about: str, user_id: str, fault: str) -> None:
+    found = subject_fault(kind, about, user_id)
+    assert fault in found and bool(found) is bool(fault)

@@ -28,6 +28,8 @@ def spec(**changes: Any) -> ExpectationSpec:
     [
         (PLAN, None, END, False),
         (PLAN, HOUR, NOW + HOUR, True),
+        (PLAN, timedelta(seconds=1e-9), NOW, True),
+        (TASK, timedelta(seconds=1e-9), NOW, True),
         (PLAN, timedelta(days=8), END, False),
         (replace(PLAN, plan_id=None), None, END, True),
         (replace(PLAN, deadline=None), None, None, False),

@@ -37,7 +37,16 @@ def test_a_template_becomes(template: Any, value: Any) -> None:
     assert fill(template, VIEW) == value
 
 
-@pytest.mark.parametrize("template", ["{goal_data.none}", "x {results.s.n.7}", "{results.s.n.first}"])
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{goal_data.none}",
+        "x {results.s.n.7}",
+        "{results.s.n.first}",
+        "{results.s.n.²}",
+        f"{{results.s.n.{'9' * 5_000}}}",
+    ],
+)
 def test_what_is_not_there_is_not_made_up(template: str) -> None:
     with pytest.raises(PayloadMismatch, match="cannot be filled in"):
         fill(template, VIEW)

@@ -117,6 +117,8 @@ def test_clipped_text_is_never_longer_than_asked_and_says_that_it_was_clipped(te
         ("/order/items/2", None),
         ("/order/items/-1", None),
         ("/order/items/x", None),
+        ("/order/items/²", None),
+        (f"/order/items/{'9' * 5_000}", None),
         ("/order/nothing", None),
         ("/order/id/deeper", None),
         ("/a~1b", 1),

@@ -30,7 +30,7 @@ def judge_answer(expectation: Expectation, answer: Answer, person: Person, now: 
     """`expectation` is one that asks people."""
     earlier = expectation.answer
     if earlier is not None:
-        if earlier.answer_id == answer.answer_id:
+        if _is_said_again(answer, earlier):
             return AnswerOutcome(ACCEPTED, "this answer was recorded before")
         when = earlier.answered_at.isoformat(timespec="seconds")
         return AnswerOutcome(DUPLICATE, f"{earlier.by} was first: {earlier.decision} at {when}")
@@ -100,6 +100,15 @@ def role_fault(asked: Expectation, person: Person, now: datetime) -> str:
     has = ", ".join(sorted(person.roles or ())) or "no role"
     approvers = asked.ask.approvers_at(asked.opened_at, now) if asked.ask else ()
     return f"{person.user_id} has {has}; one of {', '.join(approvers)} must answer"
+
+
+def _is_said_again(answer: Answer, earlier: Answer) -> bool:
+    """Whoever answers chooses the id of that: two people may choose one, and one person two answers under it."""
+    return _act(answer) == _act(earlier)
+
+
+def _act(answer: Answer) -> tuple[str, str, AnswerDecision, JsonObject]:
+    return answer.answer_id, answer.user_id, answer.decision, answer.payload
 
 
 def _held_request(asked: Expectation) -> EventEnvelope | None:

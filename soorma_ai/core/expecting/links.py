@@ -1,11 +1,12 @@
 """Links by which a person answers without signing in: for whom one may be made, and whether it is still good."""
 
 from datetime import datetime, timedelta
+from typing import get_args
 
 from soorma_ai.core.expecting.answers import role_fault
 from soorma_ai.core.expecting.claims import closed_fault
 from soorma_ai.domain.expectations import Expectation
-from soorma_ai.domain.inbox import Link, MadeLink
+from soorma_ai.domain.inbox import Link, LinkKind, MadeLink
 from soorma_ai.domain.people import Person
 
 LONGEST = timedelta(days=30)
@@ -22,6 +23,15 @@ def maker_fault(link: Link, maker: Person) -> str:
         return f"{maker.user_id} may make links for themselves only: the trusted root makes those of {link.user_id}"
     more = link.roles - maker.roles
     return f"{maker.user_id} has no role {', '.join(sorted(more))}, so no link of theirs has" if more else ""
+
+
+def subject_fault(kind: str, about: str, user_id: str) -> str:
+    """Return why there can be no link of this kind about this, for that person; empty where there can."""
+    if kind not in get_args(LinkKind):
+        return f"{kind!r} is nothing that a link opens: there are {', '.join(get_args(LinkKind))}"
+    if kind == "inbox" and about:
+        return f"a link to an inbox is about all that is in it, and not about {about!r}: leave that out"
+    return "" if user_id and user_id.isprintable() else f"{user_id!r} is nobody's name: say whom the link is for"
 
 
 def link_fault(link: Link, asked: Expectation | None, now: datetime) -> str:
@@ -42,6 +52,18 @@ def narrow(roles: frozenset[str], asked: Expectation | None) -> frozenset[str]:
     if asked is None or asked.ask is None:
         return roles - _WIDER
     return roles & {*asked.ask.approvers, *asked.ask.escalate_to}
+
+
+def begin_at(found: MadeLink | None, now: datetime) -> datetime:
+    """Return from when on a link is good, in milliseconds as a token says it: from now on, and behind all that were
+    revoked, which stay so. `found` is what is listed of this person's about the same."""
+    revoked_at = found.revoked_at if found else None
+    begun = _cut(now)
+    return begun if revoked_at is None or begun > revoked_at else _cut(revoked_at) + timedelta(milliseconds=1)
+
+
+def _cut(moment: datetime) -> datetime:
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
 def revocation(link: Link, found: MadeLink | None, *, is_listed: bool) -> str:

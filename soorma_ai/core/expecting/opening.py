@@ -105,7 +105,8 @@ class ExpectationSpec(Struct, frozen=True):
 
 
 def expectation_of(waiter: Waiter, spec: ExpectationSpec, now: datetime) -> Expectation:
-    span = spec.timeout or waiter.longest
+    # A span that is too short for a clock to tell is none at all, and not the longest.
+    span = waiter.longest if spec.timeout is None else spec.timeout
     return Expectation(
         id=spec.id,
         kind=spec.kind,
@@ -117,7 +118,7 @@ def expectation_of(waiter: Waiter, spec: ExpectationSpec, now: datetime) -> Expe
         event_type=spec.event_type,
         event_topic=spec.topic,
         opened_at=now,
-        deadline=earliest(waiter.deadline, now + span if span else None),
+        deadline=earliest(waiter.deadline, None if span is None else now + span),
         subject=spec.subject or spec.event_type,
         others=spec.others,
         keys=spec.keys,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from soorma_ai.domain.values import Json, JsonObject, compact
+from soorma_ai.domain.values import Json, JsonObject, compact, leads_into
 from soorma_ai.errors import PayloadMismatch
 
 _TEMPLATE = re.compile(r"\{\{\s*([A-Za-z_][\w.-]*)\s*\}\}|\{([A-Za-z_][\w.-]*)\}")
@@ -51,7 +51,7 @@ def _value_at(path: str, view: JsonObject) -> Json:
     for part in path.split("."):
         if isinstance(value, dict) and part in value:
             value = value[part]
-        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
+        elif isinstance(value, list) and leads_into(value, part):
             value = value[int(part)]
         else:
             raise PayloadMismatch(f"{{{path}}} cannot be filled in: the plan has no {part!r} there")

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from soorma_ai.domain.values import MOST_LEVELS, Json, JsonObject, compact
+from soorma_ai.domain.values import MOST_LEVELS, Json, JsonObject, compact, leads_into
 
 ONE = frozenset({"additionalProperties", "items", "propertyNames", "contains", "not", "if", "then", "else"})
 ONE_EVALUATED = frozenset({"unevaluatedItems", "unevaluatedProperties"})
@@ -159,7 +159,7 @@ def _resolve(reference: str, resource: Json) -> _Node | None:
         part = unquote(raw).replace("~1", "/").replace("~0", "~")
         if isinstance(schema, dict) and part in schema:
             schema = schema[part]
-        elif isinstance(schema, list) and part.isdigit() and int(part) < len(schema):
+        elif isinstance(schema, list) and leads_into(schema, part):
             schema = schema[int(part)]
         else:
             return None

@@ -12,6 +12,7 @@ from soorma_ai.adapters.tokens.links import Links
 from soorma_ai.agents.agent import Agent, AgentOptions
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.core.expecting.claims import current_claim
+from soorma_ai.core.expecting.links import LONGEST
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import ExpectationStatus, Wait
 from soorma_ai.domain.identity import Caller
@@ -175,7 +176,7 @@ class UserAgent(Agent):
             return None
         if person.roles is None:
             raise ConfigError("a link is for a person with roles, of which there may be none; the root needs no link")
-        until = wait.deadline or now + LINK_LASTS
+        until = min(wait.deadline or now + LINK_LASTS, now + LONGEST)
         return self._links.url(
             Link("question", wait.wait_id, person.tenant_id, person.user_id, person.roles, now, until)
         )

@@ -1,6 +1,7 @@
 """What people do about questions, beside answering them: take one in hand, hand it over, be away, send a link."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from soorma_ai.core.authority import Owner, Verdict, check, verdict
@@ -15,11 +16,12 @@ from soorma_ai.core.expecting.claims import (
     known_roles,
     make_claim,
 )
-from soorma_ai.core.expecting.links import LONGEST, link_fault, maker_fault, narrow, revocation
+from soorma_ai.core.expecting.links import LONGEST, begin_at, link_fault, maker_fault, narrow, revocation, subject_fault
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.inbox import Absence, Claim, Colleague, Link, LinkKind, MadeLink, NewLink, Notice, NoticeState
-from soorma_ai.domain.people import Person
+from soorma_ai.domain.people import Person, roles_of
+from soorma_ai.domain.values import must_be_text, span_of
 from soorma_ai.errors import Forbidden, LocalProtocolError, Unauthenticated, VersionConflict
 from soorma_ai.runtime.client.people import absent_of, own_question, right_to_answer
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
@@ -110,6 +112,7 @@ class Inbox:
             raise LocalProtocolError("the root is nobody who could be away: say as whom, and with which roles")
         if until.tzinfo is None:
             raise LocalProtocolError("until when somebody is away has a time zone; give an aware datetime")
+        must_be_text("deputy", deputy)
         key_id = self._caller.key_id if self._caller else None
         wanted = Absence(person.tenant_id, person.user_id, deputy, person.roles, now, until, key_id)
         async with changing(self._services, self._caller, "inbox.away", deputy) as change:
@@ -176,16 +179,20 @@ class Inbox:
         must_be_outside()
         person, now = self._person, self._now()
         async with changing(self._services, self._caller, "inbox.make_link", about or "inbox") as change:
+            name, span = (
+                self._name_of_link(kind, about, user_id),
+                LINK_LASTS if lasts is None else span_of("lasts", lasts),
+            )
             asked = await own_question(self._services.store, person, about, now) if kind == "question" else None
             if kind == "plan":
                 await own_plan(self._services, person, about, "plan")
-            has = frozenset(roles) if roles is not None else person.roles or frozenset[str]()
-            begun = now.replace(microsecond=now.microsecond // 1000 * 1000)  # as a token says it
-            until = begun + (lasts or LINK_LASTS)
+            has = roles_of(roles) if roles is not None else person.roles or frozenset[str]()
+            begun = begin_at(await self._services.store.people.link(person.tenant_id, kind, about, name), now)
+            until = begun + span
             if asked is not None and asked.deadline is not None:
                 until = min(until, asked.deadline)
             given = has if roles is not None and asked is None else narrow(has, asked)
-            link = Link(kind, about, person.tenant_id, user_id or person.user_id, given, begun, until)
+            link = Link(kind, about, person.tenant_id, name, given, begun, until)
             if fault := maker_fault(link, person):
                 raise Forbidden(fault)
             if fault := link_fault(link, asked, now):
@@ -205,11 +212,12 @@ class Inbox:
         where they are revoked. An operator does it for another. Raise NotFound."""
         must_be_outside()
         person, now = self._person, self._now()
-        name = user_id or person.user_id
         async with changing(self._services, self._caller, "inbox.revoke_link", about or "inbox") as change:
+            name = self._name_of_link(kind, about, user_id)
             check(person, "inbox.revoke_link", Owner(person.tenant_id, name), f"{name!r} has no link here")
             found = await self._services.store.people.link(person.tenant_id, kind, about, name)
-            link = found.link if found else Link(kind, about, person.tenant_id, name, frozenset(), now, now + LONGEST)
+            none = Link(kind, about, person.tenant_id, name, frozenset(), now, now)
+            link = replace(found.link if found else none, until=now + LONGEST)
             made_by = found.made_by if found else person.user_id
             return await change.store.people.revoke_link(MadeLink(link, made_by, now))
 
@@ -219,6 +227,12 @@ class Inbox:
         found = await self._services.store.people.link(link.tenant_id, link.kind, link.about, link.user_id)
         if fault := revocation(link, found, is_listed=is_listed):
             raise Unauthenticated(fault)
+
+    def _name_of_link(self, kind: str, about: str, user_id: str | None) -> str:
+        name = self._person.user_id if user_id is None else user_id
+        if fault := subject_fault(kind, about, name):
+            raise LocalProtocolError(fault)
+        return name
 
     async def _asked(self, wait_id: str, *, to_steer: bool = False) -> Expectation:
         """Return a question that this person may answer, for themselves or for somebody, or may steer. Raise

@@ -162,19 +162,20 @@ def answered_like(db: Reader, asked: Expectation, limit: int) -> list[Expectatio
 
 
 def add_link(db: Connection, made: MadeLink) -> None:
+    """What was revoked before stays so, and its row stays as long as there may be a link of those."""
     link = made.link
     add_row(
         db,
         "link",
-        "ON CONFLICT (tenant, about, kind, user_id) DO UPDATE SET made_at = excluded.made_at, "
-        "until = excluded.until, revoked_at = excluded.revoked_at, body = excluded.body",
+        "ON CONFLICT (tenant, about, kind, user_id) DO UPDATE SET made_at = excluded.made_at, body = excluded.body, "
+        "until = CASE WHEN link.revoked_at IS NOT NULL AND link.until > excluded.until THEN link.until "
+        "ELSE excluded.until END",
         tenant=link.tenant_id,
         kind=link.kind,
         about=link.about,
         user_id=link.user_id,
         made_at=epoch(link.made_at),
         until=epoch(link.until),
-        revoked_at=epoch(made.revoked_at) if made.revoked_at else None,
         body=_LINK.text(made),
     )
 
@@ -190,7 +191,8 @@ def links(db: Reader, tenant_id: str, about: str, limit: int) -> list[MadeLink]:
 
 
 def revoke_link(db: Connection, made: MadeLink) -> bool:
-    """A link that stands in no list, as those that agents send out, is listed by this."""
+    """A link that stands in no list, as those that agents send out, is listed by this. The row stays until the link
+    that is given would end, so that it outlasts all that it revokes."""
     link = made.link
     add_row(
         db,
@@ -205,10 +207,11 @@ def revoke_link(db: Connection, made: MadeLink) -> bool:
         body=_LINK.text(made),
     )
     assert made.revoked_at is not None
+    at, until = epoch(made.revoked_at), epoch(link.until)
     done = db.execute(
-        "UPDATE link SET revoked_at = ? WHERE tenant = ? AND about = ? AND kind = ? AND user_id = ? "
-        "AND revoked_at IS NULL",
-        (epoch(made.revoked_at), link.tenant_id, link.about, link.kind, link.user_id),
+        "UPDATE link SET revoked_at = ?, until = CASE WHEN until > ? THEN until ELSE ? END "
+        "WHERE tenant = ? AND about = ? AND kind = ? AND user_id = ? AND (revoked_at IS NULL OR revoked_at < ?)",
+        (at, until, until, link.tenant_id, link.about, link.kind, link.user_id, at),
     )
     return done.rowcount == 1
 
