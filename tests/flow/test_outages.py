@@ -1,78 +1,216 @@
-"""An outage of what every handler needs is a pause of it, and never one of the attempts that it has."""
+"""A model that is away ends no plan: what came for it rests on disk, and is handled when the model is back."""
 
-from datetime import datetime
+import asyncio
+import json
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import as_time_passes, events
-from worst import HAS_BROKER
+from kit import (
+    PATIENCE,
+    ended,
+    happens,
+    held_for,
+    killed,
+    open_platform,
+    order,
+    payments,
+    planner,
+    requested,
+    running,
+    sleeps,
+    stock,
+)
 
-from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
-from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS
-from soorma_ai.errors import StoreUnavailable
-from soorma_ai.ports import Work
-from soorma_ai.runtime.handling.execute import COMMIT_TRIES
-from soorma_ai.runtime.handling.hand import LEASE
-from soorma_ai.testing.clock import VirtualClock
+from soorma_ai import CompleteAction, GoalContext, Limits, PlanFailed, PlannerDecision, Platform, PlatformContext
+from soorma_ai.agents.choreography import ChoreographyPlanner
+from soorma_ai.errors import ModelUnavailable, Paid, RateLimited
+from soorma_ai.terminal.printing import print_json
+from soorma_ai.terminal.story import print_trace
+from soorma_ai.testing.clock import START, VirtualClock
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 
-pytestmark = pytest.mark.skipif(HAS_BROKER, reason="a bus says by itself when it is away")
-
-OFTEN = MAX_ATTEMPTS + 1
-
-
-def clerk(attempts: list[int]) -> Tool:
-    """Return a tool whose handler looks something up."""
-    tool = Tool("clerk")
-
-    @tool.on_invoke("file.requested")
-    async def file(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
-        attempts.append(context.attempt)
-        await context.memory.get_task_context("drawer")
-        return {"filed": True}
-
-    return tool
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+PLANS = 100
 
 
-async def test_what_is_away_within_a_handler_is_waited_for_as_often_as_it_takes(
-    platform: Platform, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+def away_until(clock: VirtualClock, back: datetime, **asked: Any) -> Callable[[Any], Any]:
+    return lambda _: complete({"ok": True}) if clock.now() >= back else ModelUnavailable("no line", **asked)
+
+
+def asked(minds: ChoreographyPlanner) -> int:
+    assert isinstance(minds.reasoner, ScriptedReasoner)
+    return len(minds.reasoner.questions)
+
+
+async def completed(platform: Platform, plan_ids: list[str]) -> None:
+    for plan_id in plan_ids:
+        details = await ended(platform, plan_id)
+        assert (details.status, details.result) == ("completed", {"ok": True})
+        assert (details.usage.llm_calls, len(details.decisions)) == (1, 1)
+
+
+async def test_an_hour_without_a_provider_ends_none_of_a_hundred_plans_and_few_ask(path: Path) -> None:
+    clock = VirtualClock()
+    minds = planner(away_until(clock, START + HOUR))
+    async with running(path, clock, minds, stock()) as platform:
+        plans = [(await platform.submit("order.received", {"n": n})).plan_id for n in range(PLANS)]
+        await held_for(platform, clock, HOUR + 6 * MINUTE)
+        await completed(platform, plans)
+    assert asked(minds) < 2 * PLANS + 60, "one looks whether it is back, and the others wait for what it finds"
+
+
+async def test_a_process_that_is_killed_meanwhile_changes_nothing(path: Path, clock: VirtualClock) -> None:
+    back = START + HOUR
+    plans: list[str] = []
+    for _ in range(3):
+        platform = open_platform(path, clock)
+        await platform.__aenter__()
+        await platform.start(planner(away_until(clock, back)), stock())
+        plans += [(await platform.submit("order.received", {"n": n})).plan_id for n in range(5)]
+        await sleeps(platform, plans[-1])
+        await held_for(platform, clock, 15 * MINUTE)
+        await killed(platform)
+    async with running(path, clock, planner(away_until(clock, back)), stock()) as platform:
+        await held_for(platform, clock, HOUR)
+        await completed(platform, plans)
+
+
+async def test_a_process_that_is_killed_while_one_looks_whether_it_is_back_changes_nothing(
+    path: Path, clock: VirtualClock
 ) -> None:
-    attempts: list[int] = []
-    plans = platform.services.store.plans
-    real = plans.agents_of_task
+    looked = asyncio.Event()
 
-    async def look(*given: Any, **named: Any) -> Any:
-        if len(attempts) <= OFTEN:
-            raise StoreUnavailable("the server starts up")
-        return await real(*given, **named)
+    async def look(_: Any) -> Any:
+        if clock.now() < START + MINUTE:
+            return ModelUnavailable("no line")
+        looked.set()
+        return await asyncio.get_running_loop().create_future()
 
-    monkeypatch.setattr(plans, "agents_of_task", look)
-    await platform.start(clerk(attempts))
-    await platform.publish("action-requests", "file.requested", {})
-    await as_time_passes(clock, lambda: is_filed(platform))
-    assert attempts == [1] * (OFTEN + 1)
-    assert not await platform.dead_letters()
+    platform = open_platform(path, clock)
+    await platform.__aenter__()
+    await platform.start(planner(look), stock())
+    plans = [(await platform.submit("order.received", {"n": n})).plan_id for n in range(5)]
+    await sleeps(platform, plans[-1])
+    await held_for(platform, clock, 3 * MINUTE)
+    await happens(looked)
+    await killed(platform)
+    async with running(path, clock, planner(away_until(clock, START)), stock()) as platform:
+        await held_for(platform, clock, 6 * MINUTE)
+        for plan_id in plans:
+            assert (await ended(platform, plan_id)).status == "completed"
 
 
-async def test_a_store_that_takes_no_commit_for_longer_than_all_leases_is_no_attempt(
-    platform: Platform, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+async def test_a_plan_that_rests_is_paused_and_says_until_when_and_why(
+    platform: Platform, clock: VirtualClock, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    attempts: list[int] = []
-    queue, refused = platform.services.store.queue, list[datetime]()
-    real = queue.commit
+    minds = planner([RateLimited("slow down", retry_after=HOUR), complete({"ok": True})])
+    plan = await order(platform, minds, stock())
+    await sleeps(platform, plan.plan_id)
+    details = await platform.plan(plan.plan_id)
+    assert details.rest is not None
+    assert (details.rest.until, details.rest.reason) == (clock.now() + HOUR, "slow down")
+    assert (details.usage.llm_calls, details.usage.tokens, details.deadline) == (0, 0, START + timedelta(days=7))
+    print_trace(await platform.trace(plan.plan_id))
+    assert "sleeps until" in (shown := capsys.readouterr().out) and "slow down" in shown
+    print_json(details)
+    assert json.loads(capsys.readouterr().out)["rest"]["reason"] == "slow down"
+    await held_for(platform, clock, 59 * MINUTE)
+    assert asked(minds) == 1
+    await held_for(platform, clock, 2 * MINUTE)
+    await completed(platform, [plan.plan_id])
+    assert (await platform.plan(plan.plan_id)).rest is None
 
-    async def commit(work: Work, now: datetime) -> Any:
-        if work.delivery.agent == "clerk" and len(refused) < OFTEN * COMMIT_TRIES:
-            refused.append(now)
-            raise StoreUnavailable("the disk is full")
-        return await real(work, now)
 
-    monkeypatch.setattr(queue, "commit", commit)
-    await platform.start(clerk(attempts))
-    await platform.publish("action-requests", "file.requested", {})
-    await as_time_passes(clock, lambda: is_filed(platform))
-    assert (refused[-1] - refused[0]).total_seconds() > LEASE.total_seconds()
-    assert attempts == [1, 1], "it is handled once more when the store is back, which is the same attempt"
+async def test_what_comes_meanwhile_waits_in_line_and_nothing_is_done_twice(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    charged: list[Any] = []
+    lost = [ModelUnavailable("no line")] * 8
+    two = [publish("payment.charge.requested", amount=1), *lost, complete({"ok": True})]
+    plan = await order(platform, planner(two), payments(charged=charged))
+    await requested(platform, "payment.charge.requested")
+    await sleeps(platform, plan.plan_id)
+    await held_for(platform, clock, HOUR)
+    details = await ended(platform, plan.plan_id)
+    assert (details.status, charged, details.usage.actions) == ("completed", [1], 1)
+    assert [step.kind for step in details.steps].count("replied") == 1
 
 
-async def is_filed(platform: Platform) -> bool:
-    return any(one.type == "file.requested.completed" for one in await events(platform))
+async def test_a_resting_plan_is_cancelled_at_once(platform: Platform, clock: VirtualClock) -> None:
+    minds = planner(away_until(clock, START + 10 * HOUR, retry_after=9 * HOUR))
+    plan = await order(platform, minds, stock())
+    await sleeps(platform, plan.plan_id)
+    await platform.cancel(plan.plan_id, "no more need")
+    assert (await ended(platform, plan.plan_id)).status == "cancelled"
+
+
+async def test_a_resting_plan_ends_at_its_deadline(platform: Platform, clock: VirtualClock) -> None:
+    limits = Limits(deadline=2 * HOUR)
+    minds = planner(away_until(clock, START + 10 * HOUR, retry_after=9 * HOUR), limits=limits)
+    plan = await order(platform, minds, stock())
+    await sleeps(platform, plan.plan_id)
+    await held_for(platform, clock, 2 * HOUR)
+    assert "limit_exceeded: deadline" in ((await ended(platform, plan.plan_id)).reason or "")
+
+
+async def test_plans_on_another_provider_go_on(platform: Platform, clock: VirtualClock) -> None:
+    lost = planner(away_until(clock, START + HOUR))
+    fine = planner([complete({"ok": True})] * 2, name="others", goals=["other.goal"])
+    await platform.start(lost, fine, stock())
+    assert isinstance(fine.reasoner, ScriptedReasoner)
+    fine.reasoner.provider = "another"
+    resting = [await platform.submit("order.received", {"n": n}) for n in range(2)]
+    for plan in resting:
+        await sleeps(platform, plan.plan_id)
+    other = await platform.submit("other.goal", {})
+    assert await other.result(timeout=PATIENCE) == {"ok": True}
+
+
+async def test_a_question_that_always_fails_keeps_no_other_plan_from_asking(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    def respond(question: Any) -> Any:
+        return (
+            ModelUnavailable("no choices") if '"bad":true' in question.messages[1].content else complete({"ok": True})
+        )
+
+    bad = await order(platform, planner(respond), stock(), bad=True)
+    await sleeps(platform, bad.plan_id)
+    for number in range(3):
+        good = await platform.submit("order.received", {"n": number})
+        assert await good.result(timeout=PATIENCE) == {"ok": True}
+        await held_for(platform, clock, 11 * MINUTE)
+    assert (await platform.plan(bad.plan_id)).status == "paused"
+
+
+async def test_a_call_that_timed_out_costs_what_was_reserved_until_the_limit_ends_the_plan(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    silent = ModelUnavailable("no answer in time")
+    silent.paid = Paid(uncounted=3)
+    minds = planner(lambda _: silent, limits=Limits(max_llm_calls=4))
+    plan = await order(platform, minds, stock())
+    await sleeps(platform, plan.plan_id)
+    usage = (await platform.plan(plan.plan_id)).usage
+    assert usage.tokens > 3 * 1000
+    await held_for(platform, clock, 5 * MINUTE)
+    with pytest.raises(PlanFailed, match="max_llm_calls"):
+        await plan.result(timeout=PATIENCE)
+
+
+async def test_a_handler_may_do_something_else_when_the_model_is_away(platform: Platform) -> None:
+    minds = planner([ModelUnavailable("no line")], goals=[])
+
+    @minds.on_goal("order.received")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        try:
+            await minds.reason_next_action("Go.", context)
+        except ModelUnavailable:
+            by_hand = PlannerDecision(next_action=CompleteAction(result={"by": "hand"}))
+            await minds.execute_decision(by_hand, context)
+
+    plan = await order(platform, minds, stock())
+    assert await plan.result(timeout=PATIENCE) == {"by": "hand"}
