@@ -25,6 +25,8 @@ from postgres_server import OWNER, Server, as_role, serving
 from soorma_ai import ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.testing.scripted import ScriptedReasoner, publish
 
+# The server of the tests has less, since there are many of it.
+SETTINGS = {"shared_buffers": "256MB"}
 THOUSANDTH = 1000
 BOUND = 1.5
 REQUESTS = 4
@@ -147,6 +149,8 @@ class Bench:
             await platform.start(agents()[1])
             self._note("start-up", began)
             store, clock = platform.services.store, platform.services.clock
+            # Once a minute each process looks through all open plans beside its work: that grows with them.
+            await self._time("sweep", lambda: store.queue.sweep(clock.now()))
             await self._time("submit", lambda: platform.submit("order.placed", {"order_id": str(number)}))
             await self._time("inbox page", lambda: platform.waits(limit=50))
             await self._time("plans page", lambda: platform.plans(limit=50))
@@ -174,7 +178,7 @@ def main() -> None:
     options.add_argument("--plans", type=int, default=100_000)
     options.add_argument("--rounds", type=int, default=30)
     given = options.parse_args()
-    with serving() as server:
+    with serving(SETTINGS) as server:
         (small, _), (large, rows) = grown(server, max(1, given.plans // THOUSANDTH)), grown(server, given.plans)
         both = Bench(small), Bench(large)
 
