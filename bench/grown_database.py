@@ -13,7 +13,8 @@ the tests and stores nothing for good.
 import argparse
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 from datetime import timedelta
 from statistics import median
 from time import perf_counter
@@ -143,20 +144,24 @@ class Bench:
         self.url = url
         self.figures: Figures = {}
 
-    async def round(self, number: int) -> None:
+    async def start(self) -> None:
         began = perf_counter()
         async with Platform(self.url) as platform:
             await platform.start(agents()[1])
             self._note("start-up", began)
-            store, clock = platform.services.store, platform.services.clock
-            # Once a minute each process looks through all open plans beside its work: that grows with them.
-            await self._time("sweep", lambda: store.queue.sweep(clock.now()))
-            await self._time("submit", lambda: platform.submit("order.placed", {"order_id": str(number)}))
-            await self._time("inbox page", lambda: platform.waits(limit=50))
-            await self._time("plans page", lambda: platform.plans(limit=50))
-            await self._time("commit", lambda: platform.publish("action-requests", "idle.asked", {}))
-            await self._time("claim", lambda: store.queue.claim("idle", clock.now(), LEASE, 1))
-            await self._time("metrics", lambda: store.queue.standing("default", clock.now(), 5_000))
+
+    async def sweep(self, platform: Platform) -> None:
+        """Look through all open plans, as each process does once a minute beside its work: that grows with them."""
+        await self._time("sweep", lambda: platform.services.store.queue.sweep(platform.services.clock.now()))
+
+    async def round(self, number: int, platform: Platform) -> None:
+        store, clock = platform.services.store, platform.services.clock
+        await self._time("submit", lambda: platform.submit("order.placed", {"order_id": str(number)}))
+        await self._time("inbox page", lambda: platform.waits(limit=50))
+        await self._time("plans page", lambda: platform.plans(limit=50))
+        await self._time("commit", lambda: platform.publish("action-requests", "idle.asked", {}))
+        await self._time("claim", lambda: store.queue.claim("idle", clock.now(), LEASE, 1))
+        await self._time("metrics", lambda: store.queue.standing("default", clock.now(), 5_000))
 
     async def _time(self, what: str, do: Callable[[], Awaitable[object]]) -> None:
         began = perf_counter()
@@ -173,6 +178,20 @@ def grown(server: Server, times: int) -> tuple[str, dict[str, int]]:
     return url, multiply(url, times - 1)
 
 
+async def measure(both: Sequence[Bench], rounds: int) -> None:
+    for _ in range(rounds):
+        for one in both:
+            await one.start()
+    async with AsyncExitStack() as stack:
+        platforms = [await stack.enter_async_context(Platform(one.url)) for one in both]
+        for one, platform in zip(both, platforms, strict=True):
+            await platform.start(agents()[1])
+            await one.sweep(platform)
+        for number in range(rounds):
+            for one, platform in zip(both, platforms, strict=True):
+                await one.round(number, platform)
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--plans", type=int, default=100_000)
@@ -182,12 +201,7 @@ def main() -> None:
         (small, _), (large, rows) = grown(server, max(1, given.plans // THOUSANDTH)), grown(server, given.plans)
         both = Bench(small), Bench(large)
 
-        async def measure() -> None:
-            for number in range(given.rounds):
-                for one in both:
-                    await one.round(number)
-
-        asyncio.run(measure())
+        asyncio.run(measure(both, given.rounds))
     few, many = ({what: median(found) for what, found in one.figures.items()} for one in both)
     ratios = {what: round(many[what] / few[what], 2) for what in few}
     told = {
