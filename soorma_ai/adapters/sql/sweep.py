@@ -19,7 +19,7 @@ EXPIRED_AT_ONCE = 1_000
 _LOG = logging.getLogger("soorma_ai.store")
 
 # Plans that are looked at at once.
-PAGE = 100
+PAGE = 500
 LIVE = ("pending", "running", "paused")
 
 # Those of a page for which nothing is expected and in whose line is nothing, and the last of the page. Each is looked
