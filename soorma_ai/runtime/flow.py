@@ -12,6 +12,7 @@ from soorma_ai.core.delivery.disposition import (
     MAX_ATTEMPTS,
     Disposal,
     again_after_conflict,
+    again_after_outage,
     dispose,
     dispose_in_doubt,
     dispose_of_spent,
@@ -42,6 +43,9 @@ from soorma_ai.runtime.handling.handling import Handling, Services, in_hand
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.handling.process.tallies import Counted
 from soorma_ai.runtime.handling.replies import tell_for_agent
+
+# Seconds, where a store takes nothing for longer than a commit is patient.
+PAUSE_BETWEEN_TRIES = 0.5
 
 
 class Route(Struct, frozen=True):
@@ -80,29 +84,43 @@ async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> Non
     except Exception as error:
         disposal, failed = _dispose(handling, found, error), error
         handling = handling.anew()
-    disposal = await last_word(handling, disposal)
-    if failed is not None:
-        _report(handling, failed, disposal)
     try:
+        disposal = await last_word(handling, disposal)
+        if failed is not None:
+            _report(handling, failed, disposal)
         await _tell(handling, found, disposal)
         await execute(handling, disposal.disposition)
     except LeaseLost as lost:
         await settle_alone(services, hand.bill, delivery)
-        services.signals.tallies.add(delivery.event.tenant_id, Counted.LEASES_LOST)
-        warn("lease_lost", **_fields(delivery, lost))
+        _report_lost(handling, lost)
     except VersionConflict as conflict:
         await settle_alone(services, hand.bill, delivery)
-        await execute(handling.anew(), again_after_conflict(conflict, delivery.event.id, delivery.fence))
+        await _put_off(handling, again_after_conflict(conflict, delivery.event.id, delivery.fence))
     except (ProtocolError, ConfigError) as refused:
         if len(handling.deliveries) > 1:
             # One of them did it, which is refused when it is handled alone.
-            await execute(handling.anew(), RetryAfter(timedelta(0), str(refused), counts=False))
+            await _put_off(handling, RetryAfter(timedelta(0), str(refused), counts=False))
             return
         warn("effects_refused", **_fields(delivery, refused))
         await _give_up(handling, found, refused)
-    except TransientError:
+    except TransientError as away:
         await settle_alone(services, hand.bill, delivery)
-        raise
+        await _put_off(handling, again_after_outage(away, delivery.fence))
+
+
+async def _put_off(handling: Handling, again: RetryAfter) -> None:
+    """Give back what was not committed, as soon as the store takes that: if its lease had to end first, it would count
+    as an attempt. Whoever ends meanwhile gives it back too, or its lease ends."""
+    while True:
+        try:
+            await execute(handling.anew(), again)
+            return
+        except LeaseLost as lost:
+            _report_lost(handling, lost)
+            return
+        except TransientError as error:
+            warn("commit_failed", agent=handling.agent, reason=error)
+            await handling.services.clock.sleep(PAUSE_BETWEEN_TRIES)
 
 
 async def _decide(hand: Hand, handling: Handling, found: Route) -> None:
@@ -148,8 +166,9 @@ def _may_be_followed(hand: Hand, handling: Handling) -> bool:
 def _dispose(handling: Handling, found: Route | None, error: Exception) -> Disposal:
     attempt = handling.delivery.attempt
     if handling.is_in_doubt:
-        return dispose_in_doubt(error, attempt, can_find_out=found is not None and found.finds_out)
-    return dispose(error, attempt, handling.tries)
+        can_find_out = found is not None and found.finds_out
+        return dispose_in_doubt(error, attempt, can_find_out=can_find_out, claims=handling.delivery.fence)
+    return dispose(error, attempt, handling.tries, claims=handling.delivery.fence)
 
 
 async def _tell(handling: Handling, found: Route | None, disposal: Disposal) -> None:
@@ -182,6 +201,12 @@ def _report(handling: Handling, failed: Exception, disposal: Disposal) -> None:
     expected = is_tried_again or isinstance(failed, SoormaError | Retry | Reject)
     then = outlook(disposal.disposition, delivery.seq)
     warn("delivery_failed", bug=None if expected else failed, **_fields(delivery, failed), then=then)
+
+
+def _report_lost(handling: Handling, lost: LeaseLost) -> None:
+    delivery = handling.delivery
+    handling.services.signals.tallies.add(delivery.event.tenant_id, Counted.LEASES_LOST)
+    warn("lease_lost", **_fields(delivery, lost))
 
 
 def _fields(delivery: Delivery, error: Exception) -> dict[str, Any]:

@@ -22,10 +22,12 @@ from soorma_ai.adapters.sql.acting import HOUSE, Acting
 from soorma_ai.adapters.sql.connection import Reader
 from soorma_ai.adapters.sql.people_tables import ANSWERED
 from soorma_ai.adapters.sql.schema import statements, statements_of
+from soorma_ai.core.memos import keep, make_memo
 from soorma_ai.domain.effects import AppendStep, Expect, Publish, SavePlan, SaveValue
 from soorma_ai.domain.identity import AuditEntry
 from soorma_ai.domain.limits import Charge
 from soorma_ai.domain.memory import MemoryKey, StoreMemory
+from soorma_ai.domain.memos import About, MemoKind, Shelf
 from soorma_ai.domain.plans import ValueKind
 from soorma_ai.errors import ConfigError
 from soorma_ai.ports import Settlement
@@ -189,6 +191,26 @@ async def test_who_holds_a_users_credentials_sees_what_is_theirs_alone(store: Po
         for table in ("event", "step", "memory", "inbox"):
             with pytest.raises(errors.InsufficientPrivilege, match="permission denied"):
                 raw.execute(f"SELECT 1 FROM {table}".encode())
+
+
+async def test_whose_a_memo_is_says_its_shelf_and_no_users_credentials_reach_memos(
+    store: PostgresStore, url: str
+) -> None:
+    people = [("a", "ann"), ("a", "bob"), ("b", "bea")]
+    shelves = [Shelf(tenant, MemoKind.KNOWLEDGE, user) for tenant, user in people]
+    await do(store, *(keep(make_memo(shelf, "k", f"said {shelf.user_id}", "bot", NOW, About())) for shelf in shelves))
+    with connected(url, "raw_a") as raw:
+        assert users_of_memos(raw) == {"ann", "bob"}, "a tenant's role reads for all its users"
+        assert raw.execute("SELECT DISTINCT whose FROM memo_word").fetchall() == [("a",)]
+    assert await store.database.read(users_of_memos, Acting("a", "ann")) == {"ann"}
+    with connected(url, "raw_ann") as raw:
+        for table in ("shelf", "memo", "memo_word", "memo_length", "memo_signs", "memo_numbers"):
+            with pytest.raises(errors.InsufficientPrivilege, match="permission denied"):
+                raw.execute(f"SELECT 1 FROM {table}".encode())
+
+
+def users_of_memos(db: Reader | psycopg.Connection) -> set[str]:
+    return {user for (user,) in db.execute("SELECT user_id FROM memo JOIN shelf USING (shelf)").fetchall()}
 
 
 def all_plans(db: Reader) -> set[str]:

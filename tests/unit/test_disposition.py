@@ -15,8 +15,9 @@ from soorma_ai.core.delivery.disposition import (
     dispose_in_doubt,
     dispose_of_spent,
 )
-from soorma_ai.domain.effects import Ack, DeadLetter, RetryAfter
+from soorma_ai.domain.effects import Ack, DeadLetter, InDoubt, RetryAfter
 from soorma_ai.errors import (
+    BusUnavailable,
     ConfigError,
     LocalProtocolError,
     NotFound,
@@ -25,6 +26,8 @@ from soorma_ai.errors import (
     Reject,
     RemoteProtocolError,
     Retry,
+    ServerUnavailable,
+    StoreUnavailable,
     TransientError,
     VersionConflict,
 )
@@ -79,6 +82,26 @@ def test_what_is_away_is_waited_for_as_long_as_it_takes_and_that_is_no_attempt(a
     pause = timedelta(hours=1)
     settled = dispose(Outage("no line", retry_after=pause), attempt)
     assert settled == Disposal(RetryAfter(pause, "no line", counts=False), rests=True)
+
+
+@pytest.mark.parametrize(("claims", "seconds"), [(1, 0.5), (2, 1), (5, 8), (8, 60), (1000, 60)])
+@pytest.mark.parametrize("error", [StoreUnavailable("away"), BusUnavailable("away")])
+@pytest.mark.parametrize("attempt", [1, MAX_ATTEMPTS, 99])
+def test_an_outage_of_what_all_handlers_need_is_waited_for_with_growing_pauses_and_is_no_attempt(
+    error: Exception, attempt: int, claims: int, seconds: float
+) -> None:
+    rested = Disposal(RetryAfter(timedelta(seconds=seconds), "away", counts=False))
+    assert dispose(error, attempt, Tries(attempts=1), claims=claims) == rested
+    assert dispose_in_doubt(error, attempt, can_find_out=True, claims=claims) == rested
+
+
+@pytest.mark.parametrize("error", [StoreUnavailable("away"), BusUnavailable("away")])
+def test_an_outage_in_a_handler_that_must_not_run_twice_leaves_it_in_doubt(error: Exception) -> None:
+    assert isinstance(dispose_in_doubt(error, 1, can_find_out=False).disposition, InDoubt)
+
+
+def test_a_server_that_a_handler_asks_by_itself_is_its_own_business() -> None:
+    assert isinstance(dispose(ServerUnavailable("away"), MAX_ATTEMPTS).disposition, DeadLetter)
 
 
 def test_what_an_agent_rejects_is_told_in_its_own_words() -> None:

@@ -15,6 +15,11 @@ from soorma_ai.adapters.postgres.words import rank
         ("a CROSS JOIN b ON a.x = b.x", "a JOIN b ON a.x = b.x"),
         ("a CROSS JOIN b", "a CROSS JOIN b"),
         ("WHERE a = ? AND +tenant = :tenant AND a + b", "WHERE a = %s AND tenant = %(tenant)s AND a + b"),
+        (
+            "seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND id NOT IN (SELECT value FROM json_each(:ids))",
+            "seq = ANY (ARRAY(SELECT CAST(value AS BIGINT) FROM json_each(%s))) "
+            "AND id <> ALL (ARRAY(SELECT value FROM json_each(%(ids)s)))",
+        ),
         ("FROM session INDEXED BY session_user WHERE x = ?", "FROM session  WHERE x = %s"),
     ],
 )

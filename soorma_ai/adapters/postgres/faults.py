@@ -10,6 +10,9 @@ from pydantic_core import PydanticSerializationError
 from soorma_ai.errors import ConfigError, LocalProtocolError, SoormaError, StoreUnavailable, VersionConflict
 
 _AGAIN = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
+_TOO_MUCH = (
+    *(errors.ProgramLimitExceeded, errors.StatementTooComplex, errors.TooManyColumns, errors.TooManyArguments),
+)
 _CANNOT_BE_WRITTEN = (OverflowError, ValueError, PydanticSerializationError)
 
 
@@ -32,7 +35,8 @@ def mapped(error: psycopg.Error) -> SoormaError:
         return Interrupted(f"another transaction came between: {error}")
     if isinstance(error, psycopg.IntegrityError):
         return VersionConflict(f"somebody else wrote this row first ({error})")
-    if isinstance(error, psycopg.DataError):
+    # A value that is too long for an index, as one, is no outage that ends.
+    if isinstance(error, (psycopg.DataError, *_TOO_MUCH)):
         return _cannot_be_written(error)
     if isinstance(error, errors.InsufficientPrivilege | errors.UndefinedTable | errors.UndefinedFunction):
         return ConfigError(f"the database does not let this role do its work ({error}): look at its tables and grants")

@@ -1,7 +1,9 @@
 """A store: what is asked of it, by port, and where that is done."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
@@ -135,8 +137,19 @@ class SqlQueue(Part):
         await self.database.write(lambda db: timer_rows.keep(db, beginning, timers))
 
     async def sweep(self, now: datetime) -> Swept:
-        swept, _ = await self.publish(lambda db: sweep.sweep(db, now), now, HOUSE, is_long=True)
-        return swept
+        """Plans are looked through a page at a time, by who only reads: nobody waits for that."""
+        swept, _ = await self.publish(lambda db: sweep.tidy(db, now), now, HOUSE, is_long=True)
+        stranded: list[str] = []
+        for status in sweep.LIVE:
+            after: int | None = 0
+            while after is not None:
+                suspects, after = await self.database.read(partial(sweep.suspects, status=status, after=after))
+                if suspects:
+                    going = partial(sweep.set_stranded_going, now=now, plan_ids=suspects)
+                    found, _ = await self.publish(going, now, HOUSE, is_long=True)
+                    stranded += found
+                await asyncio.sleep(0)  # a file is read on the loop
+        return replace(swept, stranded=tuple(stranded))
 
     async def commit(self, work: Work, now: datetime) -> Arrival:
         is_long = len(work.effects) > 3 * MOST_ON_THE_LOOP

@@ -11,6 +11,7 @@ from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, account_of, message_of
 from soorma_ai.errors import (
+    BusUnavailable,
     ConfigError,
     ContentFiltered,
     DecisionError,
@@ -23,6 +24,7 @@ from soorma_ai.errors import (
     RemoteProtocolError,
     Retry,
     SoormaError,
+    StoreUnavailable,
     TransientError,
     VersionConflict,
 )
@@ -58,8 +60,8 @@ class Disposal(Struct, frozen=True):
     rests: bool = False
 
 
-def dispose(error: Exception, attempt: int, tries: Tries = USUAL) -> Disposal:
-    """`attempt` counts from 1."""
+def dispose(error: Exception, attempt: int, tries: Tries = USUAL, *, claims: int = 1) -> Disposal:
+    """`attempt` counts from 1, as `claims`, which are how often it was handed over in all."""
     said = message_of(error)
     match error:
         case Retry(counts=False):
@@ -71,6 +73,8 @@ def dispose(error: Exception, attempt: int, tries: Tries = USUAL) -> Disposal:
         case Outage():
             pause = LONGEST_DELAY if error.retry_after is None else error.retry_after
             return Disposal(RetryAfter(pause, said, counts=False), rests=True)
+        case StoreUnavailable() | BusUnavailable():
+            return Disposal(again_after_outage(error, claims))
         case TransientError():
             return _again(said, error.retry_after, attempt, tries.attempts, error.code)
         case Reject():
@@ -101,11 +105,19 @@ def again_after_conflict(conflict: VersionConflict, event_id: str, claims: int) 
     return RetryAfter(pause, str(conflict), counts=conflict.counts)
 
 
-def dispose_in_doubt(error: Exception, attempt: int, *, can_find_out: bool) -> Disposal:
+def again_after_outage(away: TransientError, claims: int) -> RetryAfter:
+    """Handle it again when what every handler needs may be back, which is no attempt of this one. The pause is that
+    which is asked for, or grows with its claims."""
+    return RetryAfter(_delay(away.retry_after, claims), message_of(away), counts=False)
+
+
+def dispose_in_doubt(error: Exception, attempt: int, *, can_find_out: bool, claims: int = 1) -> Disposal:
     """Dispose for a handler that must not run twice, and has begun. Only what it says is known: Retry and Reject.
     `can_find_out`: handed over again, it looks what happened before it does anything."""
     if isinstance(error, Retry | Reject):
         return dispose(error, attempt)
+    if can_find_out and isinstance(error, StoreUnavailable | BusUnavailable):
+        return Disposal(again_after_outage(error, claims))
     if can_find_out and not isinstance(error, OutcomeUnknown) and attempt < MAX_ATTEMPTS:
         asked = error.retry_after if isinstance(error, TransientError) else pause_asked(error)
         return Disposal(RetryAfter(_delay(asked, attempt), message_of(error)))
