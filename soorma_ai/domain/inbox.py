@@ -1,5 +1,6 @@
 """What people do about a question before it is answered: who has it in hand, who answers for whom, who was told."""
 
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
@@ -96,7 +97,8 @@ class MadeLink(Record, frozen=True):
         return self.revoked_at is not None and self.link.made_at <= self.revoked_at
 
 
-class NewLink(Struct, frozen=True):
+@dataclass(frozen=True)
+class NewLink:
     """A link with the path at which it is opened, below the address of a server; it is shown this once, and empty where
     who made it opens none."""
 
