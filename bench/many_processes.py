@@ -105,8 +105,8 @@ async def work(url: str, hands: int, kept: Path) -> None:
     """Handle until nothing more is to be read, then write down what was said."""
     plain = connection.connect
 
-    def recorded(url: str) -> psycopg.Connection:
-        made = plain(url)
+    def recorded(url: str, *, is_house: bool = False) -> psycopg.Connection:
+        made = plain(url, is_house=is_house)
         made.cursor_factory = Recording
         return made
 
@@ -172,7 +172,7 @@ def measure(server: Server, events: int, workers: int, processes: int) -> Found:
 
 def _until_done(url: str, events: int) -> tuple[float, float]:
     """Return when a tenth was handled, and when nine tenths were."""
-    with psycopg.connect(url, autocommit=True) as looking:
+    with connection.connect(url, is_house=True) as looking:
         while True:
             found = looking.execute("SELECT ended_at FROM soorma.inbox WHERE state = 'done' ORDER BY 1").fetchall()
             if len(found) >= events:

@@ -31,6 +31,10 @@ LOCK = "SELECT pg_advisory_xact_lock(hashtext('soorma writes'), hashtext(current
 _BEGIN = ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", LOCK)
 
 
+class _Apart(Exception):
+    """One of a group has to be undone without the others."""
+
+
 class Writer:
     """`begun` is called in each transaction before anything else is done in it, with the number of the registry, and
     `ending` as the last, which may return one more statement; both may be called again. `forget` when what was written
@@ -118,7 +122,10 @@ class Writer:
         self._wrote = False
         self._gather(group)
         for pause in (*PAUSES, None) if group else ():
-            fault = self._try(group)
+            try:
+                fault = self._try(group, apart=False)
+            except _Apart:
+                fault = self._try(group, apart=True)
             if fault is None:
                 return
             if pause is None or not isinstance(fault, Interrupted) or self._closing.is_set():
@@ -137,21 +144,26 @@ class Writer:
             if job.wanted:
                 group.append(job)
 
-    def _try(self, group: list[Job[Any]]) -> StoreUnavailable | None:
-        """Return why nothing is stored; what failed alone is no reason."""
+    def _try(self, group: list[Job[Any]], *, apart: bool) -> StoreUnavailable | None:
+        """Return why nothing is stored; what failed alone is no reason. Raise _Apart, with nothing stored, when one of
+        them has to be undone without the others: a place to go back to costs each of them a message, and is rarely
+        needed."""
         db, before = self.connection, self.connection.changes
+        db.is_careful = apart
         try:
             with in_our_words():
                 db.begin(*_BEGIN, db.act(group[0].acting))
                 # The lock may have been waited for, and whoever has it makes the most of it.
                 self._gather(group)
                 self._begun(db, db.registry)
-                if len(group) == 1 and not self._run(group[0]):
-                    self._undo(group)
-                    return None
-                if len(group) > 1:
+                if apart:
                     self._run_apart(group)
+                else:
+                    self._run_together(group)
                 last = self._ending(db)
+        except _Apart:
+            self._undo(group)
+            raise
         except StoreUnavailable as error:
             self._undo(group)
             # Nothing was sent that could have been stored.
@@ -173,6 +185,15 @@ class Writer:
             return Interrupted(f"nothing was stored: {error}")
         self._wrote = wrote
         return None
+
+    def _run_together(self, group: list[Job[Any]]) -> None:
+        """Run them as if none failed. Raise _Apart when one did after it had written, or could not arrive."""
+        db = self.connection
+        for job in group:
+            db.act_as(job.acting)
+            before = db.changes
+            if not self._run(job) and (db.changes != before or db.is_broken):
+                raise _Apart
 
     def _run_apart(self, group: list[Job[Any]]) -> None:
         """Run each so that it can be undone alone, in the name of whom it is done for."""

@@ -130,6 +130,10 @@ class Connection(ABC):
         """Let nothing be left where rows are removed meanwhile, as far as the database can say so."""
         ...
 
+    def act_for(self, tenant_id: str) -> None:
+        """Do for this tenant what the house does from now on."""
+        return None
+
     def savepoint(self, name: str, tenant_id: str) -> None:
         """Be able to undo what follows by itself; what the house does from now on is done for this tenant."""
         self.execute(f"SAVEPOINT {name}")

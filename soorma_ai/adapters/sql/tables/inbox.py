@@ -66,6 +66,17 @@ ON_ITS_WAY = """
 
 NEXT_IN_LINE = "SELECT min(seq) FROM inbox WHERE agent = ? AND owner = ? AND state = 'blocked'"
 
+# With what stands behind it, so that nobody has to look for that.
+_DISPOSE = """
+    UPDATE inbox SET state = ?, ready_at = ?, reason = ?, ended_at = ?,
+        started = CASE WHEN ? THEN 0 ELSE started END, attempt = attempt - CASE WHEN ? THEN 0 ELSE 1 END
+    WHERE seq = ? AND state = 'leased' AND fence = ?
+    RETURNING (
+        SELECT min(behind.seq) FROM inbox AS behind
+        WHERE behind.agent = inbox.agent AND behind.owner = inbox.owner AND behind.state = 'blocked'
+    )
+"""
+
 _PUT = """
     INSERT INTO inbox (agent, event_seq, owner, priority, state, ready_at, attempt, fence, holder)
     VALUES (:agent, :event, :owner, :priority, 'leased', :until, 1, 1, :holder)
@@ -222,8 +233,8 @@ def renew(db: Reader, deliveries: Sequence[Delivery], until: datetime) -> list[D
     ]
 
 
-def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: datetime) -> None:
-    """Raise LeaseLost when the delivery is somebody else's by now. What stands behind it moves up by `move_up`."""
+def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: datetime) -> int | None:
+    """Return what stands behind it, for `move_up`. Raise LeaseLost when the delivery is somebody else's by now."""
     undone, counts = False, True
     match disposition:
         case Ack():
@@ -237,15 +248,13 @@ def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: d
         case _:
             assert_never(disposition)
     changed = db.execute(
-        "UPDATE inbox SET state = ?, ready_at = ?, reason = ?, ended_at = ?, "
-        "started = CASE WHEN ? THEN 0 ELSE started END, "
-        "attempt = attempt - CASE WHEN ? THEN 0 ELSE 1 END WHERE seq = ? AND state = 'leased' AND fence = ?",
-        (state, ready_at, reason, ended_at, undone, counts, delivery.seq, delivery.fence),
-    )
-    if changed.rowcount == 0:
+        _DISPOSE, (state, ready_at, reason, ended_at, undone, counts, delivery.seq, delivery.fence)
+    ).fetchall()
+    if not changed:
         raise lost(delivery)
     if isinstance(disposition, RetryAfter) and ready_at <= epoch(now):
         db.queued.add(delivery.agent)
+    return changed[0][0]
 
 
 def goal_of(db: Reader, plan_id: str) -> tuple[str, EventEnvelope] | None:
@@ -353,9 +362,10 @@ def _hold(db: Reader, event: EventEnvelope, owner: str) -> Charge | None:
     return budget.hold(db, owner) if owner != event.id else None
 
 
-def move_up(db: Connection, ended: Delivery, disposition: Disposition, now: datetime) -> None:
-    """Let the next in line be first. The hand that has become free takes it, if there is nothing older for it."""
-    if not isinstance(disposition, Ack | DeadLetter):
+def move_up(db: Connection, ended: Delivery, disposition: Disposition, following: int | None, now: datetime) -> None:
+    """Let the next in line be first. The hand that has become free takes it, if there is nothing older for it.
+    `following` stood behind it, or, where that is None, nothing did."""
+    if following is None or not isinstance(disposition, Ack | DeadLetter):
         return
     agent, seq = ended.agent, _next_in_line(db, ended.agent, ended.owner)
     if seq is None:
