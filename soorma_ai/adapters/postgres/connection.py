@@ -35,6 +35,7 @@ class Connection(family.Connection):
     """Used by one thread at a time. `changes` counts rows that were written. Hands are asked on the loop's thread."""
 
     words = Postings()
+    taking = "FOR UPDATE OF inbox SKIP LOCKED"
 
     def __init__(self, url: str, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()

@@ -28,7 +28,8 @@ PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0, 1.0, 1.0, 1.0)
 
 LOCK = "SELECT pg_advisory_xact_lock(hashtext('soorma writes'), hashtext(current_schema()))"
 # Whatever the database has by default: what is read is what stood there when the lock was had.
-_BEGIN = ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", LOCK)
+_BESIDE = ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE",)
+_BEGIN = (*_BESIDE, LOCK)
 
 
 class _Apart(Exception):
@@ -36,18 +37,19 @@ class _Apart(Exception):
 
 
 class Writer:
-    """`begun` is called in each transaction before anything else is done in it, with the number of the registry, and
-    `ending` as the last, which may return one more statement; both may be called again. `forget` when what was written
-    is undone, so that nothing derived from uncommitted rows is kept."""
+    """One whose connection `is_beside` others takes no lock of all. `begun` is called in each transaction before
+    anything else is done in it, with the number of the registry, and `ending` as the last, which may return one more
+    statement; both may be called again. `forget` when what was written is undone, so that nothing derived from
+    uncommitted rows is kept."""
 
     def __init__(
         self,
         connection: Connection,
         *,
-        begun: Callable[[Connection, int], None],
-        ending: Callable[[Connection], str],
-        on_commit: Callable[[bool], None] | None,
-        forget: Callable[[], None],
+        begun: Callable[[Connection, int], None] = lambda db, registry: None,
+        ending: Callable[[Connection], str] = lambda db: "",
+        on_commit: Callable[[bool], None] | None = None,
+        forget: Callable[[], None] = lambda: None,
     ) -> None:
         self.connection = connection
         self._begun = begun
@@ -152,7 +154,7 @@ class Writer:
         db.is_careful = apart
         try:
             with in_our_words():
-                db.begin(*_BEGIN, db.act(group[0].acting))
+                db.begin(*(_BESIDE if db.is_beside else _BEGIN), db.act(group[0].acting))
                 # The lock may have been waited for, and whoever has it makes the most of it.
                 self._gather(group)
                 self._begun(db, db.registry)
