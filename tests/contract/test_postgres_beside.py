@@ -52,12 +52,8 @@ async def url(postgres: Server) -> str:
 
 @pytest.fixture
 async def stores(url: str) -> AsyncIterator[list[PostgresStore]]:
-    async with (
-        opened(PostgresStore(url)) as one,
-        opened(PostgresStore(url)) as two,
-        opened(PostgresStore(url)) as three,
-    ):
-        yield [one, two, three]
+    async with opened(PostgresStore(url)) as one, opened(PostgresStore(url)) as other:
+        yield [one, other]
 
 
 @contextmanager

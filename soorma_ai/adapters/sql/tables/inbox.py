@@ -66,15 +66,12 @@ ON_ITS_WAY = """
 
 NEXT_IN_LINE = "SELECT min(seq) FROM inbox WHERE agent = ? AND owner = ? AND state = 'blocked'"
 
-# With what stands behind it, so that nobody has to look for that.
+# With whether anything stands behind it, so that nobody has to look where nothing does.
 _DISPOSE = """
     UPDATE inbox SET state = ?, ready_at = ?, reason = ?, ended_at = ?,
         started = CASE WHEN ? THEN 0 ELSE started END, attempt = attempt - CASE WHEN ? THEN 0 ELSE 1 END
     WHERE seq = ? AND state = 'leased' AND fence = ?
-    RETURNING (
-        SELECT min(behind.seq) FROM inbox AS behind
-        WHERE behind.agent = inbox.agent AND behind.owner = inbox.owner AND behind.state = 'blocked'
-    )
+    RETURNING EXISTS (SELECT 1 FROM inbox AS behind WHERE agent = ? AND owner = ? AND state = 'blocked')
 """
 
 # All at once, however many there are.
@@ -236,8 +233,9 @@ def renew(db: Reader, deliveries: Sequence[Delivery], until: datetime) -> list[D
     return [delivery for delivery in deliveries if delivery.seq in renewed]
 
 
-def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: datetime) -> int | None:
-    """Return what stands behind it, for `move_up`. Raise LeaseLost when the delivery is somebody else's by now."""
+def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: datetime) -> bool:
+    """Tell whether anything stands behind it, for `move_up`. Raise LeaseLost when the delivery is somebody else's by
+    now."""
     undone, counts = False, True
     match disposition:
         case Ack():
@@ -250,14 +248,13 @@ def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: d
             state, ready_at, ended_at = "in_doubt", 0.0, None
         case _:
             assert_never(disposition)
-    changed = db.execute(
-        _DISPOSE, (state, ready_at, reason, ended_at, undone, counts, delivery.seq, delivery.fence)
-    ).fetchall()
+    ended = (state, ready_at, reason, ended_at, undone, counts, delivery.seq, delivery.fence)
+    changed = db.execute(_DISPOSE, (*ended, delivery.agent, delivery.owner)).fetchall()
     if not changed:
         raise lost(delivery)
     if isinstance(disposition, RetryAfter) and ready_at <= epoch(now):
         db.queued.add(delivery.agent)
-    return changed[0][0]
+    return bool(changed[0][0])
 
 
 def goal_of(db: Reader, plan_id: str) -> tuple[str, EventEnvelope] | None:
@@ -335,7 +332,7 @@ def next_due(db: Reader, agents: Sequence[str], after: datetime) -> float | None
 
 def _take(db: Connection, query: str, values: tuple[object, ...], now: datetime, lease: timedelta) -> list[Delivery]:
     """Read a row. One that cannot be read is set aside, and whatever stands behind it moves up."""
-    while found := db.execute(query + db.taking, values).fetchall():
+    while found := db.execute(f"{query} {db.taking}", values).fetchall():
         if taken := [delivery for row in found if (delivery := _delivery(db, row, now)) is not None]:
             db.execute(
                 "UPDATE inbox SET state = 'leased', ready_at = ?, attempt = attempt + 1, fence = fence + 1, "
@@ -366,10 +363,9 @@ def _hold(db: Connection, event: EventEnvelope, owner: str) -> Charge | None:
     return budget.hold(db, owner) if owner != event.id else None
 
 
-def move_up(db: Connection, ended: Delivery, disposition: Disposition, following: int | None, now: datetime) -> None:
-    """Let the next in line be first. The hand that has become free takes it, if there is nothing older for it.
-    `following` stood behind it, or, where that is None, nothing did."""
-    if following is None or not isinstance(disposition, Ack | DeadLetter):
+def move_up(db: Connection, ended: Delivery, disposition: Disposition, now: datetime) -> None:
+    """Let the next in line be first. The hand that has become free takes it, if there is nothing older for it."""
+    if not isinstance(disposition, Ack | DeadLetter):
         return
     agent, seq = ended.agent, _next_in_line(db, ended.agent, ended.owner)
     if seq is None:
