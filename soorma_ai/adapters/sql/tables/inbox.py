@@ -74,7 +74,6 @@ _DISPOSE = """
     RETURNING EXISTS (SELECT 1 FROM inbox AS behind WHERE agent = ? AND owner = ? AND state = 'blocked')
 """
 
-# All at once, however many there are.
 _RENEW = """
     UPDATE inbox SET ready_at = ?
     WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND state = 'leased'
@@ -234,8 +233,7 @@ def renew(db: Reader, deliveries: Sequence[Delivery], until: datetime) -> list[D
 
 
 def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: datetime) -> bool:
-    """Tell whether anything stands behind it, for `move_up`. Raise LeaseLost when the delivery is somebody else's by
-    now."""
+    """Tell whether anything stands behind it, for `move_up`. Raise LeaseLost when it is somebody else's by now."""
     undone, counts = False, True
     match disposition:
         case Ack():
