@@ -54,6 +54,10 @@ class Transaction:
 
     @property
     def writes(self) -> bool:
+        return b"READ WRITE" in self.statements[0][0]
+
+    @property
+    def locks(self) -> bool:
         return LOCK.encode() in self.statements[0][0]
 
 
@@ -65,6 +69,7 @@ class Found:
     round_trips: float
     commits: float
     lock_held: float
+    under_lock: float
 
 
 class Recording(psycopg.Cursor[Any]):
@@ -105,8 +110,8 @@ async def work(url: str, hands: int, kept: Path) -> None:
     """Handle until nothing more is to be read, then write down what was said."""
     plain = connection.connect
 
-    def recorded(url: str) -> psycopg.Connection:
-        made = plain(url)
+    def recorded(url: str, *, is_house: bool = False) -> psycopg.Connection:
+        made = plain(url, is_house=is_house)
         made.cursor_factory = Recording
         return made
 
@@ -166,13 +171,14 @@ def measure(server: Server, events: int, workers: int, processes: int) -> Found:
         handled / _say_again(f"{url}_free", free, (began, ended), processes),
         sum(len(one.statements) for one in inside) / handled,
         sum(one.writes for one in inside) / handled,
-        sum(one.ended - one.locked for one in inside if one.writes) / (ended - began),
+        sum(one.ended - one.locked for one in inside if one.locks) / (ended - began),
+        sum(len(one.statements) for one in inside if one.locks) / handled,
     )
 
 
 def _until_done(url: str, events: int) -> tuple[float, float]:
     """Return when a tenth was handled, and when nine tenths were."""
-    with psycopg.connect(url, autocommit=True) as looking:
+    with connection.connect(url, is_house=True) as looking:
         while True:
             found = looking.execute("SELECT ended_at FROM soorma.inbox WHERE state = 'done' ORDER BY 1").fetchall()
             if len(found) >= events:
@@ -224,9 +230,9 @@ def main() -> None:
         url, hands, kept = options.work
         asyncio.run(work(url, int(hands), Path(kept)))
         return
-    titles = "workers|processes|handled a second|bare loop|of it|without the lock|of it|round trips|commits|lock held"
-    print(f"| {titles.replace('|', ' | ')} |")
-    print("|---" * 10 + "|")
+    measured = "handled a second|bare loop|of it|without the lock|of it|round trips|of them locked|commits|lock held"
+    print(f"| workers | processes | {measured.replace('|', ' | ')} |")
+    print("|---" * 11 + "|")
     with serving(DURABLE) as server:
         for cell in options.grid.split(","):
             workers, processes = map(int, cell.split("x"))
@@ -234,7 +240,7 @@ def main() -> None:
             print(
                 f"| {workers} | {processes} | {found.handled:,.0f} | {found.bare:,.0f} "
                 f"| {found.handled / found.bare:.2f} | {found.free:,.0f} | {found.handled / found.free:.2f} "
-                f"| {found.round_trips:.1f} | {found.commits:.2f} "
+                f"| {found.round_trips:.1f} | {found.under_lock:.1f} | {found.commits:.2f} "
                 f"| {found.lock_held:.0%} |",
                 flush=True,
             )

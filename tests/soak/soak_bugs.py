@@ -6,21 +6,15 @@ A bug is a function that puts something else in the place of a part of them, in 
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
 from nats.aio.msg import Msg
 
 from soorma_ai.adapters.nats.bus import NatsBus, Receive
 from soorma_ai.adapters.postgres import writer
 from soorma_ai.adapters.postgres.connection import Connection
-from soorma_ai.adapters.postgres.database import Database
-from soorma_ai.adapters.postgres.faults import in_our_words
 from soorma_ai.adapters.sql import connection as family
-from soorma_ai.adapters.sql.parts import SqlQueue
-from soorma_ai.adapters.sql.tables import inbox
-from soorma_ai.ports import Delivery
 
 # Seconds that a step takes during which another process may come between.
 SLOWLY = 0.03
@@ -52,53 +46,31 @@ def ack_before_the_row() -> None:
     NatsBus._hand_over = hand_over
 
 
-class SlowToTake(Connection):
-    """Looks, and takes a moment later what it has seen."""
+def claim_without_the_lock() -> None:
+    """A claim looks, without a lock on the rows that it sees, and takes them a moment later."""
+    execute = Connection.execute
 
-    def execute(self, sql: str, parameters: family.Parameters = (), /) -> family.Rows:
+    def slowly(self: Connection, sql: str, parameters: family.Parameters = (), /) -> family.Rows:
         if sql.startswith("UPDATE inbox SET state = 'leased'"):
             time.sleep(SLOWLY)
-        return super().execute(sql, parameters)
+        return execute(self, sql, parameters)
 
-
-def claim_without_the_lock() -> None:
-    """A claim looks and takes by a connection of its own, without the lock of all that write."""
-
-    def taken(db: SlowToTake, *arguments: object) -> list[Delivery]:
-        with closing(db), in_our_words():
-            db.begin("BEGIN")
-            found = inbox.claim(db, *arguments)
-            db.raw.execute("COMMIT")
-            return found
-
-    async def claim(
-        self: SqlQueue, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
-    ) -> list[Delivery]:
-        assert isinstance(self.database, Database)
-        db = SlowToTake(self.database._url, asyncio.get_running_loop())
-        return await asyncio.to_thread(taken, db, agent, now, lease, limit, held)
-
-    SqlQueue.claim = claim
+    Connection.taking = ""
+    Connection.execute = slowly
 
 
 def cursor_by_sequence_alone() -> None:
-    """Places in the log are given before the lock is had, so that who was given a lower one may commit later. Claims
-    have the lock, as ever."""
+    """Places in the log are given before the lock is had, so that who was given a lower one may commit later."""
     begun = tuple(statement for statement in writer._BEGIN if statement != writer.LOCK)
     assert len(begun) < len(writer._BEGIN)
     writer._BEGIN = begun
-    take, commit = inbox._take, writer.Writer._commit
-
-    def locked(db: Connection, *arguments: object) -> list[Delivery]:
-        db.execute(writer.LOCK)
-        return take(db, *arguments)
+    commit = writer.Writer._commit
 
     def slowly(self: writer.Writer, *arguments: object, wrote: bool) -> object:
         if wrote and time.monotonic_ns() // 1000 % 3 == 0:
             time.sleep(SLOWLY)
         return commit(self, *arguments, wrote=wrote)
 
-    inbox._take = locked
     writer.Writer._commit = slowly
 
 

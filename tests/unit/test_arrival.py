@@ -27,6 +27,7 @@ from soorma_ai.core.arrival.arrival import (
     arrive,
     hear,
     ids_when_let_go,
+    is_of_use,
     meaning_of,
 )
 from soorma_ai.core.arrival.effects import (
@@ -231,6 +232,17 @@ def test_only_who_may_meet_a_wait_does_and_no_event_meets_two(source: str, meets
     for_people = wait("w-1", producers=("bank", "till"), ask=question(approvers=("boss",)))
     assert Meet("w-1", "f-1") not in waiting(came, for_people)
     assert arrived(came, NamedRows(has_met_wait=True, waits=(wait("w-2"),))) == (), "it met another before"
+
+
+@pytest.mark.parametrize("has_met", [True, False])
+@pytest.mark.parametrize("waits", [(), (wait("w-1"),)], ids=["no wait", "a wait"])
+@pytest.mark.parametrize("awaited", [True, False])
+def test_what_an_event_met_before_changes_nothing_where_it_is_not_asked_for(
+    has_met: bool, waits: tuple[Expectation, ...], awaited: bool
+) -> None:
+    heard, came = Heard(keys=("any",), is_awaited=awaited), fact("f-1", ORDER)
+    effects = arrive(heard, NamedRows(has_met_wait=has_met, waits=waits), came, NOW)
+    assert is_of_use(heard, waits) or effects == ()
 
 
 @pytest.mark.parametrize("topic", EventTopic)

@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 from msgspec.structs import replace
 from psycopg.abc import Buffer
+from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
 from soorma_ai.adapters.postgres.faults import in_our_words
@@ -31,15 +32,14 @@ _REGISTRY = "SELECT registry FROM meta"
 
 
 class Connection(family.Connection):
-    """Used by one thread at a time. `changes` counts rows that were written. It is careful always: it may be undone
-    for what others did. Hands are asked on the loop's thread."""
+    """Used by one thread at a time. `changes` counts rows that were written. Hands are asked on the loop's thread."""
 
     words = Postings()
+    taking = "FOR UPDATE OF inbox SKIP LOCKED"
 
     def __init__(self, url: str, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__()
         self._loop = loop
-        self.is_careful = True
         self.changes = 0
         self.registry = 0
         self._url = url
@@ -50,6 +50,11 @@ class Connection(family.Connection):
     @property
     def is_lost(self) -> bool:
         return self._raw is None or self._raw.closed
+
+    @property
+    def is_broken(self) -> bool:
+        """Nothing more can be done in this transaction."""
+        return self.is_lost or self.raw.info.transaction_status != TransactionStatus.INTRANS
 
     @property
     def raw(self) -> psycopg.Connection:
@@ -76,12 +81,19 @@ class Connection(family.Connection):
         self._acting = acting
         return act(acting)
 
-    def savepoint(self, name: str, tenant_id: str) -> None:
+    def act_as(self, acting: Acting) -> None:
+        """Do the rest of the transaction in this name."""
+        if acting != self._acting:
+            self.raw.execute(self.act(acting).encode())
+
+    def act_for(self, tenant_id: str) -> None:
         """Of what a tenant does nothing is another's: that it is would be told by the database."""
-        begun, acting = f"SAVEPOINT {name}", self._acting
-        if acting.is_house and acting.tenant_id != tenant_id:
-            begun = f"{self.act(replace(acting, tenant_id=tenant_id))}; {begun}"
-        self.raw.execute(begun.encode())
+        if self._acting.is_house:
+            self.act_as(replace(self._acting, tenant_id=tenant_id))
+
+    def savepoint(self, name: str, tenant_id: str) -> None:
+        self.act_for(tenant_id)
+        self.raw.execute(f"SAVEPOINT {name}".encode())
 
     def find_everywhere(self, sql: str) -> list[Any]:
         found = self.raw.execute(f"{act(HOUSE)}; {sql}; {act(self._acting)}".encode())
@@ -90,10 +102,8 @@ class Connection(family.Connection):
 
     def execute(self, sql: str, parameters: family.Parameters = (), /) -> family.Rows:
         found = self.raw.execute(spell(sql).encode(), parameters or None)
-        if found.description is None:
+        if found.description is None or not sql.lstrip().startswith("SELECT"):
             self.changes += max(found.rowcount, 0)
-        elif not sql.lstrip().startswith("SELECT"):
-            self.changes += 1
         return found
 
     def executemany(self, sql: str, parameters: Iterable[family.Parameters], /) -> family.Rows:

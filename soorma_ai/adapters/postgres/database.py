@@ -44,6 +44,9 @@ class Database(database.Database):
         self._voiding: set[asyncio.Task[None]] = set()
         self._read_only = read_only
         self._writer: Writer | None = None
+        # Claims have a connection of their own. Those of some agents do what nobody may come between.
+        self._claims: Writer | None = None
+        self._alone: set[str] = set()
         self._readers: Readers | None = None
         self._listener: Listener | None = None
         # What the registry was when routes were put together.
@@ -81,6 +84,9 @@ class Database(database.Database):
         )
         listener = self._listener = Listener(self._url, loop, self, self._absence.total_seconds())
         self._writer.connection.holder = listener.number
+        beside = Connection(self._url, loop)
+        beside.holder, beside.is_beside = listener.number, True
+        self._claims = Writer(beside)
         try:
             with in_our_words():
                 await asyncio.to_thread(listener.begin)
@@ -90,8 +96,10 @@ class Database(database.Database):
             raise
 
     async def close(self) -> None:
-        writer, readers, listener = self._writer, self._readers, self._listener
-        self._writer = self._readers = self._listener = None
+        writer, readers, listener, claims = self._writer, self._readers, self._listener, self._claims
+        self._writer = self._readers = self._listener = self._claims = None
+        if claims is not None:
+            await claims.close()  # before what is held is given back
         if writer is not None and listener is not None:
             listener.end()
             with suppress(SoormaError):
@@ -113,6 +121,15 @@ class Database(database.Database):
         is_long: bool,
     ) -> T:
         return await self.writer.do(operation, ended, acting)
+
+    async def claim(self, agent: str, operation: Callable[[family.Connection], T]) -> T:
+        """Do a claim of this agent beside what is written, or, where it may not be done there, in its turn."""
+        if self._claims is not None and agent not in self._alone:
+            try:
+                return await self._claims.do(operation)
+            except family.MustBeAlone:
+                self._alone.add(agent)
+        return await self.write(operation)
 
     async def read(self, query: Callable[[family.Reader], T], acting: Acting = HOUSE) -> T:
         if self._readers is None:

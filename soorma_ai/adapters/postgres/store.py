@@ -1,15 +1,25 @@
 """The store on PostgreSQL."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from soorma_ai.adapters.postgres.database import Database
 from soorma_ai.adapters.postgres.listener import ABSENCE, present
 from soorma_ai.adapters.sql.acting import HOUSE
 from soorma_ai.adapters.sql.connection import Connection
-from soorma_ai.adapters.sql.parts import SqlRegistry, SqlStore
-from soorma_ai.adapters.sql.tables import registry
-from soorma_ai.ports import Registry
+from soorma_ai.adapters.sql.parts import SqlQueue, SqlRegistry, SqlStore
+from soorma_ai.adapters.sql.tables import inbox, registry
+from soorma_ai.ports import Delivery, Queue, Registry
+
+
+class PostgresQueue(SqlQueue):
+    database: Database
+
+    async def claim(
+        self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
+    ) -> list[Delivery]:
+        """Claim beside what is written: who writes may have the rows, and then they are nobody's to claim."""
+        return await self.database.claim(agent, lambda db: inbox.claim(db, agent, now, lease, limit, held))
 
 
 class PostgresRegistry(SqlRegistry):
@@ -29,6 +39,7 @@ class PostgresStore(SqlStore):
 
     def _make_parts(self) -> None:
         super()._make_parts()
+        self.queue: Queue = PostgresQueue(self.database, self._acting, self._note)
         self.registry: Registry = PostgresRegistry(self.database, self._acting, self._note)
 
 

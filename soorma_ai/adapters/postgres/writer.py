@@ -28,22 +28,28 @@ PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0, 1.0, 1.0, 1.0)
 
 LOCK = "SELECT pg_advisory_xact_lock(hashtext('soorma writes'), hashtext(current_schema()))"
 # Whatever the database has by default: what is read is what stood there when the lock was had.
-_BEGIN = ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", LOCK)
+_BESIDE = ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE",)
+_BEGIN = (*_BESIDE, LOCK)
+
+
+class _Apart(Exception):
+    """One of a group has to be undone without the others."""
 
 
 class Writer:
-    """`begun` is called in each transaction before anything else is done in it, with the number of the registry, and
-    `ending` as the last, which may return one more statement; both may be called again. `forget` when what was written
-    is undone, so that nothing derived from uncommitted rows is kept."""
+    """One whose connection `is_beside` others takes no lock of all. `begun` is called in each transaction before
+    anything else is done in it, with the number of the registry, and `ending` as the last, which may return one more
+    statement; both may be called again. `forget` when what was written is undone, so that nothing derived from
+    uncommitted rows is kept."""
 
     def __init__(
         self,
         connection: Connection,
         *,
-        begun: Callable[[Connection, int], None],
-        ending: Callable[[Connection], str],
-        on_commit: Callable[[bool], None] | None,
-        forget: Callable[[], None],
+        begun: Callable[[Connection, int], None] = lambda db, registry: None,
+        ending: Callable[[Connection], str] = lambda db: "",
+        on_commit: Callable[[bool], None] | None = None,
+        forget: Callable[[], None] = lambda: None,
     ) -> None:
         self.connection = connection
         self._begun = begun
@@ -118,7 +124,10 @@ class Writer:
         self._wrote = False
         self._gather(group)
         for pause in (*PAUSES, None) if group else ():
-            fault = self._try(group)
+            try:
+                fault = self._try(group, apart=False)
+            except _Apart:
+                fault = self._try(group, apart=True)
             if fault is None:
                 return
             if pause is None or not isinstance(fault, Interrupted) or self._closing.is_set():
@@ -137,21 +146,26 @@ class Writer:
             if job.wanted:
                 group.append(job)
 
-    def _try(self, group: list[Job[Any]]) -> StoreUnavailable | None:
-        """Return why nothing is stored; what failed alone is no reason."""
+    def _try(self, group: list[Job[Any]], *, apart: bool) -> StoreUnavailable | None:
+        """Return why nothing is stored; what failed alone is no reason. Raise _Apart, with nothing stored, when one of
+        them has to be undone without the others: a place to go back to costs each of them a message, and is rarely
+        needed."""
         db, before = self.connection, self.connection.changes
+        db.is_careful = apart
         try:
             with in_our_words():
-                db.begin(*_BEGIN, db.act(group[0].acting))
+                db.begin(*(_BESIDE if db.is_beside else _BEGIN), db.act(group[0].acting))
                 # The lock may have been waited for, and whoever has it makes the most of it.
                 self._gather(group)
                 self._begun(db, db.registry)
-                if len(group) == 1 and not self._run(group[0]):
-                    self._undo(group)
-                    return None
-                if len(group) > 1:
+                if apart:
                     self._run_apart(group)
+                else:
+                    self._run_together(group)
                 last = self._ending(db)
+        except _Apart:
+            self._undo(group)
+            raise
         except StoreUnavailable as error:
             self._undo(group)
             # Nothing was sent that could have been stored.
@@ -173,6 +187,15 @@ class Writer:
             return Interrupted(f"nothing was stored: {error}")
         self._wrote = wrote
         return None
+
+    def _run_together(self, group: list[Job[Any]]) -> None:
+        """Run them as if none failed. Raise _Apart when one did after it had written, or could not arrive."""
+        db = self.connection
+        for job in group:
+            db.act_as(job.acting)
+            before = db.changes
+            if not self._run(job) and (db.changes != before or db.is_broken):
+                raise _Apart
 
     def _run_apart(self, group: list[Job[Any]]) -> None:
         """Run each so that it can be undone alone, in the name of whom it is done for."""

@@ -100,6 +100,7 @@ class _Arriving:
         if self._db.is_careful:
             self._take_apart(came, is_new=is_new)
         else:
+            self._db.act_for(came.event.tenant_id)
             self.take(came, is_new=is_new)
 
     def arrival(self) -> Arrival:
@@ -225,8 +226,9 @@ def _found(db: Connection, index: Index, event: EventEnvelope, heard: Heard) -> 
             assert heard.plan_id is not None
             return NamedRows(planner=plans.planner_of(db, heard.plan_id))
         case Meaning.MAY_BE_AWAITED:
-            waits = expectations.waiting(db, event.tenant_id, event.type, heard.keys)
-            return NamedRows(expected, has_met_wait=expectations.has_met_wait(db, event.id), waits=tuple(waits))
+            waits = tuple(expectations.waiting(db, event.tenant_id, event.type, heard.keys))
+            has_met_wait = arrival.is_of_use(heard, waits) and expectations.has_met_wait(db, event.id)
+            return NamedRows(expected, has_met_wait=has_met_wait, waits=waits)
         case Meaning.GIVES_UP:
             assert expected is not None
             ids = (expected.id, *_let_go(db, expected))

@@ -83,6 +83,10 @@ class Words(Protocol):
         ...
 
 
+class MustBeAlone(Exception):
+    """What was begun beside all that is written may not be done there."""
+
+
 class Connection(ABC):
     """Writes, and holds what its transaction leads to beside rows.
 
@@ -93,6 +97,8 @@ class Connection(ABC):
     `untaken` requests that nobody took so far. `taken` is what it leased to a free hand; `queued` are agents for whom
     there is something to claim. `is_leaving`: something stands in the outbox that the relay was not told of.
     `holder` is the number of this process where others use the database too, and 0 else.
+    `is_beside`: others write at the same time, and it does nothing that they may not come between. `taking` is what a
+    claim says besides, so that rows which another takes at that moment are left to it.
     `is_careful`: one operation, or one event, may be undone by itself. `parts` are those of prompts that are known to
     be stored, by this transaction or an earlier one, with when they were written.
     """
@@ -109,10 +115,17 @@ class Connection(ABC):
         self.queued: set[str] = set()
         self.is_leaving = False
         self.is_careful = False
+        self.is_beside = False
         self.parts: OrderedDict[tuple[str, str, str], float] = OrderedDict()
 
     words: Words
     registry: int
+    taking = ""
+
+    def must_be_alone(self) -> None:
+        """Raise MustBeAlone where others write at the same time."""
+        if self.is_beside:
+            raise MustBeAlone
 
     @abstractmethod
     def execute(self, sql: str, parameters: Parameters = ..., /) -> Rows: ...
@@ -129,6 +142,10 @@ class Connection(ABC):
     def overwriting(self) -> AbstractContextManager[None]:
         """Let nothing be left where rows are removed meanwhile, as far as the database can say so."""
         ...
+
+    def act_for(self, tenant_id: str) -> None:
+        """Do for this tenant what the house does from now on."""
+        return
 
     def savepoint(self, name: str, tenant_id: str) -> None:
         """Be able to undo what follows by itself; what the house does from now on is done for this tenant."""

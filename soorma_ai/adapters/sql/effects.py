@@ -18,13 +18,14 @@ from soorma_ai.ports import Work
 
 
 def commit(db: Connection, work: Work, now: datetime) -> None:
-    inbox.dispose(db, work.delivery, work.disposition, now)
+    has_following = inbox.dispose(db, work.delivery, work.disposition, now)
     behind.end(db, work.following, now)
     behind.note_in_hand(db, work.in_vain)
     for settlement in work.bill:
         budget.settle(db, settlement)
     apply(db, work.effects, now, [delivery.event for delivery in (work.delivery, *work.following)])
-    inbox.move_up(db, work.delivery, work.disposition, now)
+    if has_following:
+        inbox.move_up(db, work.delivery, work.disposition, now)
 
 
 def send(

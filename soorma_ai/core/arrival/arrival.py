@@ -4,7 +4,7 @@ A store asks the registry (`hear`), looks up what the event names and what that 
 decide, and applies that. Of several events each sees what became of those before it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
@@ -117,6 +117,12 @@ def arrive(heard: Heard, found: NamedRows, event: EventEnvelope, now: datetime) 
 def refusal_of(event: EventEnvelope, reason: str, now: datetime) -> EventEnvelope | None:
     """Return what the requester is told of a request that cannot arrive; nobody asked for any other event."""
     return refuse(event, CANNOT_ARRIVE, reason, now) if event.topic is EventTopic.ACTION_REQUESTS else None
+
+
+def is_of_use(heard: Heard, waits: Sequence[Expectation]) -> bool:
+    """Tell whether an event could meet one of these waits, or be kept for a later one: whether it has met one before
+    is asked of no other."""
+    return bool(waits) or heard.is_awaited
 
 
 def plans_to_stop(events: Iterable[EventEnvelope]) -> frozenset[str]:

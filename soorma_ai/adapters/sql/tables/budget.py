@@ -50,12 +50,13 @@ def reserve(db: Reader, charge: Charge, limits: Limits) -> None:
     _add(db, charge.root_plan_id, Spent(0, charge.llm_calls, charge.tokens, charge.cost_usd))
 
 
-def hold(db: Reader, plan_id: str) -> Charge | None:
+def hold(db: Connection, plan_id: str) -> Charge | None:
     """Reserve the next call of a plan, as far as it is known and there is ample room for it. A plan that cannot be read
     has none, and is told of where it is needed."""
     row = db.execute(_NEXT_CALL, (plan_id,)).fetchone()
     if row is None:
         return None
+    db.must_be_alone()
     try:
         charge = CHARGE.record(row[0])
         reserve(db, charge, room_to_hold(LIMITS.record(row[1])))

@@ -66,6 +66,21 @@ ON_ITS_WAY = """
 
 NEXT_IN_LINE = "SELECT min(seq) FROM inbox WHERE agent = ? AND owner = ? AND state = 'blocked'"
 
+# With whether anything stands behind it, so that nobody has to look where nothing does.
+_DISPOSE = """
+    UPDATE inbox SET state = ?, ready_at = ?, reason = ?, ended_at = ?,
+        started = CASE WHEN ? THEN 0 ELSE started END, attempt = attempt - CASE WHEN ? THEN 0 ELSE 1 END
+    WHERE seq = ? AND state = 'leased' AND fence = ?
+    RETURNING EXISTS (SELECT 1 FROM inbox AS behind WHERE agent = ? AND owner = ? AND state = 'blocked')
+"""
+
+_RENEW = """
+    UPDATE inbox SET ready_at = ?
+    WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND state = 'leased'
+        AND (seq || ':' || fence) IN (SELECT value FROM json_each(?))
+    RETURNING seq
+"""
+
 _PUT = """
     INSERT INTO inbox (agent, event_seq, owner, priority, state, ready_at, attempt, fence, holder)
     VALUES (:agent, :event, :owner, :priority, 'leased', :until, 1, 1, :holder)
@@ -212,18 +227,13 @@ def resting(db: Reader, agent: str, owner: str, now: datetime) -> Rest | None:
 
 
 def renew(db: Reader, deliveries: Sequence[Delivery], until: datetime) -> list[Delivery]:
-    return [
-        delivery
-        for delivery in deliveries
-        if db.execute(
-            "UPDATE inbox SET ready_at = ? WHERE seq = ? AND state = 'leased' AND fence = ?",
-            (epoch(until), delivery.seq, delivery.fence),
-        ).rowcount
-    ]
+    fences = json.dumps([f"{delivery.seq}:{delivery.fence}" for delivery in deliveries])
+    renewed = {seq for (seq,) in db.execute(_RENEW, (epoch(until), seqs(deliveries), fences)).fetchall()}
+    return [delivery for delivery in deliveries if delivery.seq in renewed]
 
 
-def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: datetime) -> None:
-    """Raise LeaseLost when the delivery is somebody else's by now. What stands behind it moves up by `move_up`."""
+def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: datetime) -> bool:
+    """Tell whether anything stands behind it, for `move_up`. Raise LeaseLost when it is somebody else's by now."""
     undone, counts = False, True
     match disposition:
         case Ack():
@@ -236,16 +246,13 @@ def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: d
             state, ready_at, ended_at = "in_doubt", 0.0, None
         case _:
             assert_never(disposition)
-    changed = db.execute(
-        "UPDATE inbox SET state = ?, ready_at = ?, reason = ?, ended_at = ?, "
-        "started = CASE WHEN ? THEN 0 ELSE started END, "
-        "attempt = attempt - CASE WHEN ? THEN 0 ELSE 1 END WHERE seq = ? AND state = 'leased' AND fence = ?",
-        (state, ready_at, reason, ended_at, undone, counts, delivery.seq, delivery.fence),
-    )
-    if changed.rowcount == 0:
+    ended = (state, ready_at, reason, ended_at, undone, counts, delivery.seq, delivery.fence)
+    changed = db.execute(_DISPOSE, (*ended, delivery.agent, delivery.owner)).fetchall()
+    if not changed:
         raise lost(delivery)
     if isinstance(disposition, RetryAfter) and ready_at <= epoch(now):
         db.queued.add(delivery.agent)
+    return bool(changed[0][0])
 
 
 def goal_of(db: Reader, plan_id: str) -> tuple[str, EventEnvelope] | None:
@@ -323,7 +330,7 @@ def next_due(db: Reader, agents: Sequence[str], after: datetime) -> float | None
 
 def _take(db: Connection, query: str, values: tuple[object, ...], now: datetime, lease: timedelta) -> list[Delivery]:
     """Read a row. One that cannot be read is set aside, and whatever stands behind it moves up."""
-    while found := db.execute(query, values).fetchall():
+    while found := db.execute(f"{query} {db.taking}", values).fetchall():
         if taken := [delivery for row in found if (delivery := _delivery(db, row, now)) is not None]:
             db.execute(
                 "UPDATE inbox SET state = 'leased', ready_at = ?, attempt = attempt + 1, fence = fence + 1, "
@@ -334,11 +341,12 @@ def _take(db: Connection, query: str, values: tuple[object, ...], now: datetime,
     return []
 
 
-def _delivery(db: Reader, row: tuple[Any, ...], now: datetime) -> Delivery | None:
+def _delivery(db: Connection, row: tuple[Any, ...], now: datetime) -> Delivery | None:
     seq, agent, owner, attempt, fence, started, redriven, body = row
     try:
         event = EventEnvelope.from_json(body)
     except RemoteProtocolError as error:
+        db.must_be_alone()
         reason = log.unreadable(error, agent=agent, delivery=seq)
         db.execute("UPDATE inbox SET state = 'dead', reason = ?, ended_at = ? WHERE seq = ?", (reason, epoch(now), seq))
         _queue_next(db, agent, owner)
@@ -348,7 +356,7 @@ def _delivery(db: Reader, row: tuple[Any, ...], now: datetime) -> Delivery | Non
     return Delivery(seq, agent, owner, event, attempt, fence, started, redriven, hold)
 
 
-def _hold(db: Reader, event: EventEnvelope, owner: str) -> Charge | None:
+def _hold(db: Connection, event: EventEnvelope, owner: str) -> Charge | None:
     """Hold the next call of the plan that this event is for; one in a line of its own is for none."""
     return budget.hold(db, owner) if owner != event.id else None
 

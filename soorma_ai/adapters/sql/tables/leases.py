@@ -8,8 +8,12 @@ from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.tables import inbox
 from soorma_ai.ports import LONGEST_RUN, Delivery
 
-_LEASED = "SELECT agent, owner, fence, seq FROM inbox WHERE state IN ('queued', 'leased') AND state = 'leased'"
-_BY_THESE = f"{_LEASED} AND ready_at > 0 AND holder IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+# In one statement: what is claimed anew meanwhile is another's by then.
+_RELEASE = """
+    UPDATE inbox SET state = 'queued', ready_at = 0, crashes = crashes + 1
+    WHERE state IN ('queued', 'leased') AND state = 'leased'
+"""
+_OF_THESE = "AND ready_at > 0 AND holder IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
 
 _MAY_HAVE_BEEN_IN_HAND = """
     UPDATE inbox SET crashes = crashes + 1, fence = fence + 1
@@ -18,24 +22,17 @@ _MAY_HAVE_BEEN_IN_HAND = """
     )
 """
 
-_RELEASE = """
-    UPDATE inbox SET state = 'queued', ready_at = 0, crashes = crashes + 1
-    WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
-"""
-
 
 def void(db: Connection, holders: Collection[int] | None = None) -> int:
     """Release what was in hand when these processes ended, or, where no other can be there, all that is; return how
     much that is. Whoever was in hand for the first time may have led those behind it: they are handled alone from now
     on, so that the one that ends the process is found."""
-    query, values = (_LEASED, ()) if holders is None else (_BY_THESE, (json.dumps([*holders]),))
-    found = db.execute(query, values).fetchall()
-    for agent, owner, fence, _ in found:
+    those, values = ("", ()) if holders is None else (_OF_THESE, (json.dumps([*holders]),))
+    found = db.execute(f"{_RELEASE} {those} RETURNING agent, owner, fence", values).fetchall()
+    for agent, owner, fence in found:
         db.queued.add(agent)
         if fence == 1:
             db.execute(_MAY_HAVE_BEEN_IN_HAND, (agent, owner, LONGEST_RUN - 1))
-    if found:
-        db.execute(_RELEASE, (json.dumps([row[3] for row in found]),))
     return len(found)
 
 
