@@ -55,7 +55,8 @@ def topic_of(topic: EventTopic | str) -> EventTopic:
 
 @dataclass(frozen=True)
 class Lineage:
-    """Fields that an event inherits from its cause. The reply key is no part of it."""
+    """Fields that an event inherits from its cause. The reply key is no part of it. `hops` counts how often a request
+    that led to it went from one store to another; None is never."""
 
     tenant_id: str = "default"
     user_id: str = "local"
@@ -65,6 +66,7 @@ class Lineage:
     root_plan_id: str | None = None
     deadline: datetime | None = None
     traceparent: str | None = None
+    hops: int | None = None
 
 
 @dataclass(frozen=True)
@@ -118,12 +120,14 @@ class EventEnvelope(BaseModel):
     root_plan_id: str | None = None
     deadline: AwareDatetime | None = None
     traceparent: str | None = None
+    hops: Annotated[int, Field(ge=0)] | None = None
     target: str | None = None
     # Set by the framework: the request that a reply answers; nobody defined a request when it was published; who sent
-    # this may meet no waits but their own.
+    # this may meet no waits but their own; a request of another store, for agents of this one alone.
     answers: str | None = None
     unchecked: bool | None = None
     own: bool | None = None
+    stays: bool | None = None
 
     @model_validator(mode="after")
     def _extensions_are_cloudevents(self) -> Self:

@@ -244,7 +244,8 @@ class Subscription:
 
 @dataclass(frozen=True)
 class Registration:
-    """Everything that one agent puts into the registry when it starts. `tenant_id` None: all tenants share it.
+    """Everything that one agent puts into the registry when it starts. `tenant_id` None: all tenants share it. `store`
+    is where it lives, empty where that is this one.
 
     A capability that is only a name describes nothing but itself.
     """
@@ -257,6 +258,7 @@ class Registration:
     capabilities: tuple[AgentCapability | str, ...] = ()
     events: tuple[tuple[EventRole, EventDefinition], ...] = ()
     subscriptions: tuple[Subscription, ...] = ()
+    store: str = ""
 
 
 @dataclass(frozen=True)

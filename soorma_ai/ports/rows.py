@@ -109,10 +109,12 @@ class StoredEvent:
 
 @dataclass(frozen=True)
 class Brought:
-    """An event that a bus brings. `is_own`: the bus carried it for this store, else somebody else has published it."""
+    """An event that a bus brings. `is_own`: the bus carried it for this store, else somebody else has published it:
+    another store, where there is a `sender`."""
 
     event: EventEnvelope
     is_own: bool = True
+    sender: str | None = None
 
 
 @dataclass(frozen=True)

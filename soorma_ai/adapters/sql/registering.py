@@ -18,6 +18,7 @@ _KEY = "tenant = ? AND topic = ? AND event_name = ? AND version = ?"
 
 def register(db: Connection, routes: Routes, registrations: Sequence[Registration], now: datetime) -> None:
     for one in registrations:
+        rules.check_name(one)
         before = db.execute("SELECT tenant FROM agent WHERE agent = ?", (one.agent,)).fetchone()
         if before is not None:
             rules.check_tenant(one, before[0])
