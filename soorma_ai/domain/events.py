@@ -56,7 +56,7 @@ def topic_of(topic: EventTopic | str) -> EventTopic:
 @dataclass(frozen=True)
 class Lineage:
     """Fields that an event inherits from its cause. The reply key is no part of it. `hops` counts how often a request
-    that led to it went from one store to another; None is never."""
+    that led to it went from one store to another, and `depth` the planners in a row that led to the last of these."""
 
     tenant_id: str = "default"
     user_id: str = "local"
@@ -67,6 +67,7 @@ class Lineage:
     deadline: datetime | None = None
     traceparent: str | None = None
     hops: int | None = None
+    depth: int | None = None
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,7 @@ class EventEnvelope(BaseModel):
     deadline: AwareDatetime | None = None
     traceparent: str | None = None
     hops: Annotated[int, Field(ge=0)] | None = None
+    depth: Annotated[int, Field(ge=0)] | None = None
     target: str | None = None
     # Set by the framework: the request that a reply answers; nobody defined a request when it was published; who sent
     # this may meet no waits but their own; a request of another store, for agents of this one alone.

@@ -51,8 +51,8 @@ class Expectation:
     owner key of the delivery it belongs to, where that is no plan's; `group_id` names the parallel requests that it is
     one of. `branch_of` is the join of which this is number `place`, from 0; its coming alone leads to no decision. For
     what a task asked, `place` is the number of the sub-task. `join` is what a join asked for. `dataschema` names the
-    definition of the request whose reply this is. `user_id` is whose it is: of the plan, the task or the request. `home`
-    is the request in the store that asked, where that is another one.
+    definition of the request whose reply this is. `user_id` is whose it is: of the plan, the task or the request.
+    `home` is the request in the store that asked, where that is another one.
     """
 
     id: str

@@ -7,7 +7,7 @@ from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Mome
 from soorma_ai.core.expecting.replies import check_address
 from soorma_ai.domain.effects import Effect, Publish
 from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic, completion_of
-from soorma_ai.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.domain.letters import CANNOT_ARRIVE
 from soorma_ai.domain.replies import failure_reply
 from soorma_ai.domain.stores import Home, mailbox_of
@@ -21,15 +21,24 @@ MOST_HOPS = 5
 _OF_ONE_STORE = ("goal_id", "plan_id", "root_plan_id", "causation_id", "unchecked", "own", "stays")
 
 
-def copy_of(waiting: EventEnvelope, expected: Expectation | None) -> EventEnvelope:
-    """Return what is sent of an event that waits in the mailbox of another store: a request, or the reply to one that
-    came from there, to which `expected` belongs."""
-    home = expected.home if expected is not None else None
-    if home is None:
-        changed: dict[str, object] = {"hops": (waiting.hops or 0) + 1, "correlation_id": None, "answers": None}
-    else:
-        changed = {"correlation_id": None, "answers": home.request_id}
-    return waiting.model_copy(update={**dict.fromkeys(_OF_ONE_STORE), **changed})
+def copy_of_request(request: EventEnvelope, depth: int | None) -> EventEnvelope:
+    """Return what is sent of a request to the store where it is taken. `depth` is that of the plan that asks, if one
+    does."""
+    own = {"hops": (request.hops or 0) + 1, "depth": depth or request.depth, "correlation_id": None, "answers": None}
+    return request.model_copy(update={**dict.fromkeys(_OF_ONE_STORE), **own})
+
+
+def copy_of_reply(reply: EventEnvelope, home: Home) -> EventEnvelope:
+    """Return what is sent of a reply to the store that asked."""
+    own = {"correlation_id": None, "answers": home.request_id}
+    return reply.model_copy(update={**dict.fromkeys(_OF_ONE_STORE), **own})
+
+
+def hops_fault(copy: EventEnvelope) -> str:
+    """Return why a request goes no further; empty when it may, so that no circle over several stores is without end."""
+    if (copy.hops or 0) <= MOST_HOPS:
+        return ""
+    return f"{copy.type!r} would go from store to store {copy.hops} times in a row, and may {MOST_HOPS} times"
 
 
 def refusal_of_copy(copy: EventEnvelope, reason: str) -> EventEnvelope:
@@ -41,18 +50,14 @@ def take_request(copy: EventEnvelope, sender: str, now: datetime) -> tuple[Effec
     """Take a request of another store as one of a client: it is checked, and held where a person must approve, as it is
     handed over. Its reply is expected in the mailbox of that store. Its id is made of where it comes from, so that it
     takes nobody's, and the copy that comes again is known. Raise RemoteProtocolError for what is no such request."""
-    reply_event, topic = (
-        copy.response_event or completion_of(copy.type),
-        copy.response_topic or EventTopic.ACTION_RESULTS,
-    )
+    reply_event = copy.response_event or completion_of(copy.type)
+    topic = copy.response_topic or EventTopic.ACTION_RESULTS
     try:
         check_address(reply_event, topic)
     except LocalProtocolError as error:
         raise RemoteProtocolError(str(error)) from error
-    if (copy.hops or 0) > MOST_HOPS:
-        raise RemoteProtocolError(
-            f"{copy.type!r} went from store to store {copy.hops} times, and may {MOST_HOPS} times"
-        )
+    if fault := hops_fault(copy):
+        raise RemoteProtocolError(fault)
     request_id = _id_here(copy, sender)
     request = copy.model_copy(
         update={

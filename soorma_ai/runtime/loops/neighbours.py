@@ -7,13 +7,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from soorma_ai.core.arrival.announcing import Known, announce, hear
-from soorma_ai.core.arrival.elsewhere import copy_of, refusal_of_copy
+from soorma_ai.core.arrival.elsewhere import copy_of_reply, copy_of_request, hops_fault, refusal_of_copy
 from soorma_ai.core.expecting.replies import refuse
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, Effect, Publish
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.letters import CANNOT_ARRIVE, cannot_arrive
 from soorma_ai.domain.stores import Announced, Announcement, store_of_mailbox
-from soorma_ai.errors import BusUnavailable, ConfigError, LeaseLost, LocalProtocolError, TransientError
+from soorma_ai.errors import BusUnavailable, ConfigError, LeaseLost, LimitExceeded, LocalProtocolError, TransientError
 from soorma_ai.ports import Delivery, Neighbours, StoredEvent, Work
 from soorma_ai.runtime.handling.hand import LEASE
 from soorma_ai.runtime.handling.handling import Services
@@ -120,7 +120,7 @@ async def _empty(services: Services, neighbours: Neighbours, mailbox: str) -> in
         claimed = [suspect]
     try:
         letters = await _copies(services, claimed)
-        await _carry(services, neighbours, store_id, letters)
+        await _carry(services, neighbours, store_id, await _those_that_may(services, letters))
     except BaseException:
         # What was carried by then is done, and is not ours to give back.
         with suppress(TransientError):
@@ -130,9 +130,30 @@ async def _empty(services: Services, neighbours: Neighbours, mailbox: str) -> in
 
 
 async def _copies(services: Services, claimed: Sequence[Delivery]) -> list[_Letter]:
+    plans = services.store.plans
     keys = [one.event.correlation_id for one in claimed if one.event.correlation_id is not None]
-    found = {one.id: one for one in await services.store.plans.named_expectations(keys)}
-    return [_Letter(one, copy_of(one.event, found.get(one.event.correlation_id or ""))) for one in claimed]
+    homes = {one.id: one.home for one in await plans.named_expectations(keys) if one.home is not None}
+    letters: list[_Letter] = []
+    for one in claimed:
+        event = one.event
+        if home := homes.get(event.correlation_id or ""):
+            letters.append(_Letter(one, copy_of_reply(event, home)))
+        else:
+            plan = await plans.plan(event.plan_id) if event.plan_id is not None else None
+            letters.append(_Letter(one, copy_of_request(event, plan.depth if plan else None)))
+    return letters
+
+
+async def _those_that_may(services: Services, letters: Sequence[_Letter]) -> list[_Letter]:
+    """Return letters that may leave; whoever asked for another is told why it does not."""
+    leaving: list[_Letter] = []
+    for one in letters:
+        if one.copy.answers is None and (fault := hops_fault(one.copy)):
+            told = refuse(one.delivery.event, LimitExceeded.code, fault, services.clock.now())
+            await _end(services, [one.delivery], effects=(Publish(told),))
+        else:
+            leaving.append(one)
+    return leaving
 
 
 async def _carry(services: Services, neighbours: Neighbours, store_id: str, letters: Sequence[_Letter]) -> None:
