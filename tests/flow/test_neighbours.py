@@ -29,6 +29,8 @@ from soorma_ai.testing.scripted import complete, publish
 pytestmark = pytest.mark.skipif(HAS_BROKER, reason="it chooses its bus itself, and runs once")
 
 PROGRAM = Path(__file__).parent / "neighbour_program.py"
+# A request passes five times through NATS before its reply is at home.
+LONG = 6 * PATIENCE
 RESERVE, CHARGE = "inventory.reserve.requested", "payment.charge.requested"
 
 
@@ -66,7 +68,7 @@ async def test_a_plan_is_offered_what_another_store_takes_and_is_answered(pair: 
     await pair.home.start(planner(asks(RESERVE, order_id="A")))
     plan = await pair.home.submit("order.received", {"number": 1})
     await pair.there.start(stock())
-    assert await plan.result(timeout=PATIENCE) == {"ok": True}
+    assert await plan.result(timeout=LONG) == {"ok": True}
     counted = Counter((event.type, event.source) for event in await events(pair.home))
     assert counted[RESERVE, "orders"] == counted[f"{RESERVE}.completed", "stock"] == 1
 
@@ -87,7 +89,7 @@ async def test_a_worker_elsewhere_does_what_a_plan_asks_after_a_person_there_has
     (wait,) = await until(pair.there, ben.waits)
     assert (done, await ann.waits()) == ([], [])
     await ben.answer(wait.wait_id, {"approved": True})
-    assert await plan.result(timeout=PATIENCE) == {"ok": True}
+    assert await plan.result(timeout=LONG) == {"ok": True}
     assert done == [("acme", "ann", 5)]
 
 
@@ -95,7 +97,7 @@ async def test_a_client_here_is_answered_by_a_tool_there(pair: Pair) -> None:
     await pair.there.start(payments())
     await pair.home.start(stock())
     await pair.know("payments")
-    reply = await pair.home.request(CHARGE, {"amount": 5}, timeout=PATIENCE)
+    reply = await pair.home.request(CHARGE, {"amount": 5}, timeout=LONG)
     assert reply["result"] == {"charged": 5}
 
 
@@ -118,7 +120,7 @@ async def test_a_name_that_an_agent_has_here_is_refused_to_one_there(
     await pair.there.start(stock(), payments())
     await pair.know("payments")
     assert any("agent_refused" in record.getMessage() for record in caplog.records)
-    reply = await pair.home.request(RESERVE, {"order_id": "A"}, timeout=PATIENCE)
+    reply = await pair.home.request(RESERVE, {"order_id": "A"}, timeout=LONG)
     assert reply["success"]
     assert not any(event.type == RESERVE for event in await events(pair.there))
 
@@ -140,7 +142,7 @@ async def test_a_reply_of_a_store_that_was_not_asked_counts_only_where_a_planted
     await pair.there.start(tool)
     await pair.home.start(planner(asks(RESERVE, order_id="A")))
     await pair.know("slow")
-    asking = asyncio.ensure_future(pair.home.request(RESERVE, {"order_id": "A"}, timeout=PATIENCE))
+    asking = asyncio.ensure_future(pair.home.request(RESERVE, {"order_id": "A"}, timeout=LONG))
     async with asyncio.timeout(PATIENCE):
         await is_asked.wait()
     (asked,) = [event for event in await events(pair.home) if event.type == RESERVE]
@@ -183,7 +185,7 @@ async def test_a_store_killed_while_it_is_asked_answers_once_when_it_is_back(
         first = life(tmp_path, url, asked)
         assert await asyncio.to_thread(first.wait) == -signal.SIGKILL
         second = life(tmp_path, url, asked)
-        assert await plan.result(timeout=100) == {"ok": True}
+        assert await plan.result(timeout=LONG) == {"ok": True}
         counted = Counter(event.type for event in await events(home))
         assert counted[RESERVE] == counted[f"{RESERVE}.completed"] == 1
         second.send_signal(signal.SIGTERM)

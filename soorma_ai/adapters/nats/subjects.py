@@ -36,7 +36,9 @@ def subject_between(namespace: str, store_id: str, event: EventEnvelope, sender:
 def sender_of(subject: str) -> str | None:
     """Return the store that has sent it, None where that is not said."""
     parts = subject.split(".")
-    return unquote(parts[5], errors="surrogatepass") if len(parts) == _TOKENS_BETWEEN else None
+    if len(parts) != _TOKENS_BETWEEN:
+        return None
+    return "" if parts[5] == _EMPTY else unquote(parts[5], errors="surrogatepass")
 
 
 def registry_subject(namespace: str, store_id: str, tenant_id: str | None) -> str:
