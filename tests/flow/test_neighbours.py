@@ -175,6 +175,36 @@ async def test_a_reply_of_a_store_that_was_not_asked_counts_only_where_a_planted
     assert (reply["result"]["reserved"] == "true") is (bug == "no bug")
 
 
+PERMISSIONS = """
+    publish: [
+        "shop.THEIRS.>", "shop.*.*.*.*.THEIRS", "shop.registry.THEIRS.>", "$JS.API.STREAM.INFO.shop",
+        "$JS.API.CONSUMER.INFO.shop.store-THEIRS", "$JS.API.CONSUMER.MSG.NEXT.shop.store-THEIRS",
+        "$JS.ACK.shop.store-THEIRS.>"
+    ]
+    subscribe: ["shop.registry.>", "_INBOX.THEIRS.>"]
+"""
+
+
+async def test_a_store_needs_no_more_permissions_than_are_told(tmp_path: Path) -> None:
+    there = f"sqlite:///{tmp_path / 'there.db'}"
+    async with Platform(there, "local:") as platform:
+        store_id = await platform.services.store.upkeep.store_id(platform.services.clock.new_id())
+    team = f"{{user: team, password: t, permissions: {{{PERMISSIONS.replace('THEIRS', store_id)}}}}}"
+    settings = tmp_path / "nats.conf"
+    settings.write_text(f"authorization {{ users = [{{user: op, password: o}}, {team}] }}")
+    server = NatsServer(tmp_path / "nats", "-c", str(settings))
+    server.start()
+    operators, teams = (server.url.replace("//", f"//{who}@") + "/shop" for who in ("op:o", "team:t"))
+    async with Platform(there, operators):
+        pass
+    async with Platform(f"sqlite:///{tmp_path / 'home.db'}", operators) as home, Platform(there, teams) as platform:
+        await platform.start(stock())
+        await home.start(planner(asks(RESERVE, order_id="A")))
+        plan = await home.submit("order.received", {"number": 1})
+        assert await plan.result(timeout=LONG) == {"ok": True}
+    server.stop()
+
+
 async def test_a_store_killed_while_it_is_asked_answers_once_when_it_is_back(
     tmp_path: Path, nats_server: NatsServer
 ) -> None:

@@ -25,6 +25,7 @@ from soorma_ai.adapters.nats.subjects import (
     sender_of,
     subject_between,
     subject_of,
+    token,
 )
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.stores import Announcement
@@ -70,7 +71,7 @@ class NatsBus:
     is_broker = True
 
     def __init__(self, servers: Sequence[str], namespace: str, url: str, store_id: str) -> None:
-        self._connection = Connection(servers, url)
+        self._connection = Connection(servers, url, f"_INBOX.{token(store_id)}")
         self._namespace = namespace
         self.store_id = store_id
         self._consumer = consumer_config(namespace, store_id)
