@@ -85,11 +85,11 @@ def announce(
     ]
 
 
-def hear(said: Announcement, known: Mapping[str, Known]) -> Heard:
+def hear(said: Announcement, known: Mapping[str, Known], count: int) -> Heard:
     """Decide what of an announcement is taken. A name that an agent of this store has is its own until it is
-    deregistered, and one of another store's for as long as that lives."""
+    deregistered, and one of another store's for as long as that lives. `known` are agents of the names in it, and
+    `count` how many the announcing store has here, where one is not known."""
     heard = Heard()
-    count = sum(one.registration.store == said.store for one in known.values())
     for announced in said.living:
         one = describe_outside(announced.registration)
         before = known.get(announced.registration.agent)

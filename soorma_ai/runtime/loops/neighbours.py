@@ -25,7 +25,6 @@ BATCH = 64
 PAUSE_AFTER_FAULT = 0.5
 # However often others ask who lives here.
 ANNOUNCED_AGAIN_AFTER = 1.0
-LOOKED_AGAIN_AFTER = 60.0
 
 
 async def keep_announcing(services: Services, neighbours: Neighbours) -> None:
@@ -59,8 +58,11 @@ async def hear_announcement(services: Services, store_id: str, said: Announcemen
     if said.store == store_id:
         return
     registry, now = services.store.registry, services.clock.now()
-    rows = await registry.agents(now)
-    heard = hear(said, {row.agent: Known(row.registration, row.live) for row in rows})
+    known = await _known(services, said)
+    is_known = all(one.registration.agent in known for one in said.living)
+    # All agents are read for a new one alone, so that it costs little to hear what is known.
+    count = 0 if is_known else sum(row.registration.store == said.store for row in await registry.agents(now))
+    heard = hear(said, known, count)
     for name, reason in heard.refused:
         warn("agent_refused", agent=name, store=said.store, reason=reason)
     for one in heard.registered:
@@ -87,7 +89,7 @@ async def empty_mailboxes(services: Services, neighbours: Neighbours) -> None:
             await services.clock.sleep(PAUSE_AFTER_FAULT)
             continue
         if not carried:
-            await until(services.signals.mail, services.clock, LOOKED_AGAIN_AFTER)
+            await until(services.signals.mail, services.clock, LEASE.total_seconds())
 
 
 async def _announce(services: Services, neighbours: Neighbours, *, asks: bool) -> None:
@@ -96,6 +98,13 @@ async def _announce(services: Services, neighbours: Neighbours, *, asks: bool) -
     known = [(row.registration, now - row.heartbeat_at) for row in living]
     for said in announce(neighbours.store_id, known, asks=asks):
         await neighbours.announce(said)
+
+
+async def _known(services: Services, said: Announcement) -> dict[str, Known]:
+    registry, now = services.store.registry, services.clock.now()
+    names = (*(one.registration.agent for one in said.living), *said.left)
+    rows = [await registry.agent(name, now) for name in dict.fromkeys(names)]
+    return {row.agent: Known(row.registration, row.live) for row in rows if row is not None}
 
 
 async def _register(services: Services, one: Announced) -> None:
@@ -149,8 +158,7 @@ async def _those_that_may(services: Services, letters: Sequence[_Letter]) -> lis
     leaving: list[_Letter] = []
     for one in letters:
         if one.copy.answers is None and (fault := hops_fault(one.copy)):
-            told = refuse(one.delivery.event, LimitExceeded.code, fault, services.clock.now())
-            await _end(services, [one.delivery], effects=(Publish(told),))
+            await _refuse(services, one.delivery, LimitExceeded.code, fault, Ack())
         else:
             leaving.append(one)
     return leaving
@@ -183,14 +191,23 @@ async def _set_aside(
     event, reason = letter.delivery.event, cannot_arrive(error)
     warn("event_set_aside", event_type=event.type, event_id=event.id, reason=reason)
     if letter.copy.answers is None:
-        told = refuse(event, CANNOT_ARRIVE, reason, services.clock.now())
-        await _end(services, [letter.delivery], DeadLetter(reason), (Publish(told),))
+        await _refuse(services, letter.delivery, CANNOT_ARRIVE, reason, DeadLetter(reason))
         return
     short = refusal_of_copy(letter.copy, reason)
     if short == letter.copy:
         await _end(services, [letter.delivery], DeadLetter(reason))
     else:
         await _carry(services, neighbours, store_id, [_Letter(letter.delivery, short)])
+
+
+async def _refuse(services: Services, delivery: Delivery, code: str, reason: str, disposition: Disposition) -> None:
+    """End the delivery of a request, and tell who asked for it."""
+    told = refuse(delivery.event, code, reason, services.clock.now())
+    try:
+        await _end(services, [delivery], disposition, (Publish(told),))
+    except LocalProtocolError:
+        # What was told before in other words stands.
+        await _end(services, [delivery], disposition)
 
 
 async def _end(
