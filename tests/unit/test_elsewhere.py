@@ -91,7 +91,8 @@ def test_its_reply_is_expected_in_the_mailbox_of_the_store_that_asks() -> None:
 
 
 def test_its_id_is_made_of_where_it_comes_from() -> None:
-    ids = {taken(sender=sender, **changes)[1].id for sender in ("home", "other") for changes in ({}, {"id": "r-2"})}
+    ids = {taken(sender=sender)[1].id for sender in ("home", "other")}
+    ids |= {taken(id="r-2")[1].id, taken(sender="other", id="r-2")[1].id}
     ids.add(taken(tenant_id="globex")[1].id)
     assert len(ids) == 5 and ASKED.id not in ids
     assert taken()[1].id == taken()[1].id

@@ -17,7 +17,7 @@ FACTS = EventTopic.BUSINESS_FACTS
 ASKED = EventDefinition(event_name="work.asked")
 
 
-def takers(*registered: Registration, **asked: str | None) -> list[str]:
+def takers(*registered: Registration, **asked: str | bool | None) -> list[str]:
     came = event("e-1").model_copy(update=asked)
     both = Index(registered).takers(came)
     return [one.agent for part in both for one in part]
