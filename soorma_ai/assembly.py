@@ -1,6 +1,7 @@
 """The composition root: the one module that knows every adapter, loaded by the first platform that opens."""
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 
@@ -24,6 +25,8 @@ from soorma_ai.runtime.handling.process.embedding import Embedding
 from soorma_ai.runtime.handling.process.signals import Signals
 from soorma_ai.runtime.loops.supervise import Supervisor
 from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, sqlite_path
+
+Loop = Callable[[], Coroutine[None, None, None]]
 
 # Between two looks at the clock of a database.
 LOOK_SECONDS = 30.0
@@ -69,7 +72,10 @@ async def assemble(
     store.notify(signals.committed, arrived)
     await store.open(clock.now())
     # The bus is that of the store, whose name only an open one knows.
-    supervisor = Supervisor(services, given.bus or await _open_bus(opened, settings, store, clock))
+    beside: dict[str, Loop] = {}
+    bus = given.bus or await _open_bus(opened, settings, services, beside)
+    supervisor = Supervisor(services, bus)
+    supervisor.beside |= beside
     opened.push_async_callback(supervisor.stop)
     if owner is not None:
         # What comes through this socket comes from this user of this machine, who alone can open it.
@@ -128,8 +134,9 @@ def _no_driver(error: ImportError) -> ConfigError:
     return ConfigError(f"a store on PostgreSQL needs psycopg ({error}): pip install 'soorma-ai[postgres]'")
 
 
-async def _open_bus(opened: AsyncExitStack, settings: Settings, store: Store, clock: Clock) -> Bus:
-    """Connect to the broker that the settings name, if any, in the name of this store."""
+async def _open_bus(opened: AsyncExitStack, settings: Settings, services: Services, beside: dict[str, Loop]) -> Bus:
+    """Connect to the broker that the settings name, if any, in the name of this store. What runs `beside` agents then
+    works together with the other stores there."""
     url = nats_url(settings.bus_url)
     if url is None:
         return LocalBus()
@@ -137,10 +144,15 @@ async def _open_bus(opened: AsyncExitStack, settings: Settings, store: Store, cl
         from soorma_ai.adapters.nats.bus import NatsBus
     except ModuleNotFoundError as error:
         raise ConfigError("a bus on NATS needs its client: pip install 'soorma-ai[nats]'") from error
-    store_id = await store.upkeep.store_id(clock.new_id())
+    from soorma_ai.runtime.loops.neighbours import empty_mailboxes, keep_announcing, say_goodbye
+
+    store_id = await services.store.upkeep.store_id(services.clock.new_id())
     bus = NatsBus(url.servers, url.namespace, hide_password(settings.bus_url), store_id)
     await bus.open()
     opened.push_async_callback(bus.close)
+    opened.push_async_callback(say_goodbye, services, bus)
+    beside["announcing"] = partial(keep_announcing, services, bus)
+    beside["mailboxes"] = partial(empty_mailboxes, services, bus)
     return bus
 
 

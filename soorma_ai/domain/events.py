@@ -56,7 +56,8 @@ def topic_of(topic: EventTopic | str) -> EventTopic:
 
 
 class Lineage(Record, frozen=True):
-    """Fields that an event inherits from its cause. The reply key is no part of it."""
+    """Fields that an event inherits from its cause. The reply key is no part of it. `hops` counts how often a request
+    that led to it went from one store to another, and `depth` the planners in a row that led to the last of these."""
 
     tenant_id: str = "default"
     user_id: str = "local"
@@ -66,6 +67,8 @@ class Lineage(Record, frozen=True):
     root_plan_id: str | None = None
     deadline: datetime | None = None
     traceparent: str | None = None
+    hops: int | None = None
+    depth: int | None = None
 
 
 class ReplyAddress(Struct, frozen=True):
@@ -118,12 +121,15 @@ class EventEnvelope(BaseModel):
     root_plan_id: str | None = None
     deadline: AwareDatetime | None = None
     traceparent: str | None = None
+    hops: Annotated[int, Field(ge=0)] | None = None
+    depth: Annotated[int, Field(ge=0)] | None = None
     target: str | None = None
     # Set by the framework: the request that a reply answers; nobody defined a request when it was published; who sent
-    # this may meet no waits but their own.
+    # this may meet no waits but their own; a request of another store, for agents of this one alone.
     answers: str | None = None
     unchecked: bool | None = None
     own: bool | None = None
+    stays: bool | None = None
 
     @model_validator(mode="after")
     def _extensions_are_cloudevents(self) -> Self:

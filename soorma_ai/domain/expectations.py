@@ -11,6 +11,7 @@ from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.inbox import Claim
 from soorma_ai.domain.people import NO_USER, Answer, AnswerDecision, Ask
 from soorma_ai.domain.records import Record
+from soorma_ai.domain.stores import Home
 from soorma_ai.domain.values import JsonObject
 
 
@@ -51,6 +52,7 @@ class Expectation(Record, frozen=True):
     one of. `branch_of` is the join of which this is number `place`, from 0; its coming alone leads to no decision. For
     what a task asked, `place` is the number of the sub-task. `join` is what a join asked for. `dataschema` names the
     definition of the request whose reply this is. `user_id` is whose it is: of the plan, the task or the request.
+    `home` is the request in the store that asked, where that is another one.
     """
 
     id: str
@@ -79,6 +81,7 @@ class Expectation(Record, frozen=True):
     others: tuple[str, ...] = ()
     dataschema: str | None = None
     user_id: str = NO_USER
+    home: Home | None = None
 
     @property
     def event_types(self) -> tuple[str, ...]:

@@ -242,7 +242,8 @@ class Subscription(Record, frozen=True):
 
 
 class Registration(Record, frozen=True):
-    """Everything that one agent puts into the registry when it starts. `tenant_id` None: all tenants share it.
+    """Everything that one agent puts into the registry when it starts. `tenant_id` None: all tenants share it. `store`
+    is where it lives, empty where that is this one.
 
     A capability that is only a name describes nothing but itself.
     """
@@ -255,6 +256,7 @@ class Registration(Record, frozen=True):
     capabilities: tuple[AgentCapability | str, ...] = ()
     events: tuple[tuple[EventRole, EventDefinition], ...] = ()
     subscriptions: tuple[Subscription, ...] = ()
+    store: str = ""
 
 
 class RegisteredEvent(Record, frozen=True):

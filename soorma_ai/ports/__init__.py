@@ -1,6 +1,6 @@
 """The seams: what the shell needs from the outside, as small as its callers."""
 
-from soorma_ai.ports.bus import Bus, Clock
+from soorma_ai.ports.bus import Bus, Clock, Neighbours
 from soorma_ai.ports.embedding import Embedder
 from soorma_ai.ports.identity import Audit, Authenticator, Keys
 from soorma_ai.ports.inlet import Inlet, Post
@@ -56,6 +56,7 @@ __all__ = [
     "ModelAnswer",
     "ModelQuestion",
     "ModelSettings",
+    "Neighbours",
     "Note",
     "People",
     "Place",

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from soorma_ai.domain.stores import Announcement
 from soorma_ai.ports.rows import Brought, StoredEvent
 
 
@@ -57,4 +58,25 @@ class Bus(Protocol):
 
     async def close(self) -> None:
         """Bring and take nothing any more."""
+        ...
+
+
+class Neighbours(Protocol):
+    """Other stores on the same broker. What is said to all may be lost; what is posted to one is not."""
+
+    @property
+    def store_id(self) -> str:
+        """Return the id of this store."""
+        ...
+
+    async def post(self, store_id: str, rows: Sequence[StoredEvent]) -> None:
+        """Return when the broker has taken them all for that store. Raise as `Bus.publish` does."""
+        ...
+
+    async def announce(self, said: Announcement) -> None:
+        """Tell all stores that listen now, this one too. Raise BusUnavailable."""
+        ...
+
+    async def listen(self, hear: Callable[[Announcement], Awaitable[None]]) -> None:
+        """Let `hear` have what is announced from now on, one after the other. Raise BusUnavailable."""
         ...

@@ -98,6 +98,11 @@ class Queue(Protocol):
         """Tell whether something may be claimed for this agent, a suspect too."""
         ...
 
+    async def mailboxes(self) -> list[str]:
+        """Return the mailboxes of other stores in which something waits (`domain.stores`); they are claimed from as
+        agents' inboxes are."""
+        ...
+
     async def begin(self, delivery: Delivery) -> None:
         """Write down, before it runs, that a handler begins that must not run twice. Raise LeaseLost."""
         ...

@@ -110,10 +110,12 @@ class StoredEvent(Struct, frozen=True):
 
 
 class Brought(Struct, frozen=True):
-    """An event that a bus brings. `is_own`: the bus carried it for this store, else somebody else has published it."""
+    """An event that a bus brings. `is_own`: the bus carried it for this store, else somebody else has published it:
+    another store, where there is a `sender`."""
 
     event: EventEnvelope
     is_own: bool = True
+    sender: str | None = None
 
 
 class EventPage(Struct, frozen=True):

@@ -9,6 +9,7 @@ from soorma_ai.domain.effects import Schedule
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
 from soorma_ai.domain.registry import AGENT_GONE_AFTER, AgentCapability, Approval, EventDefinition, EventRole
+from soorma_ai.domain.stores import mailbox_of
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError
 from soorma_ai.ports import Store
@@ -185,3 +186,30 @@ async def test_an_event_stays_its_first_takers_while_that_is_registered_and_then
     assert await approvers(store, 1) == {("intern",)}
     await store.registry.register([pay], later(2))
     assert await approvers(store, 2) == {("intern",)}
+
+
+async def test_no_agent_has_the_name_of_a_mailbox(store: Store) -> None:
+    with pytest.raises(ConfigError, match="for another store"):
+        await store.registry.register([agent(mailbox_of("there"))], NOW)
+
+
+async def test_what_another_store_has_announced_keeps_no_agent_of_this_one_from_starting(store: Store) -> None:
+    far = replace(agent("far", "pay", events=(takes("pay", version="1"),)), store="there")
+    near = agent("near", "pay", events=(takes("pay", version="1", payload_schema=SCHEMA),))
+    await store.registry.register([far], NOW)
+    await store.registry.register([near], NOW)
+    (definition,) = await store.registry.definitions("default", "pay")
+    assert definition.payload_schema == SCHEMA
+    with pytest.raises(ConfigError, match="another content than near did"):
+        await store.registry.register([replace(far, agent="farther")], NOW)
+    row = await store.registry.agent("far", NOW)
+    assert row is not None and row.registration.store == "there"
+
+
+async def test_what_is_for_agents_of_another_store_waits_in_its_mailbox(store: Store) -> None:
+    far = replace(agent("far", "pay", events=(takes("pay"),)), store="there")
+    await store.registry.register([far, agent("near", "pay", events=(takes("pay"),))], NOW)
+    assert await store.queue.mailboxes() == []
+    await store.queue.arrive([event("e-1", "pay", EventTopic.ACTION_REQUESTS)], NOW)
+    assert await store.queue.mailboxes() == [mailbox_of("there")]
+    assert [one.event.id for one in await claimed(store, mailbox_of("there"))] == ["e-1"]

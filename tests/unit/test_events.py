@@ -8,7 +8,7 @@ from cloudevents.core.formats.json import JSONFormat
 from cloudevents.core.v1.event import CloudEvent
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 from pydantic import ValidationError
 
 from soorma_ai.domain.events import EventEnvelope, EventTopic, ReplyAddress, caused_id, completion_of, new_event
@@ -97,9 +97,10 @@ def test_what_the_official_library_writes_is_an_event() -> None:
 
 
 def test_attribute_names_on_the_wire_are_lower_case_and_hold_no_underscore() -> None:
-    texts = set(EventEnvelope.model_fields) - {*WIRE, "response_topic", "deadline", "unchecked", "own"}
+    others = {"unchecked": True, "own": True, "stays": True, "hops": 1, "depth": 2}
+    texts = set(EventEnvelope.model_fields) - {*WIRE, *others, "response_topic", "deadline"}
     given = dict.fromkeys(texts, "c")
-    envelope = event(**given, response_topic="action-results", deadline=NOW, unchecked=True, own=True)
+    envelope = event(**given, response_topic="action-results", deadline=NOW, **others)
     wire = json.loads(envelope.to_json())
     assert [name for name in wire if not re.fullmatch("[a-z0-9]{1,20}", name)] == []
     assert len(wire) == len(EventEnvelope.model_fields)
@@ -192,13 +193,14 @@ def test_lineage_is_inherited_whole_and_the_address_of_an_answer_is_no_part_of_i
     known: Any = {"topic": EventTopic.ACTION_REQUESTS, "type": "stock.reserve", "data": {}, "time": NOW}
     address = ReplyAddress("request-1", "stock.reserved", EventTopic.TASK_EVENTS)
     keys = {"correlation_id": "not this", "causation_id": "e-0"}
-    request = new_event(LINEAGE, event_id="e-1", source="planner", reply_to=address, **keys, **known)
-    assert request.lineage == LINEAGE
+    lineage = replace(LINEAGE, hops=1, depth=2)
+    request = new_event(lineage, event_id="e-1", source="planner", reply_to=address, **keys, **known)
+    assert request.lineage == lineage
     assert None not in astuple(request.lineage)
     assert (request.correlation_id, request.causation_id) == ("request-1", "e-0")
     assert (request.response_event, request.response_topic) == ("stock.reserved", EventTopic.TASK_EVENTS)
     effect = new_event(request.lineage, event_id="e-2", source="stock", **known)
-    assert (effect.lineage, effect.correlation_id) == (LINEAGE, None)
+    assert (effect.lineage, effect.correlation_id) == (lineage, None)
 
 
 few = st.sampled_from(["e-1", "e-2"])

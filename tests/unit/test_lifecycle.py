@@ -58,6 +58,11 @@ def test_a_root_plan_runs_on_its_own_limits_and_answers_its_goal() -> None:
     assert (plain.answer_key, plain.answer_event) == ("goal", "order.received.completed")
 
 
+def test_planners_in_a_row_in_another_store_count() -> None:
+    goal = GOAL.model_copy(update={"depth": 3})
+    assert begin(goal, None, Limits(), "1", moment(goal)).plan.depth == 4
+
+
 def test_a_child_lives_on_its_roots_budget_and_one_level_deeper() -> None:
     parent = plan(depth=2, limits=Limits(max_actions=3), ancestry=("above",))
     made = begin(GOAL, parent, Limits(max_actions=50), "1", moment()).plan

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from soorma_ai.adapters.nats.subjects import is_named_so, message_id, subject_of, subjects_of, token
+from soorma_ai.adapters.nats.subjects import (
+    is_named_so,
+    message_id,
+    registry_subject,
+    sender_of,
+    subject_between,
+    subject_of,
+    subjects_of,
+    token,
+)
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.testing.clock import START
 
@@ -61,3 +70,20 @@ def test_what_is_sent_twice_has_one_name_and_everything_else_another() -> None:
     assert all(is_named_so(message_id("s.acme", b"{}", count), "s.acme", b"{}") for count in (0, 1, 12))
     assert not is_named_so(name, "ns.one.globex.facts.paid", b'{"id":"1"}')
     assert not is_named_so("", "s.acme", b"{}")
+
+
+@given(some.text(), some.text(), some.text())
+def test_what_a_store_sends_another_says_who_sends_it(store: str, tenant: str, sender: str) -> None:
+    event = EventEnvelope(
+        id="1", source="s", type="part.make", topic=EventTopic.ACTION_REQUESTS, time=START, tenant_id=tenant
+    )
+    subject = subject_between("ns", store, event, sender)
+    assert subject.startswith(f"{subject_of('ns', store, event)}.")
+    assert subject_between("ns", store, event, sender_of(subject) or "") == subject
+    assert sender_of(subject_of("ns", store, event)) is None
+
+
+def test_agents_of_a_tenant_and_shared_ones_are_announced_under_subjects_of_their_own() -> None:
+    assert registry_subject("ns", "s.1", "acme") == "ns.registry.s%2E1.acme"
+    subjects = {registry_subject("ns", "s", tenant) for tenant in (None, "", "%", "%%")}
+    assert len(subjects) == 4

@@ -11,12 +11,13 @@ from soorma_ai.core.arrival.takers import Index
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.plans import plan_id_of
 from soorma_ai.domain.registry import AgentCapability, EventDefinition, EventRole, Registration
+from soorma_ai.domain.stores import mailbox_of
 
 FACTS = EventTopic.BUSINESS_FACTS
 ASKED = EventDefinition(event_name="work.asked")
 
 
-def takers(*registered: Registration, **asked: str | None) -> list[str]:
+def takers(*registered: Registration, **asked: str | bool | None) -> list[str]:
     came = event("e-1").model_copy(update=asked)
     both = Index(registered).takers(came)
     return [one.agent for part in both for one in part]
@@ -99,3 +100,36 @@ def test_definitions_are_those_of_the_tenant_and_of_shared_agents() -> None:
     assert len(index.definitions("one", "order.paid")) == 1
     assert len(index.definitions("two", "order.paid")) == 2
     assert index.definitions("two", "order.sent") == [] and not index.is_awaited("two", "order.sent")
+
+
+# Agents of other stores
+
+
+FAR, FAR_TOO = replace(doing("far"), store="there"), replace(doing("far too"), store="there")
+
+
+def test_what_is_for_agents_of_another_store_goes_into_its_mailbox_once() -> None:
+    assert sorted(takers(doing("here"), FAR, FAR_TOO)) == ["here", mailbox_of("there")]
+    assert takers(FAR, target="far too") == []
+
+
+def test_a_request_of_another_store_goes_no_further() -> None:
+    registered, asked = (doing("here"), FAR), event("e-1").model_copy(update={"stays": True})
+    assert takers(*registered, stays=True) == ["here"]
+    assert (Index(registered).is_taken(asked), Index([FAR]).is_taken(asked)) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("sender", "may", "inbox"),
+    [
+        ("here", True, "here"),
+        ("far", True, mailbox_of("there")),
+        (mailbox_of("there"), True, mailbox_of("there")),
+        ("nobody", False, "nobody"),
+    ],
+)
+def test_a_reply_counts_from_whose_inbox_or_whose_stores_mailbox_the_request_is_in(
+    sender: str, may: bool, inbox: str
+) -> None:
+    index = Index([doing("here"), FAR])
+    assert (index.may_answer(sender, "work.asked"), index.inbox_of(sender)) == (may, inbox)

@@ -6,26 +6,42 @@ from contextlib import suppress
 
 from msgspec import Struct
 from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
 from nats.js.api import Header
 from nats.js.errors import APIError
 
+from soorma_ai.adapters.nats.announcing import read, write
 from soorma_ai.adapters.nats.configuration import consumer_config, consumer_name
 from soorma_ai.adapters.nats.connection import Connection
 from soorma_ai.adapters.nats.outage import Outage
 from soorma_ai.adapters.nats.providing import provide
 from soorma_ai.adapters.nats.pulling import Pulling
-from soorma_ai.adapters.nats.subjects import LONGEST_SUBJECT, is_named_so, message_id, subject_of
+from soorma_ai.adapters.nats.subjects import (
+    LONGEST_SUBJECT,
+    REGISTRY,
+    is_named_so,
+    message_id,
+    registry_subject,
+    sender_of,
+    subject_between,
+    subject_of,
+    token,
+)
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.stores import Announcement
 from soorma_ai.domain.values import clip
-from soorma_ai.errors import BusUnavailable, ConfigError, LocalProtocolError, RemoteProtocolError
+from soorma_ai.errors import BusUnavailable, ConfigError, LocalProtocolError, RemoteProtocolError, SoormaError
 from soorma_ai.ports import Brought, StoredEvent
 from soorma_ai.runtime.handling.hand import Sheltered
 from soorma_ai.runtime.handling.logs import warn
 
 Receive = Callable[[Sequence[Brought]], Awaitable[None]]
+Hear = Callable[[Announcement], Awaitable[None]]
 
 BROUGHT_AGAIN_AFTER = 1.0
 PAUSE_AFTER_FAULT = 0.5
+# Of announcements, which are said again.
+MOST_UNHEARD = 16 * 2**20
 
 _TOO_LARGE = 10054
 # Of the block that headers stand in.
@@ -54,9 +70,9 @@ class NatsBus:
     is_broker = True
 
     def __init__(self, servers: Sequence[str], namespace: str, url: str, store_id: str) -> None:
-        self._connection = Connection(servers, url)
+        self._connection = Connection(servers, url, f"_INBOX.{token(store_id)}")
         self._namespace = namespace
-        self._store_id = store_id
+        self.store_id = store_id
         self._consumer = consumer_config(namespace, store_id)
         self._pulling = Pulling(self._connection, namespace, consumer_name(store_id))
         self._sending = Outage("bus_sending", url)
@@ -64,6 +80,8 @@ class NatsBus:
         self._unusable = Outage("bus_config", url)
         self._task: Sheltered[None] | None = None
         self._in_hand: list[Msg] = []
+        self._hear: Hear | None = None
+        self._hearing: Subscription | None = None
         self._is_closed = False
 
     async def open(self) -> None:
@@ -77,7 +95,39 @@ class NatsBus:
             raise
 
     async def publish(self, rows: Sequence[StoredEvent]) -> None:
-        parcels = [self._parcel(row) for row in rows]
+        await self._publish(rows, [subject_of(self._namespace, self.store_id, row.event) for row in rows])
+
+    async def post(self, store_id: str, rows: Sequence[StoredEvent]) -> None:
+        to = [subject_between(self._namespace, store_id, row.event, self.store_id) for row in rows]
+        await self._publish(rows, to)
+
+    async def announce(self, said: Announcement) -> None:
+        self._connection.must_be_up()
+        subject = registry_subject(self._namespace, said.store, said.tenant_id)
+        with self._connection.in_our_words("be told who lives"):
+            for body in write(said, self._connection.client.max_payload):
+                await self._connection.client.publish(subject, body)
+
+    async def listen(self, hear: Hear) -> None:
+        self._hear = hear
+        with self._connection.in_our_words("be listened to"):
+            if self._hearing is not None:
+                await self._hearing.unsubscribe()
+            self._hearing = await self._connection.listening.subscribe(
+                f"{self._namespace}.{REGISTRY}.>", cb=self._heard, pending_bytes_limit=MOST_UNHEARD
+            )
+
+    async def _heard(self, message: Msg) -> None:
+        """Hand over what was announced. What cannot be taken now is said again."""
+        try:
+            said = read(self._namespace, message.subject, message.data)
+            if self._hear is not None:
+                await self._hear(said)
+        except SoormaError as error:
+            warn("announcement_refused", subject=clip(message.subject, 200), reason=clip(str(error), 300))
+
+    async def _publish(self, rows: Sequence[StoredEvent], subjects: Sequence[str]) -> None:
+        parcels = [self._parcel(row, subject) for row, subject in zip(rows, subjects, strict=True)]
         try:
             await self._send(rows, parcels)
         except BusUnavailable as error:
@@ -100,9 +150,9 @@ class NatsBus:
         await self._connection.flush()
         await self._connection.close()
 
-    def _parcel(self, row: StoredEvent) -> Parcel:
+    def _parcel(self, row: StoredEvent, subject: str) -> Parcel:
         """Raise LocalProtocolError for an event that no server takes of us."""
-        subject, name = subject_of(self._namespace, self._store_id, row.event), clip(row.event.type, 80)
+        name = clip(row.event.type, 80)
         body = row.event.to_json().encode()
         parcel = Parcel(subject, body, {Header.MSG_ID.value: message_id(subject, body, row.redriven)})
         most = self._connection.client.max_payload
@@ -161,6 +211,9 @@ class NatsBus:
             await self._connection.close()
             await self.open()
             await self._pulling.begin()
+            if self._hear is not None:
+                self._hearing = None  # it went with its connection
+                await self.listen(self._hear)
         except BusUnavailable:
             return
         except ConfigError as error:
@@ -178,7 +231,9 @@ class NatsBus:
                 await message.term()
             else:
                 taken.append(message)
-                brought.append(Brought(event, is_named_so(_named(message), message.subject, message.data)))
+                sender = sender_of(message.subject)
+                is_own = sender is None and is_named_so(_named(message), message.subject, message.data)
+                brought.append(Brought(event, is_own, sender))
         try:
             await receive(brought)
         except Exception as error:
@@ -203,7 +258,9 @@ class NatsBus:
         else than its subject is none either."""
         try:
             event = EventEnvelope.from_json(message.data)
-            wanted = subject_of(self._namespace, self._store_id, event)
+            sender, here = sender_of(message.subject), self.store_id
+            own = subject_of(self._namespace, here, event)
+            wanted = own if sender is None else subject_between(self._namespace, here, event, sender)
             if wanted != message.subject:
                 raise RemoteProtocolError(f"an event of {wanted} was published under another subject")
         except RemoteProtocolError as error:

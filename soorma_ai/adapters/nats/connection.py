@@ -19,13 +19,15 @@ ASKS_AGAIN = 3
 
 
 class Connection:
-    """`url` is what is shown of the servers, without a password. `on_loss` is called when the server has gone."""
+    """`url` is what is shown of the servers, without a password. `on_loss` is called when the server has gone. What is
+    answered comes under the subjects that begin with `inbox`."""
 
-    def __init__(self, servers: Sequence[str], url: str) -> None:
+    def __init__(self, servers: Sequence[str], url: str, inbox: str = "_INBOX") -> None:
         self.url = url
         self.outage = Outage("bus", url)
         self.on_loss: Callable[[], None] = lambda: None
         self._servers = list(servers)
+        self._inbox = inbox
         self._limits: set[asyncio.Timeout] = set()
         self._last_fault: Exception | None = None
         self._is_ours_to_close = False
@@ -71,6 +73,7 @@ class Connection:
                     reconnect_time_wait=0,
                     connect_timeout=2,
                     ping_interval=10,
+                    inbox_prefix=self._inbox,
                 )
         except (Error, OSError) as error:
             await self.close()

@@ -1,7 +1,7 @@
 """Subjects of events: what permissions of NATS are given by, and what an event that comes in must agree with."""
 
 import hashlib
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from soorma_ai.domain.events import EventEnvelope
 
@@ -10,6 +10,10 @@ LONGEST_SUBJECT = 3_000
 
 # What no name is quoted to, so that it stands for the empty one, which no token may be.
 _EMPTY = "%"
+_SHARED = "%%"
+_TOKENS_BETWEEN = 6
+# In the place of a store's id, which is a UUID.
+REGISTRY = "registry"
 
 
 def token(name: str) -> str:
@@ -21,6 +25,25 @@ def token(name: str) -> str:
 def subject_of(namespace: str, store_id: str, event: EventEnvelope) -> str:
     """Return `namespace.store.tenant.topic.type`."""
     return ".".join((namespace, *map(token, (store_id, event.tenant_id, event.topic, event.type))))
+
+
+def subject_between(namespace: str, store_id: str, event: EventEnvelope, sender: str) -> str:
+    """Return the subject of what a store sends to another: that of the event there, and behind it the sender, so that
+    who may speak for a store can be a permission."""
+    return f"{subject_of(namespace, store_id, event)}.{token(sender)}"
+
+
+def sender_of(subject: str) -> str | None:
+    """Return the store that has sent it, None where that is not said."""
+    parts = subject.split(".")
+    if len(parts) != _TOKENS_BETWEEN:
+        return None
+    return "" if parts[5] == _EMPTY else unquote(parts[5], errors="surrogatepass")
+
+
+def registry_subject(namespace: str, store_id: str, tenant_id: str | None) -> str:
+    """Return where a store announces its agents of a tenant, or those that all share."""
+    return f"{namespace}.{REGISTRY}.{token(store_id)}.{_SHARED if tenant_id is None else token(tenant_id)}"
 
 
 def message_id(subject: str, body: bytes, redriven: int) -> str:

@@ -219,8 +219,9 @@ def _found(db: Connection, index: Index, event: EventEnvelope, heard: Heard) -> 
         case Meaning.REPLY:
             assert expected is not None
             let_go = _let_go(db, expected) if event.answers != expected.id else ()
-            takes = index.takes(event.source, expected.subject)
-            was_handed = takes and inbox.was_handed(db, event.source, (expected.id, *let_go))
+            was_handed = index.may_answer(event.source, expected.subject) and inbox.was_handed(
+                db, index.inbox_of(event.source), (expected.id, *let_go)
+            )
             return NamedRows(expected, let_go, was_handed=was_handed, replied=_replied(db, expected))
         case Meaning.WAKES_PLAN:
             assert heard.plan_id is not None

@@ -77,6 +77,7 @@ class SqlQueue(Part):
     leased = reading(inbox.leased)
     was_ended = reading(inbox.was_ended)
     has_work = reading(inbox.has_work, HOUSE)
+    mailboxes = reading(inbox.mailboxes, HOUSE)
     begin = writing(inbox.begin)
     release = writing(inbox.release, HOUSE)
     renew = writing(inbox.renew, HOUSE)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from soorma_ai.adapters.sql.codec import REGISTRATION, epoch, moment
+from soorma_ai.adapters.sql.codec import REGISTRATION, epoch, moment, registration
 from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.consequences import offer_changed
 from soorma_ai.adapters.sql.tables import registry
@@ -18,6 +18,7 @@ _KEY = "tenant = ? AND topic = ? AND event_name = ? AND version = ?"
 
 def register(db: Connection, routes: Routes, registrations: Sequence[Registration], now: datetime) -> None:
     for one in registrations:
+        rules.check_name(one)
         before = db.execute("SELECT tenant FROM agent WHERE agent = ?", (one.agent,)).fetchone()
         if before is not None:
             rules.check_tenant(one, before[0])
@@ -101,5 +102,16 @@ def _define(db: Connection, one: Registration, definition: EventDefinition) -> N
             (*key, one.agent, rules.content_of(definition), body),
         )
         return
-    rules.check_content(one, definition, *kept)
+    content, keeper = kept
+    if not one.store and _lives_elsewhere(db, keeper):
+        # What another store has announced first keeps no agent of this one from starting.
+        taken_over = (one.agent, rules.content_of(definition), body, *key)
+        db.execute(f"UPDATE definition SET agent = ?, content = ?, body = ? WHERE {_KEY}", taken_over)
+        return
+    rules.check_content(one, definition, content, keeper)
     db.execute(f"UPDATE definition SET body = ? WHERE {_KEY}", (body, *key))
+
+
+def _lives_elsewhere(db: Connection, agent: str) -> bool:
+    row = db.execute("SELECT body FROM agent WHERE agent = ?", (agent,)).fetchone()
+    return row is not None and bool(registration(row[0]).store)

@@ -91,9 +91,9 @@ def _is_needed(event: str) -> str:
 
 
 def _is_awaited(event: str) -> str:
-    """Tell whether the client that sent this request waits."""
+    """Tell whether the client, or the store, that sent this request waits."""
     return f"""EXISTS (
-        SELECT 1 FROM expectation WHERE expectation.id = {event}.id AND expectation.kind = 'client' AND (
+        SELECT 1 FROM expectation WHERE expectation.id = {event}.id AND expectation.kind IN ('client', 'reply') AND (
             expectation.closed_at >= :before
             OR (
                 expectation.status = 'open'

@@ -15,6 +15,7 @@ from soorma_ai.domain.registry import (
     RegisteredEvent,
     Registration,
 )
+from soorma_ai.domain.stores import store_of_mailbox
 from soorma_ai.domain.values import clip, compact
 from soorma_ai.errors import ConfigError, LocalProtocolError
 
@@ -91,6 +92,12 @@ def _with_approval(definition: EventDefinition, approvals: Mapping[tuple[str, st
     if approval == definition.approval:
         return definition
     return definition.model_copy(update={"approval": approval})
+
+
+def check_name(one: Registration) -> None:
+    """Raise ConfigError for the name of a mailbox."""
+    if store_of_mailbox(one.agent) is not None:
+        raise ConfigError(f"an agent cannot be called {one.agent!r}: what begins so is for another store; rename it")
 
 
 def check_tenant(one: Registration, before: str | None) -> None:

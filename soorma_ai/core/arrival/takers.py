@@ -8,6 +8,7 @@ from soorma_ai.core.delivery.route import patterns_of
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.plans import plan_id_of
 from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, Registration
+from soorma_ai.domain.stores import mailbox_of, store_of_mailbox
 
 _NO_ROLES: frozenset[EventRole] = frozenset()
 
@@ -19,7 +20,10 @@ class Index:
         self._listening: defaultdict[tuple[EventTopic, str], list[Registration]] = defaultdict(list)
         self._roles: defaultdict[tuple[str, EventTopic, str], set[EventRole]] = defaultdict(set)
         self._known: defaultdict[str, list[tuple[Registration, EventRole, EventDefinition]]] = defaultdict(list)
+        self._stores: dict[str, str] = {}
         for one in registrations:
+            if one.store:
+                self._stores[one.agent] = one.store
             for subscription in dict.fromkeys(one.subscriptions):
                 self._listening[subscription.topic, subscription.event_type].append(one)
             for role, definition in one.events:
@@ -29,17 +33,22 @@ class Index:
     def takers(self, event: EventEnvelope) -> tuple[tuple[Put, ...], tuple[Put, ...]]:
         """Return into whose inbox it goes, of agents of its tenant and shared ones: of those that do what it asks (with
         a target, only the one of that name, or those of that capability), a goal in the line of the plan that begins
-        with it; and of those that only listen."""
+        with it; and of those that only listen. What is for agents of another store goes into its mailbox, once."""
         takers: dict[str, Put] = {}
         listeners: dict[str, Put] = {}
         for pattern in patterns_of(event.type):
             for one in self._listening.get((event.topic, pattern), ()):
-                if one.tenant_id not in (None, event.tenant_id):
+                if one.tenant_id not in (None, event.tenant_id) or (one.store and event.stays):
                     continue
                 roles = self._roles.get((one.agent, event.topic, event.type), _NO_ROLES)
                 if roles.isdisjoint(TAKEN):
                     listeners[one.agent] = Put(one.agent, event.id)
-                elif event.target is None or _is_meant(one, event.target):
+                elif event.target is not None and not _is_meant(one, event.target):
+                    continue
+                elif one.store:
+                    box = mailbox_of(one.store)
+                    takers[box] = Put(box, event.id)
+                else:
                     is_goal = EventRole.TAKES_AS_GOAL in roles
                     owner, priority = (plan_id_of(event.id, one.agent), LAST) if is_goal else (event.id, FIRST)
                     takers[one.agent] = Put(one.agent, owner, priority)
@@ -48,7 +57,9 @@ class Index:
     def is_taken(self, request: EventEnvelope) -> bool:
         """Tell whether an agent does what the request asks; who listens by a pattern does not."""
         return any(
-            one.tenant_id in (None, request.tenant_id) and (request.target is None or _is_meant(one, request.target))
+            one.tenant_id in (None, request.tenant_id)
+            and not (one.store and request.stays)
+            and (request.target is None or _is_meant(one, request.target))
             for one in self._listening.get((request.topic, request.type), ())
         )
 
@@ -56,6 +67,15 @@ class Index:
         """Tell whether an agent does what such requests ask; who listens by a pattern does not."""
         takers = self._listening.get((EventTopic.ACTION_REQUESTS, request_type), ())
         return any(one.agent == agent for one in takers)
+
+    def may_answer(self, sender: str, request_type: str) -> bool:
+        """Tell whether this is an agent that does what such requests ask, or another store, which tells of its own."""
+        return store_of_mailbox(sender) is not None or self.takes(sender, request_type)
+
+    def inbox_of(self, sender: str) -> str:
+        """Return in whose inbox a request stands that was handed to this agent."""
+        store = self._stores.get(sender)
+        return mailbox_of(store) if store is not None else sender
 
     def requests(self) -> list[str]:
         """Names of requests that somebody takes."""

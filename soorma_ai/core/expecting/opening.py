@@ -12,6 +12,7 @@ from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, ReplyAdd
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, Join
 from soorma_ai.domain.people import Ask
 from soorma_ai.domain.states import HUMAN_INPUT, WAIT_ESCALATED, WAIT_REMINDED
+from soorma_ai.domain.stores import Home
 from soorma_ai.domain.values import Json, JsonObject, derived_id
 
 # For whoever names no deadline: nothing may be waited for without end.
@@ -102,6 +103,7 @@ class ExpectationSpec(Struct, frozen=True):
     group_id: str | None = None
     place: int = 0
     dataschema: str | None = None
+    home: Home | None = None
 
 
 def expectation_of(waiter: Waiter, spec: ExpectationSpec, now: datetime) -> Expectation:
@@ -129,6 +131,7 @@ def expectation_of(waiter: Waiter, spec: ExpectationSpec, now: datetime) -> Expe
         place=spec.place,
         dataschema=spec.dataschema,
         user_id=waiter.lineage.user_id,
+        home=spec.home,
     )
 
 

@@ -52,7 +52,7 @@ def begin(
         root_plan_id=root_plan_id,
         ancestry=(*(parent.ancestry if parent else ()), pursuit_of(moment.agent, goal.type, goal.data)),
         parent_plan_id=parent.plan_id if parent else None,
-        depth=parent.depth + 1 if parent else 1,
+        depth=(parent.depth if parent else goal.depth or 0) + 1,
         answer_key=goal.correlation_id or goal.id,
         answer_event=goal.response_event or completion_of(goal.type),
         answer_topic=goal.response_topic or EventTopic.ACTION_RESULTS,

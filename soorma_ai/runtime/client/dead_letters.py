@@ -1,6 +1,6 @@
 """Dead letters, as one person of one tenant sees them and redrives them."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from soorma_ai.core.authority import Owner, check, only_user
 from soorma_ai.core.delivery.disposition import hindrance
@@ -11,8 +11,7 @@ from soorma_ai.ports import DeadLetterRow, Place
 from soorma_ai.runtime.handling.handling import Services
 
 
-@dataclass(frozen=True)
-class LetterPage:
+class LetterPage(Struct, frozen=True):
     """Dead letters, the newest first; whether there are `older` ones behind them, and `newer` ones before."""
 
     letters: tuple[Letter, ...]

@@ -1,8 +1,9 @@
 """Questions to people, listed page by page for one person."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from soorma_ai.core.authority import is_listed, only_user
 from soorma_ai.core.expecting.absences import may_stand_in, stands_in
@@ -18,8 +19,7 @@ MOST_JUDGED = 300
 MOST_AT_ONCE = 1_000
 
 
-@dataclass(frozen=True)
-class QuestionPage:
+class QuestionPage(Struct, frozen=True):
     """Questions, the most urgent first. The page begins behind the question `begin`, with the first where that is None;
     `has_more`: there are less urgent ones."""
 
@@ -28,8 +28,7 @@ class QuestionPage:
     has_more: bool
 
 
-@dataclass(frozen=True)
-class Count:
+class Count(Struct, frozen=True):
     """How many there are; where that is not known exactly, about how many."""
 
     number: int

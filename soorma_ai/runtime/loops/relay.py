@@ -6,11 +6,13 @@ from contextlib import suppress
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.letters import cannot_arrive
+from soorma_ai.domain.stores import store_of_mailbox
 from soorma_ai.errors import BusUnavailable, LocalProtocolError, SoormaError, TransientError
 from soorma_ai.ports import Brought, Bus, StoredEvent
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import note, warn
 from soorma_ai.runtime.handling.process.signals import Signals, until
+from soorma_ai.runtime.loops.copies import take_copies
 
 BATCH = 256
 PAUSE_AFTER_FAULT = 0.5
@@ -60,10 +62,13 @@ async def take_in(services: Services, brought: Sequence[Brought]) -> None:
     # The rules for what arrives are the store's, and loaded with it.
     from soorma_ai.core.arrival.strangers import as_written_down
 
-    known = await services.store.events.tenants_of([one.event.id for one in brought])
-    written = (as_written_down(one.event, known.get(one.event.id), is_own=one.is_own) for one in brought)
+    given = [one for one in brought if one.sender is None]
+    known = await services.store.events.tenants_of([one.event.id for one in given])
+    written = (as_written_down(one.event, known.get(one.event.id), is_own=one.is_own) for one in given)
     if events := [event for event in written if event is not None]:
         await _arrive(services, events)
+    if replies := await take_copies(services, [one for one in brought if one.sender is not None]):
+        await _arrive(services, replies)
 
 
 async def _arrive(services: Services, events: Sequence[EventEnvelope]) -> None:
@@ -96,6 +101,8 @@ def tell(signals: Signals, arrival: Arrival) -> None:
         tell = warn if stray.reason in _WARNED else note
         tell("event_not_taken", event_type=stray.event_type, event_id=stray.event_id, reason=stray.reason)
     signals.wake_agents(arrival.agents)
+    if any(store_of_mailbox(name) is not None for name in arrival.agents):
+        signals.mail.set()
     signals.replied(arrival.replies)
     signals.happened(arrival.answered)
     if any(stray.reason == "untaken" for stray in arrival.strays):

@@ -92,6 +92,7 @@ class Supervisor:
             self._run(f"limits:{agent.name}", consumer.keep_limits)
         services.signals.outbox.set()
         services.signals.timers.set()
+        services.signals.registered.set()
         self._run("hand over", lambda: hand_over(services))
         services.signals.agent(SUSPECTS).set()
 

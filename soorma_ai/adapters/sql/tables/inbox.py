@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
-from soorma_ai.adapters.sql.codec import epoch, moment
+from soorma_ai.adapters.sql.codec import behind, epoch, moment
 from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.adapters.sql.tables import budget
 from soorma_ai.adapters.sql.tables import events as log
@@ -15,6 +15,7 @@ from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, Retr
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.limits import Charge
 from soorma_ai.domain.plans import Rest, plan_id_of
+from soorma_ai.domain.stores import MAILBOX
 from soorma_ai.domain.tracking import Handed
 from soorma_ai.errors import LeaseLost, RemoteProtocolError
 from soorma_ai.ports import Delivery, StoredEvent
@@ -144,6 +145,11 @@ def was_ended(db: Reader, agent: str, seq: int, fence: int) -> bool:
 
 def has_work(db: Reader, agent: str, now: datetime) -> bool:
     return db.execute(HAS_WORK, (agent, epoch(now))).fetchone() is not None
+
+
+def mailboxes(db: Reader) -> list[str]:
+    query = "SELECT DISTINCT agent FROM inbox WHERE agent >= ? AND agent < ? AND state IN ('queued', 'leased')"
+    return sorted(name for (name,) in db.execute(query, (MAILBOX, behind(MAILBOX))).fetchall())
 
 
 def begin(db: Reader, delivery: Delivery) -> None:

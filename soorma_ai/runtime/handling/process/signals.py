@@ -20,7 +20,8 @@ class Notice(asyncio.Event):
 
 
 class Signals:
-    """`tallies` are of what has happened in this process so far."""
+    """`tallies` are of what has happened in this process so far. `mail` waits for other stores; agents have been
+    `registered`, or other stores ask who lives here."""
 
     def __init__(self) -> None:
         self.tallies = Tallies()
@@ -29,7 +30,9 @@ class Signals:
         self._awaited: defaultdict[str, set[Notice]] = defaultdict(set)
         self._broken: BaseException | None = None
         self.outbox = asyncio.Event()
+        self.mail = asyncio.Event()
         self.timers = asyncio.Event()
+        self.registered = asyncio.Event()
 
     def agent(self, name: str) -> asyncio.Event:
         return self._agents[name]

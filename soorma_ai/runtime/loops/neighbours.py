@@ -1,0 +1,224 @@
+"""What a store has to do with others on the same bus: its agents are announced, those of others are registered, and
+what waits in a mailbox is carried to its store."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+
+from msgspec import Struct
+
+from soorma_ai.core.arrival.announcing import Known, announce, hear
+from soorma_ai.core.arrival.elsewhere import copy_of_reply, copy_of_request, hops_fault, refusal_of_copy
+from soorma_ai.core.expecting.replies import refuse
+from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, Effect, Publish
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.letters import CANNOT_ARRIVE, cannot_arrive
+from soorma_ai.domain.stores import Announced, Announcement, store_of_mailbox
+from soorma_ai.errors import BusUnavailable, ConfigError, LeaseLost, LimitExceeded, LocalProtocolError, TransientError
+from soorma_ai.ports import Delivery, Neighbours, StoredEvent, Work
+from soorma_ai.runtime.handling.hand import LEASE
+from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.runtime.handling.logs import warn
+from soorma_ai.runtime.handling.process.signals import HEARTBEAT, until
+from soorma_ai.runtime.loops.relay import hand_over
+
+BATCH = 64
+PAUSE_AFTER_FAULT = 0.5
+# However often others ask who lives here.
+ANNOUNCED_AGAIN_AFTER = 1.0
+
+
+async def keep_announcing(services: Services, neighbours: Neighbours) -> None:
+    """Say who lives here: at once, asking others for the same, with every heart-beat, and when that changes or somebody
+    asks."""
+    await neighbours.listen(lambda said: hear_announcement(services, neighbours.store_id, said))
+    asks = True
+    while True:
+        try:
+            await _announce(services, neighbours, asks=asks)
+            asks = False
+        except TransientError:
+            # The bus and the store have told the log themselves; who lives is said again soon.
+            await services.clock.sleep(PAUSE_AFTER_FAULT)
+            continue
+        await services.clock.sleep(ANNOUNCED_AGAIN_AFTER)
+        await until(services.signals.registered, services.clock, HEARTBEAT.total_seconds())
+
+
+async def say_goodbye(services: Services, neighbours: Neighbours) -> None:
+    """Tell others which agents of this process have left."""
+    with suppress(TransientError):
+        names, now = set(services.presence.names), services.clock.now()
+        rows = [row for row in await services.store.registry.agents(now) if row.agent in names and not row.live]
+        for said in announce(neighbours.store_id, (), [row.registration for row in rows]):
+            await neighbours.announce(said)
+
+
+async def hear_announcement(services: Services, store_id: str, said: Announcement) -> None:
+    """Register the agents of another store that live, as far as they may be; an own announcement comes back, too."""
+    if said.store == store_id:
+        return
+    registry, now = services.store.registry, services.clock.now()
+    known = await _known(services, said)
+    is_known = all(one.registration.agent in known for one in said.living)
+    # All agents are read for a new one alone, so that it costs little to hear what is known.
+    count = 0 if is_known else sum(row.registration.store == said.store for row in await registry.agents(now))
+    heard = hear(said, known, count)
+    for name, reason in heard.refused:
+        warn("agent_refused", agent=name, store=said.store, reason=reason)
+    for one in heard.registered:
+        await _register(services, one)
+    for silent in {one.silent for one in heard.alive}:
+        names = [one.registration.agent for one in heard.alive if one.silent == silent]
+        await registry.heartbeat(names, now - silent)
+    if heard.left:
+        await registry.leave(heard.left)
+    if heard.registered:
+        await hand_over(services)
+    if said.asks:
+        services.signals.registered.set()
+
+
+async def empty_mailboxes(services: Services, neighbours: Neighbours) -> None:
+    """Carry what waits for other stores, until they have it. What is carried twice is known there."""
+    while True:
+        carried = 0
+        try:
+            for mailbox in await services.store.queue.mailboxes():
+                carried += await _empty(services, neighbours, mailbox)
+        except TransientError:
+            await services.clock.sleep(PAUSE_AFTER_FAULT)
+            continue
+        if not carried:
+            await until(services.signals.mail, services.clock, LEASE.total_seconds())
+
+
+async def _announce(services: Services, neighbours: Neighbours, *, asks: bool) -> None:
+    now = services.clock.now()
+    living = [row for row in await services.store.registry.agents(now) if row.live]
+    known = [(row.registration, now - row.heartbeat_at) for row in living]
+    for said in announce(neighbours.store_id, known, asks=asks):
+        await neighbours.announce(said)
+
+
+async def _known(services: Services, said: Announcement) -> dict[str, Known]:
+    registry, now = services.store.registry, services.clock.now()
+    names = (*(one.registration.agent for one in said.living), *said.left)
+    rows = [await registry.agent(name, now) for name in dict.fromkeys(names)]
+    return {row.agent: Known(row.registration, row.live) for row in rows if row is not None}
+
+
+async def _register(services: Services, one: Announced) -> None:
+    registration = one.registration
+    try:
+        await services.store.registry.register([registration], services.clock.now() - one.silent)
+    except ConfigError as error:
+        warn("agent_refused", agent=registration.agent, store=registration.store, reason=error)
+
+
+class _Letter(Struct, frozen=True):
+    delivery: Delivery
+    copy: EventEnvelope
+
+
+async def _empty(services: Services, neighbours: Neighbours, mailbox: str) -> int:
+    """Carry some of what waits in a mailbox; return how much was claimed."""
+    store_id, now, queue = store_of_mailbox(mailbox) or "", services.clock.now(), services.store.queue
+    claimed = await queue.claim(mailbox, now, LEASE, BATCH)
+    if not claimed and (suspect := await queue.claim_suspect([mailbox], now, LEASE)) is not None:
+        claimed = [suspect]
+    try:
+        letters = await _copies(services, claimed)
+        await _carry(services, neighbours, store_id, await _those_that_may(services, letters))
+    except BaseException:
+        # What was carried by then is done, and is not ours to give back.
+        with suppress(TransientError):
+            await asyncio.shield(queue.release(claimed))
+        raise
+    return len(claimed)
+
+
+async def _copies(services: Services, claimed: Sequence[Delivery]) -> list[_Letter]:
+    plans = services.store.plans
+    keys = [one.event.correlation_id for one in claimed if one.event.correlation_id is not None]
+    homes = {one.id: one.home for one in await plans.named_expectations(keys) if one.home is not None}
+    letters: list[_Letter] = []
+    for one in claimed:
+        event = one.event
+        if home := homes.get(event.correlation_id or ""):
+            letters.append(_Letter(one, copy_of_reply(event, home)))
+        else:
+            plan = await plans.plan(event.plan_id) if event.plan_id is not None else None
+            letters.append(_Letter(one, copy_of_request(event, plan.depth if plan else None)))
+    return letters
+
+
+async def _those_that_may(services: Services, letters: Sequence[_Letter]) -> list[_Letter]:
+    """Return letters that may leave; whoever asked for another is told why it does not."""
+    leaving: list[_Letter] = []
+    for one in letters:
+        if one.copy.answers is None and (fault := hops_fault(one.copy)):
+            await _refuse(services, one.delivery, LimitExceeded.code, fault, Ack())
+        else:
+            leaving.append(one)
+    return leaving
+
+
+async def _carry(services: Services, neighbours: Neighbours, store_id: str, letters: Sequence[_Letter]) -> None:
+    """Send letters. One that the bus can never carry holds up no other."""
+    if not letters:
+        return
+    try:
+        await neighbours.post(store_id, [StoredEvent(one.delivery.seq, one.copy) for one in letters])
+    except BusUnavailable as error:
+        await _end(services, [one.delivery for one in letters if one.delivery.seq in error.taken])
+        raise
+    except LocalProtocolError as error:
+        if len(letters) > 1:
+            middle = len(letters) // 2
+            await _carry(services, neighbours, store_id, letters[:middle])
+            await _carry(services, neighbours, store_id, letters[middle:])
+        else:
+            await _set_aside(services, neighbours, store_id, letters[0], error)
+        return
+    await _end(services, [one.delivery for one in letters])
+
+
+async def _set_aside(
+    services: Services, neighbours: Neighbours, store_id: str, letter: _Letter, error: LocalProtocolError
+) -> None:
+    """Tell who waits that nothing can come: here of a request, there of a reply."""
+    event, reason = letter.delivery.event, cannot_arrive(error)
+    warn("event_set_aside", event_type=event.type, event_id=event.id, reason=reason)
+    if letter.copy.answers is None:
+        await _refuse(services, letter.delivery, CANNOT_ARRIVE, reason, DeadLetter(reason))
+        return
+    short = refusal_of_copy(letter.copy, reason)
+    if short == letter.copy:
+        await _end(services, [letter.delivery], DeadLetter(reason))
+    else:
+        await _carry(services, neighbours, store_id, [_Letter(letter.delivery, short)])
+
+
+async def _refuse(services: Services, delivery: Delivery, code: str, reason: str, disposition: Disposition) -> None:
+    """End the delivery of a request, and tell who asked for it."""
+    told = refuse(delivery.event, code, reason, services.clock.now())
+    try:
+        await _end(services, [delivery], disposition, (Publish(told),))
+    except LocalProtocolError:
+        # What was told before in other words stands.
+        await _end(services, [delivery], disposition)
+
+
+async def _end(
+    services: Services,
+    deliveries: Sequence[Delivery],
+    disposition: Disposition | None = None,
+    effects: tuple[Effect, ...] = (),
+) -> None:
+    now, how = services.clock.now(), disposition or Ack()
+    ending = (services.store.queue.commit(Work(one, how, effects), now) for one in deliveries)
+    for fault in await asyncio.gather(*ending, return_exceptions=True):
+        # Whoever claimed it meanwhile carries it once more.
+        if isinstance(fault, BaseException) and not isinstance(fault, LeaseLost):
+            raise fault

@@ -1,0 +1,163 @@
+"""Requests that are taken in another store, and their replies."""
+
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.arrival.elsewhere import (
+    MOST_HOPS,
+    copy_of_reply,
+    copy_of_request,
+    hops_fault,
+    refusal_of_copy,
+    take_reply,
+    take_request,
+)
+from soorma_ai.core.expecting.opening import LONGEST_WAIT
+from soorma_ai.domain.effects import Expect, Publish, Schedule
+from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope
+from soorma_ai.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.domain.stores import Home, mailbox_of
+from soorma_ai.errors import RemoteProtocolError
+from unit.kit import END, HOUR, LINEAGE, NOW, event
+
+ASKED = event(
+    "part.make",
+    id="r-1",
+    topic="action-requests",
+    source="orders",
+    correlation_id="key-1",
+    causation_id="c-1",
+    response_event="part.made",
+    response_topic="action-results",
+    unchecked=False,
+    own=True,
+    size=3,
+    **vars(LINEAGE),
+)
+REPLIED = event("part.made", id="a-1", source="parts", tenant_id="acme", answers="r-1", success=True)
+
+
+def taken(copy: EventEnvelope = ASKED, sender: str = "home", **changes: Any) -> tuple[Expectation, EventEnvelope]:
+    effects = take_request(copy_of_request(copy, 2).model_copy(update=changes), sender, NOW)
+    (opened,) = [one.expectation for one in effects if isinstance(one, Expect)]
+    (published,) = [one.event for one in effects if isinstance(one, Publish)]
+    assert isinstance(effects[0], Expect), "what opens it is first, so that it is done once"
+    return opened, published
+
+
+# On the way there
+
+
+def test_a_copy_says_who_asks_and_until_when_and_nothing_of_the_plan_that_asks() -> None:
+    copy = copy_of_request(ASKED, 2)
+    kept = ("id", "type", "data", "tenant_id", "user_id", "session_id", "deadline", "traceparent", "response_event")
+    assert all(getattr(copy, name) == getattr(ASKED, name) for name in kept)
+    gone = ("goal_id", "plan_id", "root_plan_id", "causation_id", "correlation_id", "answers", "unchecked", "own")
+    assert [getattr(copy, name) for name in gone] == [None] * len(gone)
+    assert (copy.hops, copy.depth) == (1, 2)
+
+
+@pytest.mark.parametrize(("plan", "before", "after"), [(3, None, 3), (3, 1, 3), (None, 2, 2), (None, None, None)])
+def test_the_planners_in_a_row_are_counted_on(plan: int | None, before: int | None, after: int | None) -> None:
+    assert copy_of_request(ASKED.model_copy(update={"depth": before}), plan).depth == after
+
+
+@pytest.mark.parametrize(("hops", "may"), [(None, True), (MOST_HOPS - 1, True), (MOST_HOPS, False)])
+def test_a_circle_over_several_stores_ends(hops: int | None, may: bool) -> None:
+    copy = copy_of_request(ASKED.model_copy(update={"hops": hops}), None)
+    assert (hops_fault(copy) == "") is may
+    if not may:
+        with pytest.raises(RemoteProtocolError, match="store to store"):
+            take_request(copy, "home", NOW)
+
+
+# There
+
+
+def test_a_request_of_another_store_is_a_clients_that_is_checked_and_taken_by_agents_of_this_one() -> None:
+    _, request = taken()
+    assert (request.source, request.unchecked, request.stays, request.answers) == (CLIENT, True, True, None)
+    assert request.correlation_id == request.id
+    assert (request.user_id, request.session_id, request.deadline, request.depth) == ("ada", "s-1", END, 2)
+    assert request.plan_id is request.root_plan_id is request.goal_id is None
+
+
+def test_its_reply_is_expected_in_the_mailbox_of_the_store_that_asks() -> None:
+    opened, request = taken()
+    assert (opened.id, opened.kind, opened.agent) == (request.id, ExpectationKind.REPLY, mailbox_of("home"))
+    assert (opened.event_type, opened.subject, opened.user_id) == ("part.made", "part.make", "ada")
+    assert (opened.home, opened.plan_id, opened.deadline) == (Home("home", "r-1"), None, END)
+
+
+def test_its_id_is_made_of_where_it_comes_from() -> None:
+    ids = {taken(sender=sender)[1].id for sender in ("home", "other")}
+    ids |= {taken(id="r-2")[1].id, taken(sender="other", id="r-2")[1].id}
+    ids.add(taken(tenant_id="globex")[1].id)
+    assert len(ids) == 5 and ASKED.id not in ids
+    assert taken()[1].id == taken()[1].id
+
+
+@pytest.mark.parametrize("deadline", [None, NOW + LONGEST_WAIT + HOUR])
+def test_nothing_is_waited_for_longer_than_anything_is_here(deadline: object) -> None:
+    opened, request = taken(deadline=deadline)
+    assert opened.deadline == request.deadline == NOW + LONGEST_WAIT
+
+
+def test_it_ends_by_its_deadline_though_nobody_says_so() -> None:
+    effects = take_request(copy_of_request(ASKED, None), "home", NOW)
+    (timer,) = [one for one in effects if isinstance(one, Schedule)]
+    assert timer.due == END
+
+
+@pytest.mark.parametrize("address", [{"response_topic": "plan-events"}, {"response_event": "notification.human_input"}])
+def test_no_store_has_a_reply_sent_where_only_the_platform_speaks(address: dict[str, str]) -> None:
+    with pytest.raises(RemoteProtocolError, match="only the platform"):
+        take_request(EventEnvelope.model_validate(ASKED.model_dump() | address), "home", NOW)
+
+
+# On the way home
+
+
+def test_a_reply_names_the_request_as_it_is_known_at_home() -> None:
+    _, request = taken()
+    given = REPLIED.model_copy(update={"answers": request.id, "correlation_id": request.id, "plan_id": "theirs"})
+    copy = copy_of_reply(given, Home("home", "r-1"))
+    assert (copy.answers, copy.correlation_id, copy.plan_id) == ("r-1", None, None)
+    short = refusal_of_copy(copy, "too large")
+    assert short.data["error"] == {"code": "cannot_arrive", "message": "too large"}
+    assert short.answers == "r-1"
+
+
+# At home
+
+
+def test_a_reply_is_that_of_its_agent_to_the_request_with_the_lineage_of_that() -> None:
+    reply = take_reply(REPLIED, "there", "there", ASKED)
+    assert reply is not None
+    assert (reply.source, reply.answers, reply.correlation_id, reply.causation_id) == ("parts", "r-1", "key-1", "r-1")
+    assert (reply.type, reply.data, reply.lineage) == ("part.made", REPLIED.data, ASKED.lineage)
+    assert reply.id != REPLIED.id and reply == take_reply(REPLIED, "there", "there", ASKED)
+    other = take_reply(REPLIED, "other", "other", ASKED)
+    assert other is not None and other.id != reply.id
+
+
+def test_what_a_store_says_of_its_agents_is_said_by_that_store_and_not_by_this_platform() -> None:
+    reply = take_reply(REPLIED.model_copy(update={"source": SYSTEM}), "there", None, ASKED)
+    assert reply is not None and reply.source == mailbox_of("there")
+
+
+@pytest.mark.parametrize("lives_in", [None, "", "other"], ids=["nobody knows it", "here", "in another store"])
+def test_no_store_speaks_for_agents_of_others(lives_in: str | None) -> None:
+    with pytest.raises(RemoteProtocolError, match="does not live there"):
+        take_reply(REPLIED, "there", lives_in, ASKED)
+
+
+def test_no_tenant_answers_another() -> None:
+    with pytest.raises(RemoteProtocolError, match="another tenant"):
+        take_reply(REPLIED.model_copy(update={"tenant_id": "globex"}), "there", "there", ASKED)
+
+
+@pytest.mark.parametrize("asked", [None, event("order.placed", id="r-1", topic="business-facts", tenant_id="acme")])
+def test_what_was_forgotten_does_not_come_back_by_a_reply(asked: EventEnvelope | None) -> None:
+    assert take_reply(REPLIED, "there", "there", asked) is None

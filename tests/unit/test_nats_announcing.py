@@ -1,0 +1,68 @@
+"""Announcements on the wire: as many messages as they need, and no more said than their subject."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from contract.store_kit import agent
+
+from soorma_ai.adapters.nats.announcing import read, write
+from soorma_ai.adapters.nats.subjects import registry_subject
+from soorma_ai.domain.registry import AgentCapability, EventDefinition, EventRole
+from soorma_ai.domain.stores import Announced, Announcement
+from soorma_ai.errors import RemoteProtocolError
+
+ASKED = EventDefinition(event_name="work.asked", payload_schema={"type": "object", "required": ["x"]})
+ABLE = AgentCapability(task_name="working", consumed_event=ASKED)
+TOOL = replace(agent("tool", "work.asked", events=((EventRole.TAKES, ASKED),)), capabilities=(ABLE, "by name only"))
+SAID = Announcement("one", "acme", (Announced(TOOL, timedelta(seconds=3)),), ("gone",), asks=True)
+SUBJECT = registry_subject("ns", "one", "acme")
+
+
+def test_an_announcement_comes_back_as_it_was_written() -> None:
+    (body,) = write(SAID, 100_000)
+    assert read("ns", SUBJECT, body) == SAID
+
+
+def test_a_long_one_is_several_that_say_the_same_and_ask_once(caplog: pytest.LogCaptureFixture) -> None:
+    many = replace(SAID, living=tuple(Announced(replace(TOOL, agent=f"tool {n}")) for n in range(100)))
+    bodies = [*write(many, 4_000)]
+    found = [read("ns", SUBJECT, body) for body in bodies]
+    assert len(found) > 1 and all(len(body) <= 4_000 for body in bodies)
+    assert [one for said in found for one in said.living] == [*many.living]
+    assert [name for said in found for name in said.left] == ["gone"]
+    assert sum(said.asks for said in found) == 1
+    assert not caplog.records
+
+
+def test_an_agent_that_no_message_holds_is_left_out_alone(caplog: pytest.LogCaptureFixture) -> None:
+    large = Announced(replace(TOOL, agent="large", description="x" * 5_000))
+    bodies = [*write(replace(SAID, living=(large, *SAID.living), left=()), 4_000)]
+    assert [one.registration.agent for body in bodies for one in read("ns", SUBJECT, body).living] == ["tool"]
+    assert "agent=large" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"store": "two", "tenant_id": "acme"}',
+        b'{"store": "one", "tenant_id": "globex"}',
+        b'{"store": "one", "tenant_id": null}',
+        json.dumps({"store": "one", "tenant_id": "acme", "living": [{"registration": {"agent": 1}}]}).encode(),
+    ],
+)
+def test_what_says_something_else_than_its_subject_or_is_none_is_refused(body: bytes) -> None:
+    with pytest.raises(RemoteProtocolError):
+        read("ns", SUBJECT, body)
+
+
+@pytest.mark.parametrize("schema", ["{}", '{"type": "nothing"}', '{"$ref": "https://example.com"}'])
+def test_a_definition_that_is_none_is_refused_as_what_it_is(schema: str) -> None:
+    (good,) = write(SAID, 100_000)
+    body = good.replace(b'"event_name":"work.asked"', b'"event_name":"has blanks","x":' + schema.encode())
+    with pytest.raises(RemoteProtocolError):
+        read("ns", SUBJECT, body)
