@@ -5,7 +5,7 @@ import json
 import os
 import re
 import shlex
-import shutil
+import places
 import signal
 import sqlite3
 import subprocess
@@ -44,7 +44,7 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def shop(seeded: Path, tmp_path: Path) -> Shop:
-    shutil.copy(seeded, tmp_path / "shop.db")
+    places.copy(seeded, tmp_path / "shop.db")
     return Shop(tmp_path / "shop.db")
 
 
@@ -342,7 +342,7 @@ def test_a_typed_answer_and_an_edit_must_fit_and_an_invalid_one_leaves_the_quest
 def busy(seeded: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Busy]:
     """A store that an application runs on."""
     shop = Shop(tmp_path_factory.mktemp("busy") / "shop.db")
-    shutil.copy(seeded, shop.store)
+    places.copy(seeded, shop.store)
     with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops") as process:
         yield shop, process
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-import shutil
+import places
 import subprocess
 import sys
 import threading
@@ -37,14 +37,14 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def looked_at(seeded: Path, tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Shop, Served]]:
     """A shop that is served, and in which nothing changes."""
     store = tmp_path_factory.mktemp("looked_at") / "shop.db"
-    shutil.copy(seeded, store)
+    places.copy(seeded, store)
     with serving(store) as served:
         yield Shop(store), served
 
 
 @pytest.fixture
 def changing(seeded: Path, tmp_path: Path) -> Generator[tuple[Shop, Served]]:
-    shutil.copy(seeded, tmp_path / "shop.db")
+    places.copy(seeded, tmp_path / "shop.db")
     with serving(tmp_path / "shop.db", "--role", "manager") as served:
         yield Shop(tmp_path / "shop.db"), served
 

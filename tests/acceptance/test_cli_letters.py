@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 import runpy
-import shutil
+import places
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ def leave_letters(shop: Shop, order: str) -> None:
 
 @pytest.fixture
 def shop(seeded: Path, tmp_path: Path) -> Shop:
-    shutil.copy(seeded, tmp_path / "shop.db")
+    places.copy(seeded, tmp_path / "shop.db")
     return Shop(tmp_path / "shop.db")
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import shutil
+import places
 import signal
 import sys
 from collections.abc import Iterator
@@ -70,7 +70,7 @@ async def forty_days_ago(store: Path, orders: Any) -> None:
 
 @pytest.fixture
 def shop(old: Path, tmp_path: Path) -> Shop:
-    shutil.copy(old, tmp_path / "shop.db")
+    places.copy(old, tmp_path / "shop.db")
     return Shop(tmp_path / "shop.db")
 
 
