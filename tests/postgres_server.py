@@ -46,7 +46,10 @@ _numbers = count(1)
 _standing: dict[Path, str] = {}
 _emptied: list[str] = []
 
-LEAVE = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+LEAVE = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
 
 # Far shorter than a new database, or TRUNCATE, which makes files.
 EMPTY = """

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import places
 import signal
 import sys
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import places
 import pytest
 from cli_kit import APPS, SOORMA, Shop
 

@@ -14,7 +14,7 @@ POSTGRES = "postgresql"
 LASTING = ["sqlite file", POSTGRES]
 BACKENDS = ["sqlite memory", *LASTING]
 # On PostgreSQL a test costs some ten times what it costs in a file. With SOORMA_TEST_STORE=postgresql all run on it
-# and on nothing else, otherwise those that are about what a server does in another way: locks, groups, texts, places, full text.
+# alone, else those that are about what a server does in another way: locks, groups, texts, places, full text.
 SAMPLE = (
     "test_store_beginnings",
     "test_store_commits",
