@@ -1,6 +1,7 @@
 import os
 import signal
 from collections.abc import Generator
+from pathlib import Path
 
 import nats_server as nats_servers
 import pytest
@@ -34,10 +35,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
     """Give back the databases of the test, once its fixtures are gone."""
     yield
-    if IS_ELSEWHERE and isinstance(item, pytest.Function) and "tmp_path" in item.fixturenames:
+    if IS_ELSEWHERE and isinstance(item, pytest.Function):
         import postgres_server
 
-        postgres_server.forget(item.funcargs["tmp_path"])
+        if isinstance(folder := item.funcargs.get("tmp_path"), Path):
+            postgres_server.forget(folder)
 
 
 def pytest_report_header() -> str:

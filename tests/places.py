@@ -19,6 +19,7 @@ import postgres_server
 
 import soorma_ai.platform
 from soorma_ai.adapters.sql.parts import Part, SqlStore
+from soorma_ai.ports import Store
 from soorma_ai.settings import Settings, is_postgres, read_settings, sqlite_path
 
 ON_POSTGRES = postgres_server.IS_MEANT
@@ -72,16 +73,18 @@ def stand_in() -> None:
 def _let_stores_within_tenants_keep_what_is_replaced() -> None:
     """A test replaces an operation of a platform's store; on a database each tenant's calls go by a copy of it, whose
     parts are made anew."""
-    make = SqlStore._make_parts  # pyright: ignore[reportPrivateUsage]
+    within = SqlStore.within
 
-    def make_and_replace(store: SqlStore) -> None:
-        before = {name: part for name, part in vars(store).items() if isinstance(part, Part)}
-        make(store)
-        for name, part in before.items():
-            replaced = {key: value for key, value in vars(part).items() if hasattr(type(part), key)}
-            vars(getattr(store, name)).update(replaced)
+    def within_and_replaced(self: SqlStore, tenant_id: str) -> Store:
+        scoped = within(self, tenant_id)
+        for name, part in vars(self).items():
+            if isinstance(part, Part) and scoped is not self:
+                made = getattr(scoped, name)
+                for key in vars(part).keys() & set(dir(type(part))):
+                    setattr(made, key, getattr(part, key))
+        return scoped
 
-    SqlStore._make_parts = make_and_replace
+    SqlStore.within = within_and_replaced
 
 
 def copy(store: Path, to: Path) -> None:

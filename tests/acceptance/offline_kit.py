@@ -14,7 +14,8 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.ports import AgentRow
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 100
+# Seconds: on a busy machine a program takes long to be loaded.
+PATIENCE = 500
 
 # Python imports a module of this name before anything else.
 NO_NETWORK = """

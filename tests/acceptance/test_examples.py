@@ -11,6 +11,9 @@ from offline_kit import ROOT, contents_of, run
 
 from soorma_ai import EventEnvelope
 
+# All runs but one are made before the first test.
+pytestmark = pytest.mark.timeout(600)
+
 EXAMPLES = ROOT / "examples"
 QUICKSTART = EXAMPLES / "01_quickstart.py"
 ORDERS = EXAMPLES / "02_order_approval" / "main.py"
