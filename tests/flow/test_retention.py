@@ -124,6 +124,8 @@ class Run:
             self.kept += pruned.kept
 
 
+# A year of openings, each of which is a process's.
+@pytest.mark.timeout(600)
 async def test_living_plans_run_to_the_same_end_with_and_without_a_prune(tmp_path: Path) -> None:
     kept, forgetful = Run(tmp_path / "kept.db", SEED, False), Run(tmp_path / "forgetful.db", SEED, True)
     await kept.live()
