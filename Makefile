@@ -40,10 +40,6 @@ if strace -o /dev/null true >/dev/null 2>&1; then $(pytest) $(ARGS); else \
 	ALLOW_SKIP=1 $(pytest) $(ARGS); fi
 endef
 
-# Flow tests that ask the platform alone what is stored.
-FLOWS := agents gone_workers interruptions isolation joins limits machine memory memos pause races roles tasks timers \
-	trust waits
-
 # Each test has a namespace of its own on a real server.
 run_nats = SOORMA_TEST_BUS=nats $(pytest) $(1) $(ARGS)
 NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
@@ -97,9 +93,8 @@ fanin: .make/dev ## a hundred results at once are joined once: ARGS="ORDERS", by
 worst: .make/dev ## the flow tests where every event comes twice and nothing is remembered
 	@$(run_worst)
 
-everywhere: .make/dev ## the contract of stores on PostgreSQL, and the flow tests that look into no file
-	@SOORMA_TEST_STORE=postgresql $(pytest) tests/contract/test_store_*.py tests/contract/test_postgres_*.py \
-		$(FLOWS:%=tests/flow/test_%.py) $(ARGS)
+everywhere: .make/dev ## flow, contract, server, console, commands and examples, embedded, on PostgreSQL, and with NATS; PLACES="postgresql"
+	@$(PYTHON) tests/everywhere.py $(PLACES) -- -n $(WORKERS) --dist worksteal $(ARGS)
 
 nats: .make/dev ## the flow tests over a NATS server, which the test group brings
 	@$(call run_nats,tests/flow)

@@ -24,7 +24,7 @@ async def book(request: InvocationContext, context: PlatformContext) -> dict[str
 
 async def main() -> None:
     with cassette("01_quickstart"):
-        async with Platform("sqlite:///quickstart.db") as platform:
+        async with Platform() as platform:
             await platform.start(planner, weather, parks)
             plan = await platform.submit("picnic.wanted", {"day": "Saturday"})
             if question := await plan.next_wait():

@@ -1,7 +1,9 @@
 import os
 import signal
 from collections.abc import Generator
+from pathlib import Path
 
+import nats_server as nats_servers
 import pytest
 from nats_server import NatsServer
 
@@ -9,6 +11,35 @@ from nats_server import NatsServer
 # test sends would ever end it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# Only who asks for another place loads what it needs.
+IS_ELSEWHERE = bool({"SOORMA_TEST_STORE", "SOORMA_TEST_BUS"} & os.environ.keys())
+
+
+def pytest_configure() -> None:
+    if IS_ELSEWHERE:
+        import places
+
+        places.stand_in()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if IS_ELSEWHERE:
+        import apart
+
+        apart.mark(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    """Give back the databases of the test, once its fixtures are gone."""
+    yield
+    if IS_ELSEWHERE and isinstance(item, pytest.Function):
+        import postgres_server
+
+        if isinstance(folder := item.funcargs.get("tmp_path"), Path):
+            postgres_server.forget(folder)
 
 
 def pytest_report_header() -> str:
@@ -25,9 +56,5 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 
 @pytest.fixture(scope="session")
-def nats_server(tmp_path_factory: pytest.TempPathFactory) -> Generator[NatsServer]:
-    """The NATS server of this process, for whoever takes a namespace of its own and leaves it running."""
-    server = NatsServer(tmp_path_factory.mktemp("nats"))
-    server.start()
-    yield server
-    server.stop()
+def nats_server() -> NatsServer:
+    return nats_servers.shared()

@@ -1,16 +1,21 @@
 """A real NATS server for tests, which a wheel brings; it keeps its streams in a folder and may be killed."""
 
+import atexit
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+from functools import cache
 from itertools import count
 from pathlib import Path
 
 PROGRAM = Path(sys.executable).parent / "nats-server"
 _LISTENS = re.compile(r"Listening for client connections on 127\.0\.0\.1:(\d+)")
 _numbers = count(1)
+IS_MEANT = os.environ.get("SOORMA_TEST_BUS") == "nats"
 
 
 class NatsServer:
@@ -58,3 +63,14 @@ class NatsServer:
         assert self._process.stderr is not None
         self._process.stderr.close()
         self._process = None
+
+
+@cache
+def shared() -> NatsServer:
+    """The server of this process of tests, for whoever takes a namespace of its own and leaves it running."""
+    folder = Path(tempfile.mkdtemp(prefix="soorma-nats-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    server = NatsServer(folder)
+    server.start()
+    atexit.register(server.stop)
+    return server

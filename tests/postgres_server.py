@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
@@ -17,6 +17,7 @@ from itertools import count
 from pathlib import Path
 from time import monotonic, sleep
 from types import MappingProxyType
+from typing import Any
 
 import psycopg
 
@@ -41,6 +42,14 @@ _SETTINGS = {
 # What a server needs that is killed, and whose clients leave without a word.
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "max_connections": "200"}
 _numbers = count(1)
+# What stands for which file, and what has stood for one that is gone.
+_standing: dict[Path, str] = {}
+_emptied: list[str] = []
+
+LEAVE = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
 
 # Far shorter than a new database, or TRUNCATE, which makes files.
 EMPTY = """
@@ -113,10 +122,11 @@ class Server:
             connection.execute(EMPTY)
         return self._shared
 
-    def database(self) -> str:
-        """Return the URL of a new database, with a store that is empty, as the role has it that serves."""
+    def database(self, like: str = "template_store") -> str:
+        """Return the URL of a new database, with a store that is empty, or like this one, as the role has it that
+        serves."""
         name = f"test_{next(_numbers)}"
-        self.execute(f"CREATE DATABASE {name} TEMPLATE template_store STRATEGY FILE_COPY")
+        self.execute(f"CREATE DATABASE {name} TEMPLATE {like} STRATEGY FILE_COPY")
         return self.url(name, SERVING)
 
 
@@ -157,10 +167,56 @@ def shared() -> Server:
     return lasting.__enter__()
 
 
-@cache
 def url_of(named: Path) -> str:
-    """Return the URL of the database that stands for this file."""
-    return shared().database()
+    """Return the URL of the database that stands for this file, which is made at the first call."""
+    if named not in _standing:
+        _standing[named] = _emptied.pop() if _emptied else shared().database()
+    return _standing[named]
+
+
+def copy(named: Path, to: Path) -> None:
+    """Let a copy of the database that stands for one file stand for another."""
+    _standing[to] = shared().database(like=url_of(named).rpartition("/")[2])
+
+
+def forget(folder: Path) -> None:
+    """Let the databases that stand for files in this folder stand for others."""
+    for named in [path for path in _standing if path.is_relative_to(folder)]:
+        url = _standing.pop(named)
+        with owning(url) as connection:
+            connection.execute(LEAVE)
+            connection.execute(EMPTY)
+        _emptied.append(url)
+
+
+def rows_of(named: Path) -> bytes:
+    """Return all that the database has in its tables which stands for this file."""
+    with psycopg.connect(as_role(url_of(named), OWNER)) as connection:
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'soorma'").fetchall()
+        found = bytearray()
+        for (table,) in tables:
+            with connection.cursor().copy(f'COPY soorma."{table}" TO STDOUT'.encode()) as rows:
+                found += b"".join(map(bytes, rows))
+        return bytes(found)
+
+
+class Owning:
+    """A connection of the owner of all tables. A value is a `?` in its statement, as it is in SQLite."""
+
+    def __init__(self, connection: psycopg.Connection) -> None:
+        self._connection = connection
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[Any]:
+        if not values:
+            return self._connection.execute(statement.encode())
+        return self._connection.execute(statement.replace("%", "%%").replace("?", "%s").encode(), values)
+
+
+@contextmanager
+def owning(url: str) -> Generator[Owning]:
+    """Commit when the block ends."""
+    with psycopg.connect(as_role(url, OWNER), options="-c search_path=soorma") as connection:
+        yield Owning(connection)
 
 
 def is_there() -> bool:

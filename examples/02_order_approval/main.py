@@ -9,6 +9,7 @@ Runs from recordings; SOORMA_CASSETTES=live asks the model instead.
 
 import argparse
 import asyncio
+import os
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -57,7 +58,8 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--answer", choices=("ask", "approve", "reject", "none"), default=None)
     options.add_argument("--amount", type=float, default=12000.0)
-    options.add_argument("--store", default="sqlite:///orders.db", help="where everything is kept")
+    store = os.environ.get("SOORMA_STORE_URL", "sqlite:///orders.db")
+    options.add_argument("--store", default=store, help="where everything is kept")
     given = options.parse_args()
     answer = given.answer or ("ask" if sys.stdin.isatty() else "approve")
     with cassette(RECORDING, allow_unplayed=True):

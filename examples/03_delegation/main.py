@@ -8,6 +8,7 @@ python examples/03_delegation/main.py --quantity 500 --parallel    the goods fai
 
 import argparse
 import asyncio
+import os
 import sys
 from typing import Any
 
@@ -200,7 +201,8 @@ def main() -> int:
     options.add_argument("--parallel", action="store_true", help="ask all at once")
     options.add_argument("--card", choices=("valid", "expired"), default="valid")
     options.add_argument("--quantity", type=int, default=2, help="more than 100 are not in stock")
-    options.add_argument("--store", default="sqlite:///fulfilment.db", help="where everything is kept")
+    store = os.environ.get("SOORMA_STORE_URL", "sqlite:///fulfilment.db")
+    options.add_argument("--store", default=store, help="where everything is kept")
     given = options.parse_args()
     order = Order(order_id="A1", sku="lamp", quantity=given.quantity, amount=80.0 * given.quantity, card=given.card)
     return asyncio.run(run(given.store, order, parallel=given.parallel))

@@ -8,6 +8,7 @@ python examples/04_state_machine/main.py --topic owls      found at once
 
 import argparse
 import asyncio
+import os
 import sys
 
 from agents import library, reader
@@ -119,7 +120,8 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--answer", default=None, help="what you mean: animal, car, ..., or none")
     options.add_argument("--topic", default="jaguar")
-    options.add_argument("--store", default="sqlite:///research.db", help="where everything is kept")
+    store = os.environ.get("SOORMA_STORE_URL", "sqlite:///research.db")
+    options.add_argument("--store", default=store, help="where everything is kept")
     given = options.parse_args()
     answer = given.answer if given.answer is not None else ("" if sys.stdin.isatty() else "animal")
     return asyncio.run(run(given.store, given.topic, answer))

@@ -8,6 +8,7 @@ Runs from recordings; SOORMA_CASSETTES=live asks the model instead.
 
 import argparse
 import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import Literal
@@ -128,7 +129,8 @@ def show(report: Report) -> None:
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--answer", choices=("work", "tours"), default="" if sys.stdin.isatty() else "tours")
-    options.add_argument("--store", default="sqlite:///advice.db", help="where everything is kept")
+    store = os.environ.get("SOORMA_STORE_URL", "sqlite:///advice.db")
+    options.add_argument("--store", default=store, help="where everything is kept")
     given = options.parse_args()
     with cassette(RECORDING, allow_unplayed=True):
         return asyncio.run(advise(given.store, given.answer))

@@ -8,6 +8,7 @@ Runs from recordings; SOORMA_CASSETTES=live asks the model instead.
 
 import argparse
 import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,8 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     choices = ("approve", "modify")
     options.add_argument("--answer", choices=choices, default="" if sys.stdin.isatty() else "approve")
-    options.add_argument("--store", default="sqlite:///research.db", help="where everything is kept")
+    store = os.environ.get("SOORMA_STORE_URL", "sqlite:///research.db")
+    options.add_argument("--store", default=store, help="where everything is kept")
     options.add_argument("--archive", type=Path, default=Path("archive"), help="where the texts are written")
     given = options.parse_args()
     with cassette(RECORDING, allow_unplayed=True):

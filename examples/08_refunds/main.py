@@ -9,6 +9,7 @@ Runs from a recording; SOORMA_CASSETTES=live asks the model instead.
 
 import argparse
 import asyncio
+import os
 import sys
 from pathlib import Path
 
@@ -60,7 +61,8 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--order", choices=("A1", "A2"), default="A2", help="A1 is small, A2 is over the limit")
     options.add_argument("--answer", choices=("ask", "approve", "reject", "none"), default="ask")
-    options.add_argument("--store", default="sqlite:///refunds.db", help="where everything is kept")
+    store = os.environ.get("SOORMA_STORE_URL", "sqlite:///refunds.db")
+    options.add_argument("--store", default=store, help="where everything is kept")
     given = options.parse_args()
     with cassette(RECORDING, repeat=True, allow_unplayed=True):
         return asyncio.run(refund(given.store, given.order, given.answer))

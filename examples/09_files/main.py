@@ -6,6 +6,7 @@ python examples/09_files/main.py --lost 2    two are not: the answer says which
 
 import argparse
 import asyncio
+import os
 import sys
 
 import httpx
@@ -34,7 +35,8 @@ async def count(store_url: str, lost: int) -> int:
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--lost", type=int, default=0, help="so many of the files are not there")
-    options.add_argument("--store", default="sqlite:///files.db", help="where everything is kept")
+    store = os.environ.get("SOORMA_STORE_URL", "sqlite:///files.db")
+    options.add_argument("--store", default=store, help="where everything is kept")
     given = options.parse_args()
     return asyncio.run(count(given.store, given.lost))
 

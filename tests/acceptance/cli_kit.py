@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import places
 from click.testing import CliRunner, Result
 
 from soorma_ai import Platform
@@ -30,10 +31,10 @@ class Shop:
 
     @property
     def url(self) -> str:
-        return f"sqlite:///{self.store}"
+        return places.url_of(self.store)
 
     def __call__(self, *arguments: str, env: dict[str, str] | None = None, typed: BinaryIO | None = None) -> Result:
-        environment = {"SOORMA_STORE_URL": self.url, "COLUMNS": "100", "FORCE_COLOR": None, **(env or {})}
+        environment = {**places.environment_of(self.store), "COLUMNS": "100", "FORCE_COLOR": None, **(env or {})}
         return CliRunner().invoke(cli, arguments, typed, env=environment)
 
     def json(self, *arguments: str) -> Any:
@@ -106,7 +107,7 @@ class Shop:
 
     @property
     def _environment(self) -> dict[str, str]:
-        return {**os.environ, "SOORMA_STORE_URL": self.url, "COLUMNS": "100"}
+        return {**os.environ, **places.environment_of(self.store), "COLUMNS": "100"}
 
 
 async def run_to_the_end(store: Path, plan_id: str) -> None:

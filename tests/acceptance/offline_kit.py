@@ -6,13 +6,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import places
+
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.assembly import make_store
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.ports import AgentRow
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 100
+# Seconds: on a busy machine a program takes long to be loaded.
+PATIENCE = 500
 
 # Python imports a module of this name before anything else.
 NO_NETWORK = """
@@ -39,8 +42,8 @@ def offline(folder: Path, **more: str) -> dict[str, str]:
     return {**kept, "SOORMA_MODEL_CALLS": "forbidden", "PYTHONPATH": path, **more}
 
 
-def run(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """`python arguments...` in `folder`, which has the recordings."""
+def run(folder: Path, *arguments: str | Path, **more: str) -> subprocess.CompletedProcess[str]:
+    """`python arguments...` in `folder`, which has the recordings, with more in its environment."""
     recordings = folder / "cassettes"
     if not recordings.exists():
         recordings.symlink_to(ROOT / "cassettes")
@@ -50,17 +53,17 @@ def run(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str
         capture_output=True,
         text=True,
         cwd=folder,
-        env=offline(folder),
+        env=offline(folder, **more),
         stdin=subprocess.DEVNULL,
         timeout=PATIENCE,
     )
 
 
 def contents_of(path: Path) -> tuple[list[EventEnvelope], list[AgentRow]]:
-    """The events in the store at `path`, and its agents."""
+    """The events in the store of `path`, and its agents."""
 
     async def read() -> tuple[list[EventEnvelope], list[AgentRow]]:
-        store, now = SqliteStore(path, read_only=True), SystemClock().now()
+        store, now = make_store(places.url_of(path), read_only=True), SystemClock().now()
         await store.open(now)
         rows, agents = await store.events.events(limit=1000), await store.registry.agents(now)
         await store.close()

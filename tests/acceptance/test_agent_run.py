@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import places
 import pytest
 from offline_kit import contents_of, offline
 
@@ -37,7 +38,7 @@ def running(folder: Path) -> Iterator[subprocess.Popen[str]]:
         stderr=subprocess.PIPE,
         text=True,
         cwd=folder,
-        env=offline(folder, SOORMA_STORE_URL="sqlite:///shop.db"),
+        env=offline(folder, **places.environment_of(folder / "shop.db")),
     ) as process:
         try:
             yield process

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -12,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import places
 import pytest
 from cli_kit import APPS, SOORMA, Shop, seed
 from http_process import Served, serving
@@ -37,14 +37,14 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def looked_at(seeded: Path, tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Shop, Served]]:
     """A shop that is served, and in which nothing changes."""
     store = tmp_path_factory.mktemp("looked_at") / "shop.db"
-    shutil.copy(seeded, store)
+    places.copy(seeded, store)
     with serving(store) as served:
         yield Shop(store), served
 
 
 @pytest.fixture
 def changing(seeded: Path, tmp_path: Path) -> Generator[tuple[Shop, Served]]:
-    shutil.copy(seeded, tmp_path / "shop.db")
+    places.copy(seeded, tmp_path / "shop.db")
     with serving(tmp_path / "shop.db", "--role", "manager") as served:
         yield Shop(tmp_path / "shop.db"), served
 
@@ -215,13 +215,13 @@ def test_what_works_on_a_store_asks_which_where_the_environment_names_a_server(s
 
 
 def test_a_store_that_is_typed_goes_before_a_server_of_the_environment(seeded: Path) -> None:
-    listed = Shop(seeded)("plans", "ls", "--store", f"sqlite:///{seeded}", env={"SOORMA_URL": "http://127.0.0.1:9"})
+    listed = Shop(seeded)("plans", "ls", "--store", Shop(seeded).url, env={"SOORMA_URL": "http://127.0.0.1:9"})
     assert listed.exit_code == DONE and "order.check" in listed.stdout
 
 
 def test_a_command_on_a_store_loads_no_client_over_http(seeded: Path) -> None:
     look = "import sys; from soorma_ai.cli.main import main\ntry: main()\nfinally: print(*sys.modules)"
-    command = [sys.executable, "-c", look, "plans", "ls", "--store", f"sqlite:///{seeded}"]
+    command = [sys.executable, "-c", look, "plans", "ls", "--store", Shop(seeded).url]
     loaded = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
     assert "soorma_ai.cli.store_access" in loaded
     assert {"httpx", "soorma_ai.clients.asynchronous"}.isdisjoint(loaded)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from cli_kit import Shop
+from places import bytes_of
 
 from soorma_ai import Platform
 from soorma_ai.adapters.tokens import ApiKeys
@@ -40,8 +41,8 @@ def test_a_key_is_shown_once_and_stands_for_whom_it_was_made(shop: Shop) -> None
     token, rights = made.stdout.strip(), AgentRights("stock", frozenset({"stock.reserve"}), frozenset({"stock.low"}))
     key_id = token.split("_")[1]
     assert whom(shop, token) == Caller(Person("acme", "ann", frozenset({"operator"})), rights, key_id)
-    assert token.encode() not in shop.store.read_bytes()
-    assert token.split("_", 2)[2].encode() not in shop.store.read_bytes()
+    assert token.encode() not in bytes_of(shop.store)
+    assert token.split("_", 2)[2].encode() not in bytes_of(shop.store)
     listed = shop("keys", "ls", "--tenant", "acme").stdout.splitlines()
     assert [line.split("\t")[:4] for line in listed] == [[key_id, "ann", "operator", "stock"]]
     assert listed[0].endswith("valid")

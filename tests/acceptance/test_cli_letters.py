@@ -4,11 +4,11 @@ import asyncio
 import json
 import re
 import runpy
-import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
 
+import places
 import pytest
 from cli_kit import APPS, SOORMA, Shop
 
@@ -28,13 +28,14 @@ def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def leave_letters(shop: Shop, order: str) -> None:
     breaking = runpy.run_path(str(APPS / "breaking.py"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SOORMA_STORE_URL", shop.url)
+        for name, value in places.environment_of(shop.store).items():
+            patch.setenv(name, value)
         asyncio.run(breaking["seed"](order))
 
 
 @pytest.fixture
 def shop(seeded: Path, tmp_path: Path) -> Shop:
-    shutil.copy(seeded, tmp_path / "shop.db")
+    places.copy(seeded, tmp_path / "shop.db")
     return Shop(tmp_path / "shop.db")
 
 

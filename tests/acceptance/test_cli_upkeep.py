@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import places
 import pytest
 from cli_kit import APPS, SOORMA, Shop
 
@@ -70,7 +70,7 @@ async def forty_days_ago(store: Path, orders: Any) -> None:
 
 @pytest.fixture
 def shop(old: Path, tmp_path: Path) -> Shop:
-    shutil.copy(old, tmp_path / "shop.db")
+    places.copy(old, tmp_path / "shop.db")
     return Shop(tmp_path / "shop.db")
 
 

@@ -5,10 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import places
 import pytest
 from offline_kit import ROOT, contents_of, run
 
 from soorma_ai import EventEnvelope
+
+# All runs but one are made before the first test.
+pytestmark = pytest.mark.timeout(600)
 
 EXAMPLES = ROOT / "examples"
 QUICKSTART = EXAMPLES / "01_quickstart.py"
@@ -25,12 +29,13 @@ ASKED, ANSWERED = "notification.human_input", "plan.wait.answered"
 
 # The client library takes seconds to load, so all runs but the quickstart's share a process.
 SEVERAL_RUNS = """
-import contextlib, io, json, runpy, sys, traceback
+import contextlib, io, json, os, runpy, sys, traceback
 
-for name, main, arguments in json.loads(sys.argv[1]):
+for name, main, arguments, environment in json.loads(sys.argv[1]):
     sys.modules.pop("agents", None)
     sys.path[0] = main.rpartition("/")[0]
-    sys.argv = [main, *arguments, "--store", f"sqlite:///{name}.db"]
+    sys.argv = [main, *arguments]
+    os.environ.update(environment)
     said, complained, code = io.StringIO(), io.StringIO(), None
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained):
         try:
@@ -107,7 +112,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
     folder = tmp_path_factory.mktemp("examples")
     examples = {ORDERS: ORDER_RUNS, FULFILMENT: FULFILMENTS, RESEARCH: RESEARCHES, ADVICE: ADVICES, JOURNEY: JOURNEYS}
     examples |= {REPAYMENT: REFUNDS, READING: COUNTS}
-    asked = [(name, str(main), options) for main, runs in examples.items() for name, options in runs.items()]
+    asked = [
+        (name, str(main), options, places.environment_of(folder / f"{name}.db"))
+        for main, runs in examples.items()
+        for name, options in runs.items()
+    ]
     ran = run(folder, "-c", SEVERAL_RUNS, json.dumps(asked))
     assert (ran.returncode, ran.stderr) == (0, "")
     told = [json.loads(line) for line in ran.stdout.splitlines()]
@@ -120,12 +129,13 @@ def test_the_quickstart_is_short() -> None:
 
 
 def test_the_quickstart_asks_and_books(tmp_path: Path) -> None:
-    ran = run(tmp_path, QUICKSTART)
+    store = tmp_path / "quickstart.db"
+    ran = run(tmp_path, QUICKSTART, **places.environment_of(store))
     assert (ran.returncode, ran.stderr) == (0, "")
     question, result = ran.stdout.splitlines()
     assert question.startswith("assistant: ") and question.endswith("?")
     assert result == "result: {'message': 'Table 7 is yours on Saturday; clear sky, 24 degrees.'}"
-    types = [event.type for event in contents_of(tmp_path / "quickstart.db")[0]]
+    types = [event.type for event in contents_of(store)[0]]
     assert types.index(ANSWERED) < types.index("table.book.requested")
 
 

@@ -13,8 +13,8 @@ from soorma_ai.ports import Store
 POSTGRES = "postgresql"
 LASTING = ["sqlite file", POSTGRES]
 BACKENDS = ["sqlite memory", *LASTING]
-# On PostgreSQL a test costs some ten times what it costs in a file. With SOORMA_TEST_STORE=postgresql all run on it,
-# else those that are about what a server does in another way: locks, groups, texts, places, full text.
+# On PostgreSQL a test costs some ten times what it costs in a file. With SOORMA_TEST_STORE=postgresql all run on it
+# alone, else those that are about what a server does in another way: locks, groups, texts, places, full text.
 SAMPLE = (
     "test_store_beginnings",
     "test_store_commits",
@@ -29,12 +29,16 @@ SAMPLE = (
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if IS_MEANT:
-        return
-    left = [item for item in items if POSTGRES in item.name and not any(one in item.nodeid for one in SAMPLE)]
+    left = [item for item in items if _is_left(item)]
     config.hook.pytest_deselected(items=left)
     gone = set(left)
     items[:] = [item for item in items if item not in gone]
+
+
+def _is_left(item: pytest.Item) -> bool:
+    if IS_MEANT:
+        return any(f"[{name}" in item.name for name in BACKENDS if name != POSTGRES)
+    return POSTGRES in item.name and not any(one in item.nodeid for one in SAMPLE)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,6 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
-import postgres_server
 from worst import IS_WORST, WorstPlatform, alone
 
 from soorma_ai import (
@@ -28,7 +27,8 @@ from soorma_ai.runtime.handling.hand import LEASE
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner
 
-PATIENCE = 10.0
+# Seconds for whatever must come, on a busy machine too.
+PATIENCE = 60.0
 
 if IS_WORST:
     alone()
@@ -74,8 +74,7 @@ def payments(approval: Approval | str | None = None, charged: list[Any] | None =
 
 def open_platform(path: Path, clock: VirtualClock | None = None) -> Platform:
     kind = WorstPlatform if IS_WORST else Platform
-    url = postgres_server.url_of(path) if postgres_server.IS_MEANT else f"sqlite:///{path}"
-    return kind(url, clock=clock)
+    return kind(f"sqlite:///{path}", clock=clock)
 
 
 @asynccontextmanager
@@ -91,13 +90,17 @@ async def killed(platform: Platform) -> None:
     async def is_not_given_back(deliveries: object) -> None: ...
 
     platform.services.store.queue.release = is_not_given_back  # type: ignore[method-assign]
-    names = {task: task.get_name() for task in asyncio.all_tasks()}
-    claiming = [task for task, name in names.items() if name == "suspects" or name.startswith("consume:")]
-    in_hand = [task for task, name in names.items() if ":" in name and task not in claiming]
-    for task in (*claiming, *in_hand):
+    ends = [task for task in asyncio.all_tasks() if task.get_name() == "suspects" or ":" in task.get_name()]
+    for task in ends:
         task.cancel()
-    await asyncio.gather(*claiming, *in_hand, return_exceptions=True)
+    await asyncio.gather(*ends, return_exceptions=True)
     await platform.__aexit__(None, None, None)
+
+
+def is_at_work() -> bool:
+    """Tell whether anything is in the hands of an agent."""
+    names = [task.get_name() for task in asyncio.all_tasks()]
+    return any(":" in name and not name.startswith("consume:") for name in names)
 
 
 async def order(platform: Platform, *agents: Agent, **data: Any) -> PlanHandle:
@@ -145,12 +148,16 @@ async def events(platform: Platform) -> list[EventEnvelope]:
     return [row.event for row in await platform.services.store.events.events(limit=1000)]
 
 
-async def as_time_passes(clock: VirtualClock, condition: Callable[[], Awaitable[Any]]) -> Any:
-    """What `condition` gives once it gives something, while time passes in small steps, so that back-offs end."""
+async def as_time_passes(
+    clock: VirtualClock, condition: Callable[[], Awaitable[Any]], *, stops: Callable[[], bool] = lambda: False
+) -> Any:
+    """What `condition` gives once it gives something, while time passes in small steps, so that back-offs end; but not
+    while it `stops`."""
     async with asyncio.timeout(PATIENCE):
         while not (found := await condition()):
             await asyncio.sleep(0.002)
-            await clock.advance(0.5)
+            if not stops():
+                await clock.advance(0.5)
         return found
 
 

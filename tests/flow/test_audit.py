@@ -2,10 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from kit import PATIENCE, payments, planner, stock, the_wait, until
+from places import counts_of, refusing
 
 from soorma_ai import Agent, Platform
 from soorma_ai.domain.identity import Caller
@@ -148,33 +150,16 @@ CHANGES: dict[str, Callable[[Client, str], Awaitable[Any]]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-async def test_what_cannot_be_written_down_does_not_happen(platform: Platform, change: str) -> None:
+async def test_what_cannot_be_written_down_does_not_happen(platform: Platform, path: Path, change: str) -> None:
     plan = await held(platform)
-    database: Any = platform.services.store.database  # type: ignore[attr-defined]
-
-    async def stored() -> dict[str, Any]:
-        def read(db: Any) -> dict[str, Any]:
-            names = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-            return {name: db.execute(f"SELECT count(*) FROM {name}").fetchone() for name in names}
-
-        return await database.read(read)
-
-    async def run(sql: str) -> None:
-        await database.write(lambda db: db.execute(sql) and None)
-
     long_ago = platform.services.clock.now() - timedelta(hours=1)
     await platform.services.store.registry.register([Agent("gone", tenant_id="default").registration()], long_ago)
-    await run("CREATE TRIGGER no_room BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no room'); END")
-
-    async def has_arrived() -> bool:
-        return (await stored())["outbox"] == (0,)
-
     # What was published is on its way for a moment, over a broker.
-    await until(platform, has_arrived)
-    before = await stored()
-    with pytest.raises(SoormaError, match="no room"):
+    await until(platform, lambda: counts_of(path)["outbox"] == 0)
+    before = counts_of(path)
+    with refusing(path, "audit"), pytest.raises(SoormaError, match="no room"):
         await CHANGES[change](caller(platform, "olga", "operator"), plan.plan_id)
-    assert await stored() == before
+    assert counts_of(path) == before
 
 
 async def test_the_end_of_what_goes_wrong_behind_its_first_transaction_is_written_down_too(

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import PATIENCE, ended, order, planner, published, stock, the_wait, until
+from kit import PATIENCE, as_time_passes, ended, order, planner, published, stock, the_wait, until
 
 from soorma_ai import (
     DelegateAction,
@@ -156,9 +156,10 @@ async def test_a_worker_that_asks_itself_ends_with_its_plan(platform: Platform, 
 
     async def is_refused() -> bool:
         answers = [e for e in await published(platform, topic="action-results") if e.source == "clerk"]
-        return any("has failed; it was not begun" in str(answer.data.get("error")) for answer in answers)
+        return any("the plan that asked for it has failed; " in str(answer.data.get("error")) for answer in answers)
 
-    await until(platform, is_refused)
+    # What was in hand when the hour passed comes again.
+    await as_time_passes(clock, is_refused)
 
 
 async def test_cancelling_ends_the_task_of_a_worker_and_what_that_asked(platform: Platform) -> None:

@@ -1,15 +1,14 @@
 """What is going on for a user when they are forgotten ends, tells those who wait, and leaves nothing behind."""
 
 import asyncio
-import sqlite3
 from collections.abc import Awaitable, Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kit import as_time_passes, happens, open_platform, planner
 from phased import BRIEF, Writer, library
+from places import bytes_of, counts_of
 
 from soorma_ai import NotFound, Platform
 from soorma_ai.testing.clock import VirtualClock
@@ -43,13 +42,9 @@ async def test_what_a_model_says_afterwards_is_written_nowhere(path: Path, *, is
         await happens(model.is_asked)
         await platform.forget("ann")
         model.may_answer.set()
-    with closing(sqlite3.connect(path)) as file:
-        assert [file.execute(f"SELECT count(*) FROM {table}").fetchone() for table in KEPT] == [(0,)] * len(KEPT)
-    assert SECRET.encode() not in _bytes_of(path)
-
-
-def _bytes_of(path: Path) -> bytes:
-    return path.read_bytes()
+    left = counts_of(path)
+    assert {table: left[table] for table in KEPT} == dict.fromkeys(KEPT, 0)
+    assert SECRET.encode() not in bytes_of(path)
 
 
 WAITING: list[Callable[[Any], Awaitable[Any]]] = [

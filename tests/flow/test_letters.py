@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from kit import ended, is_idle, open_platform, order, planner, published, types, until
+from places import raw
 
 from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, Tool
-from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.domain.letters import Letter, LetterStatus
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.testing.scripted import complete, publish
@@ -152,7 +152,7 @@ async def test_an_event_that_cannot_arrive_is_set_aside_and_the_others_of_its_ba
     async with open_platform(path) as platform:
         await platform.start(Mended().tool)
     async with open_platform(path) as platform:
-        request_id = await _asked_with_a_damaged_expectation(platform)
+        request_id = await _asked_with_a_damaged_expectation(platform, path)
         await platform.publish("business-facts", "ping", {"n": 1})
         answer = "payment.charge.requested.completed"
         await platform.publish("action-results", answer, {}, correlation_id=request_id)
@@ -176,12 +176,12 @@ async def test_an_event_that_cannot_arrive_is_set_aside_and_the_others_of_its_ba
         await until(platform, is_dead_again)
 
 
-async def _asked_with_a_damaged_expectation(platform: Platform) -> str:
+async def _asked_with_a_damaged_expectation(platform: Platform, path: Path) -> str:
     """Whatever is a reply to it makes its arrival fail."""
     store = platform.services.store
-    assert isinstance(store, SqliteStore)
     asking = asyncio.create_task(platform.request("payment.charge.requested", {}))
     (expectation,) = await until(platform, lambda: store.plans.expectations(tenant_id="default"))
-    await store.database.write(lambda db: db.execute("UPDATE expectation SET rest = '{}'"))
+    with raw(path) as owner:
+        owner.execute("UPDATE expectation SET rest = '{}'")
     asking.cancel()
     return expectation.id

@@ -3,16 +3,15 @@ comes of that is what comes of them one by one."""
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fanin import PART, WIDE, answers, arrive, register_parts, reply_to
-from kit import PATIENCE, as_time_passes, ended, killed, open_platform, planner, requested, until
+from kit import PATIENCE, as_time_passes, ended, is_at_work, killed, open_platform, planner, requested, until
+from places import raw
 from test_commits import count_commits, failing_once
 from worst import HAS_BROKER
 
@@ -42,14 +41,14 @@ WIDTH = 40
 # A plan's row, a task's and a memory's count how often they were written.
 PASSING = {"version", "latency_ms"}
 TABLES = {
-    "plans": "SELECT body FROM plan",
-    "steps": "SELECT body FROM step",
+    "plans": "SELECT plan.body FROM plan",
+    "steps": "SELECT step.body FROM step",
     "values": "SELECT kind, key, body FROM plan_value",
-    "events": "SELECT body FROM event",
+    "events": "SELECT event.body FROM event",
     "expectations": "SELECT id, kind, status, met_by FROM expectation",
     "tasks": "SELECT body FROM task",
     "sub-tasks": "SELECT body FROM sub_task",
-    "journal": "SELECT body FROM journal",
+    "journal": "SELECT journal.body FROM journal",
     "spent": "SELECT root_plan_id, actions, llm_calls, tokens FROM budget",
     "memory": "SELECT key, body FROM memory",
     "remembered items": "SELECT key, ordinal, body FROM memory_item",
@@ -76,8 +75,8 @@ def stored(path: Path) -> dict[str, list[str]]:
     def read(text: Any) -> Any:
         return lasting(json.loads(text)) if isinstance(text, str) and text[:1] in "{[" else text
 
-    with closing(sqlite3.connect(path)) as db:
-        rows = {name: db.execute(query).fetchall() for name, query in TABLES.items()}
+    with raw(path) as owner:
+        rows = {name: owner.execute(query).fetchall() for name, query in TABLES.items()}
     told = {name: [json.dumps([read(column) for column in row], sort_keys=True) for row in rows[name]] for name in rows}
     return {name: found if name == "events" else sorted(found) for name, found in told.items()}
 
@@ -404,7 +403,7 @@ async def summed(platform: Platform, clock: VirtualClock, worker: Worker) -> lis
     async def answer() -> Any:
         return await answers(platform, task_id)
 
-    (answered,) = await as_time_passes(clock, answer)
+    (answered,) = await as_time_passes(clock, answer, stops=is_at_work)
     assert answered.data["result"] == sum(range(10))
     return lengths
 

@@ -1,11 +1,13 @@
 """What a model was sent is made again from what is stored, to the byte, and what cannot be says so."""
 
-import sqlite3
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from kit import ORDER_ID, PATIENCE, order, payments, planner, stock, the_wait
 from msgspec.structs import astuple
+from places import raw
 
 from soorma_ai import ChoreographyPlanner, InvocationContext, Limits, NotFound, Platform, PlatformContext, Tool
 from soorma_ai.domain.values import compact
@@ -126,17 +128,22 @@ async def test_who_may_not_steer_a_plan_is_not_shown_what_its_model_was_sent(pla
         await ann.prompt(plan.plan_id, 2)
 
 
-async def test_a_file_that_another_process_has_brought_forward_shows_what_it_cannot_make(platform: Platform) -> None:
+async def test_a_file_that_another_process_has_brought_forward_shows_what_it_cannot_make(
+    platform: Platform, path: Path
+) -> None:
     """Of a question that was asked before the journal said what it was made of."""
     await platform.start(planner([complete({})]), stock())
     plan = await platform.submit("order.received", {})
     await plan.result(timeout=PATIENCE)
-    await platform.services.store.database.write(forget_what_was_sent)  # type: ignore[attr-defined]
+    forget_what_was_sent(path)
     shown = await platform.prompt(plan.plan_id)
     assert shown.messages == () and shown.faults == (
         "it was asked by a version of this code that wrote down no more than the hash of its template",
     )
 
 
-def forget_what_was_sent(db: sqlite3.Connection) -> None:
-    db.execute("UPDATE journal SET rest = json_remove(rest, '$.sent')")
+def forget_what_was_sent(path: Path) -> None:
+    with raw(path) as owner:
+        for seq, rest in owner.execute("SELECT seq, rest FROM journal").fetchall():
+            left = {name: value for name, value in json.loads(rest).items() if name != "sent"}
+            owner.execute("UPDATE journal SET rest = ? WHERE seq = ?", (json.dumps(left), seq))

@@ -1,11 +1,11 @@
 """Every live plan owns something that will move it; what does not is found, reported and set going."""
 
-import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
 from kit import as_time_passes, ended, is_idle, open_platform, order, planner, running, stock, the_wait, until
+from places import raw
 
 from soorma_ai import Platform
 from soorma_ai.errors import BusUnavailable
@@ -90,10 +90,9 @@ async def stranded(path: Path, clock: VirtualClock, *statements: str) -> str:
         script = [wait("user.replied", "Which?"), complete({"ok": True})]
         plan = await order(platform, planner(script, external_events=["user.replied"]), stock())
         await the_wait(platform)
-    with sqlite3.connect(path) as db:
+    with raw(path) as owner:
         for statement in statements:
-            db.execute(statement)
-    db.close()
+            owner.execute(statement)
     return plan.plan_id
 
 
@@ -126,8 +125,7 @@ async def test_a_delivery_behind_nothing_moves_up(path: Path, clock: VirtualCloc
         store = platform.services.store
         rows = await store.queue.unsent(9)
         await store.queue.arrive([row.event for row in rows], clock.now())
-    with sqlite3.connect(path) as db:
-        db.execute("UPDATE inbox SET state = 'blocked'")
-    db.close()
+    with raw(path) as owner:
+        owner.execute("UPDATE inbox SET state = 'blocked'")
     async with running(path, clock, stock()) as platform:
         await until(platform, lambda: is_idle(platform))

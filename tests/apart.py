@@ -1,0 +1,57 @@
+"""Tests that are about one place, and why: elsewhere they are skipped, and the reason is said."""
+
+from collections.abc import Sequence
+
+import places
+import pytest
+
+OWNED, SOCKET, COMMITS = "it has one owner", "its owner has a socket", "its connection counts commits"
+COPIED = "`soorma backup` copies it"
+MADE = "its store is made by the test, of parts of its own"
+# By the beginning of the test's name.
+OF_A_FILE = {
+    "tests/acceptance/test_agent_run.py::test_a_second_one_on_the_same_store_is_told_who_is_there": OWNED,
+    "tests/acceptance/test_agent_run.py::test_an_agent_is_there_until_it_is_told_to_stop_and_says_goodbye": SOCKET,
+    "tests/acceptance/test_cli.py::test_a_second_application_is_told_who_owns_the_store": OWNED,
+    "tests/acceptance/test_cli.py::test_a_store_that_is_not_there_is_an_error_and_is_not_made": "it may not be there",
+    "tests/acceptance/test_cli.py::test_an_owner_is_reached_though_somebody_removed_the_file_that_names_it": OWNED,
+    "tests/acceptance/test_cli.py::test_an_owner_killed_while_it_answers_does_not_lose_or_double_the_answer": SOCKET,
+    "tests/acceptance/test_cli.py::test_on_a_terminal_the_inbox_says_what_to_type": "it can be renamed",
+    "tests/acceptance/test_cli_letters.py::test_an_event_that_cannot_be_read_is_listed": "it holds what is no text",
+    "tests/acceptance/test_cli_upkeep.py::test_a_backup_": COPIED,
+    "tests/acceptance/test_cli_upkeep.py::test_a_store_that_is_no_file_cannot_be_copied": COPIED,
+    "tests/acceptance/test_cli_upkeep.py::test_backups_beside_a_busy_application_go_on_from_there": COPIED,
+    "tests/acceptance/test_cli_upkeep.py::test_killing_the_backup_leaves_no_half_of_one": COPIED,
+    "tests/acceptance/test_first_day.py::test_the_doctor_looks_at_what_is_owned_and_at_what_is_no_store": OWNED,
+    "tests/contract/test_control.py": SOCKET,
+    "tests/contract/test_owner.py": OWNED,
+    "tests/contract/test_sqlite_backup.py": COPIED,
+    "tests/contract/test_sqlite_damage.py": "its bytes can be damaged",
+    "tests/contract/test_sqlite_files.py": "it has a journal, a lock, and a version in its header",
+    "tests/contract/test_sqlite_queries.py": "its planner says what it reads",
+    "tests/contract/test_sqlite_retention.py": "it shrinks",
+    "tests/contract/test_sqlite_writer.py": "it has one connection that writes",
+    "tests/flow/test_commits.py::test_a_decision_and_its_tool_call_are_two_commits": COMMITS,
+    "tests/flow/test_commits.py::test_a_request_its_handling_and_its_reply_are_two_commits": COMMITS,
+    "tests/flow/test_interruptions.py::test_a_cancellation_that_comes_twice_gives_back_what_was_in_hand": MADE,
+    "tests/flow/test_interruptions.py::test_a_claim_that_fails_while_its_process_ends_keeps_it_from_nothing": MADE,
+    "tests/flow/test_interruptions.py::test_an_end_in_the_middle_of_a_claim_leaves_no_lease": MADE,
+    "tests/flow/test_interruptions.py::test_who_has_lost_its_lease_commits_nothing": MADE,
+    "tests/flow/test_isolation.py::test_what_was_committed_while_leases_were_renewed_has_lost_nothing": MADE,
+    "tests/flow/test_overload.py::test_a_full_disk_stops_intake_with_a_clear_error_and_recovers": MADE,
+    "tests/flow/test_platform.py::test_a_place_that_cannot_be_used_is_told_and_once_mended_it_can": "it has a folder",
+    "tests/flow/test_platform.py::test_a_second_platform_of_this_process_is_refused_and_harms_nothing": OWNED,
+    "tests/flow/test_runs.py::test_a_hundred_results_that_have_come_are_a_few_commits": COMMITS,
+    "tests/flow/test_stores_of_others.py": MADE,
+    "tests/flow/test_timers.py::test_a_suspect_that_is_due_behind_one_in_hand": MADE,
+    "tests/flow/test_timers.py::test_what_is_due_behind_full_hands": MADE,
+}
+
+
+def mark(items: Sequence[pytest.Item]) -> None:
+    if not places.ON_POSTGRES:
+        return
+    for item in items:
+        for name, why in OF_A_FILE.items():
+            if item.nodeid.startswith(name):
+                item.add_marker(pytest.mark.skip(f"of a file: {why}"))

@@ -1,0 +1,144 @@
+"""Where tests keep what they store, and what carries their events: by the environment alone, so that one suite runs in
+every place. Tests name files of SQLite. With SOORMA_TEST_STORE=postgresql a database of a real server stands for each
+of them, with SOORMA_TEST_BUS=nats a namespace of a real server carries the events of each, with both, both.
+"""
+
+import hashlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import Any, Protocol
+
+import nats_server
+import postgres_server
+
+import soorma_ai.platform
+from soorma_ai.adapters.sql.parts import Part, SqlStore
+from soorma_ai.ports import Store
+from soorma_ai.settings import Settings, is_postgres, read_settings, sqlite_path
+
+ON_POSTGRES = postgres_server.IS_MEANT
+ON_NATS = nats_server.IS_MEANT
+_in_memory = count(1)
+
+
+def url_of(store: Path | str) -> str:
+    """Return the URL of the store that stands here for this file, or for this URL of one."""
+    path = sqlite_path(store) if isinstance(store, str) and not is_postgres(store) else store
+    if isinstance(path, str):
+        return path
+    if not ON_POSTGRES:
+        return f"sqlite:///{path}" if path else "sqlite://"
+    return postgres_server.url_of(path.absolute()) if path else postgres_server.shared().database()
+
+
+def bus_of(store_url: str | None) -> str:
+    """Return the URL of the namespace that is this store's, or, without one, that of the test which runs now."""
+    if store_url == "sqlite://":
+        store_url = f"memory {next(_in_memory)}"
+    named = store_url or os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+    return f"{nats_server.shared().url}/{hashlib.sha256(f'{os.getpid()} {named}'.encode()).hexdigest()[:24]}"
+
+
+def environment_of(store: Path) -> dict[str, str]:
+    """What a process is told that uses the store which stands for this file."""
+    url = url_of(store)
+    return {"SOORMA_STORE_URL": url} | ({"SOORMA_BUS_URL": bus_of(url)} if ON_NATS else {})
+
+
+def stand_in() -> None:
+    """From now on every platform of this process is where the environment says, whichever file it names."""
+
+    def read(store_url: str | None = None, bus_url: str | None = None) -> Settings:
+        settings = read_settings(store_url, bus_url)
+        url = settings.store_url
+        if ON_POSTGRES and (store_url or os.environ.get("SOORMA_STORE_URL")):
+            settings = replace(settings, store_url=url_of(url))
+        if ON_NATS and not bus_url and not os.environ.get("SOORMA_BUS_URL"):
+            has_store = bool(store_url or os.environ.get("SOORMA_STORE_URL"))
+            settings = replace(settings, bus_url=bus_of(settings.store_url if has_store else None))
+        return settings
+
+    if ON_POSTGRES or ON_NATS:
+        soorma_ai.platform.read_settings = read
+    if ON_POSTGRES:
+        _let_stores_within_tenants_keep_what_is_replaced()
+
+
+def _let_stores_within_tenants_keep_what_is_replaced() -> None:
+    """A test replaces an operation of a platform's store; on a database each tenant's calls go by a copy of it, whose
+    parts are made anew."""
+    within = SqlStore.within
+
+    def within_and_replaced(self: SqlStore, tenant_id: str) -> Store:
+        scoped = within(self, tenant_id)
+        for name, part in vars(self).items():
+            if isinstance(part, Part) and scoped is not self:
+                made = getattr(scoped, name)
+                for key in vars(part).keys() & set(dir(type(part))):
+                    setattr(made, key, getattr(part, key))
+        return scoped
+
+    SqlStore.within = within_and_replaced
+
+
+def copy(store: Path, to: Path) -> None:
+    """Copy a store that nobody has open."""
+    if ON_POSTGRES:
+        postgres_server.copy(store.absolute(), to.absolute())
+    else:
+        shutil.copy(store, to)
+
+
+def bytes_of(store: Path) -> bytes:
+    """Return everything that a store has: a file with what is left over in it, or the rows of a database."""
+    return postgres_server.rows_of(store.absolute()) if ON_POSTGRES else store.read_bytes()
+
+
+def counts_of(store: Path) -> dict[str, int]:
+    """Return how many rows each table has."""
+    listed = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'memo_text_%'"
+    if ON_POSTGRES:
+        listed = "SELECT tablename FROM pg_tables WHERE schemaname = 'soorma'"
+    with raw(store) as owner:
+        names = [name for (name,) in owner.execute(listed).fetchall()]
+        return {name: owner.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}
+
+
+@contextmanager
+def refusing(store: Path, table: str) -> Generator[None]:
+    """Let nothing be written to a table while the block lasts: `no room`, says whoever tries."""
+    begin = f"CREATE TRIGGER no_room BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'no room'); END"
+    end = "DROP TRIGGER no_room"
+    if ON_POSTGRES:
+        begin = f'ALTER TABLE {table} ADD CONSTRAINT "no room" CHECK (false) NOT VALID'
+        end = f'ALTER TABLE {table} DROP CONSTRAINT "no room"'
+    with raw(store) as owner:
+        owner.execute(begin)
+    try:
+        yield
+    finally:
+        with raw(store) as owner:
+            owner.execute(end)
+
+
+class Raw(Protocol):
+    """A connection that no platform knows of, which owns all tables. A value is a `?` in its statement."""
+
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> Any: ...
+
+
+@contextmanager
+def raw(store: Path) -> Generator[Raw]:
+    """Commit when the block ends."""
+    if ON_POSTGRES:
+        with postgres_server.owning(postgres_server.url_of(store.absolute())) as connection:
+            yield connection
+    else:
+        with closing(sqlite3.connect(store)) as file, file:
+            yield file
