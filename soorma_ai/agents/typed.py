@@ -7,6 +7,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
+from soorma_ai.domain.records import plain
 from soorma_ai.domain.registry import Approval, EventDefinition, approval_of
 from soorma_ai.domain.schemas import ANY_OBJECT, SchemaSource, describe, schema_of, violations
 from soorma_ai.domain.values import Json, JsonObject
@@ -42,7 +43,7 @@ class Shape:
     def write(self, what: str, value: object) -> Json:
         """Return a result as JSON. Raise InvalidResult for one that breaks the handler's own promise."""
         try:
-            data: Json = to_jsonable_python(value)
+            data: Json = to_jsonable_python(value, fallback=plain)
         except ValueError as error:
             raise InvalidResult(f"{what} is no JSON: {error}") from error
         if self.schema and (faults := violations(self.schema, data)):

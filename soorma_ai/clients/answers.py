@@ -2,34 +2,33 @@
 
 from typing import Literal
 
-from msgspec import Struct
-
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition
 from soorma_ai.domain.values import Json
 
 
-class Submitted(Struct, frozen=True):
+class Submitted(Record, frozen=True):
     plan_id: str
     goal_id: str
 
 
-class HeldBack(Struct, frozen=True):
+class HeldBack(Record, frozen=True):
     """The request waits for an approval."""
 
     request_id: str
     wait_id: str
 
 
-class Asked(Struct, frozen=True):
+class Asked(Record, frozen=True):
     """The request is taken; where it waits for an approval, `wait_id` is the question."""
 
     request_id: str
     wait_id: str | None = None
 
 
-class End(Struct, frozen=True):
+class End(Record, frozen=True):
     plan_id: str
     status: Literal[PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED]
     result: Json = None
@@ -37,64 +36,64 @@ class End(Struct, frozen=True):
     failure: str | None = None
 
 
-class NotEnded(Struct, frozen=True):
+class NotEnded(Record, frozen=True):
     """`state` says in words what the plan waits for, or why it sleeps."""
 
     plan_id: str
     state: str = "it has not ended"
 
 
-class Published(Struct, frozen=True):
+class Published(Record, frozen=True):
     event_id: str
 
 
-class Accepted(Struct, frozen=True):
+class Accepted(Record, frozen=True):
     outcome: Literal["accepted"]
     detail: str = ""
 
 
-class Row(Struct, frozen=True):
+class Row(Record, frozen=True):
     seq: int
     event: EventEnvelope
 
 
-class Cancelled(Struct, frozen=True):
+class Cancelled(Record, frozen=True):
     cancelled: bool
 
 
-class Redriven(Struct, frozen=True):
+class Redriven(Record, frozen=True):
     redriven: bool
 
 
-class Discarded(Struct, frozen=True):
+class Discarded(Record, frozen=True):
     discarded: bool
 
 
-class Deleted(Struct, frozen=True):
+class Deleted(Record, frozen=True):
     deleted: bool
 
 
-class Kept(Struct, frozen=True):
+class Kept(Record, frozen=True):
     key: str
 
 
-class Value(Struct, frozen=True):
+class Value(Record, frozen=True):
     key: str
     value: Json
 
 
-class Keys(Struct, frozen=True):
+class Keys(Record, frozen=True):
     keys: list[str]
 
 
-class Discovered(Struct, frozen=True):
+class Discovered(Record, frozen=True):
     agents: list[DiscoveredAgent]
     unmet: list[str]
 
 
-class Deregistered(Struct, frozen=True):
+class Deregistered(Record, frozen=True):
     removed: list[EventDefinition]
 
 
-class Revoked(Struct, frozen=True):
+class Revoked(Record, frozen=True):
     revoked: bool

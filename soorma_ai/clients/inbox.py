@@ -3,23 +3,22 @@
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from msgspec import Struct
-
 from soorma_ai.clients.caller import Caller
 from soorma_ai.clients.exchange import Page, get, post
 from soorma_ai.domain.inbox import Absence, Claim, LinkKind, MadeLink, NewLink, Notice
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.values import Json, JsonObject
 
 
-class _Released(Struct, frozen=True):
+class _Released(Record, frozen=True):
     released: bool
 
 
-class _Back(Struct, frozen=True):
+class _Back(Record, frozen=True):
     back: bool
 
 
-class _Revoked(Struct, frozen=True):
+class _Revoked(Record, frozen=True):
     revoked: bool
 
 

@@ -6,7 +6,7 @@ from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, asdict, fields
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidatorFunctionWrapHandler
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, PydanticSerializationError, core_schema
 
 # Records hold records of their own kind.
 _in_hand: ContextVar[tuple[type, ...]] = ContextVar("_in_hand", default=())
@@ -52,3 +52,11 @@ def _schema(field: FieldInfo, handler: GetCoreSchemaHandler) -> CoreSchema:
     if field.default_factory is not NODEFAULT:
         return core_schema.with_default_schema(schema, default_factory=field.default_factory)
     return schema
+
+
+def plain(value: object) -> dict[str, object]:
+    """Return a struct's fields, for `to_jsonable_python(fallback=)`. Raise PydanticSerializationError for anything
+    else."""
+    if isinstance(value, Struct):
+        return asdict(value)
+    raise PydanticSerializationError(f"Unable to serialize unknown type: {type(value)}")

@@ -12,6 +12,7 @@ from soorma_ai.domain.identity import AuditEntry
 from soorma_ai.domain.letters import LetterStatus
 from soorma_ai.domain.limits import Charge, Spent
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.registry import Registration
 
 # Deliveries of one owner that one transaction may end.
@@ -174,7 +175,7 @@ class AgentRow(Struct, frozen=True):
     live: bool
 
 
-class Forgotten(Struct, frozen=True):
+class Forgotten(Record, frozen=True):
     """Numbers of what was removed of a user; `is_done`: nothing was left. `keys` were revoked."""
 
     plans: int = 0
@@ -184,7 +185,7 @@ class Forgotten(Struct, frozen=True):
     is_done: bool = False
 
 
-class Pruned(Struct, frozen=True):
+class Pruned(Record, frozen=True):
     """Numbers of what was removed. `kept` counts plans that were old enough, and stay because something of theirs is
     not done. `after` is where the next batch goes on; None: there is none."""
 

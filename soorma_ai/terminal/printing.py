@@ -12,6 +12,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.records import plain
 
 BOLD, DIM, GOOD, BAD, WAITING, QUOTE = "bold", "dim", "green", "red", "yellow", "italic"
 
@@ -105,8 +106,8 @@ class Printer:
 
 def print_json(value: object, *, indent: int | None = 2) -> None:
     """Print ASCII, so that nothing in it can do anything to a terminal. Spans are seconds."""
-    plain = to_jsonable_python(value, timedelta_mode="float")
-    sys.stdout.write(json.dumps(plain, indent=indent) + "\n")
+    written = to_jsonable_python(value, timedelta_mode="float", fallback=plain)
+    sys.stdout.write(json.dumps(written, indent=indent) + "\n")
     sys.stdout.flush()
 
 

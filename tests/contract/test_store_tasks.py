@@ -1,5 +1,7 @@
 """A task and what it asked of others: a row each, read as they are needed."""
 
+import dataclasses
+
 import pytest
 from msgspec.structs import replace
 from store_kit import NOW, do, event
@@ -18,7 +20,7 @@ TASK = replace(
     groups=(Group("g-1", 1, 3, 2),),
 )
 ASKED = [SubTaskInfo(f"s-{n}", "part", "part.done", parallel_group_id="g-1" if n else None) for n in range(4)]
-CAME = replace(ASKED[1], status="completed", result={"success": True, "result": [1, None]})
+CAME = dataclasses.replace(ASKED[1], status="completed", result={"success": True, "result": [1, None]})
 
 
 async def taken(store: Store, task: TaskRecord = TASK, asked: list[SubTaskInfo] = ASKED) -> None:

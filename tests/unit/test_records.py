@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from msgspec import field
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from soorma_ai.domain.records import Record
+from soorma_ai.domain.records import Record, plain
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
@@ -92,3 +93,11 @@ class Struct(Record, frozen=True):
 def test_its_schema_is_that_of_a_dataclass(mode: Any) -> None:
     plain, record = (TypeAdapter[Any](kind).json_schema(mode=mode) for kind in (Plain, Struct))
     assert record == plain | {"title": "Struct"}
+
+
+def test_what_holds_records_is_made_plain() -> None:
+    assert to_jsonable_python([TALL.leaf], fallback=plain) == [
+        {"at": "2026-05-04T12:00:00Z", "leaves": [{"at": "2026-05-04T12:00:00Z", "leaves": []}]}
+    ]
+    with pytest.raises(PydanticSerializationError, match="unknown type"):
+        to_jsonable_python(object(), fallback=plain)

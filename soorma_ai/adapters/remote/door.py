@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import field
 from pydantic import TypeAdapter
 
 from soorma_ai.clients.caller import Caller
 from soorma_ai.clients.exchange import Request, get, post
+from soorma_ai.domain.records import Record
 from soorma_ai.domain.remote import ANSWERS, Lease, Lent, Read, Reading
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import (
@@ -28,20 +29,20 @@ from soorma_ai.runtime.handling.handling import current_handling
 LONGEST_WAIT = 30.0
 
 
-class Coming(Struct, frozen=True):
+class Coming(Record, frozen=True):
     has_come: bool
 
 
-class Loan(Struct, frozen=True):
+class Loan(Record, frozen=True):
     deliveries: list[Lent]
     loan: int | None = None
 
 
-class Kept(Struct, frozen=True):
+class Kept(Record, frozen=True):
     leases: list[Lease] = field(default_factory=list[Lease])
 
 
-class Found(Struct, frozen=True):
+class Found(Record, frozen=True):
     value: Json
 
 

@@ -1,6 +1,6 @@
 """The wires of providers: how each is asked, and how it answers. Nothing here knows what it is asked about."""
 
-from msgspec.structs import replace
+from dataclasses import replace
 
 from wires import anthropic, gemini, ollama, openai
 from wires.form import Wire

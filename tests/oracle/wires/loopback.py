@@ -3,11 +3,10 @@
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
-
-from msgspec.structs import replace
 
 from wires import WIRES
 from wires.form import Question, Reply, Sent, Wire
