@@ -109,9 +109,12 @@ class Server:
         """Return the URL of the one store that tests use one after the other, emptied."""
         if self._shared is None:
             self._shared = self.database()
-        with psycopg.connect(as_role(self._shared, OWNER), autocommit=True) as connection:
-            connection.execute(EMPTY)
+        self.make_empty(self._shared)
         return self._shared
+
+    def make_empty(self, url: str) -> None:
+        with psycopg.connect(as_role(url, OWNER), autocommit=True) as connection:
+            connection.execute(EMPTY)
 
     def database(self) -> str:
         """Return the URL of a new database, with a store that is empty, as the role has it that serves."""

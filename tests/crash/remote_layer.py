@@ -72,8 +72,8 @@ def undisturbed(stage: Stage) -> Undisturbed:
         pair.run()
         if pair.violations:
             raise AssertionError(f"the order with remote agents does not end: {pair.violations}")
-        end = end_of(case.folder, case.account)
-        wrong = list(broken_promises(case.folder, case.account, 0))
+        end = end_of(case.home.store, case.account)
+        wrong = list(broken_promises(case.home.store, case.account, 0))
         wrong += [f"{name}: {end[name]}" for name in ("dead letters", "not handled", "not sent") if end.get(name)]
         if wrong or '"completed"' not in end["plans"][0]:
             raise AssertionError(f"the order with remote agents does not end well: {wrong}, {end.get('plans')}")
@@ -102,8 +102,8 @@ def trial(stage: Stage, expected: End, position: Position, bug: str = "") -> Tri
     with stage.case(_PROGRAM) as case:
         pair = Pair(stage, case.folder, position, bug=bug)
         pair.run()
-        found = [*pair.violations, *differences(expected, end_of(case.folder, case.account))]
-        found = found or list(broken_promises(case.folder, case.account, pair.kills))
+        found = [*pair.violations, *differences(expected, end_of(case.home.store, case.account))]
+        found = found or list(broken_promises(case.home.store, case.account, pair.kills))
         return Trial(LAYER, str(position), pair.kills, tuple(found), case.account.absorbed)
 
 
