@@ -10,8 +10,8 @@ import psycopg
 from ledger import Outside
 
 from soorma_ai.adapters.sql import arrivals, effects, firing
-from soorma_ai.adapters.sql.database import Part
 from soorma_ai.adapters.sql.connection import Connection
+from soorma_ai.adapters.sql.database import Part
 from soorma_ai.adapters.sql.parts import SqlPlans, SqlQueue, SqlStore
 from soorma_ai.adapters.sql.tables import behind, budget, expectations, inbox
 from soorma_ai.adapters.sql.tables import events as log

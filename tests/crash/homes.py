@@ -2,17 +2,18 @@
 may be a NATS server."""
 
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from blows import Blow
 from life import STORE
 from nats_server import NatsServer
-from postgres_server import OWNER, Server, as_role
+from postgres_server import Server, serving
 
 
 def _nothing(blow: str, backend: int) -> None:
@@ -27,6 +28,10 @@ class Home:
     store: str
     bus: str = ""
     strike: Callable[[str, int], None] = _nothing
+
+
+# What a server keeps that is killed with all its processes. No machine fails here.
+KILLED_AT_TIMES = {"synchronous_commit": "on", "full_page_writes": "on", "max_connections": "200"}
 
 
 class Homes(Protocol):
@@ -47,7 +52,7 @@ class Files:
 
 class Databases:
     """Of a server, each used by one trial after the other and emptied between them, which is far shorter than another
-    one. Where the server is to be killed, there may be one trial at a time."""
+    one. Where the server is to be killed, it has `KILLED_AT_TIMES`, and there may be one trial at a time."""
 
     patience = 5.0
 
@@ -79,3 +84,15 @@ class Databases:
     def _end_connections(self, url: str, backend: int) -> None:
         meant = f"pid = {backend}" if backend else f"datname = '{url.rpartition('/')[2]}'"
         self._server.execute(f"SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE {meant}")
+
+
+@contextmanager
+def databases(*, with_nats: bool) -> Generator[Databases]:
+    """Databases of a server of its own, and a NATS server of its own beside it."""
+    with serving(KILLED_AT_TIMES) as server, ExitStack() as running:
+        nats = None
+        if with_nats:
+            nats = NatsServer(Path(running.enter_context(TemporaryDirectory(prefix="crash-nats-"))))
+            nats.start()
+            running.callback(nats.stop)
+        yield Databases(server, nats)

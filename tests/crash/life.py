@@ -112,7 +112,7 @@ class Life:
         self._bus = InsistentBus(is_broker=brief.options.get("broker", False))
         self._is_on_server = is_postgres(self._url)
         if self._is_on_server:
-            _live_on_servers(self._points)
+            _live_on_servers(self._points, has_bus=bool(brief.bus))
         else:
             _watch_every_writer(self._points)
         outside = Outside
@@ -160,7 +160,7 @@ class Life:
         if not self._bus_url:
             await self._bus.publish(stored)
             return
-        from server_life import InsistentNats
+        from nats_life import InsistentNats
 
         await InsistentNats.last.bring_again(stored)
 
@@ -203,13 +203,16 @@ def _watch_every_writer(points: Failpoints) -> None:
     files.open_writer = watched
 
 
-def _live_on_servers(points: Failpoints) -> None:
-    """Only here, since most lives need neither driver nor client."""
+def _live_on_servers(points: Failpoints, *, has_bus: bool) -> None:
+    """Load drivers and clients only here, since most lives need none."""
     import server_life
 
     server_life.hurry(HURRY)
     server_life.watch_writer(points)
-    server_life.be_insistent()
+    if has_bus:
+        import nats_life
+
+        nats_life.begin(HURRY)
 
 
 def _strike_of(brief: Brief) -> Strike:

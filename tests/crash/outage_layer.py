@@ -1,5 +1,5 @@
-"""An outage at every point that the program passes is a pause: the server ends the connection that is used there, or all
-where none is; the answer to a commit is lost; the server is killed with all its processes, and started again.
+"""An outage is a pause, at every point that the program passes: the server ends the connection that is used there, or
+all where none is; the answer to a commit is lost; the server is killed with all its processes, and started again.
 
 The life goes on by itself. Only who has asked for a commit, of which nobody knows what has become, may be told so: that
 life may end with an error of ours, and another one makes everything good.
@@ -74,4 +74,7 @@ def trial(stage: Stage, program: Program, expected: End, position: Position, bug
 
 
 def run(stage: Stage, program: Program, expected: End, chosen: Sequence[Position]) -> list[Trial]:
-    return stage.all(partial(trial, stage, program, expected), chosen)
+    """One after the other where the server is killed, which is that of all."""
+    one = partial(trial, stage, program, expected)
+    is_shared = all(position.blow is not Blow.SERVER for position in chosen)
+    return stage.all(one, chosen) if is_shared else [one(position) for position in chosen]

@@ -79,8 +79,8 @@ SHOWN = 240
 
 
 def end_of(url: str, account: Account, *, any_order: bool = False) -> End:
-    """Return what is in the store of a URL, and in the ledger. With `any_order`, what depends on which of several results was the last one is left out, and events are known
-    by what they are, since their ids derive from their causes."""
+    """Return what is in the store of a URL, and in the ledger. With `any_order`, what depends on which of several
+    results was the last one is left out, and events are known by what they are: their ids derive from their causes."""
     try:
         with looking(url) as find:
             return _end_of(find, _damage(url, find), account, any_order)

@@ -1,28 +1,22 @@
-"""A life whose store is on a server: its points, its clock, and how it is brought everything twice."""
+"""A life whose store is in a database of a server: its points, and its clock."""
 
-from collections.abc import Awaitable, Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from typing import Any
 
 from failpoints import Failpoints, point_of
 
-from soorma_ai.adapters.nats import bus as nats
-from soorma_ai.adapters.nats import configuration
 from soorma_ai.adapters.postgres import database, listener
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.store import PostgresStore
 from soorma_ai.adapters.postgres.writer import Writer
 from soorma_ai.adapters.sql import connection as family
 from soorma_ai.errors import StoreUnavailable
-from soorma_ai.ports import Brought, StoredEvent
 
 
 def hurry(by: float) -> None:
-    """Let what goes by the machine's clock go by the one of the rest: that a process is looked for, and seen as gone
-    when it was missed twice; that what it had in hand is brought again."""
+    """Let processes be looked for by the clock of the rest, and be gone when they were missed twice."""
     listener.POLL_SECONDS /= by
     listener.ABSENCE /= by
-    configuration.ACK_WAIT /= by
-    configuration.DUPLICATES_KNOWN /= by
 
 
 def make_store(url: str, kind: type[PostgresStore] = PostgresStore) -> PostgresStore:
@@ -79,26 +73,3 @@ def _told(answer: Generator[Any, Any, Any], sent: Callable[[], None]) -> Generat
             wanted = answer.send((yield wanted))
     except StopIteration as end:
         return end.value
-
-
-class InsistentNats(nats.NatsBus):
-    """Brings everything twice, as it may. `last` is the one that this process has opened last."""
-
-    last: "InsistentNats"
-
-    async def subscribe(self, receive: nats.Receive) -> None:
-        async def twice(brought: Sequence[Brought]) -> None:
-            await receive(brought)
-            await receive(brought)
-
-        self._receive: Callable[[Sequence[Brought]], Awaitable[None]] = twice
-        InsistentNats.last = self
-        await super().subscribe(twice)
-
-    async def bring_again(self, rows: Sequence[StoredEvent]) -> None:
-        """The server would carry none of it again, so soon."""
-        await self._receive([Brought(row.event) for row in rows])
-
-
-def be_insistent() -> None:
-    nats.NatsBus = InsistentNats

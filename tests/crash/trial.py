@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import multiprocessing
 import os
 import runpy
 import shutil
@@ -21,6 +20,7 @@ from threading import Lock
 from typing import Any, Self, TypeVar
 
 from blows import Blow
+from forking import forks
 from homes import Files, Home, Homes
 from ledger import Account, Ledger
 from life import COUNTS, FINISHED, START, STORE, Brief
@@ -40,11 +40,6 @@ LIVES_PER_CORE = 4
 # Where a file is in memory, nothing that a killed process wrote is lost either, and it is quick.
 IN_MEMORY = Path("/dev/shm")
 
-# What a life imports before its story begins takes most of its time, so lives are forks of a process that has it.
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(
-    ["soorma_ai", "soorma_ai.assembly", "soorma_ai.runtime.loops.supervise", "soorma_ai.adapters.postgres.store"]
-)
 # Whoever starts a process looks whether others have ended, and reads how, which can be read once.
 _ONE_AT_A_TIME = Lock()
 
@@ -185,7 +180,7 @@ class Case:
                 return process.wait()
 
     def _fork(self, told: str, seconds: float) -> int:
-        process = _FORKS.Process(target=_life, args=(str(self._program.file), told, str(self.folder / "stderr")))
+        process = forks().Process(target=_life, args=(str(self._program.file), told, str(self.folder / "stderr")))
         with _ONE_AT_A_TIME:
             process.start()
         if not wait([process.sentinel], seconds):
