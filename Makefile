@@ -102,11 +102,11 @@ nats: .make/dev ## the flow tests over a NATS server, which the test group bring
 soak: .make/dev ## 60 s of kills of every process and server under 1,000 plans; ARGS="--bus nats --seed 7", "--plans 100", "--planted"
 	@PYTHONPATH=tests:tests/crash:tests/soak $(PYTHON) tests/soak/soak.py $(ARGS)
 
-crash: .make/dev ## kill and err at every point of a program; ARGS="--sample 40 --seed 7" for some
-	@$(PYTHON) tests/crash/proof.py $(ARGS)
+crash: .make/dev ## kill and err at every point of a program; ARGS="--sample 40 --seed 7", "--store postgresql --bus nats"
+	@PYTHONPATH=tests $(PYTHON) tests/crash/proof.py $(ARGS)
 
 crash-remote: .make/dev ## kill the process of the store or that of its agents, 300 times; ARGS="--kills 40 --seed 7"
-	@$(PYTHON) tests/crash/remote_proof.py $(ARGS)
+	@PYTHONPATH=tests $(PYTHON) tests/crash/remote_proof.py $(ARGS)
 
 bench: .make/dev $(if $(findstring --plots,$(ARGS)),.make/bench) ## what it costs, beside rivals; ARGS="--ours", "--rows step,parked", "--rounds 3", "--plots"
 	@$(PYTHON) -m bench.run $(ARGS)

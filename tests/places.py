@@ -9,13 +9,13 @@ import shutil
 import sqlite3
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
 import nats_server
 import postgres_server
+from msgspec.structs import replace
 
 import soorma_ai.platform
 from soorma_ai.adapters.sql.parts import Part, SqlStore

@@ -118,9 +118,12 @@ class Server:
         """Return the URL of the one store that tests use one after the other, emptied."""
         if self._shared is None:
             self._shared = self.database()
-        with psycopg.connect(as_role(self._shared, OWNER), autocommit=True) as connection:
-            connection.execute(EMPTY)
+        self.make_empty(self._shared)
         return self._shared
+
+    def make_empty(self, url: str) -> None:
+        with psycopg.connect(as_role(url, OWNER), autocommit=True) as connection:
+            connection.execute(EMPTY)
 
     def database(self, like: str = "template_store") -> str:
         """Return the URL of a new database, with a store that is empty, or like this one, as the role has it that

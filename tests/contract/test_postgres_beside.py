@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from threading import Barrier
 from typing import Any
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 from postgres_server import Server
 from store_kit import (
     LEASE,

@@ -1,20 +1,21 @@
 """Planted bugs: what the store or a tool would be if it were wrong. The proof must catch each of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
+import psycopg
 from ledger import Outside
 from msgspec.structs import replace
 
 from soorma_ai.adapters.sql import arrivals, effects, firing
+from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.database import Part
-from soorma_ai.adapters.sql.parts import SqlPlans, SqlQueue
+from soorma_ai.adapters.sql.parts import SqlPlans, SqlQueue, SqlStore
 from soorma_ai.adapters.sql.tables import behind, budget, expectations, inbox
 from soorma_ai.adapters.sql.tables import events as log
-from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.domain.effects import Publish
 from soorma_ai.domain.events import EventEnvelope
@@ -191,36 +192,74 @@ class NewKeyEachTime(Outside):
         super().effect(name, key if self.life == 1 else f"{key}.{self.life}", **data)
 
 
-S = TypeVar("S", bound=SqliteStore)
+S = TypeVar("S", bound=SqlStore)
 
 
 def with_parts(kind: type[S], **parts: type[Part]) -> type[S]:
     """A store of this kind, some of whose parts are others."""
 
-    def begin(store: S, *arguments: Any, **options: Any) -> None:
-        kind.__init__(store, *arguments, **options)
+    def make_parts(store: Any) -> None:
+        kind._make_parts(store)
         for name, part in parts.items():
-            setattr(store, name, part(store.database))
+            setattr(store, name, part(store.database, store._acting, store._note))
 
-    return type("Planted", (kind,), {"__init__": begin})
+    return type("Planted", (kind,), {"_make_parts": make_parts})
+
+
+def commit_before_its_answer() -> None:
+    """A commit on a server is told as soon as it is sent; what becomes of it is read when the next one begins."""
+    from soorma_ai.adapters.postgres.connection import Connection
+    from soorma_ai.adapters.postgres.writer import Writer
+
+    begin = Connection.begin
+
+    def send(self: Writer, group: object, last: str, *, wrote: bool) -> None:
+        with suppress(psycopg.Error):
+            self.connection.raw.pgconn.send_query(f"{last}; COMMIT".encode())
+            self.connection.raw.pgconn.flush()
+        self._wrote = wrote
+
+    def read_and_begin(self: Connection, *statements: str) -> None:
+        with suppress(psycopg.Error):
+            while self._raw is not None and self._raw.pgconn.get_result() is not None:
+                pass
+        begin(self, *statements)
+
+    Writer._commit, Connection.begin = send, read_and_begin
 
 
 @dataclass(frozen=True)
 class Bug:
-    store: type[SqliteStore] = SqliteStore
+    """`parts` and `sqlite` are of the store, `outside` is what the tools have, and `patch` puts something else in the
+    place of a part of the adapter."""
+
+    parts: Mapping[str, type[Part]] = field(default_factory=dict[str, type[Part]])
+    sqlite: type[SqliteStore] = SqliteStore
     outside: type[Outside] = Outside
+    patch: Callable[[], None] | None = None
+
+    def plant(self, *, is_on_server: bool) -> type[SqlStore]:
+        """Return the store that has it."""
+        if self.patch is not None:
+            self.patch()
+        if not is_on_server:
+            return with_parts(self.sqlite, **self.parts)
+        from soorma_ai.adapters.postgres.store import PostgresStore
+
+        return with_parts(PostgresStore, **self.parts)
 
 
 BUGS = {
-    "ack before commit": Bug(with_parts(SqliteStore, queue=AcksFirst)),
-    "ack of a run before its commit": Bug(with_parts(SqliteStore, queue=AcksThoseBehindFirst)),
-    "publish outside the transaction": Bug(with_parts(SqliteStore, queue=PublishesOutside)),
+    "ack before commit": Bug({"queue": AcksFirst}),
+    "ack of a run before its commit": Bug({"queue": AcksThoseBehindFirst}),
+    "publish outside the transaction": Bug({"queue": PublishesOutside}),
     "new key for each attempt": Bug(outside=NewKeyEachTime),
-    "no duplicate mark": Bug(with_parts(SqliteStore, queue=KeepsNoMark)),
-    "answer without compare-and-set": Bug(with_parts(SqliteStore, plans=AnswersBlindly)),
-    "claim not on disk": Bug(with_parts(ClaimsLater, queue=ClaimsInMemory)),
-    "hold given back after a crash": Bug(with_parts(SqliteStore, queue=ForgetsWhatWasHeld)),
-    "timer fired outside the transaction": Bug(with_parts(SqliteStore, queue=FiresOutside)),
-    "journal file in memory": Bug(JournalInMemory),
-    "error of the disk taken for success": Bug(with_parts(SqliteStore, plans=TakesErrorsForSuccess)),
+    "no duplicate mark": Bug({"queue": KeepsNoMark}),
+    "answer without compare-and-set": Bug({"plans": AnswersBlindly}),
+    "claim not on disk": Bug({"queue": ClaimsInMemory}, ClaimsLater),
+    "hold given back after a crash": Bug({"queue": ForgetsWhatWasHeld}),
+    "timer fired outside the transaction": Bug({"queue": FiresOutside}),
+    "journal file in memory": Bug(sqlite=JournalInMemory),
+    "error of the disk taken for success": Bug({"plans": TakesErrorsForSuccess}),
+    "commit told before the server answers": Bug(patch=commit_before_its_answer),
 }

@@ -1,17 +1,17 @@
-"""SIGKILL at a chosen point: the n-th time that a name is passed.
+"""A blow at a chosen point: the n-th time that a name is passed. It is SIGKILL where nothing else is said.
 
 A proof first runs with no target and counts what is passed, then once for every (name, n), restarts, and compares.
 Statements of the store are points too: `watch` names them by what they do and to which table.
 """
 
 import json
-import os
 import re
-import signal
 import sqlite3
 import threading
 from collections import Counter
 from pathlib import Path
+
+from blows import Strike, Wire, kill
 
 ANY = "any"
 
@@ -20,21 +20,24 @@ _BOUNDARIES = ("begin", "commit", "rollback")
 
 
 class Failpoints:
-    """Points that are counted, one of which kills. `target` is 'name:n', n from 1, or 'any:n' for the n-th point of any
-    name; without one, nothing is killed. Counts are written to `counts_file`."""
+    """Points that are counted, at one of which it strikes. `target` is 'name:n', n from 1, or 'any:n' for the n-th
+    point of any name; without one, nothing happens. Counts are written to `counts_file`."""
 
-    def __init__(self, target: str = "", counts_file: Path | None = None) -> None:
+    def __init__(self, target: str = "", counts_file: Path | None = None, strike: Strike = kill) -> None:
         name, _, ordinal = target.rpartition(":")
         self._target = (name, int(ordinal)) if name else None
         self._counts_file = counts_file
+        self._strike = strike
         self._lock = threading.Lock()
         self.passed: Counter[str] = Counter()
 
-    def hit(self, name: str) -> None:
+    def hit(self, name: str, wire: Wire | None = None) -> None:
+        """`wire` is the connection that is used here, where it is one to a server."""
         with self._lock:
             self.passed[name] += 1
-            if self._target in ((name, self.passed[name]), (ANY, self.passed.total())):
-                os.kill(os.getpid(), signal.SIGKILL)
+            is_here = self._target in ((name, self.passed[name]), (ANY, self.passed.total()))
+        if is_here:
+            self._strike(wire)
 
     def watch(self, connection: sqlite3.Connection) -> None:
         """Make every writing statement of this connection a point, passed just before it runs."""

@@ -100,20 +100,20 @@ def clerk(life: Life) -> Worker:
 
 
 def watch_runs(life: Life, platform: Platform) -> None:
-    """Make each commit of a run two points."""
-    queue = platform.services.store.queue
-    commit = queue.commit
+    """Make each commit of a run two points, whichever tenant's the queue is."""
+    kind: Any = type(platform.services.store.queue)
+    commit = kind.commit
 
-    async def watched(work: Any, now: Any) -> Any:
+    async def watched(queue: Any, work: Any, now: Any) -> Any:
         what = f"run.{work.delivery.agent}"
         if work.following:
             life.point(f"{what}.before")
-        arrival = await commit(work, now)
+        arrival = await commit(queue, work, now)
         if work.following:
             life.point(f"{what}.after")
         return arrival
 
-    queue.commit = watched  # type: ignore[method-assign]
+    kind.commit = watched
 
 
 async def story(life: Life) -> None:

@@ -20,7 +20,7 @@ def trial(stage: Stage, program: Program, bug: str = "") -> Trial:
             ended = case.live()
         if ended != FINISHED:
             case.violations.append(f"the process still dies after {case.lives} lives")
-        end = end_of(case.folder, case.account)
+        end = end_of(case.home.store, case.account)
         dead = [json.loads(row) for row in end["dead letters"]]
         if len(dead) != 1 or not dead[0][2].startswith("spent:"):
             case.violations.append(f"dead letters: {dead}")

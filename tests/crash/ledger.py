@@ -10,10 +10,12 @@ import socket
 import socketserver
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from blows import Blow, Wire
 from failpoints import Failpoints
 
 
@@ -25,6 +27,9 @@ class Account:
     calls: Counter[str] = field(default_factory=Counter)
     changed: list[str] = field(default_factory=list)
     noted: list[tuple[int, str, dict[str, Any]]] = field(default_factory=list)
+    blows: int = 0
+    # Told of a blow that is asked for, and of the number of the server's process that it is meant for.
+    strike: Callable[[str, int], None] = lambda blow, backend: None
 
     @property
     def absorbed(self) -> int:
@@ -84,6 +89,10 @@ class Ledger:
 
     def take(self, told: dict[str, Any]) -> None:
         account = self.account(told["account"])
+        if "blow" in told:
+            account.blows += 1
+            account.strike(told["blow"], told["backend"])
+            return
         with self._lock:
             if "key" in told:
                 account.book(told["name"], told["key"], told["data"])
@@ -115,3 +124,12 @@ class Outside:
             self._points.hit(f"{name}.told")
             connection.recv(1)
             self._points.hit(f"{name}.after")
+
+
+def ask_for(blow: Blow, path: str, account: str, wire: Wire | None) -> None:
+    """Return when the proof has struck."""
+    backend = wire.info.backend_pid if wire is not None and not wire.closed else 0
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(path)
+        connection.sendall(json.dumps({"account": account, "blow": blow, "backend": backend}).encode() + b"\n")
+        connection.recv(1)

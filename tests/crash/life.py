@@ -10,17 +10,19 @@ waits again.
 
 import asyncio
 import json
-import sqlite3
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from blows import Blow, Strike, Wire, kill, lose_answer
 from failpoints import Failpoints
-from ledger import Outside
+from ledger import Outside, ask_for
+from looking import looking
 
 import soorma_ai.assembly
 from soorma_ai import Platform
@@ -31,6 +33,7 @@ from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.errors import SoormaError
 from soorma_ai.ports import StoredEvent
 from soorma_ai.runtime.handling.process.signals import until
+from soorma_ai.settings import is_postgres
 
 STORE = "store.db"
 COUNTS = "counts.json"
@@ -50,7 +53,8 @@ _NOT_AT_REST = """
 
 @dataclass(frozen=True)
 class Brief:
-    """What a life is told. `options` are the program's own; `patience` is in seconds of the machine."""
+    """What a life is told. `store` is the URL of its store where that is no file of its folder, `bus` that of its bus.
+    `options` are the program's own; `patience` is in seconds of the machine."""
 
     folder: str
     ledger: str
@@ -61,6 +65,9 @@ class Brief:
     counts: bool = False
     patience: float = 60.0
     options: dict[str, Any] = field(default_factory=dict)
+    store: str = ""
+    bus: str = ""
+    blow: str = Blow.KILL
 
 
 class HurriedClock(SystemClock):
@@ -97,19 +104,25 @@ class Life:
     def __init__(self, brief: Brief) -> None:
         self.options = brief.options
         self.folder = Path(brief.folder)
-        self._store = Path(brief.folder, STORE)
+        self._url = brief.store or f"sqlite:///{Path(brief.folder, STORE).absolute()}"
+        self._bus_url = brief.bus or None
         self.bug = brief.bug
         counts = Path(brief.folder, brief.options.get("counts", COUNTS)) if brief.counts else None
-        self._points = Failpoints(brief.point, counts)
+        self._points = Failpoints(brief.point, counts, _strike_of(brief))
         self._bus = InsistentBus(is_broker=brief.options.get("broker", False))
+        self._is_on_server = is_postgres(self._url)
+        if self._is_on_server:
+            _live_on_servers(self._points, has_bus=bool(brief.bus))
+        else:
+            _watch_every_writer(self._points)
         outside = Outside
+        self._planted: Any = None
         if brief.bug and "side" not in brief.options:
             from bugs import BUGS
 
             outside = BUGS[brief.bug].outside
-            soorma_ai.assembly.SqliteStore = BUGS[brief.bug].store
+            self._planted = BUGS[brief.bug].plant(is_on_server=self._is_on_server)
         self.outside = outside(brief.ledger, brief.account, brief.life, self._points)
-        _watch_every_writer(self._points)
 
     def point(self, name: str) -> None:
         """A place at which this process may be killed."""
@@ -120,25 +133,42 @@ class Life:
 
     @asynccontextmanager
     async def platform(self) -> AsyncGenerator[Platform]:
-        url = f"sqlite:///{self._store}"
-        async with Platform(url, bus=self._bus, clock=HurriedClock(), purpose="the crash proof") as platform:
+        async with self._make_platform() as platform:
             yield platform
             await self._come_to_rest(platform)
-            stored = await platform.services.store.events.events(limit=100_000)
-            await self._bus.publish(stored)
+            await self._bring_again(await platform.services.store.events.events(limit=100_000))
             await self._come_to_rest(platform)
         self._points.save_counts()
 
     def look(self, query: str) -> list[Any]:
-        """Rows as they stand in the file."""
-        with closing(sqlite3.connect(f"{self._store.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            return db.execute(query).fetchall()
+        """Rows as they are stored."""
+        with looking(self._url, read_only=True) as find:
+            return find(query)
+
+    def _make_platform(self) -> Platform:
+        bus = None if self._bus_url else self._bus
+        given: dict[str, Any] = {"clock": HurriedClock(), "purpose": "the crash proof"}
+        if not self._is_on_server:
+            soorma_ai.assembly.SqliteStore = self._planted or soorma_ai.assembly.SqliteStore
+            return Platform(self._url, self._bus_url, bus=bus, **given)
+        from server_life import make_store
+
+        store = make_store(self._url, *([self._planted] if self._planted else []))
+        return Platform(None, self._bus_url, store=store, bus=bus, **given)
+
+    async def _bring_again(self, stored: Sequence[StoredEvent]) -> None:
+        if not self._bus_url:
+            await self._bus.publish(stored)
+            return
+        from nats_life import InsistentNats
+
+        await InsistentNats.last.bring_again(stored)
 
     async def _come_to_rest(self, platform: Platform) -> None:
         services = platform.services
         watcher = services.signals.watch()
-        with closing(sqlite3.connect(f"{self._store.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            while db.execute(_NOT_AT_REST).fetchone()[0]:
+        with looking(self._url, read_only=True) as find:
+            while find(_NOT_AT_REST)[0][0]:
                 await until(watcher, services.clock, 1.0)
         services.signals.unwatch(watcher)
 
@@ -171,3 +201,27 @@ def _watch_every_writer(points: Failpoints) -> None:
         return connection
 
     files.open_writer = watched
+
+
+def _live_on_servers(points: Failpoints, *, has_bus: bool) -> None:
+    """Load drivers and clients only here, since most lives need none."""
+    import server_life
+
+    server_life.hurry(HURRY)
+    server_life.watch_writer(points)
+    if has_bus:
+        import nats_life
+
+        nats_life.begin(HURRY)
+
+
+def _strike_of(brief: Brief) -> Strike:
+    if brief.blow == Blow.KILL:
+        return kill
+    ask = partial(ask_for, Blow(brief.blow), brief.ledger, brief.account)
+
+    def lose(wire: Wire | None) -> None:
+        ask(wire)
+        lose_answer(wire)
+
+    return lose if brief.blow == Blow.ANSWER else ask

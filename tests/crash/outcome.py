@@ -13,9 +13,11 @@ from typing import Any
 
 from ledger import Account
 from life import STORE
+from looking import Find, looking
 
 from soorma_ai import EventTopic
 from soorma_ai.domain.tracking import PROGRESS
+from soorma_ai.settings import is_postgres, sqlite_path
 
 # Sections of rows, without moments and latencies, each sorted.
 End = Mapping[str, list[str]]
@@ -39,24 +41,24 @@ _PASSING = {
 _ORDER = {"causationid", "ordinal", "version", "prompt_hash", "sent"}
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
-_EVENTS = "SELECT body FROM event"
+_EVENTS = "SELECT event.body FROM event"
+_JOURNAL = "SELECT journal.body FROM journal"
 
 _BODIES = {
-    "plans": "SELECT body FROM plan",
-    "steps": "SELECT body FROM step",
-    "journal": "SELECT body FROM journal",
-    "tasks": "SELECT body FROM task",
-    "sub-tasks": "SELECT body FROM sub_task",
+    "plans": "SELECT plan.body FROM plan",
+    "steps": "SELECT step.body FROM step",
+    "journal": "SELECT journal.body FROM journal",
+    "tasks": "SELECT task.body FROM task",
+    "sub-tasks": "SELECT sub_task.body FROM sub_task",
 }
 
 _ROWS = {
-    # A transition between phases tells its moment.
-    "values": "SELECT plan_id, kind, key, iif(kind = 'phase', json_remove(body, '$.timestamp'), body) FROM plan_value",
+    "values": "SELECT plan_id, kind, key, body FROM plan_value",
     "memory": "SELECT plan_id, key, body FROM memory",
     "actions": "SELECT root_plan_id, actions FROM budget",
     "expectations": "SELECT id, kind, status, met_by FROM expectation",
     "wait keys": "SELECT key, event_type, expectation_id FROM wait_key",
-    "came early": "SELECT event_seq FROM early",
+    "came early": "SELECT event.id FROM early JOIN event ON event.seq = early.event_seq",
     "strays": "SELECT event_id, reason, expectation_id FROM stray",
     "timers": "SELECT id, guards FROM timer",
     "agents": "SELECT agent, has_left FROM agent",
@@ -76,25 +78,30 @@ _CHARGED = """
 SHOWN = 240
 
 
-def end_of(folder: Path, account: Account, *, any_order: bool = False) -> End:
-    """With `any_order`, what depends on which of several results was the last one is left out, and events are known
-    by what they are, since their ids derive from their causes."""
+def end_of(url: str, account: Account, *, any_order: bool = False) -> End:
+    """Return what is in the store of a URL, and in the ledger. With `any_order`, what depends on which of several
+    results was the last one is left out, and events are known by what they are: their ids derive from their causes."""
     try:
-        return _end_of(folder, account, any_order)
+        with looking(url) as find:
+            return _end_of(find, _damage(url, find), account, any_order)
     except sqlite3.DatabaseError as error:
         return {"integrity": [str(error)]}
 
 
-def _end_of(folder: Path, account: Account, any_order: bool) -> End:
-    with closing(sqlite3.connect(folder / STORE)) as db:
-        damage = [row[0] for row in db.execute("PRAGMA integrity_check")]
-        if damage != ["ok"]:
-            return {"integrity": damage}
-        events = [json.loads(body) for (body,) in db.execute(_EVENTS)]
-        told = [event for event in events if event["type"] == PROGRESS]
-        bodies = {name: [json.loads(body) for (body,) in db.execute(query)] for name, query in _BODIES.items()}
-        bodies["events"] = [event for event in events if event["type"] != PROGRESS]
-        rows = {name: [list(row) for row in db.execute(query)] for name, query in _ROWS.items()}
+def _damage(url: str, find: Find) -> list[str]:
+    """A server looks after its files by itself."""
+    return ["ok"] if is_postgres(url) else [str(row[0]) for row in find("PRAGMA integrity_check")]
+
+
+def _end_of(find: Find, damage: list[str], account: Account, any_order: bool) -> End:
+    if damage != ["ok"]:
+        return {"integrity": damage}
+    events = [json.loads(body) for (body,) in find(_EVENTS)]
+    told = [event for event in events if event["type"] == PROGRESS]
+    bodies = {name: [json.loads(body) for (body,) in find(query)] for name, query in _BODIES.items()}
+    bodies["events"] = [event for event in events if event["type"] != PROGRESS]
+    rows = {name: [list(row) for row in find(query)] for name, query in _ROWS.items()}
+    rows["values"] = [[*row[:-1], _without_moment(row[1], row[-1])] for row in rows["values"]]
     effects = [[key, *effect] for key, effect in sorted(account.effects.items())]
     passing = _PASSING | _ORDER if any_order else _PASSING
     names = _names(events) if any_order else {}
@@ -121,7 +128,7 @@ def differences(expected: End, found: End) -> Iterator[str]:
             yield f"{name}: {len(surplus)} too many, such as {surplus[0][:SHOWN]}"
 
 
-def broken_promises(folder: Path, account: Account, disturbances: int | None) -> Iterator[str]:
+def broken_promises(url: str, account: Account, disturbances: int | None) -> Iterator[str]:
     """What the ledger shows. Each kill or error may repeat what was in flight, once; None is any number of them."""
     yield from (f"another effect under the same key: {changed}" for changed in account.changed)
     accepted: dict[str, set[str]] = {}
@@ -130,18 +137,18 @@ def broken_promises(folder: Path, account: Account, disturbances: int | None) ->
             accepted.setdefault(answer["wait"], set()).add(answer["who"])
     yield from (f"wait {wait} took the answers of {sorted(who)}" for wait, who in accepted.items() if len(who) > 1)
     if disturbances is not None:
-        yield from _repeats(folder, account, disturbances)
+        yield from _repeats(url, account, disturbances)
 
 
-def _repeats(folder: Path, account: Account, disturbances: int) -> Iterator[str]:
+def _repeats(url: str, account: Account, disturbances: int) -> Iterator[str]:
     most = 1 + disturbances
     yield from (f"{key} was called {n} times, most {most}" for key, n in account.calls.items() if n > most)
     asked = [row["asked"] for row in account.notes("model")]
     for name in sorted(set(asked)):
         if asked.count(name) > most:
             yield f"question {name} was asked {asked.count(name)} times, most {most}"
-    with closing(sqlite3.connect(folder / STORE)) as db:
-        budgets = db.execute(_CHARGED).fetchall()
+    with looking(url) as find:
+        budgets = find(_CHARGED)
     # A call is charged before it is made; the one of each plan that was in flight may be charged again.
     for plan, charged, answered in budgets:
         if not answered <= charged <= answered + disturbances:
@@ -150,17 +157,29 @@ def _repeats(folder: Path, account: Account, disturbances: int) -> Iterator[str]
         yield f"{len(asked)} calls of the model made, fewer charged: {budgets}"
 
 
-def journalled(folder: Path) -> frozenset[str]:
-    """The questions whose answers are on disk. Looked up in a copy, so that the program itself has to recover."""
+def journalled(url: str) -> frozenset[str]:
+    """Return the questions whose answers are stored."""
+    path = sqlite_path(url) if not is_postgres(url) else None
+    if path is not None:
+        return _journalled_in(path.parent)
+    with looking(url) as find:
+        return _questions([row[0] for row in find(_JOURNAL)])
+
+
+def _journalled_in(folder: Path) -> frozenset[str]:
+    """Look into a copy, so that the program itself has to recover."""
     with tempfile.TemporaryDirectory(dir=folder) as name:
         copy = Path(name, STORE)
         for suffix in ("", "-wal"):
             if (found := folder / f"{STORE}{suffix}").exists():
                 shutil.copyfile(found, f"{copy}{suffix}")
         with closing(sqlite3.connect(copy)) as db, suppress(sqlite3.DatabaseError):  # damage shows in the end
-            entries = [json.loads(body) for (body,) in db.execute("SELECT body FROM journal")]
-            return frozenset(entry["value"]["reasoning"] for entry in entries)
+            return _questions([row[0] for row in db.execute(_JOURNAL)])
     return frozenset()
+
+
+def _questions(journal: Iterable[str]) -> frozenset[str]:
+    return frozenset(json.loads(body)["value"]["reasoning"] for body in journal)
 
 
 def _without(rows: list[str], others: list[str]) -> list[str]:
@@ -176,6 +195,13 @@ def _names(events: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 def _spelled(value: Any, names: Mapping[str, str]) -> str:
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return _UUID.sub(lambda id: names.get(id[0], id[0]), text) if names else text
+
+
+def _without_moment(kind: str, body: str) -> str:
+    """A transition between phases tells its moment."""
+    if kind != "phase":
+        return body
+    return json.dumps({name: value for name, value in json.loads(body).items() if name != "timestamp"})
 
 
 def _lasting(value: Any, passing: Set[str]) -> Any:

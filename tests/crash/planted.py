@@ -10,7 +10,9 @@ import doubt_layer
 import failpoint_layer
 import io_error_layer
 import killing_layer
+import outage_layer
 import syscall_layer
+from blows import Blow
 from bugs import BUGS
 from programs import FAN_IN, KILLING, ORDER
 from trial import PATIENCE, Crashless, Program, Stage, Trial
@@ -46,11 +48,20 @@ PLANTED = {
     "journal file in memory": Planted(syscall_layer.LAYER, "damaged", ("pwrite64",)),
     "error of the disk taken for success": Planted(io_error_layer.LAYER, "journal", ("fdatasync",)),
 }
+UNANSWERED = "commit told before the server answers"
+PLANTED[UNANSWERED] = Planted(outage_layer.LAYER, "missing", (f"{Blow.CONNECTION} at {outage_layer.COMMITTING}",))
 REPEATED = "call that must not be repeated is repeated"
 PLANTED[REPEATED] = Planted(doubt_layer.LAYER, "2 payments")
 assert PLANTED.keys() == {*BUGS, REPEATED}
 
 NEEDS_STRACE = frozenset({syscall_layer.LAYER, io_error_layer.LAYER})
+# What a store in a file has, and what one on a server.
+IN_A_FILE = [bug for bug, planted in PLANTED.items() if planted.layer != outage_layer.LAYER]
+ON_A_SERVER = [
+    bug
+    for bug, planted in PLANTED.items()
+    if planted.layer in (failpoint_layer.LAYER, doubt_layer.LAYER, outage_layer.LAYER)
+]
 
 
 @dataclass(frozen=True)
@@ -110,6 +121,9 @@ class Hunter:
                 points = failpoint_layer.positions(self._crashless(planted.program).passed)
                 order = _hinted(points, planted.hints, rng)
                 yield from self._at(failpoint_layer.trial, chain(undisturbed, order), bug)
+            case outage_layer.LAYER:
+                outages = outage_layer.positions(self._crashless(planted.program).passed)
+                yield from self._at(outage_layer.trial, _hinted(outages, planted.hints, rng), bug)
             case syscall_layer.LAYER:
                 calls = syscall_layer.sample(self._made, sum(self._made.values()), rng)
                 yield from self._at(syscall_layer.trial, _hinted(calls, planted.hints, rng), bug)

@@ -5,6 +5,7 @@ nobody disturbed; then bugs are planted, and each must be caught.
     python tests/crash/proof.py --sample 40 --seed 7                  some of each layer
     python tests/crash/proof.py --layer failpoints --layer bugs       these layers only
     python tests/crash/proof.py --program "one order"                 this program only
+    python tests/crash/proof.py --store postgresql --bus nats         in databases of a server that is started for it
 
 ALLOW_SKIP=1 lets it pass where strace(1), by which two layers kill and err, does not work.
 """
@@ -12,9 +13,11 @@ ALLOW_SKIP=1 lets it pass where strace(1), by which two layers kill and err, doe
 import argparse
 import os
 import random
+import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -23,28 +26,36 @@ import doubt_layer
 import failpoint_layer
 import io_error_layer
 import killing_layer
+import outage_layer
 import strace
 import syscall_layer
-from planted import NEEDS_STRACE, PLANTED, Hunter
+from homes import Files, Homes, databases
+from planted import IN_A_FILE, NEEDS_STRACE, ON_A_SERVER, PLANTED, Hunter
 from programs import ORDER, PROGRAMS, THAT_KILL
 from trial import Crashless, Program, Stage, Trial
 
 T = TypeVar("T")
 
 BUGS_LAYER = "bugs"
-LAYERS = (
-    failpoint_layer.LAYER,
-    syscall_layer.LAYER,
-    io_error_layer.LAYER,
-    killing_layer.LAYER,
-    doubt_layer.LAYER,
-    BUGS_LAYER,
-)
+FILE, POSTGRESQL = "file", "postgresql"
+# By where the store is: a server's files are its own affair, and a file has no connection.
+LAYERS = {
+    FILE: (
+        failpoint_layer.LAYER,
+        syscall_layer.LAYER,
+        io_error_layer.LAYER,
+        killing_layer.LAYER,
+        doubt_layer.LAYER,
+        BUGS_LAYER,
+    ),
+    POSTGRESQL: (failpoint_layer.LAYER, outage_layer.LAYER, killing_layer.LAYER, doubt_layer.LAYER, BUGS_LAYER),
+}
 SEEDS = (1, 2, 3)
 
 # Per seed, in a run of everything: what is sampled because there is no end to it.
 KILLED_TWICE = 40
 LASTING_ERRORS = 8
+SERVERS_KILLED = 6
 
 
 @dataclass(frozen=True)
@@ -55,6 +66,8 @@ class Wanted:
     programs: Sequence[Program]
     sample: int | None
     seeds: Sequence[int]
+    store: str = FILE
+    has_nats: bool = False
 
     def size(self, program: Program, layer: str) -> int | None:
         return program.sampled.get(layer) if self.sample is None else self.sample
@@ -99,6 +112,7 @@ class Proof:
             failpoint_layer.LAYER: partial(self._each_program, self._failpoints),
             syscall_layer.LAYER: partial(self._each_program, self._syscalls),
             io_error_layer.LAYER: partial(self._each_program, self._io_errors),
+            outage_layer.LAYER: partial(self._each_program, self._outages),
             killing_layer.LAYER: self._killing_event,
             doubt_layer.LAYER: self._doubt,
             BUGS_LAYER: self._bugs,
@@ -158,6 +172,22 @@ class Proof:
         lasting = LASTING_ERRORS if size is None else size // 8
         self._seeded(f"{title}, that last", lambda rng: io_error_layer.lasting(made, lasting, rng), tried)
 
+    def _outages(self, program: Program) -> None:
+        crashless, size = self._end_of(program), self._wanted.size(program, outage_layer.LAYER)
+        everything = outage_layer.positions(crashless.passed)
+
+        def tried(chosen: list[outage_layer.Position]) -> list[Trial]:
+            return outage_layer.run(self._stage, program, crashless.end, chosen)
+
+        title = f"{outage_layer.LAYER}, {program.name}"
+        if size is None:
+            self._report(f"{title}, every one", lambda: tried(everything))
+        else:
+            self._seeded(title, lambda rng: outage_layer.sample(everything, size, rng), tried)
+        killed = SERVERS_KILLED if size is None else max(1, size // 8)
+        title = f"{title}, the server is killed"
+        self._seeded(title, lambda rng: outage_layer.of_server(crashless.passed, killed, rng), tried)
+
     def _killing_event(self) -> None:
         self._report(killing_layer.LAYER, lambda: [killing_layer.trial(self._stage, program) for program in THAT_KILL])
 
@@ -176,10 +206,11 @@ class Proof:
                 self._seeded(title, lambda rng: rng.sample(everything, some), partial(tried, program))
 
     def _bugs(self) -> None:
-        hunter = Hunter(
-            self._stage, self._end_of, {} if self._without_strace else self._calls_of(ORDER), self._wanted.seeds[0]
-        )
-        for bug, planted in PLANTED.items():
+        is_in_file = self._wanted.store == FILE
+        made = self._calls_of(ORDER) if is_in_file and not self._without_strace else {}
+        hunter = Hunter(self._stage, self._end_of, made, self._wanted.seeds[0])
+        for bug in IN_A_FILE if is_in_file else ON_A_SERVER:
+            planted = PLANTED[bug]
             self.tally.planted += 1
             if planted.layer in NEEDS_STRACE and self._without_strace:
                 self.tally.not_run.append(f"bug {bug!r}")
@@ -236,19 +267,43 @@ def verdict(tally: Tally, *, allow_skip: bool) -> int:
 
 def wanted(arguments: Sequence[str] | None = None) -> Wanted:
     parser = argparse.ArgumentParser(description="Kill programs at every point and compare how they end.")
-    parser.add_argument("--layer", action="append", choices=LAYERS, help="this layer only; may be given again")
+    layers = list(dict.fromkeys(layer for each in LAYERS.values() for layer in each))
+    parser.add_argument("--layer", action="append", choices=layers, help="this layer only; may be given again")
     parser.add_argument("--program", action="append", choices=PROGRAMS, help="this program only; may be given again")
     parser.add_argument("--sample", type=int, metavar="N", help="N positions of each layer instead of all")
     parser.add_argument("--seed", type=int, action="append", metavar="S", help="for what is drawn; may be given again")
+    parser.add_argument("--store", choices=LAYERS, default=FILE, help="where the store is (default: a file)")
+    parser.add_argument("--bus", choices=("nats",), help="over a broker, where the store is on a server")
     given = parser.parse_args(arguments)
+    if not_there := set(given.layer or ()) - set(LAYERS[given.store]):
+        parser.error(f"a store in {given.store} has no layer {', '.join(not_there)}")
+    if given.bus and given.store == FILE:
+        parser.error("--bus nats goes with --store postgresql")
     seeds = tuple(given.seed or (SEEDS if given.sample is None else SEEDS[:1]))
     programs = [PROGRAMS[name] for name in given.program or PROGRAMS]
-    return Wanted(tuple(given.layer or LAYERS), programs, given.sample, seeds)
+    return Wanted(
+        tuple(given.layer or LAYERS[given.store]),
+        programs,
+        given.sample,
+        seeds,
+        store=given.store,
+        has_nats=given.bus == "nats",
+    )
+
+
+@contextmanager
+def _homes(what: Wanted) -> Generator[Homes]:
+    if what.store == FILE:
+        yield Files()
+        return
+    with databases(with_nats=what.has_nats) as homes:
+        yield homes
 
 
 def main() -> int:
     what = wanted()
-    with Stage() as stage:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that no server is left behind
+    with _homes(what) as homes, Stage(homes=homes) as stage:
         tally = Proof(stage, what).run()
     say(f"seeds: {' '.join(map(str, what.seeds))}")
     say(summary(tally, what.seeds))

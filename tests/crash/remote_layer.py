@@ -5,23 +5,19 @@ when the order is done and everything is at rest, and is judged as every trial i
 """
 
 import json
-import os
 import random
 import socket
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from multiprocessing import get_context
-from multiprocessing.context import ForkServerContext
-from multiprocessing.forkserver import ensure_running
+from functools import partial
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Lock
 
 import remote_flow
 from failpoints import ANY
+from forking import forks
 from life import FINISHED, Brief
 from outcome import End, broken_promises, differences, end_of
 from trial import KILLED, Program, Stage, Trial
@@ -72,8 +68,8 @@ def undisturbed(stage: Stage) -> Undisturbed:
         pair.run()
         if pair.violations:
             raise AssertionError(f"the order with remote agents does not end: {pair.violations}")
-        end = end_of(case.folder, case.account)
-        wrong = list(broken_promises(case.folder, case.account, 0))
+        end = end_of(case.home.store, case.account)
+        wrong = list(broken_promises(case.home.store, case.account, 0))
         wrong += [f"{name}: {end[name]}" for name in ("dead letters", "not handled", "not sent") if end.get(name)]
         if wrong or '"completed"' not in end["plans"][0]:
             raise AssertionError(f"the order with remote agents does not end well: {wrong}, {end.get('plans')}")
@@ -102,8 +98,8 @@ def trial(stage: Stage, expected: End, position: Position, bug: str = "") -> Tri
     with stage.case(_PROGRAM) as case:
         pair = Pair(stage, case.folder, position, bug=bug)
         pair.run()
-        found = [*pair.violations, *differences(expected, end_of(case.folder, case.account))]
-        found = found or list(broken_promises(case.folder, case.account, pair.kills))
+        found = [*pair.violations, *differences(expected, end_of(case.home.store, case.account))]
+        found = found or list(broken_promises(case.home.store, case.account, pair.kills))
         return Trial(LAYER, str(position), pair.kills, tuple(found), case.account.absorbed)
 
 
@@ -175,7 +171,7 @@ class Pair:
             options={"side": side, "port": self._port, "counts": f"{side}.json"},
         )
         stderr = str(self._folder / f"{side}.stderr")
-        process = _forks().Process(target=remote_flow.begin, args=(brief, stderr), daemon=True)
+        process = forks().Process(target=remote_flow.begin, args=(brief, stderr), daemon=True)
         with _FORKING:
             process.start()
         return process
@@ -194,23 +190,6 @@ class Pair:
 def _exit_code(process: BaseProcess) -> int | None:
     with _FORKING:
         return process.exitcode
-
-
-@cache
-def _forks() -> ForkServerContext:
-    """Return where lives are forked from, with everything loaded that they need. It looks for that where its
-    environment says, and nowhere else."""
-    context, before = get_context("forkserver"), os.environ.get("PYTHONPATH")
-    context.set_forkserver_preload(["remote_flow"])
-    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
-    try:
-        ensure_running()
-    finally:
-        if before is None:
-            del os.environ["PYTHONPATH"]
-        else:
-            os.environ["PYTHONPATH"] = before
-    return context
 
 
 def _free_port() -> int:

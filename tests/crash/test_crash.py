@@ -14,7 +14,7 @@ import pytest
 import remote_layer
 import strace
 import syscall_layer
-from planted import NEEDS_STRACE, PLANTED, Hunter
+from planted import IN_A_FILE, NEEDS_STRACE, PLANTED, Hunter
 from programs import AWAY, BY_A_BROKER, EXAMPLES, FAN_IN, ORDER, ORDERS, THAT_KILL
 from proof import Tally, summary, verdict
 from trial import Crashless, Program, Stage, Trial
@@ -138,7 +138,7 @@ def test_an_event_that_kills_is_set_aside_after_its_attempts(stage: Stage, progr
     assert killing_layer.trial(stage, program).violations == ()
 
 
-@pytest.mark.parametrize("bug", PLANTED)
+@pytest.mark.parametrize("bug", IN_A_FILE)
 def test_a_planted_bug_is_caught(stage: Stage, crashless: Crashless, bug: str, request: pytest.FixtureRequest) -> None:
     needed = PLANTED[bug].layer in NEEDS_STRACE
     calls: dict[str, int] = request.getfixturevalue("calls") if needed else {}

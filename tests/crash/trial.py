@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import multiprocessing
 import os
 import runpy
 import shutil
@@ -20,6 +19,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Self, TypeVar
 
+from blows import Blow
+from forking import forks
+from homes import Files, Home, Homes
 from ledger import Account, Ledger
 from life import COUNTS, FINISHED, START, STORE, Brief
 from outcome import End, broken_promises, differences, end_of, journalled
@@ -38,9 +40,6 @@ LIVES_PER_CORE = 4
 # Where a file is in memory, nothing that a killed process wrote is lost either, and it is quick.
 IN_MEMORY = Path("/dev/shm")
 
-# What a life imports before its story begins takes most of its time, so lives are forks of a process that has it.
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["soorma_ai", "soorma_ai.assembly", "soorma_ai.runtime.loops.supervise"])
 # Whoever starts a process looks whether others have ended, and reads how, which can be read once.
 _ONE_AT_A_TIME = Lock()
 
@@ -82,27 +81,35 @@ class Trial:
 
 
 class Case:
-    """One folder, and the lives of one program in it."""
+    """One folder, and the lives of one program in it and in its home."""
 
-    def __init__(self, stage: "Stage", program: Program, bug: str, folder: Path) -> None:
+    def __init__(self, stage: "Stage", program: Program, bug: str, folder: Path, home: Home) -> None:
         self.folder = folder
+        self.home = home
         self.kills = 0
         self.lives = 0
         self.violations: list[str] = []
         self._stage = stage
         self._program = program
         self._bug = bug
+        self.account.strike = home.strike
 
     @property
     def account(self) -> Account:
         return self._stage.ledger.account(self.folder.name)
 
     def live(
-        self, *, point: str = "", under: Sequence[str] = (), counts: bool = False, patience: float | None = None
+        self,
+        *,
+        point: str = "",
+        blow: Blow = Blow.KILL,
+        under: Sequence[str] = (),
+        counts: bool = False,
+        patience: float | None = None,
     ) -> int:
         """How it ended. What was journalled before must not be asked again."""
-        known = journalled(self.folder) if self.lives else frozenset[str]()
-        patience = patience or (PATIENCE_WITH_A_BUG if self._bug else PATIENCE)
+        known = journalled(self.home.store) if self.lives else frozenset[str]()
+        patience = (patience or (PATIENCE_WITH_A_BUG if self._bug else PATIENCE)) * self._stage.homes.patience
         self.lives += 1
         brief = Brief(
             folder=str(self.folder),
@@ -114,6 +121,9 @@ class Case:
             counts=counts,
             patience=patience,
             options=dict(self._program.options),
+            store=self.home.store,
+            bus=self.home.bus,
+            blow=blow,
         )
         told, most = json.dumps(asdict(brief)), patience + GRACE
         if under:
@@ -141,10 +151,10 @@ class Case:
         disturbances = None if errors is None else self.kills + errors
         self.violations += differences(expected, self.end())
         if not self.violations:
-            self.violations += broken_promises(self.folder, self.account, disturbances)
+            self.violations += broken_promises(self.home.store, self.account, disturbances)
 
     def end(self) -> End:
-        return end_of(self.folder, self.account, any_order=self._program.any_order)
+        return end_of(self.home.store, self.account, any_order=self._program.any_order)
 
     def said(self) -> str:
         lines = (self.folder / "stderr").read_text(errors="replace").strip().splitlines()
@@ -170,7 +180,7 @@ class Case:
                 return process.wait()
 
     def _fork(self, told: str, seconds: float) -> int:
-        process = _FORKS.Process(target=_life, args=(str(self._program.file), told, str(self.folder / "stderr")))
+        process = forks().Process(target=_life, args=(str(self._program.file), told, str(self.folder / "stderr")))
         with _ONE_AT_A_TIME:
             process.start()
         if not wait([process.sentinel], seconds):
@@ -201,13 +211,15 @@ def _life(file: str, told: str, stderr: str) -> None:
 
 
 class Stage:
-    """What all trials share: the ledger, compiled modules, a place for folders, as many at once as there are cores."""
+    """What all trials share: the ledger, compiled modules, a place for folders, where their stores are; as many at once
+    as there are cores."""
 
-    def __init__(self, width: int | None = None) -> None:
+    def __init__(self, width: int | None = None, homes: Homes | None = None) -> None:
         parent = IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else None
         self._place = Path(tempfile.mkdtemp(prefix="crash-", dir=parent))
         self.made_store = self._place / STORE
         asyncio.run(_make_store(self.made_store))
+        self.homes: Homes = homes or Files()
         self.ledger = Ledger(self._place / "ledger.sock")
         self.cores = os.cpu_count() or 1
         self.width = width or LIVES_PER_CORE * self.cores
@@ -230,7 +242,8 @@ class Stage:
     def case(self, program: Program, bug: str = "") -> Generator[Case]:
         folder = Path(tempfile.mkdtemp(dir=self._place))
         try:
-            yield Case(self, program, bug, folder)
+            with self.homes.lend(folder) as home:
+                yield Case(self, program, bug, folder, home)
         finally:
             self.ledger.close_account(folder.name)
             shutil.rmtree(folder, ignore_errors=True)
@@ -258,7 +271,7 @@ class Stage:
                 raise AssertionError(f"{program.name} ends with {ended} even when nobody kills it: {case.said()}")
             end = case.end()
             passed = json.loads((case.folder / COUNTS).read_text())
-            wrong = [*program.expect(end), *broken_promises(case.folder, case.account, 0)]
+            wrong = [*program.expect(end), *broken_promises(case.home.store, case.account, 0)]
         if wrong:
             raise AssertionError(f"{program.name} comes to another end even when nobody kills it: {'; '.join(wrong)}")
         if missing := program.points - passed.keys():

@@ -54,13 +54,16 @@ class Audit:
     """Reads what is committed, beside whoever owns the file."""
 
     def __init__(self, path: Path) -> None:
-        self.db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        self._db: Any = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
 
     def close(self) -> None:
-        self.db.close()
+        self._db.close()
 
     def rows(self, query: str, *values: Any) -> list[Any]:
-        return self.db.execute(query, values).fetchall()
+        return self._db.execute(query, values).fetchall()
+
+    def damage(self) -> list[str]:
+        return [found for found in self.column("PRAGMA quick_check") if found != "ok"]
 
     def column(self, query: str, *values: Any) -> list[Any]:
         return [row[0] for row in self.rows(query, *values)]

@@ -1,11 +1,12 @@
 """Bugs that a store could have, planted, so that the proofs can be seen to find them."""
 
 from datetime import datetime
+from typing import Any
 
 from bugs import AcksFirst, AnswersBlindly, KeepsNoMark, PublishesOutside, with_parts
 from msgspec.structs import replace
 
-from machine.stores import OneThreadStore
+from machine.stores import kind_of_store
 from soorma_ai.adapters.sql.parts import SqlQueue
 from soorma_ai.domain.effects import Close, SavePlan, Spend
 from soorma_ai.ports import Delivery, Work
@@ -35,12 +36,12 @@ class BeginsUnseen(SqlQueue):
         return
 
 
-PLANTED: dict[str, type[OneThreadStore]] = {
-    "an answer is recorded without compare-and-set": with_parts(OneThreadStore, plans=AnswersBlindly),
-    "the delivery is done before its effects are stored": with_parts(OneThreadStore, queue=AcksFirst),
-    "the inbox forgets what it has seen": with_parts(OneThreadStore, queue=KeepsNoMark),
-    "a plan that ends leaves its expectations open": with_parts(OneThreadStore, queue=LeavesThingsOpen),
-    "events are published apart from the state they belong to": with_parts(OneThreadStore, queue=PublishesOutside),
-    "actions are not charged": with_parts(OneThreadStore, queue=CountsNoActions),
-    "the beginning of what must not run twice is not recorded": with_parts(OneThreadStore, queue=BeginsUnseen),
+PLANTED: dict[str, Any] = {
+    "an answer is recorded without compare-and-set": with_parts(kind_of_store(), plans=AnswersBlindly),
+    "the delivery is done before its effects are stored": with_parts(kind_of_store(), queue=AcksFirst),
+    "the inbox forgets what it has seen": with_parts(kind_of_store(), queue=KeepsNoMark),
+    "a plan that ends leaves its expectations open": with_parts(kind_of_store(), queue=LeavesThingsOpen),
+    "events are published apart from the state they belong to": with_parts(kind_of_store(), queue=PublishesOutside),
+    "actions are not charged": with_parts(kind_of_store(), queue=CountsNoActions),
+    "the beginning of what must not run twice is not recorded": with_parts(kind_of_store(), queue=BeginsUnseen),
 }

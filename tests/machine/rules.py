@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 
 from machine.invariants import Known, broken, unfinished
 from machine.shop import Shop
-from machine.stores import OneThreadStore
+from machine.stores import kind_of_store
 from machine.world import GOAL, PLAN_LASTS, REPLIED, ROUTE
 from soorma_ai.core.expecting.wakeups import DEADLINE_REACHED, WAKE_EVENTS
 from soorma_ai.domain.events import SYSTEM, EventEnvelope
@@ -40,7 +40,7 @@ FORGED = st.sampled_from([*sorted(WAKE_EVENTS), "approval.granted", "payment.cha
 
 
 class Machine(RuleBasedStateMachine):
-    make_store: type[OneThreadStore] = OneThreadStore
+    make_store: Any = kind_of_store()
 
     def __init__(self) -> None:
         super().__init__()

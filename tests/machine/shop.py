@@ -1,16 +1,12 @@
 """One platform on one file, through as many processes as a test wants: started, crashed, closed, started again."""
 
-import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import timedelta
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from machine.audit import Audit, audited
 from machine.quiet import QuietLoop, Stuck
-from machine.stores import OneThreadStore
+from machine.stores import MortalStore, kind_of_store
 from machine.world import PRINTING_TAKES, World, agents
 from soorma_ai import Platform
 from soorma_ai.adapters.local_bus import LocalBus
@@ -25,38 +21,19 @@ def as_they_are(store: Store, bus: Bus, clock: VirtualClock) -> tuple[Store, Bus
     return store, bus
 
 
-@cache
-def _empty_store() -> bytes:
-    """Made once, and copied for each test: a file of its own costs the disk more than all that is done with it."""
-
-    async def make(path: Path) -> None:
-        store = OneThreadStore(path)
-        await store.open(VirtualClock().now())
-        await store.close()
-
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "empty.db"
-        asyncio.run(make(path))
-        audited(path)
-        return path.read_bytes()
-
-
 class Shop:
     """`wrap` may put something round the store and the bus of each process."""
 
-    def __init__(
-        self, path: Path, make_store: Callable[[Path], OneThreadStore] = OneThreadStore, wrap: Wrap = as_they_are
-    ) -> None:
+    def __init__(self, path: Path, make_store: type[MortalStore] | None = None, wrap: Wrap = as_they_are) -> None:
         self.clock = VirtualClock()
         self.world = World(self.clock)
-        self._path = path
-        self._make_store = make_store
+        self._make_store = make_store = make_store or kind_of_store()
         self._wrap = wrap
         self._loop = QuietLoop()
-        path.write_bytes(_empty_store())
+        self._home = make_store.make_home(path)
         self._open()
-        self.audit = Audit(path)
-        self.world.look = self.audit.db
+        self.audit = make_store.audit_of(self._home)
+        self.world.look = self.audit.rows
 
     def start(self, away: Sequence[str] = ()) -> None:
         self.do(self.platform.start(*agents(self.world, away)))
@@ -123,7 +100,7 @@ class Shop:
         self._loop.close()
 
     def _open(self) -> None:
-        self.store = self._make_store(self._path)
+        self.store = self._make_store(self._home)
         self.bus: Bus
         store, self.bus = self._wrap(self.store, LocalBus(), self.clock)
         self.platform = Platform(store=store, bus=self.bus, clock=self.clock)

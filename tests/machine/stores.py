@@ -4,17 +4,57 @@ import asyncio
 from collections.abc import Callable
 from contextvars import copy_context
 from datetime import datetime
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol, TypeVar
 
+from postgres_server import IS_MEANT
+
+from machine.audit import Audit, audited
 from soorma_ai.adapters.sql.acting import HOUSE, Acting
 from soorma_ai.adapters.sql.connection import Reader
 from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.testing.clock import VirtualClock
 
 T = TypeVar("T")
+
+
+class MortalStore(Protocol):
+    """What a shop asks of its store, beside that it is one. A home is where one process after the other finds it."""
+
+    def __init__(self, home: Any) -> None: ...
+
+    @classmethod
+    def make_home(cls, path: Path) -> Any:
+        """Return a home with an empty store, of whose changes is told; at this path, where it is a file."""
+        ...
+
+    @classmethod
+    def audit_of(cls, home: Any) -> Audit: ...
+
+    @property
+    def is_dead(self) -> bool: ...
+
+    def die_after(self, commits: int, *, keeps_last: bool) -> None: ...
+
+    def spare(self) -> None:
+        """Do not die at a later commit."""
+        ...
+
+    def die(self) -> None: ...
+
+
+def kind_of_store() -> Any:
+    """Return what shops have by the environment: with SOORMA_TEST_STORE=postgresql a database of a server."""
+    if not IS_MEANT:
+        return OneThreadStore
+    from machine.servers import OneThreadServerStore
+
+    return OneThreadServerStore
 
 
 class OneThreadDatabase(Database):
@@ -79,6 +119,15 @@ class OneThreadStore(SqliteStore):
     def __init__(self, path: Path | None) -> None:
         super().__init__(path)
 
+    @classmethod
+    def make_home(cls, path: Path) -> Path:
+        path.write_bytes(_empty_store())
+        return path
+
+    @classmethod
+    def audit_of(cls, home: Path) -> Audit:
+        return Audit(home)
+
     @property
     def is_dead(self) -> bool:
         return self.database.is_dead
@@ -96,3 +145,19 @@ class OneThreadStore(SqliteStore):
         await super().open(now)
         # Processes die here, no machine loses its power; so nothing has to wait for the disk.
         self.database.writer.connection.execute("PRAGMA synchronous = OFF")
+
+
+@cache
+def _empty_store() -> bytes:
+    """Made once, and copied for each test: a file of its own costs the disk more than all that is done with it."""
+
+    async def make(path: Path) -> None:
+        store = OneThreadStore(path)
+        await store.open(VirtualClock().now())
+        await store.close()
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "empty.db"
+        asyncio.run(make(path))
+        audited(path)
+        return path.read_bytes()

@@ -1,11 +1,11 @@
 """What stores say of their agents, and what others take of that."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from contract.store_kit import PAID, agent
+from msgspec.structs import replace
 
 from soorma_ai.core.arrival.announcing import MOST_AGENTS, Heard, Known, announce, describe_outside, hear
 from soorma_ai.domain.events import CLIENT, SYSTEM, EventTopic

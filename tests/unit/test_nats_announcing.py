@@ -1,11 +1,11 @@
 """Announcements on the wire: as many messages as they need, and no more said than their subject."""
 
 import json
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from contract.store_kit import agent
+from msgspec.structs import replace
 
 from soorma_ai.adapters.nats.announcing import read, write
 from soorma_ai.adapters.nats.subjects import registry_subject

@@ -113,6 +113,9 @@ class RemoteQueue:
     async def pending(self, agent: str, owner: str) -> int:
         return cast("int", await self._door.read(Reading.PENDING))
 
+    async def mailboxes(self) -> list[str]:
+        return []
+
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
         return Arrival()
 

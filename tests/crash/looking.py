@@ -1,0 +1,34 @@
+"""What stands in the store of a URL, as whoever owns it sees it."""
+
+import sqlite3
+from collections.abc import Callable, Generator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from soorma_ai.settings import is_postgres, sqlite_path
+
+Find = Callable[[str], list[Any]]
+
+
+@contextmanager
+def looking(url: str, *, read_only: bool = False) -> Generator[Find]:
+    """What returns the rows that a query finds. A file that is not only read recovers from what has happened to it."""
+    if is_postgres(url):
+        with _server(url) as find:
+            yield find
+        return
+    path = sqlite_path(url)
+    assert path is not None, "a store in memory has nobody beside its owner"
+    with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}{'?mode=ro' * read_only}", uri=True)) as db:
+        yield lambda query: db.execute(query).fetchall()
+
+
+@contextmanager
+def _server(url: str) -> Generator[Find]:
+    """Only here, since most trials need no driver."""
+    import psycopg
+    from postgres_server import OWNER, as_role
+
+    with psycopg.connect(as_role(url, OWNER), autocommit=True, options="-c search_path=soorma") as db:
+        yield lambda query: db.execute(query.encode()).fetchall()
