@@ -1,6 +1,7 @@
 """Records that cross a border: structs inside, read and written by pydantic at the edges."""
 
 from contextvars import ContextVar
+from typing import cast
 
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, asdict, fields
@@ -27,12 +28,16 @@ class Record(Struct, frozen=True):
             _in_hand.reset(token)
         written = {one["name"]: core_schema.typed_dict_field(one["schema"]) for one in read}
 
-        def make(value: object, check: ValidatorFunctionWrapHandler) -> object:
-            return value if isinstance(value, cls) else cls(**check(value)[0])
+        made = core_schema.no_info_after_validator_function(
+            lambda found: cls(**found[0]), core_schema.dataclass_args_schema(cls.__name__, read)
+        )
 
-        return core_schema.no_info_wrap_validator_function(
-            make,
-            core_schema.dataclass_args_schema(cls.__name__, read),
+        def take(value: object, check: ValidatorFunctionWrapHandler) -> object:
+            return value if isinstance(value, cls) else check(value)
+
+        return core_schema.json_or_python_schema(
+            json_schema=made,
+            python_schema=core_schema.no_info_wrap_validator_function(take, made),
             ref=name,
             serialization=core_schema.wrap_serializer_function_ser_schema(
                 lambda record, write: write(asdict(record)), schema=core_schema.typed_dict_schema(written)
@@ -41,8 +46,9 @@ class Record(Struct, frozen=True):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        assert schema["type"] == "function-wrap"
-        return handler(core_schema.dataclass_schema(cls, schema["schema"], []))
+        assert schema["type"] == "json-or-python"
+        made = cast("core_schema.AfterValidatorFunctionSchema", schema["json_schema"])
+        return handler(core_schema.dataclass_schema(cls, made["schema"], []))
 
 
 def _schema(field: FieldInfo, handler: GetCoreSchemaHandler) -> CoreSchema:

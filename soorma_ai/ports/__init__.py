@@ -8,6 +8,7 @@ from soorma_ai.ports.memos import Memos
 from soorma_ai.ports.model import Message, ModelAnswer, ModelQuestion, ModelSettings, Prompt, Prompts, Reasoner
 from soorma_ai.ports.people import People
 from soorma_ai.ports.queue import Hands, Queue
+from soorma_ai.ports.registry import Registry
 from soorma_ai.ports.rows import (
     LONGEST_RUN,
     AgentRow,
@@ -28,7 +29,7 @@ from soorma_ai.ports.rows import (
     Swept,
     Work,
 )
-from soorma_ai.ports.store import DeadLetters, EventLog, Memory, Plans, Registry, Store
+from soorma_ai.ports.store import DeadLetters, EventLog, Memory, Plans, Store
 from soorma_ai.ports.upkeep import Upkeep
 
 __all__ = [

@@ -12,15 +12,14 @@ from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.memory import MemoryChange, MemoryKey, OpenSession, Remembered, SessionSummary
 from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import Marked, PlanInHand, PlanRecord, PlanStatus, PlanValue
-from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
 from soorma_ai.ports.identity import Audit, Keys
 from soorma_ai.ports.memos import Memos
 from soorma_ai.ports.people import People
 from soorma_ai.ports.queue import Hands, Queue
+from soorma_ai.ports.registry import Registry
 from soorma_ai.ports.rows import (
-    AgentRow,
     DeadLetterRow,
     Delivery,
     EventPage,
@@ -242,38 +241,6 @@ class Memory(Protocol):
 
     async def sessions(self, tenant_id: str, limit: int, *, user_id: str | None = None) -> list[SessionSummary]:
         """The one that something happened in last first; with a `user_id` those of this user."""
-        ...
-
-
-class Registry(Protocol):
-    async def register(self, registrations: Sequence[Registration], now: datetime) -> None:
-        """Raise ConfigError when a version is registered with another content."""
-        ...
-
-    async def heartbeat(self, agents: Sequence[str], now: datetime) -> None: ...
-
-    async def leave(self, agents: Sequence[str]) -> None:
-        """No longer live; what comes for them is kept."""
-        ...
-
-    async def live_events(self, tenant_id: str, now: datetime) -> Sequence[RegisteredEvent]: ...
-
-    async def known_events(self, tenant_id: str) -> Sequence[RegisteredEvent]:
-        """Known events, also of agents that are gone."""
-        ...
-
-    async def agents(self, now: datetime) -> list[AgentRow]: ...
-
-    async def agent(self, agent: str, now: datetime) -> AgentRow | None:
-        """Also one that is gone."""
-        ...
-
-    async def definitions(self, tenant_id: str, event_name: str) -> list[EventDefinition]:
-        """Every version on every topic, of agents that are gone too."""
-        ...
-
-    async def deregister(self, agent: str, now: datetime) -> list[EventDefinition]:
-        """Return the definitions that went with it. Raise NotFound, and LocalProtocolError while it is needed."""
         ...
 
 

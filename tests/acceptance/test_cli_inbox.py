@@ -98,8 +98,8 @@ def test_a_link_is_printed_once_and_ended(asked: tuple[Shop, str]) -> None:
     assert url.startswith("https://shop.example/v1/answers/")
     assert shop.json("inbox", "link", *for_ann)["link"]["kind"] == "inbox"
     assert shop("inbox", "link", wait, "--plan", "abcd", *for_ann).exit_code == USAGE
-    assert shop("inbox", "link", wait, "--revoke", "--for", "ann").stdout == "revoked\n"
-    assert shop("inbox", "link", wait, "--revoke", "--for", "ann").exit_code == ERROR
+    for _ in "twice":
+        assert shop("inbox", "link", wait, "--revoke", "--for", "ann").stdout == "revoked\n"
 
 
 def test_the_list_says_when_there_is_more(asked: tuple[Shop, str]) -> None:

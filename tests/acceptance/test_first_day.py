@@ -21,7 +21,7 @@ from soorma_ai.cli.loading import load_agents
 from soorma_ai.cli.main import cli
 from soorma_ai.cli.project import Names, names_of
 from soorma_ai.cli.shipped import find_shipped
-from soorma_ai.cli.watching import changed, look
+from soorma_ai.cli.watching import list_changes, look
 from soorma_ai.errors import ConfigError
 
 URL = re.compile(r"http://[\d.:]+")
@@ -101,8 +101,8 @@ def test_what_is_watched_are_sources_outside_of_environments_and_hidden_folders(
     (tmp_path / "new.py").write_text("")
     os.utime(tmp_path / "b" / "c.py", (0, 0))
     after, _ = look(tmp_path)
-    assert [Path(path).name for path in changed(before, after)] == ["a.py", "c.py", "new.py"]
-    assert changed(after, after) == []
+    assert [Path(path).name for path in list_changes(before, after)] == ["a.py", "c.py", "new.py"]
+    assert list_changes(after, after) == []
 
 
 def test_a_tree_that_is_too_large_is_looked_at_in_part_only(tmp_path: Path) -> None:

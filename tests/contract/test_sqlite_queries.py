@@ -62,7 +62,7 @@ from soorma_ai.runtime.loops.relay import take_in
 from soorma_ai.testing.clock import VirtualClock
 
 # These end at their LIMIT.
-FROM_THE_END = ("SCAN plan", "SCAN page", "SCAN inbox USING INDEX inbox_dead")
+FROM_THE_END = ("SCAN plan", "SCAN page", "SCAN own", "SCAN named", "SCAN inbox USING INDEX inbox_dead")
 # As long as what is open, or held up behind it.
 OPEN = (
     "SCAN expectation USING INDEX expectation_open_tenant",

@@ -1,10 +1,10 @@
 """Killed anywhere, a payment that knows no key is made at most once for each time that somebody says it was not."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
 from trial import KILLED, Program, Stage, Trial
 
 LAYER = "doubt"

@@ -199,9 +199,10 @@ def _spelled(value: Any, names: Mapping[str, str]) -> str:
 
 def _without_moment(kind: str, body: str) -> str:
     """A transition between phases tells its moment."""
-    if kind != "phase":
+    told = json.loads(body) if kind == "phase" else None
+    if not isinstance(told, dict):
         return body
-    return json.dumps({name: value for name, value in json.loads(body).items() if name != "timestamp"})
+    return json.dumps({name: value for name, value in told.items() if name != "timestamp"})
 
 
 def _lasting(value: Any, passing: Set[str]) -> Any:

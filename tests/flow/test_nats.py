@@ -141,7 +141,7 @@ async def test_a_user_who_was_forgotten_is_not_brought_back_by_a_copy_that_comes
     path: Path, url: str, raw: Client
 ) -> None:
     sent = asyncio.Queue[Msg]()
-    await raw.subscribe(f"{url.rpartition('/')[2]}.>", cb=sent.put)
+    await raw.subscribe(f"{url.rpartition('/')[2]}.*.*.business-facts.>", cb=sent.put)
     async with Platform(f"sqlite:///{path}", url) as platform:
         await platform.start(stock())
         ann, ben = (platform.as_user(tenant_id="default", user_id=name) for name in ("ann", "ben"))

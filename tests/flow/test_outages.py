@@ -14,7 +14,6 @@ from kit import (
     ended,
     happens,
     held_for,
-    is_at_work,
     killed,
     open_platform,
     order,
@@ -202,7 +201,7 @@ async def test_a_call_that_timed_out_costs_what_was_reserved_until_the_limit_end
     async def is_over() -> bool:
         return (await platform.plan(plan.plan_id)).status == "failed"
 
-    await as_time_passes(clock, is_over, stops=is_at_work)
+    await as_time_passes(clock, is_over)
     with pytest.raises(PlanFailed, match="max_llm_calls"):
         await plan.result(timeout=PATIENCE)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from fanin import PART, WIDE, answers, arrive, register_parts, reply_to
-from kit import PATIENCE, as_time_passes, ended, is_at_work, killed, open_platform, planner, requested, until
+from kit import PATIENCE, as_time_passes, ended, killed, open_platform, planner, requested, until
 from places import raw
 from test_commits import count_commits, failing_once
 from worst import HAS_BROKER
@@ -403,7 +403,7 @@ async def summed(platform: Platform, clock: VirtualClock, worker: Worker) -> lis
     async def answer() -> Any:
         return await answers(platform, task_id)
 
-    (answered,) = await as_time_passes(clock, answer, stops=is_at_work)
+    (answered,) = await as_time_passes(clock, answer)
     assert answered.data["result"] == sum(range(10))
     return lengths
 

@@ -3,13 +3,12 @@
 import json
 import random
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jsonschema
 from faults import RIGHT_INSIDE, UNANSWERED, Case, Fault, fault
 from material import Event, Material, Payload, Plan
-from msgspec.structs import replace
 from offered import ASKS, FIND, LOOKUPS, NEED, PUBLISH, as_texts, branches_of, lines_of, spelled, texts_in, words_for
 from wires.form import Declined, Failed, Question, Reply, Said, Wire
 

@@ -9,6 +9,7 @@ import runpy
 import sqlite3
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,6 @@ import run as oracle
 from faults import BLIND
 from judge import Verdict, judge, without_nulls
 from material import Plan, is_there, read, registry_beside
-from msgspec.structs import replace
 from offered import FIND, NEED
 from run import Options, Outcome
 from scripted import Habit, Models

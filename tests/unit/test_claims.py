@@ -10,9 +10,9 @@ from soorma_ai.core.expecting.claims import (
     LASTS,
     claim_fault,
     closed_fault,
+    current_claim,
     hand_over_fault,
     known_roles,
-    lasting,
     make_claim,
 )
 from soorma_ai.domain.expectations import ExpectationStatus
@@ -46,8 +46,8 @@ def test_a_claim_keeps_another_from_claiming_unless_they_insist(
 
 @pytest.mark.parametrize(("after", "lasts"), [(timedelta(0), True), (HOUR - timedelta(1e-6), True), (HOUR, False)])
 def test_a_claim_ends_by_itself(after: timedelta, lasts: bool) -> None:
-    assert (lasting(ANNS, NOW + after) is ANNS) is lasts
-    assert lasting(None, NOW) is None
+    assert (current_claim(ANNS, NOW + after) is ANNS) is lasts
+    assert current_claim(None, NOW) is None
 
 
 @pytest.mark.parametrize(

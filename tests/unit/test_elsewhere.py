@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict
 
 from soorma_ai.core.arrival.elsewhere import (
     MOST_HOPS,
@@ -33,7 +34,7 @@ ASKED = event(
     unchecked=False,
     own=True,
     size=3,
-    **vars(LINEAGE),
+    **asdict(LINEAGE),
 )
 REPLIED = event("part.made", id="a-1", source="parts", tenant_id="acme", answers="r-1", success=True)
 

@@ -1,10 +1,10 @@
 """Announcements as they travel: JSON, in as many messages as they need."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from typing import TypeVar
 
+from msgspec.structs import replace
 from pydantic import TypeAdapter, ValidationError
 
 from soorma_ai.adapters.nats.subjects import registry_subject

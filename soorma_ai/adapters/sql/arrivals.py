@@ -13,7 +13,7 @@ from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.adapters.sql.consequences import apply
 from soorma_ai.adapters.sql.tables import dead_letters as letters
 from soorma_ai.adapters.sql.tables import events as log
-from soorma_ai.adapters.sql.tables import expectations, inbox, plans, registry, tasks
+from soorma_ai.adapters.sql.tables import expectations, inbox, plans, receivers, registry, tasks
 from soorma_ai.adapters.sql.tables import untaken as kept
 from soorma_ai.adapters.sql.tables.registry import Routes
 from soorma_ai.core.arrival import arrival, untaken
@@ -233,7 +233,7 @@ def _found(db: Connection, index: Index, event: EventEnvelope, heard: Heard) -> 
         case Meaning.GIVES_UP:
             assert expected is not None
             ids = (expected.id, *_let_go(db, expected))
-            pursuing = tuple(plan_id for id in ids for plan_id in inbox.plans_of(db, id))
+            pursuing = tuple(plan_id for id in ids for plan_id in receivers.plans_of(db, id))
             working = tuple((agent, id) for id in ids for agent in tasks.agents_of(db, id))
             return NamedRows(expected, pursuing=pursuing, working=working)
         case Meaning.ENDS_DOUBT:

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.tables import events as log
-from soorma_ai.adapters.sql.tables import expectations, inbox, plans, registry, tasks, timers, untaken
+from soorma_ai.adapters.sql.tables import expectations, inbox, plans, receivers, registry, tasks, timers, untaken
 from soorma_ai.core.arrival import effects as decided
 from soorma_ai.core.arrival import endings, meeting
 from soorma_ai.domain.effects import Postpone, SavePlan, Schedule, Unschedule
@@ -143,7 +143,7 @@ def postpone(db: Connection, effect: Postpone) -> None:
 
 def stop(db: Connection, plan_id: str, reason: str, now: datetime) -> bool:
     """Return False when the plan has ended. Raise NotFound."""
-    found = plans.plan(db, plan_id) or inbox.goal_of(db, plan_id)
+    found = plans.plan(db, plan_id) or receivers.goal_of(db, plan_id)
     effects = endings.stop(plan_id, found, reason, now)
     if effects is None:
         return False

@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from soorma_ai.adapters.sql import arrivals, consequences, effects, firing, forgetting, registering, sweep
 from soorma_ai.adapters.sql.acting import HOUSE, Acting, of_delivery
@@ -22,6 +23,7 @@ from soorma_ai.adapters.sql.tables import (
     listing,
     memory,
     memos,
+    receivers,
     registry,
     tasks,
 )
@@ -189,7 +191,7 @@ class SqlPlans(Part):
     join_progress = reading(pursued.join_progress)
     branches_that_came = reading(pursued.branches_that_came)
     cancellation = reading(pursued.cancellation)
-    goal_of = reading(inbox.goal_of)
+    goal_of = reading(receivers.goal_of)
     expectation = reading(expected.find)
     expectations = reading(expected.listed)
     open_in_tree = reading(expected.opened_of_tree)
@@ -302,7 +304,7 @@ class SqlEventLog(Part):
     page = reading(log.page)
     event = reading(log.event_by_id)
     tenants_of = reading(log.tenants_of)
-    handed = reading(inbox.handed)
+    handed = reading(receivers.handed)
     untaken = reading(arrivals.waiting_for_takers)
 
 

@@ -3,6 +3,8 @@
 from datetime import datetime
 from itertools import count
 
+from msgspec.structs import asdict
+
 from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Moment, Waiter, earliest, open_expectation
 from soorma_ai.core.expecting.replies import check_address
 from soorma_ai.domain.effects import Effect, Publish
@@ -106,7 +108,7 @@ def take_reply(
         correlation_id=request.correlation_id or request.id,
         causation_id=request.id,
         answers=request.id,
-        **vars(request.lineage),
+        **asdict(request.lineage),
     )
 
 

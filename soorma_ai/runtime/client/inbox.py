@@ -1,8 +1,9 @@
 """What people do about questions, beside answering them: take one in hand, hand it over, be away, send a link."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
+
+from msgspec.structs import replace
 
 from soorma_ai.core.authority import Owner, Verdict, check, verdict
 from soorma_ai.core.expecting.absences import absence_fault, answering_as
