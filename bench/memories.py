@@ -22,7 +22,7 @@ from typing import Any
 
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.core.memos import keep, make_memo, make_query, own_shelf
-from soorma_ai.core.selection.vectors import by_cosine, contenders, packed, unpacked_signs, vector_of
+from soorma_ai.core.selection.vectors import by_cosine, contenders, pack, unpacked_signs, vector_of
 from soorma_ai.domain.memos import About, Embedded, KeepMemo, MemoKind
 from soorma_ai.domain.values import Json
 from soorma_ai.testing.clock import START
@@ -110,7 +110,7 @@ async def growth(path: Path, rows: Sequence[tuple[str, Row]]) -> dict[str, float
 def vectors() -> dict[str, float]:
     """Milliseconds to find ten among ten thousand random vectors, as it is done without a library of its own."""
     made = [vector_of([byte - 127.5 for byte in os.urandom(DIMENSIONS)]) for _ in range(MANY)]
-    stored = [packed(vector) for vector in made]
+    stored = [pack(vector) for vector in made]
     begin = time.process_time()
     likely = contenders({n: unpacked_signs(signs) for n, (_, signs) in enumerate(stored)}, made[7], 10)
     found = by_cosine({n: stored[n][0] for n in likely}, made[7], 10)

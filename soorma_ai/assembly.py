@@ -67,9 +67,9 @@ async def assemble(
     def arrived(arrival: Arrival) -> None:
         # While the bus is opened other processes write already; whoever is started looks for what is there.
         if supervisor is not None:
-            supervisor.arrived(arrival)
+            supervisor.note_arrival(arrival)
 
-    store.notify(signals.committed, arrived)
+    store.notify(signals.signal_commit, arrived)
     await store.open(clock.now())
     # The bus is that of the store, whose name only an open one knows.
     beside: dict[str, Loop] = {}

@@ -65,7 +65,7 @@ class RemoteAgents:
             self._store, self._clock, prompts, signals, make_reasoner=make_reasoner, is_remote=True
         )
         self._supervisor = Supervisor(self._services, LocalBus())
-        self._store.notify(signals.committed, self._supervisor.arrived)
+        self._store.notify(signals.signal_commit, self._supervisor.note_arrival)
         self._closing.push_async_callback(self._store.close)
         self._closing.push_async_callback(self._supervisor.stop)
         return self

@@ -17,7 +17,7 @@ from soorma_ai.agents.calling import (
     must_take,
 )
 from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.agents.given import must_be_number, must_be_text, several, shown
+from soorma_ai.agents.given import describe, must_be_number, must_be_text, several
 from soorma_ai.agents.threads import Threads
 from soorma_ai.agents.typed import Handler
 from soorma_ai.core.delivery.route import is_pattern
@@ -82,13 +82,13 @@ class Agent:
             raise ConfigError("an agent needs a name: its deliveries are kept under it")
         if name in (CLIENT, SYSTEM):
             raise ConfigError(f"an agent cannot be called {name!r}: that is the source of others' events")
-        who = f"agent {shown(name)}" if not isinstance(cast(object, name), str) else f"agent {name}"
+        who = f"agent {describe(name)}" if not isinstance(cast(object, name), str) else f"agent {name}"
         must_be_text(who, "name", name)
         must_be_text(who, "version", version)
         if tenant_id is not None:
             must_be_text(who, "tenant_id", tenant_id)
         if not isinstance(cast(object, description), str):
-            raise ConfigError(f"{who}: description={shown(description)}: give text")
+            raise ConfigError(f"{who}: description={describe(description)}: give text")
         must_be_number(who, "max_in_flight", max_in_flight, 1)
         self.name = name
         self.description = description
@@ -99,7 +99,7 @@ class Agent:
         self.capabilities = list(several("capabilities", capabilities))
         for one in self.capabilities:
             if not isinstance(cast(object, one), AgentCapability | str):
-                raise ConfigError(f"{who}: capabilities=[{shown(one)}]: give names, or AgentCapability objects")
+                raise ConfigError(f"{who}: capabilities=[{describe(one)}]: give names, or AgentCapability objects")
         self._promised = definitions_of("events_consumed", events_consumed, EventTopic.ACTION_REQUESTS)
         self._made = definitions_of("events_produced", events_produced, EventTopic.BUSINESS_FACTS)
         self._taken: list[tuple[EventRole, EventDefinition]] = []
@@ -282,4 +282,4 @@ def _name(option: str, given: object) -> str:
     """Raise ConfigError for what is neither a definition nor a name."""
     if isinstance(given, str):
         return given
-    raise ConfigError(f"{option}=[{shown(given)}]: give names of events, or EventDefinitions")
+    raise ConfigError(f"{option}=[{describe(given)}]: give names of events, or EventDefinitions")

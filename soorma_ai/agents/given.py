@@ -13,7 +13,7 @@ T = TypeVar("T")
 def must_be_text(who: str, option: str, given: object, *, may_be_empty: bool = False) -> None:
     """Raise ConfigError for anything but text of one line."""
     if not isinstance(given, str) or not given.isprintable() or not (given.strip() or may_be_empty):
-        raise ConfigError(f"{who}: {option}={shown(given)}: give text on one line")
+        raise ConfigError(f"{who}: {option}={describe(given)}: give text on one line")
 
 
 def must_be_number(who: str, option: str, given: object, least: int, most: int | None = None) -> None:
@@ -21,13 +21,13 @@ def must_be_number(who: str, option: str, given: object, least: int, most: int |
     is_number = isinstance(given, int) and not isinstance(given, bool)
     if not (is_number and least <= cast("int", given) <= (most or maxsize)):
         to = "" if most is None else f" to {most:,}"
-        raise ConfigError(f"{who}: {option}={shown(given)}: give a whole number from {least}{to}")
+        raise ConfigError(f"{who}: {option}={describe(given)}: give a whole number from {least}{to}")
 
 
 def must_have(who: str, option: str, given: object, method: str, wanted: str) -> None:
     """Raise ConfigError for an object without the method that it is given for. None is left out."""
     if given is not None and not callable(getattr(given, method, None)):
-        raise ConfigError(f"{who}: {option}={shown(given)}: give {wanted}")
+        raise ConfigError(f"{who}: {option}={describe(given)}: give {wanted}")
 
 
 def several(name: str, given: Iterable[T]) -> Iterable[T]:
@@ -35,9 +35,9 @@ def several(name: str, given: Iterable[T]) -> Iterable[T]:
     if isinstance(given, str):
         raise ConfigError(f"{name}={given!r} would be its letters; give a list: {name}=[{given!r}]")
     if not isinstance(cast(object, given), Iterable):
-        raise ConfigError(f"{name}={shown(given)}: give a list")
+        raise ConfigError(f"{name}={describe(given)}: give a list")
     return given
 
 
-def shown(given: object) -> str:
+def describe(given: object) -> str:
     return clip(repr(given), 80)

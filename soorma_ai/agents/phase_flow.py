@@ -281,7 +281,7 @@ class PhaseFlow(PhaseHooks):
         plan = await PlanContext.restore(event.plan_id, context)
         if plan is None:
             # As long as its goal is in line, the journey will begin.
-            is_coming = await handling.services.store.queue.pending(handling.agent, event.plan_id) > 0
+            is_coming = await handling.services.store.queue.count_pending(handling.agent, event.plan_id) > 0
             pause = SOON * 2 ** min(handling.rests, MOST_DOUBLED)
             raise Retry("the journey has not begun yet", after=pause, counts=not is_coming)
         if plan.status.is_final or (event.own and event.user_id != plan.user_id):

@@ -359,7 +359,7 @@ class BasePlanner(Agent):
 
     def _schedule_next(self, handling: Handling) -> None:
         """Schedule the goal that follows the one in hand, in its own transaction."""
-        handling.record(*self._schedules.following(handling.event, handling.services.clock.now()))
+        handling.record(*self._schedules.next_of(handling.event, handling.services.clock.now()))
 
     async def _goal_failed(self, handling: Handling, failure: Failure) -> None:
         self._schedule_next(handling)

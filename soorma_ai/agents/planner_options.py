@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from msgspec.structs import replace
 
 from soorma_ai.agents.contexts.plan import GoalContext
-from soorma_ai.agents.given import must_be_number, shown
+from soorma_ai.agents.given import describe, must_be_number
 from soorma_ai.domain.decisions import Room
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.memos import MemoKind, Recollection
@@ -78,7 +78,7 @@ def data_of(what: str, given: Mapping[str, Any] | None) -> JsonObject:
 
 def limits_of(limits: Limits | None, max_actions: int | None) -> Limits:
     if limits is not None and not isinstance(cast(object, limits), Limits):
-        raise ConfigError(f"limits={shown(limits)}: give Limits(max_actions=20, ...)")
+        raise ConfigError(f"limits={describe(limits)}: give Limits(max_actions=20, ...)")
     if limits is None:
         return Limits() if max_actions is None else Limits(max_actions=max_actions)
     if max_actions is None or limits.max_actions == max_actions:

@@ -45,7 +45,7 @@ class Schedules:
         await services.store.queue.keep_timers(timers_of(self._planner), timers)
         services.signals.timers.set()
 
-    def following(self, event: EventEnvelope, now: datetime) -> tuple[Schedule, ...]:
+    def next_of(self, event: EventEnvelope, now: datetime) -> tuple[Schedule, ...]:
         """Return the timer of what follows this goal, if it came from here."""
         goal = self._by_id.get(event.subject or "") if event.source == SYSTEM else None
         return (timer_for(goal, next_due(goal, event.time, now)),) if goal is not None else ()

@@ -12,7 +12,7 @@ from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, mos
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.contexts.task import ResultContext, TaskContext
 from soorma_ai.agents.typed import Shape, event_taken, payload_type
-from soorma_ai.core.task import TASK_TIMEOUT, timed_out
+from soorma_ai.core.task import TASK_TIMEOUT, timeout_event
 from soorma_ai.domain.effects import Expect
 from soorma_ai.domain.events import EventTopic, Lineage, completion_of
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
@@ -39,7 +39,7 @@ class Worker(Agent):
         self._task_handlers: dict[str, _Task] = {}
         self._result_handlers: dict[str, Registered] = {}
         # Without an on_result as well: what an earlier version waited for has to end.
-        self._routes.append(Route(None, "", self._continue, self._failed, continues=True))
+        self._routes.append(Route(None, "", self._continue, self._report_failure, continues=True))
 
     def on_task(
         self,
@@ -74,7 +74,7 @@ class Worker(Agent):
             promised = gives if gives.schema else Shape(None, self._result_schema(event_type))
             self._task_handlers[event_type] = _Task(working, takes, promised, completion_of(event_type))
             most = most_attempts([working])
-            route = Route(EventTopic.ACTION_REQUESTS, event_type, self._begin, self._failed, attempts=most)
+            route = Route(EventTopic.ACTION_REQUESTS, event_type, self._begin, self._report_failure, attempts=most)
             self._take(route, definition)
             return handler
 
@@ -141,7 +141,7 @@ class Worker(Agent):
         if in_hand.is_abandoned:
             await in_hand.cancel()
             return
-        closing = await in_hand.closing()
+        closing = await in_hand.closed_wait()
         if closing is None:
             return
         met, event = closing
@@ -164,7 +164,7 @@ class Worker(Agent):
         """Name under which a handler gets it; None when there is nothing left to handle."""
         unanswered = met.status is ExpectationStatus.EXPIRED and met.ask is not None
         if unanswered:
-            in_hand.handling.record(timed_out(in_hand.record, met, in_hand.handling.moment()))
+            in_hand.handling.record(timeout_event(in_hand.record, met, in_hand.handling.moment()))
             if TASK_TIMEOUT in self._result_handlers:
                 return TASK_TIMEOUT
             await in_hand.fail(TASK_TIMEOUT, f"nobody answered {met.event_type!r} in time")
@@ -173,7 +173,7 @@ class Worker(Agent):
             raise NotFound(f"{self.name} has no on_result({met.event_type!r}) any more")
         return met.event_type
 
-    async def _failed(self, handling: Handling, failure: Failure) -> None:
+    async def _report_failure(self, handling: Handling, failure: Failure) -> None:
         """Tell whoever asked for the task, which waits for nothing more."""
         in_hand, taken = await TaskInHand.load(handling), self._task_handlers.get(handling.event.type)
         if in_hand is None and taken is not None and handling.delivery.owner == handling.event.id:

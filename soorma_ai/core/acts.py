@@ -79,9 +79,9 @@ class _Saying:
             match effect:
                 case done.Publish(event):
                     is_answer = any(isinstance(e, done.EndTask) for e in self._effects[number + 1 : number + 2])
-                    yield from self._said(event, is_answer=is_answer)
+                    yield from self._events(event, is_answer=is_answer)
                 case done.Expect(expectation):
-                    yield from self._opened(expectation)
+                    yield from self._questions(expectation)
                 case done.SaveTask(task, expected):
                     yield KeepingTask(
                         state=task.state,
@@ -110,7 +110,7 @@ class _Saying:
                 case _:
                     assert_never(effect)
 
-    def _said(self, event: EventEnvelope, *, is_answer: bool) -> Iterator[AnyAct]:
+    def _events(self, event: EventEnvelope, *, is_answer: bool) -> Iterator[AnyAct]:
         if is_answer:
             stop = any(isinstance(e, done.Publish) and e.event.source != self._agent for e in self._effects)
             yield EndingTask(ordinal=self._event_ordinal(event), answer=event.data, stop=stop)
@@ -144,11 +144,11 @@ class _Saying:
             place=asked.place,
         )
 
-    def _opened(self, opened: Expectation) -> Iterator[Asking]:
+    def _questions(self, opened: Expectation) -> Iterator[Asking]:
         if opened.kind is ExpectationKind.WAIT:
             said = (effect.event for effect in self._effects if isinstance(effect, done.Publish))
             about = next(event.data for event in said if event.type in ANNOUNCEMENTS and event.subject == opened.id)
-            yield Asking(ordinal=self._ordinal(opened.id, lambda n: self._derived("wait", n)), about=about)
+            yield Asking(ordinal=self._ordinal(opened.id, lambda n: self._derive("wait", n)), about=about)
 
     def _session(self, made: SessionSummary) -> OpeningSession:
         def id_of(number: int) -> str:
@@ -159,21 +159,21 @@ class _Saying:
     def _event_ordinal(self, event: EventEnvelope) -> int:
         return self._ordinal(event.id, lambda n: caused_id(self._cause.id, event.source, n, event.type))
 
-    def _derived(self, what: str, number: int) -> str:
+    def _derive(self, what: str, number: int) -> str:
         return derived_id(what, self._cause.id, self._agent, str(number))
 
     def _group(self, group: str) -> int:
         """Return the number of a group, which is made once, before all of its members."""
         if group not in self._groups:
-            self._groups[group] = self._found(group, lambda n: self._derived("group", n))
+            self._groups[group] = self._find(group, lambda n: self._derive("group", n))
         return self._groups[group]
 
     def _ordinal(self, wanted: str, id_of: Callable[[int], str]) -> int:
-        number = self._found(wanted, id_of)
+        number = self._find(wanted, id_of)
         self._next = number + 1
         return number
 
-    def _found(self, wanted: str, id_of: Callable[[int], str]) -> int:
+    def _find(self, wanted: str, id_of: Callable[[int], str]) -> int:
         """Return the number under which this handling made an id, looked for from the next one on to both sides. They
         are made in the order of the effects, but for some, and a handler that failed to say something has made one for
         nothing."""

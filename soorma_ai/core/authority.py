@@ -314,7 +314,7 @@ def registration_fault(caller: Caller, one: Registration, known: Sequence[Regist
     if rights and (unnamed := _names_made(one) - rights.makes):
         return f"{one.agent} makes {', '.join(sorted(unnamed))}, which its key does not name: make one with --makes"
     others = [event for event in known if event.agent != one.agent]
-    return next(filter(None, (_loosening(one, definition, others) for definition in _definitions(one))), "")
+    return next(filter(None, (_weakening_of(one, definition, others) for definition in _definitions(one))), "")
 
 
 def agent_fault(caller: Caller, agent: str) -> str:
@@ -329,7 +329,7 @@ def agent_fault(caller: Caller, agent: str) -> str:
     return f"this token is for {allowed}, and not for {agent!r}: make a key with --agent"
 
 
-def _loosening(one: Registration, given: EventDefinition, known: Iterable[RegisteredEvent]) -> str:
+def _weakening_of(one: Registration, given: EventDefinition, known: Iterable[RegisteredEvent]) -> str:
     """Return what of others' words about an event this one would weaken. An approval it can only add to."""
     others = [e for e in known if (e.definition.topic, e.definition.event_name) == (given.topic, given.event_name)]
     taken = [event.definition for event in others if event.role in TAKEN]

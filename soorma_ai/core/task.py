@@ -190,7 +190,7 @@ def end(
     return (*closed, Publish(event), EndTask(task.agent, task.task_id))
 
 
-def timed_out(task: TaskRecord, question: Expectation, moment: Moment) -> Publish:
+def timeout_event(task: TaskRecord, question: Expectation, moment: Moment) -> Publish:
     """Everybody may know that a question was not answered in time."""
     data: JsonObject = {"task_id": task.task_id, "wait_id": question.id, "response_event": question.event_type}
     topic = EventTopic.TASK_EVENTS

@@ -137,13 +137,13 @@ def name_token(person: Person) -> str:
 def read_name(token: str) -> Person:
     """Return the person whom a token of `name_token` names. Raise Unauthenticated for one that names nobody."""
     try:
-        tenant_id, user_id, roles = _named().validate_json(urlsafe_b64decode(token.encode()))
+        tenant_id, user_id, roles = _name_adapter().validate_json(urlsafe_b64decode(token.encode()))
     except ValueError as error:  # no base64, no JSON, or something else
         raise Unauthenticated("this token names nobody: it is the base64 of [tenant, user, roles or null]") from error
     return Person(tenant_id, user_id, None if roles is None else frozenset(roles))
 
 
 @cache
-def _named() -> TypeAdapter[tuple[str, str, list[str] | None]]:
+def _name_adapter() -> TypeAdapter[tuple[str, str, list[str] | None]]:
     """Return what is made by the first who reads a name: settings load this module, and most programs read none."""
     return TypeAdapter(tuple[str, str, list[str] | None], config=ConfigDict(strict=True))

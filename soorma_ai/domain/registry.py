@@ -294,15 +294,15 @@ class DiscoveredAgent(Record, frozen=True):
 
     def get_consumed_event_schema(self, capability: str) -> EventDefinition | None:
         """Return the request by which the capability is asked for; None where it is not described."""
-        found = self._described(capability)
+        found = self._description_of(capability)
         return found.consumed_event if found else None
 
     def get_produced_event_schema(self, capability: str) -> EventDefinition | None:
         """Return the first of the answers that it may give; None where there is none."""
-        found = self._described(capability)
+        found = self._description_of(capability)
         return found.produced_events[0] if found and found.produced_events else None
 
-    def _described(self, capability: str) -> AgentCapability | None:
+    def _description_of(self, capability: str) -> AgentCapability | None:
         found = (one for one in self.capabilities if not isinstance(one, str))
         return next((one for one in found if one.task_name == capability), None)
 

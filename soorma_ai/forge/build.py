@@ -91,7 +91,7 @@ class BuildAgent(BaseForgeAgent):
         return Phase.COMPLETE
 
     @property
-    def _known(self) -> BuildPhaseContext:
+    def _context(self) -> BuildPhaseContext:
         return cast("BuildPhaseContext", self.phase_context)
 
     def _create_phase_context(self) -> BasePhaseContext:
@@ -104,7 +104,7 @@ class BuildAgent(BaseForgeAgent):
         return WORKS.get(phase)
 
     def _evaluate_transition_condition(self, transition: PhaseTransition) -> bool:
-        known = self._known
+        known = self._context
         match transition.condition:
             case "conceptual_gap_discovered":
                 return bool(known.conceptual_gap)
@@ -114,21 +114,21 @@ class BuildAgent(BaseForgeAgent):
                 return bool(known.artifacts)
 
     def _get_trigger_detail(self, transition: PhaseTransition) -> str:
-        return self._known.conceptual_gap if transition.is_backward else ""
+        return self._context.conceptual_gap if transition.is_backward else ""
 
     def _get_checkpoint(self, phase: Enum) -> Checkpoint | None:
         if phase.value != Phase.GROUNDING:
             return None
-        about: JsonObject = {"concepts": [*self._known.concepts], "steps": [*self._known.steps]}
+        about: JsonObject = {"concepts": [*self._context.concepts], "steps": [*self._context.steps]}
         return Checkpoint("ready_to_make", "Is this clear, and are you ready to go on?", about=about, changes=CHANGES)
 
     def _tell_context(self, phase: Enum) -> JsonObject:
-        known = self._known
+        known = self._context
         concepts: JsonObject = {**known.concepts}
         return {**self._brief(), "concepts": concepts, "steps": [*known.steps], "made": [*known.artifacts]}
 
     def _take_work(self, phase: Enum, work: JsonObject) -> Iterable[SSEEvent]:
-        known, made = self._known, WORKS[phase].model_validate(work)
+        known, made = self._context, WORKS[phase].model_validate(work)
         match made:
             case Grounding():
                 known.conceptual_gap = ""
@@ -146,9 +146,9 @@ class BuildAgent(BaseForgeAgent):
         """`steps` are those that the person wants."""
         steps = modifications.get("steps")
         if isinstance(steps, list):
-            self._known.steps = [str(one) for one in steps]
+            self._context.steps = [str(one) for one in steps]
 
     def _generate_completion_summary(self) -> Json:
-        known = self._known
+        known = self._context
         artifacts: JsonObject = {**known.artifacts}
         return {"topic": self._brief().get("topic"), "steps": [*known.steps], "artifacts": artifacts}

@@ -180,7 +180,7 @@ class ResearchAgent(BaseForgeAgent):
         return Phase.COMPLETE
 
     @property
-    def _known(self) -> ResearchPhaseContext:
+    def _context(self) -> ResearchPhaseContext:
         return cast("ResearchPhaseContext", self.phase_context)
 
     def _create_phase_context(self) -> BasePhaseContext:
@@ -193,7 +193,7 @@ class ResearchAgent(BaseForgeAgent):
         return WORKS.get(phase)
 
     def _evaluate_transition_condition(self, transition: PhaseTransition) -> bool:
-        known = self._known
+        known = self._context
         match transition.condition:
             case "questions_ready":
                 return bool(known.open_questions)
@@ -211,7 +211,7 @@ class ResearchAgent(BaseForgeAgent):
                 return True
 
     def _get_trigger_detail(self, transition: PhaseTransition) -> str:
-        known = self._known
+        known = self._context
         return {
             "new_category_discovered": known.new_category,
             "synthesis_requires_more_answers": known.missing_answers,
@@ -219,7 +219,7 @@ class ResearchAgent(BaseForgeAgent):
         }.get(transition.condition, "")
 
     def _get_checkpoint(self, phase: Enum) -> Checkpoint | None:
-        known = self._known
+        known = self._context
         if phase.value == Phase.DECOMPOSE:
             asked: list[Json] = [one.text for one in known.questions]
             words = "Are these the questions to answer?"
@@ -233,7 +233,7 @@ class ResearchAgent(BaseForgeAgent):
 
     def _tell_context(self, phase: Enum) -> JsonObject:
         """Return the questions, and what is known about them as far as the phase needs it."""
-        known = self._known
+        known = self._context
         categories: JsonObject = {one.id: one.question for one in known.categories}
         told: JsonObject = {**self._brief(), "categories": categories}
         if phase.value == Phase.DECOMPOSE:
@@ -248,7 +248,7 @@ class ResearchAgent(BaseForgeAgent):
         return {**told, "answers": answers, "insights": insights}
 
     def _take_work(self, phase: Enum, work: JsonObject) -> Iterable[SSEEvent]:
-        known, made = self._known, WORKS[phase].model_validate(work)
+        known, made = self._context, WORKS[phase].model_validate(work)
         match made:
             case Decomposition():
                 known.new_category = known.missing_category = ""
@@ -281,7 +281,7 @@ class ResearchAgent(BaseForgeAgent):
                     yield DataEvent(name="source.found", value={"id": quote.source_id})
 
     async def _check_work(self, phase: Enum, work: JsonObject) -> str:
-        known, made = self._known, WORKS[phase].model_validate(work)
+        known, made = self._context, WORKS[phase].model_validate(work)
         match made:
             case Decomposition():
                 return _fault_of_questions(known, made)
@@ -301,7 +301,7 @@ class ResearchAgent(BaseForgeAgent):
 
     def _apply_user_modifications(self, modifications: JsonObject) -> None:
         """`remove` names questions by their ids, `add` holds new ones as a decomposition does."""
-        known, removed = self._known, modifications.get("remove")
+        known, removed = self._context, modifications.get("remove")
         gone = [str(one) for one in removed] if isinstance(removed, list) else []
         known.questions = [one for one in known.questions if one.id not in gone]
         added = modifications.get("add")
@@ -311,8 +311,8 @@ class ResearchAgent(BaseForgeAgent):
                 known.questions.append(question)
 
     def _generate_completion_summary(self) -> Json:
-        known = self._known
-        answers = [_told(known, one) for one in known.questions if one.id in known.answers]
+        known = self._context
+        answers = [_describe(known, one) for one in known.questions if one.id in known.answers]
         return cast(
             "Json",
             {
@@ -328,7 +328,7 @@ class ResearchAgent(BaseForgeAgent):
         )
 
 
-def _told(known: ResearchPhaseContext, question: Question) -> JsonObject:
+def _describe(known: ResearchPhaseContext, question: Question) -> JsonObject:
     answer = known.answers[question.id]
     quotes: list[Json] = [one.model_dump() for one in answer.quotes]
     return {"question": question.text, "answer": answer.text, "quotes": quotes}

@@ -118,7 +118,7 @@ class UnderstandAgent(BaseForgeAgent):
         return Phase.COMPLETE
 
     @property
-    def _known(self) -> UnderstandPhaseContext:
+    def _context(self) -> UnderstandPhaseContext:
         return cast("UnderstandPhaseContext", self.phase_context)
 
     def _create_phase_context(self) -> BasePhaseContext:
@@ -131,7 +131,7 @@ class UnderstandAgent(BaseForgeAgent):
         return WORKS.get(phase)
 
     def _evaluate_transition_condition(self, transition: PhaseTransition) -> bool:
-        known = self._known
+        known = self._context
         diagnosis, lesson = known.diagnosis, known.lesson
         match transition.condition:
             case "learner_is_known" | "objectives_remain":
@@ -148,7 +148,7 @@ class UnderstandAgent(BaseForgeAgent):
                 return diagnosis is not None
 
     def _get_trigger_detail(self, transition: PhaseTransition) -> str:
-        diagnosis, lesson = self._known.diagnosis, self._known.lesson
+        diagnosis, lesson = self._context.diagnosis, self._context.lesson
         match transition.condition:
             case "calibration_was_inaccurate" if diagnosis:
                 return diagnosis.calibration_was_wrong
@@ -160,7 +160,7 @@ class UnderstandAgent(BaseForgeAgent):
                 return ""
 
     def _get_checkpoint(self, phase: Enum) -> Checkpoint | None:
-        known = self._known
+        known = self._context
         if phase.value == Phase.CALIBRATE:
             about: JsonObject = {"knowledge": {**known.knowledge}, "objectives": [one.text for one in known.objectives]}
             return Checkpoint(
@@ -171,7 +171,7 @@ class UnderstandAgent(BaseForgeAgent):
         return None
 
     def _tell_context(self, phase: Enum) -> JsonObject:
-        known = self._known
+        known = self._context
         told: JsonObject = {**self._brief(), "the learner knows": {**known.knowledge}}
         if phase.value == Phase.CALIBRATE:
             return {**told, "objectives": {one.id: one.text for one in known.objectives}}
@@ -181,7 +181,7 @@ class UnderstandAgent(BaseForgeAgent):
         return told
 
     def _take_work(self, phase: Enum, work: JsonObject) -> Iterable[SSEEvent]:
-        known, made = self._known, WORKS[phase].model_validate(work)
+        known, made = self._context, WORKS[phase].model_validate(work)
         match made:
             case Calibration():
                 known.knowledge |= {one.concept: one.level for one in made.knowledge}
@@ -203,7 +203,7 @@ class UnderstandAgent(BaseForgeAgent):
     async def _check_work(self, phase: Enum, work: JsonObject) -> str:
         made = WORKS[phase].model_validate(work)
         if isinstance(made, Calibration):
-            ids = [one.id for one in (*self._known.objectives, *made.objectives)]
+            ids = [one.id for one in (*self._context.objectives, *made.objectives)]
             if double := sorted({one for one in ids if ids.count(one) > 1}):
                 return f"objective {double[0]!r} is there already: give only new ones, each with an id of its own"
         if isinstance(made, Lesson) and not made.passed and not (made.what_failed or made.missing_prerequisite):
@@ -212,14 +212,14 @@ class UnderstandAgent(BaseForgeAgent):
 
     def _apply_user_modifications(self, modifications: JsonObject) -> None:
         """`knowledge` holds levels by concepts; `remove` names objectives by their ids."""
-        known, said, removed = self._known, modifications.get("knowledge"), modifications.get("remove")
+        known, said, removed = self._context, modifications.get("knowledge"), modifications.get("remove")
         if isinstance(said, dict):
             known.knowledge |= {concept: str(level) for concept, level in said.items()}
         if isinstance(removed, list):
             known.objectives = [one for one in known.objectives if one.id not in removed]
 
     def _generate_completion_summary(self) -> Json:
-        known = self._known
+        known = self._context
         done = [one for one in known.objectives if one.id in known.reached]
         reached: list[Json] = [{"objective": one.text, "summary": known.reached[one.id]} for one in done]
         return {"topic": self._brief().get("topic"), "reached": reached}

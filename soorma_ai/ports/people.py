@@ -57,7 +57,7 @@ class People(Protocol):
 
     async def colleague(self, tenant_id: str, user_id: str) -> Colleague | None: ...
 
-    async def answered_like(self, asked: Expectation, limit: int) -> list[Expectation]:
+    async def find_alike(self, asked: Expectation, limit: int) -> list[Expectation]:
         """Return other questions of the tenant of this kind and subject that people have answered, the last answered
         first."""
         ...

@@ -30,7 +30,7 @@ class Hands(Protocol):
         """Put what is claimed on disk by now into the hand that was reserved for it."""
         ...
 
-    def looked(self, agent: str, found: int) -> None:
+    def note_claim(self, agent: str, found: int) -> None:
         """A claim for this agent has found so many, not on disk yet. What is queued from now on came later."""
         ...
 
@@ -86,7 +86,7 @@ class Queue(Protocol):
         """
         ...
 
-    async def leased(self, seq: int, fence: int) -> Delivery | None:
+    async def find_leased(self, seq: int, fence: int) -> Delivery | None:
         """Return the delivery of this row, while it is leased under this fence."""
         ...
 
@@ -145,7 +145,7 @@ class Queue(Protocol):
         """The outbox: what the bus has not taken yet."""
         ...
 
-    async def sent(self, seqs: Sequence[int], now: datetime) -> None:
+    async def mark_sent(self, seqs: Sequence[int], now: datetime) -> None:
         """The bus took them; what does not arrive either is sent again by `sweep`."""
         ...
 
@@ -158,11 +158,11 @@ class Queue(Protocol):
         """Make these the timers whose ids begin so: what is scheduled already keeps its moment, and others go."""
         ...
 
-    async def pending(self, agent: str, owner: str) -> int:
+    async def count_pending(self, agent: str, owner: str) -> int:
         """Number of this owner's deliveries that are not done: what waits in line, and what is in hand."""
         ...
 
-    async def resting(self, agent: str, owner: str, now: datetime) -> Rest | None:
+    async def find_rest(self, agent: str, owner: str, now: datetime) -> Rest | None:
         """Return until when, and why, the delivery that stands first in this line is put off."""
         ...
 

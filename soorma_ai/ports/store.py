@@ -90,7 +90,7 @@ class Plans(Protocol):
         """Values that it remembers by keys."""
         ...
 
-    async def marked(self, plan_id: str, fingerprints: Sequence[str]) -> dict[str, Marked]:
+    async def find_marked(self, plan_id: str, fingerprints: Sequence[str]) -> dict[str, Marked]:
         """The steps that carry one of these fingerprints, by fingerprint; without those that no step carries."""
         ...
 
@@ -102,7 +102,7 @@ class Plans(Protocol):
 
     async def expectation(self, expectation_id: str) -> Expectation | None: ...
 
-    async def met_by(self, owner: str, event_id: str) -> Expectation | None:
+    async def find_met(self, owner: str, event_id: str) -> Expectation | None:
         """The expectation of this plan or task that this event closed, whether by meeting it or by its expiry."""
         ...
 
@@ -163,7 +163,7 @@ class Plans(Protocol):
         """Open questions of other users which name one of `roles`, and which escalate, in no order."""
         ...
 
-    async def held(self, tenant_id: str, user_id: str, at_most: int) -> int:
+    async def count_held(self, tenant_id: str, user_id: str, at_most: int) -> int:
         """Requests that a person made as a client, and that wait for an approval; counted up to `at_most`. What an
         agent asks in the course of theirs is none of these."""
         ...
@@ -203,18 +203,18 @@ class Plans(Protocol):
 
     async def decisions(self, plan_id: str) -> list[JournalEntry]: ...
 
-    async def spent(self, root_plan_id: str) -> Spent: ...
+    async def read_spent(self, root_plan_id: str) -> Spent: ...
 
     async def reserve(self, charge: Charge, limits: Limits, delivery: Delivery) -> None:
         """Reserve on disk before the call is sent. Raise LimitExceeded, and LeaseLost where the delivery that it is for
         was removed; then nothing is reserved."""
         ...
 
-    async def shown(self, plan_id: str) -> dict[str, Showing]:
+    async def find_shown(self, plan_id: str) -> dict[str, Showing]:
         """What models were shown in a plan, by the digests in its journal."""
         ...
 
-    async def shown_before(self, plan_id: str, cause_id: str, prompt_id: str) -> Showing | None:
+    async def last_shown(self, plan_id: str, cause_id: str, prompt_id: str) -> Showing | None:
         """What a model was shown last in a plan by this prompt, before the handling of this event."""
         ...
 
@@ -278,7 +278,7 @@ class EventLog(Protocol):
         """Return whose these events are, of those that are in the log."""
         ...
 
-    async def handed(self, event_ids: Sequence[str]) -> list[Handed]:
+    async def receivers_of(self, event_ids: Sequence[str]) -> list[Handed]:
         """Which agents these events came to, and how far each is with them."""
         ...
 
@@ -342,7 +342,7 @@ class Store(Protocol):
     keys: Keys
     audit: Audit
 
-    def noting(self, note: Note) -> "Store":
+    def with_note(self, note: Note) -> "Store":
         """Return this store for one change: the first transaction of its parts that changes something writes the note's
         entry too, and says so in the note. One whose operation returns False has changed nothing."""
         ...

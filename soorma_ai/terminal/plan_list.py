@@ -52,13 +52,13 @@ def short_count(number: int) -> str:
 
 def _rest(plan: PlanRecord, state: str, line: PlanLine | None) -> str:
     awaited = line.awaits if line and not plan.status.is_final else ()
-    shown = [_said(one) for one in awaited[:MOST_AWAITED]]
+    shown = [_wait_of(one) for one in awaited[:MOST_AWAITED]]
     if len(awaited) > MOST_AWAITED:
         shown.append("and more")
     return plan.reason or "; ".join((*shown, *([state] if state else [])))
 
 
-def _said(one: Awaited) -> str:
+def _wait_of(one: Awaited) -> str:
     """Return whom a plan waits for, and for what."""
     if one.kind in FOR_PEOPLE:
         return f"{', '.join(one.whom) or 'anybody'}: {one.what}"

@@ -118,7 +118,7 @@ async def rest(store: Path) -> str:
         await platform.start(ChoreographyPlanner("buyer", goals=["buy.wanted"], reasoner=mind), till())
         plan = await platform.submit("buy.wanted", {})
         now, queue = platform.services.clock.now(), platform.services.store.queue
-        await until(platform, lambda: queue.resting("buyer", plan.plan_id, now))
+        await until(platform, lambda: queue.find_rest("buyer", plan.plan_id, now))
         return plan.plan_id
 
 

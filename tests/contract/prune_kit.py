@@ -79,7 +79,7 @@ def in_tree(one: EventEnvelope, made: PlanRecord, at: datetime = LONG_AGO) -> Ev
 async def carried(store: Store, at: datetime = LONG_AGO) -> None:
     """The bus takes and brings everything that is in the outbox."""
     waiting = await store.queue.unsent(1000)
-    await store.queue.sent([row.seq for row in waiting], at)
+    await store.queue.mark_sent([row.seq for row in waiting], at)
     await store.queue.arrive([row.event for row in waiting], at)
 
 
@@ -147,7 +147,7 @@ async def is_gone(store: Store, made: PlanRecord) -> bool:
         await store.plans.steps(made.plan_id),
         await store.plans.decisions(made.plan_id),
         await store.plans.expectations(plan_id=made.plan_id, only_open=False),
-        (await store.plans.spent(made.plan_id)).llm_calls,
+        (await store.plans.read_spent(made.plan_id)).llm_calls,
     ]
     assert all(shown) or not any(shown), shown
     return not any(shown)

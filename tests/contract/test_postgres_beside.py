@@ -136,7 +136,7 @@ async def test_a_claim_that_holds_a_call_takes_its_turn(stores: list[PostgresSto
     with under_way(url):
         (claiming,) = await begun(url, claimed(stores[1], "planner"))
     assert [one.hold for one in await claiming] == [CALL]
-    assert await stores[0].plans.spent("plan-1") == Spent(0, 1, 100, 0.5)
+    assert await stores[0].plans.read_spent("plan-1") == Spent(0, 1, 100, 0.5)
 
 
 async def test_what_cannot_be_read_is_set_aside_in_its_turn(stores: list[PostgresStore], url: str) -> None:
@@ -196,7 +196,7 @@ async def _meet_at_once(stores: list[PostgresStore], url: str) -> None:
     await asyncio.gather(*committing)
     assert {(await find(stores[0], f"q-{n}")).status for n in range(3)} == {ExpectationStatus.MET}
     assert [one.event.id for free in hands for one in free.held] == ["r-0"]
-    assert await stores[0].queue.pending("planner", "plan-1") == 3
+    assert await stores[0].queue.count_pending("planner", "plan-1") == 3
 
 
 async def test_commits_at_once_do_not_overspend(stores: list[PostgresStore], url: str) -> None:
@@ -206,7 +206,7 @@ async def test_commits_at_once_do_not_overspend(stores: list[PostgresStore], url
         committing = await begun(url, *(one.queue.commit(work, NOW) for one, work in zip(stores, works, strict=True)))
     found = await asyncio.gather(*committing, return_exceptions=True)
     assert [type(one) is VersionConflict for one in found] == [False, True]
-    assert (await stores[0].plans.spent("plan-1")).actions == 2
+    assert (await stores[0].plans.read_spent("plan-1")).actions == 2
 
 
 async def test_a_commit_that_waits_for_a_registration_sees_it(stores: list[PostgresStore], url: str) -> None:
@@ -255,4 +255,4 @@ async def test_of_what_is_committed_together_that_which_fails_fails_alone(
     found = await asyncio.gather(*waiting, return_exceptions=True)
     assert [type(one) for one in found[1::2]] == [VersionConflict, LeaseLost]
     assert [await stores[0].events.event(f"e-{n}") is None for n in (1, 2, 3)] == [False, True, False]
-    assert (await stores[0].plans.spent("plan-1")).actions == 0
+    assert (await stores[0].plans.read_spent("plan-1")).actions == 0

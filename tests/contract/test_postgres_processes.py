@@ -162,7 +162,7 @@ async def test_two_commits_that_put_for_one_owner_at_once_make_one_lease(both: P
         store.deliver(free, LEASE)
     await asyncio.gather(one.queue.commit(works[0], NOW), other.queue.commit(works[1], NOW))
     assert len(hands[0].held + hands[1].held) == 1
-    assert await one.queue.pending("planner", "plan-1") == 2
+    assert await one.queue.count_pending("planner", "plan-1") == 2
 
 
 async def test_a_reader_by_cursor_misses_nothing_that_commits_late(both: Pair) -> None:

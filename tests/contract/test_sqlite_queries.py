@@ -207,7 +207,7 @@ async def test_what_is_over_leaves_nothing_to_search_through(store: SqliteStore)
     await store.queue.arrive([fact("f-2", {"order_id": "o-1"}), reply("r-1", "q-1")], NOW)
     await store.queue.fire(later(9), 9)
     sent = await store.queue.unsent(99)
-    await store.queue.sent([one.seq for one in sent], NOW)
+    await store.queue.mark_sent([one.seq for one in sent], NOW)
     await store.queue.arrive([one.event for one in sent], NOW)
     for table in ("wait_key", "early", "timer", "outbox"):
         assert await store.database.write(lambda db, table=table: db.execute(f"SELECT * FROM {table}").fetchall()) == []
@@ -282,7 +282,7 @@ async def test_a_list_of_questions_costs_what_is_listed_however_many_there_are(s
         effort = Effort(store)
         for _ in range(20):
             assert len(await store.plans.questions("default", 1)) == 1
-            assert await store.plans.held("default", "ann", 5) == 0
+            assert await store.plans.count_held("default", "ann", 5) == 0
         return effort.hundreds
 
     await running(store, wait("mine"))

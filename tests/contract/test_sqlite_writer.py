@@ -16,7 +16,7 @@ from test_store_answers import answered_at_once
 from soorma_ai.adapters.sql import registering
 from soorma_ai.adapters.sql.parts import SqlPlans
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.file.faults import mapped
+from soorma_ai.adapters.sqlite.file.faults import translate
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.domain.effects import Ack, AppendStep, Publish, SavePlan
 from soorma_ai.domain.events import EventEnvelope
@@ -325,4 +325,4 @@ def fault_of(code: int, kind: type[sqlite3.Error] = sqlite3.OperationalError) ->
     ],
 )
 def test_every_fault_of_the_library_has_a_word_of_ours(raised: Exception, told: type[Exception]) -> None:
-    assert type(mapped(raised)) is told
+    assert type(translate(raised)) is told

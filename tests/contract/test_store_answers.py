@@ -26,7 +26,7 @@ async def test_an_accepted_answer_closes_the_question_and_wakes_its_plan(store: 
     wake = wake_for(ANSWERED, asked, later(5))
     assert (found.status, found.answer, found.closed_at) == (ExpectationStatus.MET, given, later(5))
     assert found.met_by == wake.id
-    assert await store.plans.met_by("plan-1", wake.id) == found
+    assert await store.plans.find_met("plan-1", wake.id) == found
     assert [kept.event for kept in await store.queue.unsent(10)] == [wake]
     assert await store.queue.next_due([], NOW) is None
 

@@ -20,11 +20,11 @@ async def test_a_goal_that_has_arrived_tells_whose_plan_it_will_be_and_is_pendin
     found = await store.plans.goal_of(PLAN_ID)
     assert found is not None
     assert (found[0], found[1].id) == ("planner", "goal-1")
-    assert await store.queue.pending("planner", PLAN_ID) == 1
+    assert await store.queue.count_pending("planner", PLAN_ID) == 1
     (delivery,) = await claimed(store, "planner")
-    assert await store.queue.pending("planner", PLAN_ID) == 1
+    assert await store.queue.count_pending("planner", PLAN_ID) == 1
     await end(store, delivery)
-    assert await store.queue.pending("planner", PLAN_ID) == 0
+    assert await store.queue.count_pending("planner", PLAN_ID) == 0
 
 
 async def test_a_plan_that_was_cancelled_while_it_was_begun_is_begun_only_by_who_knows(store: Store) -> None:

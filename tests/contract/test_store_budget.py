@@ -32,13 +32,13 @@ NO_LIMITS = Limits(max_llm_calls=None, max_tokens=None, max_cost_usd=None)
 
 
 async def test_a_reservation_is_spent_until_it_is_settled_with_its_actuals(store: Store) -> None:
-    assert await store.plans.spent("plan-1") == Spent()
+    assert await store.plans.read_spent("plan-1") == Spent()
     for _ in range(3):
         await reserve(store, CALL, NO_LIMITS)
-    assert await store.plans.spent("plan-1") == Spent(0, 3, 300, 1.5)
+    assert await store.plans.read_spent("plan-1") == Spent(0, 3, 300, 1.5)
     await settle(store, Settlement(CALL, replace(CALL, tokens=30, cost_usd=0.25), entry()))
     await settle(store, Settlement(CALL, replace(CALL, llm_calls=0, tokens=0, cost_usd=0)))
-    assert await store.plans.spent("plan-1") == Spent(0, 2, 130, 0.75)
+    assert await store.plans.read_spent("plan-1") == Spent(0, 2, 130, 0.75)
     assert await store.plans.journal("planner", "event-1") == await store.plans.decisions("plan-1") == [entry()]
 
 
@@ -57,23 +57,23 @@ async def test_a_call_over_a_limit_is_refused_and_not_reserved(store: Store, lim
     with pytest.raises(LimitExceeded, match=r"of .* used") as refused:
         await reserve(store, CALL, limits)
     assert refused.value.limit == name
-    assert await store.plans.spent("plan-1") == Spent(0, 1, 100, 0.5)
+    assert await store.plans.read_spent("plan-1") == Spent(0, 1, 100, 0.5)
 
 
 async def test_a_call_that_just_fits_is_reserved(store: Store) -> None:
     exact = Limits(max_llm_calls=2, max_tokens=200, max_cost_usd=1.0)
     await reserve(store, CALL, exact)
     await reserve(store, CALL, exact)
-    assert (await store.plans.spent("plan-1")).llm_calls == 2
+    assert (await store.plans.read_spent("plan-1")).llm_calls == 2
 
 
 async def test_calls_reserved_at_once_do_not_pass_the_limit(store: Store) -> None:
     limits = Limits(max_llm_calls=5)
     results = await asyncio.gather(*(reserve(store, CALL, limits) for _ in range(20)), return_exceptions=True)
     assert results.count(None) == 5
-    assert (await store.plans.spent("plan-1")).llm_calls == 5
+    assert (await store.plans.read_spent("plan-1")).llm_calls == 5
     await reserve(store, replace(CALL, root_plan_id="plan-2"), limits)
-    assert (await store.plans.spent("plan-2")).llm_calls == 1, "each root plan has its own budget"
+    assert (await store.plans.read_spent("plan-2")).llm_calls == 1, "each root plan has its own budget"
 
 
 async def test_one_call_is_written_down_once_and_settled_once(store: Store) -> None:
@@ -82,7 +82,7 @@ async def test_one_call_is_written_down_once_and_settled_once(store: Store) -> N
     with pytest.raises(VersionConflict, match="in the journal already"):
         await settle(store, Settlement(CALL, replace(CALL, tokens=0), entry(raw="second")))
     assert [row.raw for row in await store.plans.journal("planner", "event-1")] == ["first"]
-    assert (await store.plans.spent("plan-1")).tokens == 100
+    assert (await store.plans.read_spent("plan-1")).tokens == 100
 
 
 async def test_the_journal_of_a_cause_is_read_by_ordinal_and_that_of_a_plan_as_it_came(store: Store) -> None:
@@ -104,13 +104,13 @@ async def test_what_leases_a_plans_delivery_holds_its_next_call(store: Store) ->
     hands = FreeHands(planner=9)
     await expecting(store)
     store.deliver(hands, LEASE)
-    assert await store.plans.spent("plan-1") == Spent(), "what sleeps holds nothing"
+    assert await store.plans.read_spent("plan-1") == Spent(), "what sleeps holds nothing"
     await store.queue.send([reply("r-1", "q-1"), event("other", "work.asked")], None, NOW)
     assert [delivery.hold for delivery in hands.held] == [CALL]
-    assert await store.plans.spent("plan-1") == Spent(0, 1, 100, 0.5)
+    assert await store.plans.read_spent("plan-1") == Spent(0, 1, 100, 0.5)
     used = Settlement(CALL, replace(CALL, tokens=60), entry())
     await store.queue.commit(Work(hands.held[0], Ack(), (), (used,)), NOW)
-    assert await store.plans.spent("plan-1") == Spent(0, 1, 60, 0.5)
+    assert await store.plans.read_spent("plan-1") == Spent(0, 1, 60, 0.5)
     assert await store.plans.decisions("plan-1") == [entry()]
 
 
@@ -121,7 +121,7 @@ async def test_what_is_claimed_later_holds_it_too_and_what_is_next_in_line(store
     assert first.hold == CALL
     nothing = replace(CALL, llm_calls=0, tokens=0, cost_usd=0)
     await store.queue.commit(Work(first, Ack(), (), (Settlement(CALL, nothing),)), NOW)
-    assert await store.plans.spent("plan-1") == Spent()
+    assert await store.plans.read_spent("plan-1") == Spent()
     (second,) = await claimed(store, "planner")
     assert (second.event.id, second.hold) == ("r-2", CALL)
 
@@ -134,7 +134,7 @@ async def test_a_hold_without_ample_room_is_none_and_no_error(store: Store, limi
     await store.queue.arrive([reply("r-1", "q-1")], NOW)
     (delivery,) = await claimed(store, "planner")
     assert delivery.hold is None
-    assert await store.plans.spent("plan-1") == Spent()
+    assert await store.plans.read_spent("plan-1") == Spent()
 
 
 async def test_what_is_given_back_holds_nothing_and_what_nobody_saw_end_is_spent(store: Store) -> None:
@@ -143,11 +143,11 @@ async def test_what_is_given_back_holds_nothing_and_what_nobody_saw_end_is_spent
     (delivery,) = await claimed(store, "planner")
     await store.queue.release([delivery])
     await store.queue.release([delivery])
-    assert await store.plans.spent("plan-1") == Spent()
+    assert await store.plans.read_spent("plan-1") == Spent()
     (gone,) = await claimed(store, "planner")
     (again,) = await claimed(store, "planner", now=NOW + LEASE)
     assert (gone.hold, again.attempt, again.hold) == (CALL, 2, None)
-    assert await store.plans.spent("plan-1") == Spent(0, 1, 100, 0.5)
+    assert await store.plans.read_spent("plan-1") == Spent(0, 1, 100, 0.5)
 
 
 async def test_a_plan_that_has_ended_holds_nothing(store: Store) -> None:
@@ -162,5 +162,5 @@ async def test_a_commit_that_is_undone_settles_nothing(store: Store) -> None:
     used = Settlement(CALL, replace(CALL, tokens=60), entry())
     with pytest.raises(VersionConflict):
         await store.queue.commit(Work(delivery, Ack(), (SavePlan(plan(version=4), 3),), (used,)), NOW)
-    assert await store.plans.spent("plan-1") == Spent(0, 1, 100, 0.5)
+    assert await store.plans.read_spent("plan-1") == Spent(0, 1, 100, 0.5)
     assert await store.plans.decisions("plan-1") == []

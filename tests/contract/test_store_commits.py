@@ -15,7 +15,7 @@ async def test_a_commit_is_told_and_what_writes_nothing_is_not(store: Store, com
     await store.queue.fire(later(1), 9)
     await store.plans.plans(tenant_id=None, status=None, root_plan_id=None, limit=9)
     await store.queue.unsent(9)
-    await store.queue.sent([], NOW)
+    await store.queue.mark_sent([], NOW)
     await store.queue.arrive([], NOW)
     assert commits == []
     await store.queue.send([event("e-1")], None, NOW)

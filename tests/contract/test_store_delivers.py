@@ -116,7 +116,7 @@ async def test_two_commits_at_once_for_one_owner_make_one_lease(store: Store, ha
     await asyncio.gather(*(store.queue.commit(work, NOW) for work in works))
     assert len(hands.held) == 1
     assert await claimed(store, "planner") == []
-    assert await store.queue.pending("planner", "plan-1") == 2
+    assert await store.queue.count_pending("planner", "plan-1") == 2
 
 
 async def test_a_registration_that_has_returned_is_seen_by_every_later_commit(store: Store, hands: FreeHands) -> None:

@@ -102,7 +102,7 @@ async def test_a_failed_commit_leaves_the_delivery_in_hand_and_nothing_else(stor
         await store.queue.commit(Work(delivery, Ack(), effects), NOW)
     assert await unsent_ids(store) == []
     assert await store.plans.expectation("q-1") is None
-    assert (await store.plans.spent("plan-1")).actions == 0
+    assert (await store.plans.read_spent("plan-1")).actions == 0
     assert await store.queue.next_due([], NOW) is None
     assert (await find_plan(store)).version == 1
     await end(store, delivery)
@@ -128,10 +128,10 @@ async def test_steps_are_counted_by_their_fingerprint_and_the_last_of_each_is_to
     prints = ["a", "b", "a", None]
     await do(store, *(AppendStep(step(n, fingerprint=print)) for n, print in enumerate(prints)))
     await do(store, AppendStep(step(0, "plan-2", fingerprint="a")))
-    assert await store.plans.marked("plan-1", ["a", "c"]) == {"a": Marked(2, step(2, fingerprint="a"))}
-    assert {*await store.plans.marked("plan-1", ["a", "b"])} == {"a", "b"}
-    assert await store.plans.marked("plan-2", ["b"]) == {}
-    assert await store.plans.marked("plan-1", []) == {}
+    assert await store.plans.find_marked("plan-1", ["a", "c"]) == {"a": Marked(2, step(2, fingerprint="a"))}
+    assert {*await store.plans.find_marked("plan-1", ["a", "b"])} == {"a", "b"}
+    assert await store.plans.find_marked("plan-2", ["b"]) == {}
+    assert await store.plans.find_marked("plan-1", []) == {}
 
 
 async def test_what_belongs_to_a_plan_is_read_together(store: Store) -> None:
@@ -278,8 +278,8 @@ async def test_what_is_held_of_a_client_is_counted_by_person_and_what_agents_ask
         gate("e", ask=of("ann"), user_id="ann", tenant_id="other", **loose),
     )
     await do(store, Close("a-0", ExpectationStatus.CLOSED, NOW))
-    assert [await store.plans.held("default", user, 9) for user in ("ann", "ben", "eve")] == [2, 1, 0]
-    assert await store.plans.held("default", "ann", 1) == 1
+    assert [await store.plans.count_held("default", user, 9) for user in ("ann", "ben", "eve")] == [2, 1, 0]
+    assert await store.plans.count_held("default", "ann", 1) == 1
 
 
 async def test_what_is_open_in_a_tree_is_found_by_its_root_and_a_question_by_the_beginning_of_its_id(
@@ -323,7 +323,7 @@ async def test_actions_are_spent_up_to_their_limit_over_the_whole_tree(store: St
     with pytest.raises(VersionConflict, match="4 actions"):
         await do(store, Spend("plan-1", 1, 4))
     await do(store, Spend("plan-1", 5, None), Spend("plan-2", 1, 1))
-    assert (await store.plans.spent("plan-1")).actions == 9
+    assert (await store.plans.read_spent("plan-1")).actions == 9
 
 
 async def test_effects_apply_in_the_order_they_were_recorded(store: Store) -> None:

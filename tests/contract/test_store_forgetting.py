@@ -212,7 +212,7 @@ async def test_what_is_still_said_about_it_is_written_nowhere(store: Store, is_b
         with pytest.raises(LeaseLost, match="removed"):
             await write
     assert await store.plans.decisions(about.plan_id) == []
-    assert await store.plans.spent(about.plan_id) == Spent()
+    assert await store.plans.read_spent(about.plan_id) == Spent()
     assert await told_of(store, ANN) == {}
 
 
@@ -273,5 +273,5 @@ async def test_what_others_sent_into_their_plans_stays_and_nothing_says_into_whi
     assert (delivery.event.id, delivery.owner) == ("paid", "p-default-ann")
     await forget(store, ANN)
     assert await store.events.event("paid") is not None
-    assert await store.events.handed(["paid"]) == []
+    assert await store.events.receivers_of(["paid"]) == []
     assert await claimed(store, "planner") == []

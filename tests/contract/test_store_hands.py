@@ -57,7 +57,7 @@ async def test_what_is_in_doubt_rests_and_holds_up_its_owner_alone(store: Store)
     await store.queue.arrive([event("e-2")], NOW)
     await end(store, delivery, InDoubt("nobody knows"))
     assert [one.event.id for one in await store.queue.claim("worker", later(9999), LEASE, 9)] == ["e-2"]
-    assert await store.queue.pending("worker", delivery.owner) == 1
+    assert await store.queue.count_pending("worker", delivery.owner) == 1
     assert await store.letters.dead_letters(None, 9) == []
 
 
@@ -118,7 +118,7 @@ async def test_the_backlog_is_counted_up_to_a_limit(store: Store) -> None:
 async def test_what_was_sent_and_has_not_arrived_is_sent_again(store: Store) -> None:
     await store.queue.send([event("e-1"), event("e-2")], None, NOW)
     rows = await store.queue.unsent(9)
-    await store.queue.sent([row.seq for row in rows], NOW)
+    await store.queue.mark_sent([row.seq for row in rows], NOW)
     await store.queue.arrive([rows[0].event], NOW)
     assert (await store.queue.sweep(later(29))).sent_again == 0
     assert await store.queue.unsent(9) == []

@@ -108,9 +108,9 @@ async def resting(store: Store) -> PlanRecord:
 
 async def test_what_rests_tells_until_when_and_why_and_its_rest_is_no_attempt(store: Store) -> None:
     plan_id = (await resting(store)).plan_id
-    assert await store.queue.resting("planner", plan_id, NOW) == Rest(later(3600), "no line")
-    assert await store.queue.resting("planner", "another", NOW) is None
-    assert await store.queue.resting("planner", plan_id, later(3600)) is None
+    assert await store.queue.find_rest("planner", plan_id, NOW) == Rest(later(3600), "no line")
+    assert await store.queue.find_rest("planner", "another", NOW) is None
+    assert await store.queue.find_rest("planner", plan_id, later(3600)) is None
     assert await claimed(store, "planner", now=later(3599)) == []
     (goal,) = await claimed(store, "planner", now=later(3600))
     assert (goal.attempt, goal.fence) == (1, 2)
@@ -257,12 +257,12 @@ async def test_a_lease_is_found_by_its_row_and_its_fence_until_it_ends_or_is_tak
     await in_line(store, "a", "b")
     assert await store.queue.has_work("worker", NOW)
     first, second = await claimed(store)
-    assert await store.queue.leased(first.seq, first.fence) == first
-    assert await store.queue.leased(first.seq, first.fence + 1) is None
+    assert await store.queue.find_leased(first.seq, first.fence) == first
+    assert await store.queue.find_leased(first.seq, first.fence + 1) is None
     assert not await store.queue.has_work("worker", NOW)
     assert await store.queue.has_work("worker", later(LEASE.total_seconds() + 1))
     await end(store, first)
-    assert await store.queue.leased(first.seq, first.fence) is None
+    assert await store.queue.find_leased(first.seq, first.fence) is None
     assert await store.queue.was_ended("worker", first.seq, first.fence)
     assert not await store.queue.was_ended("worker", first.seq, first.fence + 1)
     assert not await store.queue.was_ended("other", first.seq, first.fence)

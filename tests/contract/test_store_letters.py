@@ -212,7 +212,7 @@ async def test_a_letter_to_nobody_is_sent_again_when_it_is_redriven(store: Store
 async def test_a_letter_to_nobody_that_fails_again_is_dead_again_unless_it_was_discarded(store: Store) -> None:
     row = await set_aside(store, "first")
     await redrive(store, row.seq)
-    await store.queue.sent([stored.seq for stored in await store.queue.unsent(9)], NOW)
+    await store.queue.mark_sent([stored.seq for stored in await store.queue.unsent(9)], NOW)
     again = await set_aside(store, "second")
     assert (again.seq, again.reason, again.redriven) == (row.seq, "second", 1)
     assert await redrive(store, row.seq)

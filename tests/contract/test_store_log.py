@@ -35,15 +35,15 @@ async def test_the_outbox_keeps_the_order_of_recording_and_loses_what_is_sent(st
     assert await unsent_ids(store) == ["b", "a", "d", "c"]
     first, second = await store.queue.unsent(2)
     assert [first.event.id, second.event.id] == ["b", "a"]
-    await store.queue.sent([second.seq], NOW)
-    await store.queue.sent([second.seq], NOW)
+    await store.queue.mark_sent([second.seq], NOW)
+    await store.queue.mark_sent([second.seq], NOW)
     assert await unsent_ids(store) == ["b", "d", "c"]
     assert await store.events.event("a") is not None, "it stays in the log"
 
 
 async def test_what_was_sent_or_came_in_is_not_sent_again(store: Store) -> None:
     await store.queue.send([event("a", data={"x": 1, "y": 2})], None, NOW)
-    await store.queue.sent([stored.seq for stored in await store.queue.unsent(10)], NOW)
+    await store.queue.mark_sent([stored.seq for stored in await store.queue.unsent(10)], NOW)
     await store.queue.send([event("a", data={"y": 2, "x": 1})], None, later(60))
     await do(store, Publish(event("a", data={"x": 1, "y": 2})))
     await store.queue.arrive([event("b")], NOW)

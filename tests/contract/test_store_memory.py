@@ -209,11 +209,11 @@ async def test_how_far_the_receivers_are_is_told(store: Store) -> None:
     (delivery,) = await claimed(store, "one")
     told = {
         (one.event_id, one.agent): (one.has_begun, one.is_dead)
-        for one in await store.events.handed(["e-1", "e-2", "x"])
+        for one in await store.events.receivers_of(["e-1", "e-2", "x"])
     }
     assert told == {("e-1", "one"): (True, False), ("e-1", "two"): (False, False)}
     await end(store, delivery)
-    assert {one.agent: one.has_begun for one in await store.events.handed(["e-1"])} == {"one": True, "two": False}
+    assert {one.agent: one.has_begun for one in await store.events.receivers_of(["e-1"])} == {"one": True, "two": False}
 
 
 async def test_the_workers_that_took_one_request_are_known(store: Store) -> None:

@@ -94,9 +94,9 @@ async def test_answers_to_questions_of_one_kind_are_found_the_last_first(store: 
     await running(store, *asked, *others)
     for n, one in enumerate([*asked[:3], *others]):
         assert await store.plans.answer(one.id, answer(f"act-{n}"), wake_for(ANSWERED, one, later(n)), later(n))
-    assert [one.id for one in await store.people.answered_like(asked[3], 9)] == ["a-2", "a-1", "a-0"]
-    assert [one.id for one in await store.people.answered_like(asked[1], 1)] == ["a-2"]
-    assert await store.people.answered_like(replace(asked[3], tenant_id="elsewhere"), 9) == []
+    assert [one.id for one in await store.people.find_alike(asked[3], 9)] == ["a-2", "a-1", "a-0"]
+    assert [one.id for one in await store.people.find_alike(asked[1], 1)] == ["a-2"]
+    assert await store.people.find_alike(replace(asked[3], tenant_id="elsewhere"), 9) == []
 
 
 async def test_a_link_is_listed_in_the_place_of_the_one_before_and_revoked_once(store: Store) -> None:

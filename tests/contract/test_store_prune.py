@@ -90,8 +90,8 @@ async def test_what_a_handling_outside_of_any_plan_paid_for_goes_with_its_event(
     assert await prune(store) == Pruned(events=1)
     for name, kept in (("old", 0), ("young", 1)):
         own = f"worker:{name}"
-        assert len(await store.plans.decisions(own)) == len(await store.plans.shown(own)) == kept
-        assert (await store.plans.spent(own)).llm_calls == kept
+        assert len(await store.plans.decisions(own)) == len(await store.plans.find_shown(own)) == kept
+        assert (await store.plans.read_spent(own)).llm_calls == kept
 
 
 async def test_a_plan_that_changed_since_stays_to_the_moment(store: Store) -> None:
@@ -193,7 +193,7 @@ async def unsent(store: Store, made: PlanRecord) -> Undoing:
 async def sent_and_not_arrived(store: Store, made: PlanRecord) -> Undoing:
     told = in_tree(event("x", "told", EventTopic.BUSINESS_FACTS), made)
     await store.queue.send([told], None, LONG_AGO)
-    await store.queue.sent([row.seq for row in await store.queue.unsent(9)], LONG_AGO)
+    await store.queue.mark_sent([row.seq for row in await store.queue.unsent(9)], LONG_AGO)
     return lambda: store.queue.arrive([told], LONG_AGO)
 
 

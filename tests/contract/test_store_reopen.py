@@ -67,7 +67,7 @@ async def dump(store: Store) -> list[object]:
         await store.plans.plan("plan-1"),
         await store.plans.steps("plan-1"),
         await store.plans.expectations(plan_id="plan-1", only_open=False),
-        await store.plans.spent("plan-1"),
+        await store.plans.read_spent("plan-1"),
         await store.plans.decisions("plan-1"),
         await store.events.events(),
         await store.queue.unsent(99),

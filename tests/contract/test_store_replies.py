@@ -148,9 +148,9 @@ async def test_of_many_replies_at_once_one_meets_the_expectation_and_takes_its_t
 async def test_a_plan_finds_what_an_event_closed(store: Store) -> None:
     await running(store, expectation("q-1"), expectation("q-2", plan_id="plan-2"))
     await store.queue.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
-    assert await store.plans.met_by("plan-1", "r-1") == await find(store, "q-1")
-    assert await store.plans.met_by("plan-1", "r-2") is None
-    assert await store.plans.met_by("plan-1", "nothing") is None
+    assert await store.plans.find_met("plan-1", "r-1") == await find(store, "q-1")
+    assert await store.plans.find_met("plan-1", "r-2") is None
+    assert await store.plans.find_met("plan-1", "nothing") is None
     plan = await find_plan(store)
     assert await store.plans.came_for("plan-1", "r-1") == (plan, await find(store, "q-1"))
     assert await store.plans.came_for("plan-1", "r-2") == (plan, None)

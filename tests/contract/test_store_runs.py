@@ -47,7 +47,7 @@ async def test_those_behind_one_in_hand_are_told_in_order_and_stay_where_they_ar
     assert {(one.agent, one.owner, one.attempt, one.fence) for one in behind} == {("planner", "plan-1", 1, 1)}
     assert ids(await store.queue.behind(first, 1)) == ["r-1"]
     assert await claimed(store, "planner", now=later(1)) == []
-    assert await store.queue.pending("planner", "plan-1") == 3
+    assert await store.queue.count_pending("planner", "plan-1") == 3
 
 
 async def test_behind_one_that_owns_its_line_alone_there_is_nobody(store: Store) -> None:
@@ -61,9 +61,11 @@ async def test_those_that_follow_end_with_the_first_and_its_effects_are_applied(
     await store.queue.commit(work, NOW)
     assert (await find_plan(store)).version == 1
     assert await store.events.event("e-1") is not None
-    assert [one.has_ended for one in await store.events.handed(["r-0", "r-1", "r-2", "r-3"])] == [True] * 3 + [False]
+    assert [one.has_ended for one in await store.events.receivers_of(["r-0", "r-1", "r-2", "r-3"])] == [True] * 3 + [
+        False
+    ]
     assert await drain(store) == ["r-3"], "the one behind them is first by now"
-    assert await store.queue.pending("planner", "plan-1") == 0
+    assert await store.queue.count_pending("planner", "plan-1") == 0
 
 
 async def test_who_has_lost_the_first_ends_nobody_that_follows(store: Store) -> None:
@@ -82,7 +84,7 @@ async def test_where_one_that_follows_is_somebody_elses_nothing_happens(store: S
     with pytest.raises(LeaseLost):
         await store.queue.commit(Work(second, Ack(), (Publish(event("e-1")),), following=(behind[0], behind[1])), NOW)
     assert await store.events.event("e-1") is None
-    assert await store.queue.pending("planner", "plan-1") == 2
+    assert await store.queue.count_pending("planner", "plan-1") == 2
     await end(store, second)
     assert await drain(store) == ["r-2"]
 

@@ -39,8 +39,8 @@ async def test_what_was_shown_is_found_by_its_digest_and_kept_once(store: Store)
     await write(store, FEW, "e-2")
     await write(store, MORE, "e-3")
     await write(store, None, "e-4")
-    assert await store.plans.shown("plan-1") == {FEW.digest: FEW, MORE.digest: MORE}
-    assert await store.plans.shown("plan-2") == {}
+    assert await store.plans.find_shown("plan-1") == {FEW.digest: FEW, MORE.digest: MORE}
+    assert await store.plans.find_shown("plan-2") == {}
 
 
 @pytest.mark.parametrize(("cause", "before"), [("e-1", MORE), ("e-3", FEW), ("e-9", MORE)])
@@ -48,15 +48,15 @@ async def test_what_was_shown_before_is_that_of_an_earlier_handling(store: Store
     await write(store, FEW, "e-1")
     await write(store, MORE, "e-3")
     await write(store, FEW, "e-3", 1, plan_id="plan-2")
-    assert await store.plans.shown_before("plan-1", cause, PROMPT) == before
-    assert await store.plans.shown_before("plan-3", cause, PROMPT) is None
+    assert await store.plans.last_shown("plan-1", cause, PROMPT) == before
+    assert await store.plans.last_shown("plan-3", cause, PROMPT) is None
 
 
 async def test_what_was_shown_for_another_purpose_is_not_what_was_shown_before(store: Store) -> None:
     await write(store, FEW, "e-1")
     await write(store, MORE, "e-2", prompt_id="selector/select")
-    assert await store.plans.shown_before("plan-1", "e-9", PROMPT) == FEW
-    assert await store.plans.shown_before("plan-1", "e-9", "selector/select") == MORE
+    assert await store.plans.last_shown("plan-1", "e-9", PROMPT) == FEW
+    assert await store.plans.last_shown("plan-1", "e-9", "selector/select") == MORE
 
 
 COMMON, OWN = Kept("c", "common", tenant_id="default"), Kept("o", "own", plan_id="plan-1")

@@ -47,7 +47,7 @@ async def test_firing_expires_what_the_timer_guards_and_no_event_finds_it_any_mo
     assert await unsent_ids(store) == [wake.id]
     expired = await find(store, "w-1")
     assert (expired.status, expired.closed_at, expired.met_by) == (ExpectationStatus.EXPIRED, later(61), wake.id)
-    assert await store.plans.met_by("plan-1", wake.id) == expired
+    assert await store.plans.find_met("plan-1", wake.id) == expired
     assert await store.queue.next_due([], NOW) is None, "the other timers of what is closed are gone"
     assert (await store.queue.arrive([fact("f-1", plan_id="plan-1")], later(62))).agents == frozenset()
 

@@ -98,7 +98,7 @@ async def test_an_answer_that_publishes_is_found_by_what_it_meets_and_not_by_its
     assert await unsent_ids(store) == ["r-1"]
     await store.queue.arrive([refusal], NOW)
     assert (await find(store, "gate-1")).status is ExpectationStatus.MET
-    met = await store.plans.met_by("t-1", "r-1")
+    met = await store.plans.find_met("t-1", "r-1")
     assert met is not None and met.id == "q-1"
 
 

@@ -49,7 +49,7 @@ async def test_an_outside_event_meets_the_wait_that_shares_a_key(store: Store) -
     assert [(d.event.id, d.owner) for d in await claimed(store, "planner")] == [("f-1", "plan-1")]
     met = await find(store, "w-1")
     assert (met.status, met.met_by, met.closed_at) == (ExpectationStatus.MET, "f-1", later(5))
-    assert await store.plans.met_by("plan-1", "f-1") == met
+    assert await store.plans.find_met("plan-1", "f-1") == met
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ async def test_who_has_lost_its_lease_commits_nothing(path: Path, clock: Virtual
 
 async def _nothing_in_hand(platform: Platform) -> bool:
     await platform.services.store.queue.backlog(1)
-    platform.services.signals.committed(is_leaving=True)
+    platform.services.signals.signal_commit(is_leaving=True)
     await asyncio.sleep(0)
     return not [task for task in asyncio.all_tasks() if task.get_name() == "stock:work.requested"]
 

@@ -117,7 +117,7 @@ async def all_handled(platform: Platform, reply: EventEnvelope) -> None:
     owner = met.plan_id or met.task_id or ""
 
     async def are_done() -> bool:
-        return await store.queue.pending(met.agent, owner) == 0
+        return await store.queue.count_pending(met.agent, owner) == 0
 
     await until(platform, are_done)
 

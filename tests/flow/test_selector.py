@@ -209,7 +209,7 @@ async def test_handling_again_uses_what_was_answered_and_pays_nothing_more(
     event_id = await wish(platform)
     await as_time_passes(clock, lambda: is_published(platform, RESERVE))
     assert len({compact(one.model_dump()) for one in attempts}) == 1 and len(asked(agent)) == 2
-    assert (await platform.services.store.plans.spent(f"guide:{event_id}")).llm_calls == 2
+    assert (await platform.services.store.plans.read_spent(f"guide:{event_id}")).llm_calls == 2
     assert (await types(platform)).count(RESERVE) == 1
 
 

@@ -76,7 +76,7 @@ async def handled(platform: Platform, task_id: str, *replies: Any) -> None:
     """Return when these have come to the task, and have been handled."""
 
     async def are_done() -> bool:
-        return await platform.services.store.queue.pending("clerk", task_id) == 0
+        return await platform.services.store.queue.count_pending("clerk", task_id) == 0
 
     await arrive(platform, replies)
     await until(platform, are_done)

@@ -57,7 +57,7 @@ async def test_what_is_refused_while_somebody_looks_is_at_no_moment_completed(pl
     plan = await order(platform, planner([publish("begin.requested"), complete({})]), tool, worker(started, go_on))
     await started.wait()
     store = platform.services.store
-    look = store.events.handed
+    look = store.events.receivers_of
 
     async def is_refused() -> bool:
         return any(e.source == "hands" for e in await published(platform, topic="action-results"))
@@ -67,7 +67,7 @@ async def test_what_is_refused_while_somebody_looks_is_at_no_moment_completed(pl
         await until(platform, is_refused)
         return await look(event_ids)
 
-    store.events.handed = handed  # type: ignore[method-assign]
+    store.events.receivers_of = handed  # type: ignore[method-assign]
     (work,) = [one for one in await platform.tracker.actions(plan.plan_id) if one.event_type == "work.requested"]
     assert (work.status, work.error) == (ActionStatus.FAILED, "it is broken")
 
@@ -108,7 +108,7 @@ async def test_an_action_is_pending_then_running_then_done(platform: Platform) -
 
     assert await until(platform, has_asked) == ["pending"]
     (request,) = [e for e in await published(platform) if e.type == "work.requested"]
-    await until(platform, lambda: platform.services.store.events.handed([request.id]))
+    await until(platform, lambda: platform.services.store.events.receivers_of([request.id]))
     assert await statuses(platform, plan.plan_id) == ["pending"], "in line is not begun"
     progress = await platform.tracker.plan_progress(plan.plan_id)
     assert (progress.status, progress.total, progress.done) == ("running", 1, 0)

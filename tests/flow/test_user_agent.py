@@ -97,8 +97,8 @@ async def test_what_could_not_be_brought_is_brought_later_and_what_was_answered_
     await until(platform, lambda: not slow.failures and never.failures == 98)
     (wait,) = await platform.waits()
     queue, announced = platform.services.store.queue, await announcement(platform)
-    await until(platform, lambda: queue.resting("user-agent", announced, clock.now()))
-    await until(platform, lambda: queue.resting("mail", announced, clock.now()))
+    await until(platform, lambda: queue.find_rest("user-agent", announced, clock.now()))
+    await until(platform, lambda: queue.find_rest("mail", announced, clock.now()))
     await clock.advance(6)
     await until(platform, lambda: slow.questions)
     assert slow.questions[0].link is None
@@ -217,7 +217,7 @@ async def test_how_each_was_told_is_kept_and_who_was_told_is_not_told_again(
     await until(platform, lambda: len(told) == 2)
     announced = await announcement(platform)
     queue, people = platform.services.store.queue, platform.services.store.people
-    await until(platform, lambda: queue.resting("mail", announced, clock.now()))
+    await until(platform, lambda: queue.find_rest("mail", announced, clock.now()))
     (wait,) = await platform.waits()
     first = {(one.user_id, one.state, one.via, one.event_id) for one in await people.notices(wait.wait_id)}
     assert first == {("bob", "failed", "mail", announced), ("ann", "delivered", "mail", announced)}

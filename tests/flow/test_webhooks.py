@@ -92,7 +92,7 @@ async def test_what_is_not_taken_is_tried_again_after_a_pause_under_the_same_id(
     await platform.start(webhook(receiver.url))
     event_id = await platform.publish("business-facts", "order.placed", {})
     queue = platform.services.store.queue
-    rest = await until(platform, lambda: queue.resting("crm", event_id, clock.now()))
+    rest = await until(platform, lambda: queue.find_rest("crm", event_id, clock.now()))
     assert (rest.until, rest.reason) == (clock.now() + PAUSES[0], f"{receiver.url}: it answered {status}")
     await clock.advance(PAUSES[0])
     await until(platform, lambda: is_idle(platform))
@@ -108,7 +108,7 @@ async def test_what_is_never_taken_is_a_dead_letter_after_two_days(
     await platform.start(webhook(receiver.url))
     event_id, queue = await platform.publish("business-facts", "order.placed", {}), platform.services.store.queue
     for pause in PAUSES:
-        await until(platform, lambda: queue.resting("crm", event_id, clock.now()))
+        await until(platform, lambda: queue.find_rest("crm", event_id, clock.now()))
         await clock.advance(pause)
     (letter,) = await until(platform, platform.dead_letters)
     assert (letter.event.id, letter.attempts, len(receiver.posts)) == (event_id, len(PAUSES) + 1, len(PAUSES) + 1)

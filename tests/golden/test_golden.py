@@ -84,7 +84,7 @@ async def test_every_plan_that_was_left_comes_to_its_right_end(left: Path) -> No
 
         await until(platform, has_ended)
         plans = {plan.goal_event: plan for plan in await platform.services.store.plans.plans(**EVERY_PLAN)}
-        usage = {goal: (await platform.services.store.plans.spent(plan.plan_id)) for goal, plan in plans.items()}
+        usage = {goal: (await platform.services.store.plans.read_spent(plan.plan_id)) for goal, plan in plans.items()}
     assert {goal: (plan.status, plan.result) for goal, plan in plans.items()} == ENDS
     assert len(answered) == 3
     # Once each, by the keys that they had before.

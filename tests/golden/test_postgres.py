@@ -19,7 +19,7 @@ from test_golden import EVERY_PLAN, GOLDEN, NOTHING_TO_DO, dump, until
 from soorma_ai import Platform
 from soorma_ai.adapters.owner.lock import Owner
 from soorma_ai.adapters.postgres import PostgresStore, migrations, upkeep
-from soorma_ai.adapters.postgres.upkeep import reached
+from soorma_ai.adapters.postgres.upkeep import connection_to
 from soorma_ai.adapters.sql.schema import VERSION
 from soorma_ai.cli.main import cli
 from soorma_ai.errors import ConfigError
@@ -217,11 +217,11 @@ async def test_nobody_may_be_at_work_while_a_schema_is_brought_forward(postgres:
     store = PostgresStore(url)
     await store.open(START)
     try:
-        with reached(owners(url)) as made, pytest.raises(ConfigError, match="stop them first"):
+        with connection_to(owners(url)) as made, pytest.raises(ConfigError, match="stop them first"):
             migrations.upgrade(made, wanted=VERSION + 1, steps={VERSION: ("SELECT 1",)})
     finally:
         await store.close()
-    with reached(owners(url)) as made:
+    with connection_to(owners(url)) as made:
         assert migrations.upgrade(made, wanted=VERSION + 1, steps={VERSION: ("SELECT 1",)}) == (VERSION, VERSION + 1)
 
 

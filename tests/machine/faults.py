@@ -19,9 +19,9 @@ T = TypeVar("T")
 # fmt: off
 _READS = frozenset({
     "agents", "backlog", "came_for", "cancellation", "dead_letter", "dead_letters", "decisions", "event", "events",
-    "expectation", "expectations", "goal_of", "in_hand", "journal", "known_events", "live_events", "marked", "met_by",
-    "next_due", "pending", "plan", "plans", "spent", "standing", "steps", "steps_at", "sub_tasks", "sub_tasks_later",
-    "task", "task_expectations", "unsent",
+    "expectation", "expectations", "goal_of", "in_hand", "journal", "known_events", "live_events", "find_marked",
+    "find_met", "next_due", "count_pending", "plan", "plans", "read_spent", "standing", "steps", "steps_at",
+    "sub_tasks", "sub_tasks_later", "task", "task_expectations", "unsent",
 })
 # fmt: on
 _NOT_COUNTED = frozenset({"open", "close", "deliver"})

@@ -164,7 +164,7 @@ class OneThreadServerDatabase(Database):
         connection, self._reader = (OneThreadConnection(self._url, loop) for _ in range(2))
         connection.holder = next(_holders)
         self._writer = self.mortal = MortalWriter(
-            connection, begun=self._begun, ending=self._ending, on_commit=self.on_commit, forget=self._forget
+            connection, begun=self._forget_changes, ending=self._ending, on_commit=self.on_commit, forget=self._forget
         )
         await self.mortal.do(tidy)
         await self.write(lambda db: leases.void(db, [row[0] for row in db.execute(_OF_OTHERS, (db.holder,))]))

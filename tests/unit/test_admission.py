@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from soorma_ai.core.acts import acts_of, ending_of
 from soorma_ai.core.admission import Standing, admit, disposition_of
 from soorma_ai.core.expecting.opening import ORDINALS_APART, Moment
-from soorma_ai.core.task import TASK_TIMEOUT, ask, delegate, end, question_of, task_of, timed_out
+from soorma_ai.core.task import TASK_TIMEOUT, ask, delegate, end, question_of, task_of, timeout_event
 from soorma_ai.domain import effects as done
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, Effect, InDoubt, Publish, RetryAfter
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic, Lineage
@@ -187,7 +187,7 @@ def test_each_member_of_a_group_is_told_at_the_same_cost() -> None:
 def test_the_wanted_reply_and_the_end_of_a_question_need_no_right() -> None:
     at = moment()
     reply = told(at, "sum.done", RESULTS, correlation_id="k-1", answers="r-1")
-    timeout = timed_out(task(), _open(questioned(at)), at)
+    timeout = timeout_event(task(), _open(questioned(at)), at)
     assert list(admit(acts_of([reply, timeout], request(), "adder"), standing(makes=()))) == [reply, timeout]
 
 

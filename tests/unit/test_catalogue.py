@@ -60,9 +60,9 @@ def test_a_star_within_a_name_is_refused() -> None:
 
 
 def test_of_one_name_on_several_topics_a_request_is_meant() -> None:
-    found = [CATALOGUE.named("paid", topic) for topic in (None, RESULTS, EventTopic.PLAN_EVENTS)]
+    found = [CATALOGUE.find_named("paid", topic) for topic in (None, RESULTS, EventTopic.PLAN_EVENTS)]
     assert [one and one.topic for one in found] == [REQUESTS, RESULTS, None]
-    assert CATALOGUE.named("nope", None) is None
+    assert CATALOGUE.find_named("nope", None) is None
 
 
 def test_who_stuffs_events_with_words_does_not_crowd_out_the_right_one() -> None:

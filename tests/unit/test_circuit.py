@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from soorma_ai.core.deciding.circuit import Circuit, fail, is_half_open, remaining, rest_after
+from soorma_ai.core.deciding.circuit import Circuit, fail, is_half_open, rest_after, time_left
 from unit.kit import NOW
 
 
@@ -40,10 +40,10 @@ def test_it_opens_when_two_have_failed_or_at_the_providers_word(
     for who, at, asked in failures:
         now = NOW + seconds(at)
         circuit = fail(circuit, who, now, None if asked is None else seconds(asked))
-    left = remaining(circuit, now)
+    left = time_left(circuit, now)
     assert left == (None if open_for is None else NOW + seconds(open_for) - now)
     if open_for is not None:
-        assert (remaining(circuit, NOW + seconds(open_for)), is_half_open(circuit, NOW + seconds(open_for))) == (
+        assert (time_left(circuit, NOW + seconds(open_for)), is_half_open(circuit, NOW + seconds(open_for))) == (
             None,
             True,
         )

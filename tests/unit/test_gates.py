@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from soorma_ai.core.expecting.answers import event_of_answer, event_of_expiry
 from soorma_ai.core.expecting.gates import approval_for, gate_id, hold, hold_recorded
-from soorma_ai.core.expecting.opening import Waiter, opened_by
+from soorma_ai.core.expecting.opening import Waiter, first_opened
 from soorma_ai.core.expecting.replies import refuse
 from soorma_ai.domain.effects import Effect, Expect, Publish, Schedule
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, Lineage
@@ -55,7 +55,7 @@ def test_a_request_is_held_where_its_approval_applies_or_that_cannot_be_decided(
 
 def test_a_held_request_is_a_question_bound_to_its_payload_and_known_by_the_requests_id() -> None:
     effects = held()
-    gate, (told,) = opened_by(effects), published(effects)
+    gate, (told,) = first_opened(effects), published(effects)
     assert (gate.id, gate.kind, gate.task_id, gate.plan_id) == (gate_id("pay-1"), "gate", "t-1", None)
     assert gate.deadline == NOW + HOUR
     wait = Wait.of(gate)
@@ -68,11 +68,11 @@ def test_a_held_request_is_a_question_bound_to_its_payload_and_known_by_the_requ
         wait.digest,
     )
     assert gate.keys == (), "no event opens a gate"
-    assert opened_by(held(Approval())).deadline == NOW + WEEK, "nothing waits without end"
+    assert first_opened(held(Approval())).deadline == NOW + WEEK, "nothing waits without end"
 
 
 def test_what_an_answer_lets_go_is_the_request_as_it_was_asked_or_changed() -> None:
-    gate = opened_by(held())
+    gate = first_opened(held())
     assert event_of_answer(gate, answer("approve", approved=True), NOW) == request()
     changed = event_of_answer(gate, answer("edit", data={"amount": 5}), NOW)
     assert changed == request().model_copy(update={"data": {"amount": 5}})
@@ -87,7 +87,7 @@ def test_a_refusal_goes_to_the_place_that_the_request_names_or_to_the_usual_one(
 
 @pytest.mark.parametrize("decision", ["reject", "respond"])
 def test_who_asked_is_told_of_a_no_in_the_persons_words(decision: str) -> None:
-    told = event_of_answer(opened_by(held()), answer(decision, note="too much"), NOW + HOUR)
+    told = event_of_answer(first_opened(held()), answer(decision, note="too much"), NOW + HOUR)
     assert (told.source, told.type, told.topic, told.correlation_id) == (SYSTEM, "paid", "action-results", "pay-1")
     assert (told.tenant_id, told.time) == ("acme", NOW + HOUR)
     assert told.data == {
@@ -103,18 +103,18 @@ def test_who_asked_is_told_of_a_no_in_the_persons_words(decision: str) -> None:
 
 def test_silence_is_a_no_unless_the_owner_gave_a_standing_yes() -> None:
     (timer,) = of_kind(Schedule, held())
-    gate = opened_by(held())
+    gate = first_opened(held())
     assert (timer.due, timer.guards) == (NOW + HOUR, gate.id)
     assert timer.event == event_of_expiry(gate, NOW + HOUR)
     assert timer.event.data["error"] == {
         "code": "rejected",
         "message": "nobody approved 'pay' in time, so it was not published",
     }
-    assert event_of_expiry(opened_by(held(Approval(timeout=HOUR, on_expiry="approve"))), NOW) == request()
+    assert event_of_expiry(first_opened(held(Approval(timeout=HOUR, on_expiry="approve"))), NOW) == request()
 
 
 def test_a_payload_that_is_not_the_one_people_were_shown_is_never_let_go() -> None:
-    gate = opened_by(held())
+    gate = first_opened(held())
     assert gate.ask is not None and gate.ask.proposal is not None
     other = replace(gate.ask.proposal, request=request(amount=900))
     forged = replace(gate, ask=replace(gate.ask, proposal=other))

@@ -13,7 +13,7 @@ from soorma_ai.cli.view.live import json_of, label_of, words_of
 from soorma_ai.cli.view.logs import describe, frames_of
 from soorma_ai.core.expecting.wakeups import ANSWERED, CANCEL_REQUESTED, EXPIRED, STRANDED
 from soorma_ai.core.report.lines import LineKind
-from soorma_ai.core.report.live import Found, Told, lines_of, news, wanted
+from soorma_ai.core.report.live import Found, Told, lines_of, lookups_of, news
 from soorma_ai.core.report.trace import trace
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus, Untaken
@@ -159,10 +159,10 @@ def test_an_event_tells_the_decisions_behind_it_and_then_itself(
 
 
 def test_what_has_to_be_looked_up_is_named_by_the_event_alone() -> None:
-    assert wanted(event("pay", 2, because=GOAL)).handling == (PLANNER, GOAL)
-    assert wanted(event("goods.came", 1, because=None, source="client")).handling is None
-    assert wanted(woken(ANSWERED, 1)).expectation_id == "wait-1"
-    assert wanted(woken(STRANDED, 1)).expectation_id is None
+    assert lookups_of(event("pay", 2, because=GOAL)).handling == (PLANNER, GOAL)
+    assert lookups_of(event("goods.came", 1, because=None, source="client")).handling is None
+    assert lookups_of(woken(ANSWERED, 1)).expectation_id == "wait-1"
+    assert lookups_of(woken(STRANDED, 1)).expectation_id is None
 
 
 def test_a_question_is_told_with_the_commands_that_answer_it_to_machines_too() -> None:

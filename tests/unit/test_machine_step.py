@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from soorma_ai.core.machine import step as machine
 from soorma_ai.core.machine.machine import as_seen
-from soorma_ai.core.machine.step import AgentRequest, View, following
+from soorma_ai.core.machine.step import AgentRequest, View, state_after
 from soorma_ai.core.plan.requests import Question
 from soorma_ai.domain.effects import Close, DropValue, SaveValue
 from soorma_ai.domain.expectations import Expectation
@@ -115,7 +115,7 @@ def test_what_came_is_seen_by_the_name_that_transitions_know(met: Any, came: Any
     ],
 )
 def test_an_event_leads_to_a_state(state: str, came: Any, saved: Any, to: str | None) -> None:
-    assert following(view(state, saved=saved), came) == to
+    assert state_after(view(state, saved=saved), came) == to
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_a_step_takes_back_what_its_state_asked_and_forgets_the_pause() -> None:
 
 @pytest.mark.parametrize("notes", [{"pause_reason": "mine", "paused_on": "mine"}, {"paused_on": {"type": 1}}])
 def test_notes_of_an_author_are_neither_read_nor_lost_whatever_they_are_called(notes: Any) -> None:
-    assert following(view("resting", notes=notes), RESUMED) == following(view("resting"), RESUMED)
+    assert state_after(view("resting", notes=notes), RESUMED) == state_after(view("resting"), RESUMED)
     paused, _ = machine.pause(view("resting", notes=notes), "look", NOW)
     saved = {(save.kind, save.key) for save in of_kind(SaveValue, paused)}
     assert {("pause", "reason")} <= saved and (("state", "pause_reason") in saved) is ("pause_reason" not in notes)

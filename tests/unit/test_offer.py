@@ -51,7 +51,7 @@ def test_what_is_offered_is_what_others_take_and_make(
 def test_a_fact_that_agents_make_and_a_client_may_tell_has_all_of_them_as_producers() -> None:
     fact = EventTopic.BUSINESS_FACTS
     found = offer(registered("bank", MAKES, "paid", topic=fact), registered("till", MAKES, "paid", topic=fact))
-    awaited = found.awaited("paid")
+    awaited = found.wait("paid")
     assert awaited is not None and awaited.producers == (CLIENT, "bank", "till")
 
 

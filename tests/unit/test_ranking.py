@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from soorma_ai.core.deciding.prompt import Occasion
 from soorma_ai.core.deciding.queries import query_about, query_about_state
 from soorma_ai.core.offering.offer import Delegate, Offer
-from soorma_ai.core.offering.ranking import rank, used_in
+from soorma_ai.core.offering.ranking import choices_of, rank
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.telling.history import StepLines
 from soorma_ai.domain.history import Step, StepKind
@@ -67,7 +67,7 @@ def test_what_a_plan_has_used_is_known_the_newest_first() -> None:
 
     published, replied = StepKind.PUBLISHED, StepKind.REPLIED
     history = [step(published, "lamp.dim"), step(replied, "parcel.weigh"), step(published, "song.play")]
-    assert used_in(history, OFFER) == ["delegate:band/song.play", "publish:song.play", "publish:lamp.dim"]
+    assert choices_of(history, OFFER) == ["delegate:band/song.play", "publish:song.play", "publish:lamp.dim"]
 
 
 def test_what_is_found_by_its_meaning_counts_as_what_is_found_by_words() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from soorma_ai.core.expecting.gates import APPROVAL_ANSWER
 from soorma_ai.core.expecting.keys import keys_of_wait
-from soorma_ai.core.expecting.opening import opened_by
+from soorma_ai.core.expecting.opening import first_opened
 from soorma_ai.core.plan.carry_out import carry_out
 from soorma_ai.core.plan.requests import Question, ask, park, publish_or_hold
 from soorma_ai.core.plan.triggers import Trigger
@@ -111,7 +111,7 @@ def test_a_wait_is_answered_by_people_or_by_its_producers_in_its_time() -> None:
     assert [line(step) for step in steps(outcome)] == [("asked", "told", "Which?", wait.id)]
     assert [timer.id.partition(":")[0] for timer in of_kind(Schedule, outcome)] == ["deadline", "escalate"]
     assert outcome.plan.status == "paused"
-    unknown = opened_by(carried_out(WaitAction(expected_event="told"), definition=None, producers=("shop",)).effects)
+    unknown = first_opened(carried_out(WaitAction(expected_event="told"), definition=None, producers=("shop",)).effects)
     assert (unknown.keys, unknown.producers, unknown.deadline) == ((), (), END)
     assert unknown.ask is not None
     assert (unknown.ask.reason, unknown.ask.response_schema) == ("input_required", ANY_OBJECT)

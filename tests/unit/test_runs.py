@@ -74,7 +74,7 @@ def test_what_was_recorded_before_is_seen_and_is_no_part_of_what_is_recorded_now
     assert ([one.ordinal for one in first.steps], first.actions, len(first.own)) == ([1, 2], 3, 3)
     assert [one.id for one in first.still_open([expectation(id="q-0"), expectation(id="q-2")])] == ["q-2", "q-1"]
     stored = {"a": Marked(1, step(0, "a").step)}
-    assert first.marked(stored, ["a", "b"]) == {"a": Marked(3, step(2, "a").step)}
+    assert first.find_marked(stored, ["a", "b"]) == {"a": Marked(3, step(2, "a").step)}
     assert stored["a"].count == 1
     then = Recorded(first.all)
     assert (then.actions, then.own) == (3, [])
@@ -115,7 +115,7 @@ def sub_tasks(count: int) -> tuple[TaskRecord, SubTasks]:
     async def some(first: int, last: int) -> list[SubTaskInfo]:
         return stored[first : last + 1]
 
-    record = new.counted()
+    record = new.record_now()
     return record, SubTasks(record, some, lambda: stored)
 
 
@@ -130,15 +130,15 @@ async def test_sub_tasks_go_on_from_what_is_stored_then() -> None:
     record, parts = sub_tasks(3)
     for number in (2, 0):
         left_behind = await receive(parts, number)
-        changes, record = parts.changes(), parts.counted()
+        changes, record = parts.changes(), parts.record_now()
         assert list(changes) == [number]
         after = parts.after(record, {n: SubTaskInfo(**vars(info)) for n, info in changes.items()})
         left_behind.result = {"n": "too late"}
         parts = after
-        assert (parts.changes(), parts.counted()) == ({}, record)
+        assert (parts.changes(), parts.record_now()) == ({}, record)
         assert await parts.group("g") == []
     assert record.pending == 1
     await receive(parts, 1)
     assert [info.result for info in await parts.group("g")] == [{"n": 0}, {"n": 1}, {"n": 2}]
     assert list(parts.all()) == ["s-0", "s-1", "s-2"]
-    assert parts.counted().pending == 0
+    assert parts.record_now().pending == 0

@@ -119,7 +119,7 @@ def test_a_task_ends_with_one_answer_and_waits_for_nothing(stop: bool, told: lis
 
 
 def test_everybody_may_know_that_a_question_was_not_answered_in_time() -> None:
-    told = tasks.timed_out(TASK, expectation("wait", id="w", event_type="answered"), moment(REQUEST)).event
+    told = tasks.timeout_event(TASK, expectation("wait", id="w", event_type="answered"), moment(REQUEST)).event
     assert (told.type, told.topic, told.correlation_id) == ("task.timeout", "task-events", "t-1")
     assert told.data == {"task_id": "t-1", "wait_id": "w", "response_event": "answered"}
 

@@ -9,7 +9,7 @@ from soorma_ai.core.selection.vectors import (
     by_cosine,
     contenders,
     nearest,
-    packed,
+    pack,
     read_vectors,
     text_of,
     unpacked_signs,
@@ -79,9 +79,9 @@ def test_a_text_tells_all_that_an_event_is_good_for_and_is_not_endless() -> None
 def test_of_packed_vectors_the_nearest_come_first_and_another_length_is_none() -> None:
     vectors = {n: vector_of([1.0, n / 10, -1.0]) for n in range(20)}
     wanted = vector_of([1.0, 0.3, -1.0])
-    stored = {n: packed(vector) for n, vector in vectors.items()}
+    stored = {n: pack(vector) for n, vector in vectors.items()}
     likely = contenders({n: unpacked_signs(signs) for n, (_, signs) in stored.items()}, wanted, 20)
     assert len(likely) == 20
-    numbers = {n: stored[n][0] for n in likely} | {99: packed(vector_of([1.0, 2.0]))[0]}
+    numbers = {n: stored[n][0] for n in likely} | {99: pack(vector_of([1.0, 2.0]))[0]}
     assert by_cosine(numbers, wanted, 3) == [3, 4, 2]
-    assert unpacked_signs(packed(wanted)[1]) == wanted.signs
+    assert unpacked_signs(pack(wanted)[1]) == wanted.signs

@@ -71,15 +71,15 @@ def find_answer(raw: RawAnswer, mode: Mode, needed: frozenset[str]) -> Found:
     return one if one.value is None or not others else the_one([one, *others])
 
 
-def paid_for(said: Said, price: Price | None) -> Paid:
+def cost_of(said: Said, price: Price | None) -> Paid:
     """Return what an answer has cost, by its provider's own words; where they tell no usage, that is not known."""
     usage = said.body.usage if said.body else said.usage
     if usage is None:
         return Paid(0, 0, None if price is None else 0.0, uncounted=1)
     told = said.cost_usd
     if told is not None and isfinite(told) and told >= 0 and said.usage and usage[:2] == said.usage[:2]:
-        return _paid(usage, told if price else None)
-    return _paid(usage, price.cost(usage) if price else None)
+        return _cost(usage, told if price else None)
+    return _cost(usage, price.cost(usage) if price else None)
 
 
 def add_up(payments: list[Paid]) -> Paid:
@@ -93,5 +93,5 @@ def add_up(payments: list[Paid]) -> Paid:
     )
 
 
-def _paid(usage: Usage, cost_usd: float | None) -> Paid:
+def _cost(usage: Usage, cost_usd: float | None) -> Paid:
     return Paid(usage.prompt_tokens, usage.completion_tokens, cost_usd, cached_tokens=usage.cached_tokens)

@@ -80,9 +80,9 @@ class LiteLLMEmbedder:
         except libs.faults as error:
             secrets = find_secrets(cast("str | None", self._options.get("api_key")))
             failed = describe_fault(error, cast("str | None", self._options.get("api_base")))
-            raise _known(translate(failed, self.name, secrets), self.name) from None
+            raise _translate(translate(failed, self.name, secrets), self.name) from None
 
 
-def _known(fault: Exception, model: str) -> Exception:
+def _translate(fault: Exception, model: str) -> Exception:
     """Return a fault as what an embedder may raise."""
     return fault if isinstance(fault, SoormaError) else ConfigError(f"{model} gave no vectors: {fault}")

@@ -127,7 +127,7 @@ def guess_at(base: str | None) -> str:
     return "; api_base is not set: is a local server meant? Give api_base=" if base is None else ""
 
 
-def unreached_in(error: BaseException) -> str:
+def unreached_url(error: BaseException) -> str:
     """Return the URL at which nobody was found, as the client behind an error tells it; empty for any other error. What
     may hold a key is left out."""
     cause: BaseException | None = error

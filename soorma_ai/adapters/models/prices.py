@@ -38,8 +38,8 @@ def price_in(table: Mapping[str, Mapping[str, Any]], model: str) -> Price | None
             return Price(
                 float(entry["input_cost_per_token"]),
                 float(entry.get("output_cost_per_token") or 0),
-                _known(entry.get("cache_read_input_token_cost")),
-                _known(entry.get("cache_creation_input_token_cost")),
+                _number(entry.get("cache_read_input_token_cost")),
+                _number(entry.get("cache_creation_input_token_cost")),
             )
     return None
 
@@ -71,5 +71,5 @@ def _is_amount(number: float) -> bool:
     return not isinstance(number, bool) and isfinite(number) and number >= 0
 
 
-def _known(price: Any) -> float | None:
+def _number(price: Any) -> float | None:
     return None if price is None else float(price)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from soorma_ai.adapters.models.answers import add_up, find_answer, paid_for, read_answer
+from soorma_ai.adapters.models.answers import add_up, cost_of, find_answer, read_answer
 from soorma_ai.adapters.models.bodies import Usage
 from soorma_ai.adapters.models.direct.providers import PASSED_ON, speaks_openai
 from soorma_ai.adapters.models.direct.transport import Direct
@@ -180,7 +180,7 @@ class LiteLLMReasoner:
             said = await self._reach(call)
         except BadGeneration as unreadable:
             return _Reading(unreadable.text, Found(fault=_UNREADABLE))
-        call.spent.append(paid_for(said, call.price))
+        call.spent.append(cost_of(said, call.price))
         raw = read_answer(said, call.model, self._also_good)
         needed = frozenset(name for name in list_in(question.schema.get("required")) if isinstance(name, str))
         found = find_answer(raw, call.form.mode, needed)

@@ -232,7 +232,7 @@ class NatsBus:
             else:
                 taken.append(message)
                 sender = sender_of(message.subject)
-                is_own = sender is None and is_named_so(_named(message), message.subject, message.data)
+                is_own = sender is None and is_named_so(_name_of(message), message.subject, message.data)
                 brought.append(Brought(event, is_own, sender))
         try:
             await receive(brought)
@@ -269,5 +269,5 @@ class NatsBus:
         return event
 
 
-def _named(message: Msg) -> str:
+def _name_of(message: Msg) -> str:
     return (message.headers or {}).get(Header.MSG_ID.value, "")

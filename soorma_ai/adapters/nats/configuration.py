@@ -70,7 +70,7 @@ def check_server(version: tuple[int, int], shown: str) -> None:
     """Raise ConfigError for a server that is too old, since it ignores what it does not know."""
     if version < OLDEST_SERVER:
         raise ConfigError(
-            f"nats-server at {shown} is of version {_dotted(version)}; wanted is {_dotted(OLDEST_SERVER)} or later: "
+            f"nats-server at {shown} is of version {_spell(version)}; wanted is {_spell(OLDEST_SERVER)} or later: "
             "upgrade it, or give the URL of another one"
         )
 
@@ -79,7 +79,7 @@ def check_config(
     what: str, found: StreamConfig | ConsumerConfig, wanted: StreamConfig | ConsumerConfig, remedy: str
 ) -> None:
     """Raise ConfigError where one is there that differs in what is asked of it."""
-    if told := differences(_asked(found), _asked(wanted)):
+    if told := differences(_settings_of(found), _settings_of(wanted)):
         raise ConfigError(f"{what} exists with another configuration: {told}; {remedy}")
 
 
@@ -90,7 +90,7 @@ def differences(found: Mapping[str, object], wanted: Mapping[str, object]) -> st
     return "; ".join(f"{name} is {found.get(name)!r}, wanted is {wanted[name]!r}" for name in differing)
 
 
-def _asked(config: StreamConfig | ConsumerConfig) -> dict[str, object]:
+def _settings_of(config: StreamConfig | ConsumerConfig) -> dict[str, object]:
     values = {field.name: getattr(config, field.name) for field in fields(config)}
     return {name: _plain(value) for name, value in values.items() if value is not None and name in _COMPARED}
 
@@ -99,7 +99,7 @@ def _plain(value: object) -> object:
     return value.value if isinstance(value, Enum) else value
 
 
-def _dotted(version: tuple[int, int]) -> str:
+def _spell(version: tuple[int, int]) -> str:
     return ".".join(map(str, version))
 
 

@@ -67,7 +67,7 @@ class Connection:
                     servers=self._servers,
                     name="soorma_ai",
                     error_cb=self._note_fault,
-                    disconnected_cb=self._lost,
+                    disconnected_cb=self._note_loss,
                     allow_reconnect=False,
                     max_reconnect_attempts=1,
                     reconnect_time_wait=0,
@@ -122,7 +122,7 @@ class Connection:
     async def _note_fault(self, error: Exception) -> None:
         self._last_fault = error
 
-    async def _lost(self) -> None:
+    async def _note_loss(self) -> None:
         if self._is_ours_to_close:
             return
         self.outage.begin(self._last_fault or "the connection is lost")

@@ -125,9 +125,9 @@ class Connection(family.Connection):
             self._reserved.remove(agent)
             self._tell(partial(self.hands.give_back, agent))
 
-    def looked(self, agent: str, found: int) -> None:
+    def note_claim(self, agent: str, found: int) -> None:
         if self.hands is not None:
-            self._tell(partial(self.hands.looked, agent, found))
+            self._tell(partial(self.hands.note_claim, agent, found))
 
     def wait_for_loop(self, call: Callable[[], object]) -> None:
         """Call this on the loop's thread, as long as there is one, and go on when it has returned."""

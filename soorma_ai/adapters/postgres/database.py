@@ -16,7 +16,7 @@ from soorma_ai.adapters.postgres.listener import Listener, present
 from soorma_ai.adapters.postgres.migrations import prepare
 from soorma_ai.adapters.postgres.news import News, join
 from soorma_ai.adapters.postgres.readers import Readers
-from soorma_ai.adapters.postgres.upkeep import reached
+from soorma_ai.adapters.postgres.upkeep import connection_to
 from soorma_ai.adapters.postgres.writer import Writer
 from soorma_ai.adapters.sql import connection as family
 from soorma_ai.adapters.sql import database
@@ -77,7 +77,7 @@ class Database(database.Database):
             return
         self._writer = Writer(
             Connection(self._url, loop),
-            begun=self._begun,
+            begun=self._forget_changes,
             ending=self._ending,
             on_commit=self.on_commit,
             forget=self._forget,
@@ -142,7 +142,7 @@ class Database(database.Database):
         return lambda: found
 
     def _prepare(self) -> None:
-        with reached(self._url) as made:
+        with connection_to(self._url) as made:
             prepare(made, may_make=not self._read_only)
             if why := guard.why_open(made):
                 _LOG.warning(why)
@@ -156,7 +156,7 @@ class Database(database.Database):
         if self._writer is not None:
             self._writer.connection.parts.clear()
 
-    def _begun(self, db: Connection, registry: int) -> None:
+    def _forget_changes(self, db: Connection, registry: int) -> None:
         """Forget routes that another process has changed, and parts of prompts, some of which it may have removed."""
         if registry != self._registry:
             self.routes.forget()
@@ -173,11 +173,11 @@ class Database(database.Database):
             return ""
         return self._listener.notification(News(join(self._arrivals), db.is_leaving))
 
-    def _arriving(
+    def _perform(
         self, operation: Callable[[family.Connection], T], now: datetime | None, db: family.Connection
     ) -> tuple[T, Arrival, tuple[Delivery, ...]]:
         """Note what others wait for: claims and renewals are nobody's business."""
-        value, arrival, taken = super()._arriving(operation, now, db)
+        value, arrival, taken = super()._perform(operation, now, db)
         if now is not None or arrival != NOTHING:
             self._arrivals.append(arrival)
         return value, arrival, taken
@@ -189,7 +189,7 @@ class Database(database.Database):
         if self.on_arrival is not None and arrival != NOTHING:
             self.on_arrival(arrival)
 
-    def missed(self, holders: frozenset[int]) -> None:
+    def note_absence(self, holders: frozenset[int]) -> None:
         voiding = asyncio.ensure_future(self._void(holders))
         self._voiding.add(voiding)
         voiding.add_done_callback(self._voiding.discard)

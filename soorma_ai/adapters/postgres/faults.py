@@ -25,12 +25,12 @@ def in_our_words() -> Generator[None]:
     try:
         yield
     except psycopg.Error as error:
-        raise mapped(error) from error
+        raise translate(error) from error
     except _CANNOT_BE_WRITTEN as error:
         raise _cannot_be_written(error) from error
 
 
-def mapped(error: psycopg.Error) -> SoormaError:
+def translate(error: psycopg.Error) -> SoormaError:
     if isinstance(error, _AGAIN):
         return Interrupted(f"another transaction came between: {error}")
     if isinstance(error, psycopg.IntegrityError):

@@ -9,7 +9,7 @@ from psycopg import sql
 from soorma_ai.adapters.postgres import guard
 from soorma_ai.adapters.postgres.migrations import must_be_idle, prepare
 from soorma_ai.adapters.postgres.schema import SCHEMA
-from soorma_ai.adapters.postgres.upkeep import reached
+from soorma_ai.adapters.postgres.upkeep import connection_to
 from soorma_ai.adapters.postgres.words import count_words
 from soorma_ai.adapters.sql.moving import Contents, Moved, Row, Table, Tally
 from soorma_ai.errors import ConfigError, StoreUnavailable
@@ -29,7 +29,7 @@ _TOTAL = "UPDATE memo_total SET (memos, words) = (SELECT count(*), coalesce(sum(
 def take_in(url: str, contents: Contents) -> list[Moved]:
     """Make the tables, and fill them. Raise ConfigError for a database that is not empty or that others work on, and
     StoreUnavailable where what has come is not what was there; then nothing has."""
-    with reached(url) as made:
+    with connection_to(url) as made:
         prepare(made)
         with made.transaction():
             must_be_idle(made)

@@ -53,7 +53,7 @@ class Told(Protocol):
         """Other processes have written this, and may have left something to the relay."""
         ...
 
-    def missed(self, holders: frozenset[int]) -> None:
+    def note_absence(self, holders: frozenset[int]) -> None:
         """These processes hold leases, and nobody has seen them for a while."""
         ...
 
@@ -133,7 +133,7 @@ class Listener:
         missing = frozenset(int(holder) for (holder,) in raw.execute(_HOLDERS.encode()).fetchall())
         gone, self._missing = missing & self._missing, missing
         if gone:
-            self._tell(lambda: self._told.missed(gone))
+            self._tell(lambda: self._told.note_absence(gone))
 
     def _tell(self, call: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop is gone

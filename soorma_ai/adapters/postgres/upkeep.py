@@ -11,13 +11,13 @@ from psycopg.conninfo import conninfo_to_dict
 
 from soorma_ai.adapters.postgres import guard, migrations
 from soorma_ai.adapters.postgres.connection import connect
-from soorma_ai.adapters.postgres.faults import mapped
+from soorma_ai.adapters.postgres.faults import translate
 from soorma_ai.adapters.postgres.schema import VERSION
 from soorma_ai.errors import ConfigError
 
 
 @contextmanager
-def reached(url: str) -> Generator[psycopg.Connection]:
+def connection_to(url: str) -> Generator[psycopg.Connection]:
     """A connection for as long as this lasts. Raise ConfigError for a database that cannot be used, StoreUnavailable
     for one that may come back."""
     check(url)
@@ -30,13 +30,13 @@ def reached(url: str) -> Generator[psycopg.Connection]:
             "SELECT soorma.admit('ROLE') gives"
         ) from error
     except psycopg.Error as error:
-        raise mapped(error) from error
+        raise translate(error) from error
 
 
 def upgrade(url: str) -> tuple[int, int]:
     """Return the version that the schema had, 0 for none, and that which it has now. Raise as `reached` does, and
     ConfigError for a database that is newer, or that other processes work on."""
-    with reached(url) as made:
+    with connection_to(url) as made:
         return migrations.upgrade(made)
 
 
@@ -52,7 +52,7 @@ class Look(Struct, frozen=True):
 
 def look_at(url: str) -> Look:
     """Raise as `reached` does, and ConfigError for a database that is newer."""
-    with reached(url) as made:
+    with connection_to(url) as made:
         found = made.execute("SELECT current_setting('server_version')").fetchone()
         schema = migrations.version_of(made)
         unguarded = guard.why_open(made) if schema == VERSION else ""
@@ -61,7 +61,7 @@ def look_at(url: str) -> Look:
 
 def time_at(url: str) -> datetime:
     """Return the moment by the clock of the server, by which all go who share the database. Raise as `reached`."""
-    with reached(url) as made:
+    with connection_to(url) as made:
         return _time_of(made)
 
 

@@ -48,19 +48,19 @@ class Postings:
     def likest(
         self, db: Reader, words: Sequence[str], wanted: Sequence[Sequence[str]], now: datetime, limit: int
     ) -> list[tuple[int, str]]:
-        marked = _marked(db, wanted)
+        marked = _memos_with(db, wanted)
         memos, total = db.execute("SELECT memos, words FROM memo_total").fetchone()
         places: list[tuple[str, int, int, int]] = db.execute(_PLACES, (json.dumps([*words]),)).fetchall()
         ranked = rank(places, memos, total)
         return _first(db, (seq for seq in ranked if marked is None or seq in marked), now, limit)
 
     def newest(self, db: Reader, wanted: Sequence[Sequence[str]], now: datetime, limit: int) -> list[tuple[int, str]]:
-        return _first(db, sorted(_marked(db, wanted) or (), reverse=True), now, limit)
+        return _first(db, sorted(_memos_with(db, wanted) or (), reverse=True), now, limit)
 
     def among(
         self, db: Reader, seqs: Sequence[int], wanted: Sequence[Sequence[str]], now: datetime
     ) -> list[tuple[int, str]]:
-        marked = _marked(db, wanted)
+        marked = _memos_with(db, wanted)
         return _first(db, (seq for seq in seqs if marked is None or seq in marked), now, len(seqs))
 
     def merge(self, db: Connection, *, is_begun: bool) -> bool:
@@ -87,7 +87,7 @@ def rank(places: Iterable[tuple[str, int, int, int]], memos: int, total: int) ->
     return sorted(likeness, key=lambda seq: (-likeness[seq], seq))
 
 
-def _marked(db: Reader, wanted: Sequence[Sequence[str]]) -> set[int] | None:
+def _memos_with(db: Reader, wanted: Sequence[Sequence[str]]) -> set[int] | None:
     """Return the memos that have one spelling of each mark; None where none is wanted."""
     found: set[int] | None = None
     for spellings in wanted:

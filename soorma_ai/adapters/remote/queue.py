@@ -87,7 +87,7 @@ class RemoteQueue:
             fault = error.errors(include_url=False, include_input=False)[0]
             place = "/".join(map(str, fault["loc"][:3]))
             raise LocalProtocolError(f"what {delivery.agent} did cannot be told: {place}: {fault['msg']}") from error
-        body = JsonObject(acts=_ACTS.dump_python(acts, mode="json", by_alias=True), ending=_written(ending))
+        body = JsonObject(acts=_ACTS.dump_python(acts, mode="json", by_alias=True), ending=_dump(ending))
         await self._door.tell(delivery.agent, *place_of(delivery), "commit", body=body)
         return Arrival()
 
@@ -110,7 +110,7 @@ class RemoteQueue:
             await self._door.tell(delivery.agent, *place_of(delivery), "progress", body=body)
         return Arrival()
 
-    async def pending(self, agent: str, owner: str) -> int:
+    async def count_pending(self, agent: str, owner: str) -> int:
         return cast("int", await self._door.read(Reading.PENDING))
 
     async def mailboxes(self) -> list[str]:
@@ -125,7 +125,7 @@ class RemoteQueue:
     async def unsent(self, limit: int) -> list[StoredEvent]:
         return []
 
-    async def sent(self, seqs: Sequence[int], now: datetime) -> None: ...
+    async def mark_sent(self, seqs: Sequence[int], now: datetime) -> None: ...
 
     async def fire(self, now: datetime, limit: int) -> int:
         return 0
@@ -145,7 +145,7 @@ class RemoteQueue:
     async def next_due(self, agents: Sequence[str], after: datetime) -> datetime | None:
         return None
 
-    async def resting(self, agent: str, owner: str, now: datetime) -> Rest | None:
+    async def find_rest(self, agent: str, owner: str, now: datetime) -> Rest | None:
         return None
 
     async def keep_timers(self, beginning: str, timers: Sequence[Schedule]) -> None:
@@ -154,7 +154,7 @@ class RemoteQueue:
     async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:
         raise _beside_the_store("a request from outside is sent")
 
-    async def leased(self, seq: int, fence: int) -> Delivery | None:
+    async def find_leased(self, seq: int, fence: int) -> Delivery | None:
         raise _beside_the_store("a delivery is lent")
 
     async def was_ended(self, agent: str, seq: int, fence: int) -> bool:
@@ -172,7 +172,7 @@ def _delivery(agent: str, lent: Lent) -> Delivery:
     return Delivery(lent.seq, agent, lent.owner, lent.event, lent.attempt, lent.fence, lent.started, lent.redriven)
 
 
-def _written(ending: AnyEnding) -> JsonObject:
+def _dump(ending: AnyEnding) -> JsonObject:
     return ending.model_dump(mode="json")
 
 

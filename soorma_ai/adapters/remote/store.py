@@ -97,7 +97,7 @@ class RemotePlans(_BesideTheStore):
     async def group(self, group_id: str) -> list[Expectation]:
         return await self._read(Reading.GROUP, id=group_id)
 
-    async def met_by(self, owner: str, event_id: str) -> Expectation | None:
+    async def find_met(self, owner: str, event_id: str) -> Expectation | None:
         return await self._read(Reading.MET_BY, id=event_id)
 
     async def task(self, agent: str, task_id: str) -> TaskRecord | None:
@@ -151,7 +151,7 @@ class RemoteEvents(_BesideTheStore):
         found: list[PlacedEvent] = await self._read(Reading.EVENTS, after=after, root_plan_id=root_plan_id, limit=limit)
         return [StoredEvent(one.seq, one.event) for one in found]
 
-    async def handed(self, event_ids: Sequence[str]) -> list[Handed]:
+    async def receivers_of(self, event_ids: Sequence[str]) -> list[Handed]:
         return await self._read(Reading.HANDED, ids=tuple(event_ids))
 
     async def untaken(
@@ -239,7 +239,7 @@ class RemoteStore:
         self.memos: Memos = nothing
         self.audit: Audit = nothing
 
-    def noting(self, note: Note) -> Store:
+    def with_note(self, note: Note) -> Store:
         raise LocalProtocolError("what a caller changed is written down in the process of the store")
 
     def within(self, tenant_id: str) -> Store:

@@ -38,7 +38,7 @@ def bring(db: Connection, events: Sequence[EventEnvelope]) -> None:
         if (came.tenant_id, came.user_id) in leaving:
             continue
         seq, event = log.record(db, came)
-        log.arrived(db, seq)
+        log.leave_outbox(db, seq)
         db.brought.append(StoredEvent(seq, event))
 
 
@@ -78,7 +78,7 @@ class _Arriving:
         db, event = self._db, came.event
         self._stops |= arrival.plans_to_stop([event])
         heard = arrival.hear(event, self._index)
-        found = _found(db, self._index, event, heard)
+        found = _find_rows(db, self._index, event, heard)
         if event.topic is EventTopic.ACTION_REQUESTS and not is_new:
             found = replace(found, was_untaken=kept.was_kept(db, came.seq))
         self._done += apply(db, arrival.arrive(heard, found, event, self._now), self._now, came)
@@ -93,7 +93,7 @@ class _Arriving:
         takers = arrival.hear(request, self._index).takers
         plan = plans.plan(db, request.plan_id) if request.plan_id is not None else None
         context, defined = plan.goal_data if plan else None, self._registered.of(request.tenant_id, request.type)
-        effects = untaken.hand_over(request, defined, _expected(db, request), takers, self._now, context)
+        effects = untaken.hand_over(request, defined, _expectation_of(db, request), takers, self._now, context)
         self._done += apply(db, effects, self._now, waiting)
 
     def take_in(self, came: StoredEvent, *, is_new: bool) -> None:
@@ -162,7 +162,7 @@ class _Registered:
         return self._known[key]
 
 
-def waiting_for_takers(
+def requests_without_taker(
     db: Reader,
     tenant_id: str,
     now: datetime,
@@ -173,16 +173,16 @@ def waiting_for_takers(
     user_id: str | None = None,
 ) -> list[Untaken]:
     found: list[Untaken] = []
-    for seq, expires in kept.waiting(db, tenant_id, now, root_plan_id, task_id, user_id):
+    for seq, expires in kept.places(db, tenant_id, now, root_plan_id, task_id, user_id):
         if len(found) == limit:
             break
         event = log.readable(db, seq)
-        if event and (one := untaken.describe_waiting(event, _expected(db, event), moment(expires), now)):
+        if event and (one := untaken.describe_waiting(event, _expectation_of(db, event), moment(expires), now)):
             found.append(one)
     return found
 
 
-def _expected(db: Reader, request: EventEnvelope) -> Expectation | None:
+def _expectation_of(db: Reader, request: EventEnvelope) -> Expectation | None:
     return expectations.find(db, request.correlation_id) if request.correlation_id is not None else None
 
 
@@ -194,14 +194,14 @@ def _let_go(db: Connection, expected: Expectation) -> tuple[str, ...]:
     return arrival.ids_when_let_go(expected.id, lambda id: log.is_known(db, id))
 
 
-def _replied(db: Connection, expected: Expectation | None) -> EventEnvelope | None:
+def _earlier_reply(db: Connection, expected: Expectation | None) -> EventEnvelope | None:
     """What a client was answered before; one that cannot be read stands."""
     if expected is None or expected.kind is not ExpectationKind.CLIENT or expected.met_by is None:
         return None
     return log.readable_named(db, expected.met_by)
 
 
-def _named(db: Connection, event: EventEnvelope, heard: Heard) -> Expectation | None:
+def _expectation_named_by(db: Connection, event: EventEnvelope, heard: Heard) -> Expectation | None:
     """Return the expectation that an event names. A request that somebody takes does so by its own reply key, so that
     this is of use only where replies are expected among requests."""
     if heard.expectation_id is None:
@@ -211,8 +211,8 @@ def _named(db: Connection, event: EventEnvelope, heard: Heard) -> Expectation | 
     return expectations.find(db, heard.expectation_id)
 
 
-def _found(db: Connection, index: Index, event: EventEnvelope, heard: Heard) -> NamedRows:
-    expected = _named(db, event, heard)
+def _find_rows(db: Connection, index: Index, event: EventEnvelope, heard: Heard) -> NamedRows:
+    expected = _expectation_named_by(db, event, heard)
     match arrival.meaning_of(event, heard, expected):
         case Meaning.NOTHING | Meaning.WAKES_TASK:
             return NamedRows(expected)
@@ -222,12 +222,12 @@ def _found(db: Connection, index: Index, event: EventEnvelope, heard: Heard) -> 
             was_handed = index.may_answer(event.source, expected.subject) and inbox.was_handed(
                 db, index.inbox_of(event.source), (expected.id, *let_go)
             )
-            return NamedRows(expected, let_go, was_handed=was_handed, replied=_replied(db, expected))
+            return NamedRows(expected, let_go, was_handed=was_handed, replied=_earlier_reply(db, expected))
         case Meaning.WAKES_PLAN:
             assert heard.plan_id is not None
             return NamedRows(planner=plans.planner_of(db, heard.plan_id))
         case Meaning.MAY_BE_AWAITED:
-            waits = tuple(expectations.waiting(db, event.tenant_id, event.type, heard.keys))
+            waits = tuple(expectations.open_waits(db, event.tenant_id, event.type, heard.keys))
             has_met_wait = arrival.is_of_use(heard, waits) and expectations.has_met_wait(db, event.id)
             return NamedRows(expected, has_met_wait=has_met_wait, waits=waits)
         case Meaning.GIVES_UP:

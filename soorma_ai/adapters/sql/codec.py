@@ -105,7 +105,7 @@ def moment(seconds: float) -> datetime:
         raise _unreadable("moment", error) from error
 
 
-def known(kind: type[E], text: str) -> E:
+def member(kind: type[E], text: str) -> E:
     """Return the member of this name. Raise ConfigError where there is none."""
     try:
         return kind(text)

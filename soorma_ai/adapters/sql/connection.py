@@ -176,10 +176,10 @@ class Connection(ABC):
             self._reserved.remove(agent)
             self.hands.give_back(agent)
 
-    def looked(self, agent: str, found: int) -> None:
+    def note_claim(self, agent: str, found: int) -> None:
         """Tell the hands of an agent how much a claim has found, which is not stored yet."""
         if self.hands is not None and not self.is_careful:
-            self.hands.looked(agent, found)
+            self.hands.note_claim(agent, found)
 
     def place(self) -> tuple[int, int]:
         """Return how far hands are reserved and filled, for `give_back_since`."""

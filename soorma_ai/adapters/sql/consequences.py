@@ -134,7 +134,7 @@ def postpone(db: Connection, effect: Postpone) -> None:
     for task in tasks.of_tree(db, effect.root_plan_id):
         for saved in endings.postpone_task(task, effect):
             tasks.save(db, saved)
-    for one in expectations.opened_of_tree(db, effect.root_plan_id):
+    for one in expectations.open_of_tree(db, effect.root_plan_id):
         if endings.is_postponed(one.deadline, effect):
             expectations.move(db, one.id, effect.later)
             timers.put_off(db, one.id, effect.before, effect.later)
@@ -160,5 +160,5 @@ def answer(db: Connection, wait_id: str, answer: Answer, wake: EventEnvelope, no
 
 def offer_changed(db: Connection, tenants: Sequence[str | None], now: datetime) -> None:
     if tenants:
-        parked = expectations.waiting_for_offers(db)
+        parked = expectations.without_offer(db)
         apply(db, meeting.look_again(parked, tenants, now), now)

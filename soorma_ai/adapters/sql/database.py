@@ -79,11 +79,11 @@ class Database(ABC):
         is_long: bool = False,
     ) -> tuple[T, Arrival]:
         """Write; where the store is the bus, what is published arrives in the same transaction."""
-        arriving = partial(self._arriving, operation, now)
-        value, arrival, _ = await self.transact(arriving, self._ended, acting, is_long=is_long)
+        arriving = partial(self._perform, operation, now)
+        value, arrival, _ = await self.transact(arriving, self._hand_over, acting, is_long=is_long)
         return value, arrival
 
-    def _arriving(
+    def _perform(
         self, operation: Callable[[Connection], T], now: datetime | None, db: Connection
     ) -> tuple[T, Arrival, tuple[Delivery, ...]]:
         try:
@@ -98,7 +98,7 @@ class Database(ABC):
             raise
         return value, arrival, db.take_what_was_taken()
 
-    def _ended(self, done: tuple[object, Arrival, tuple[Delivery, ...]], is_stored: bool) -> None:
+    def _hand_over(self, done: tuple[object, Arrival, tuple[Delivery, ...]], is_stored: bool) -> None:
         """Hand over what was leased, once it is stored. Who asked for it may be gone by now."""
         _, arrival, taken = done
         if self._hands is not None:
@@ -161,7 +161,7 @@ def reading(
 ) -> "Callable[Concatenate[Part, P], CoroutineType[Any, Any, T]]":
     """A method of a part that answers from what is committed. It acts for the tenant that it is asked about, else for
     that of its part; `of_user`: and for the user."""
-    find = _asked_about(query, of_user=of_user)
+    find = _actor_of(query, of_user=of_user)
 
     async def method(part: Part, *given: P.args, **named: P.kwargs) -> T:
         whose = acting or find(given, named) or part.acting
@@ -181,7 +181,7 @@ def writing(
     return method
 
 
-def _asked_about(
+def _actor_of(
     query: Callable[..., object], *, of_user: bool
 ) -> Callable[[tuple[Any, ...], Mapping[str, Any]], Acting | None]:
     """Return what tells, by the arguments of a query, about whose rows it is asked; None where they name no tenant."""

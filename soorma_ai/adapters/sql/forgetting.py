@@ -145,7 +145,7 @@ class _Batch:
         self._keep_place(stage if place is not None else _NEXT[stage], place or 0)
 
     def _remove_trees(self) -> bool:
-        found = self._found(
+        found = self._find(
             "SELECT DISTINCT root_plan_id FROM plan WHERE tenant = :tenant AND user_id = :user LIMIT :trees",
             trees=TREES_AT_ONCE,
         )
@@ -153,92 +153,92 @@ class _Batch:
             return False
         roots = json.dumps([root for (root,) in found])
         for statement in _STOP:
-            self._done(statement, roots=roots)
-        self._drop_expectations([id for (id,) in self._found(_OPEN, roots=roots)])
-        plans = [plan_id for (plan_id,) in self._found(_PLANS[1:-1], roots=roots)]
+            self._change(statement, roots=roots)
+        self._drop_expectations([id for (id,) in self._find(_OPEN, roots=roots)])
+        plans = [plan_id for (plan_id,) in self._find(_PLANS[1:-1], roots=roots)]
         self._drop_timers([timer_of_plan(plan_id) for plan_id in plans])
         if not self._remove_part(roots):
-            self._remove_seqs([seq for (seq,) in self._found(_GOALS, roots=roots)])
+            self._remove_seqs([seq for (seq,) in self._find(_GOALS, roots=roots)])
             for statement in REMOVE_PLANS:
-                self._done(statement, roots=roots)
+                self._change(statement, roots=roots)
             self.plans += len(plans)
         return True
 
     def _remove_part(self, roots: str) -> bool:
         """Remove what grows with a plan. False when nothing of it is left."""
-        seqs = [seq for (seq,) in self._found(_OF_TREES, roots=roots)]
+        seqs = [seq for (seq,) in self._find(_OF_TREES, roots=roots)]
         self._remove_seqs(seqs)
         room = self._limit - len(seqs)
         if room > 0:
-            ids = [id for (id,) in self._found(_MET, roots=roots, limit=room)]
-            self._done(_FROM_OTHERS, roots=roots, ids=json.dumps(ids))
+            ids = [id for (id,) in self._find(_MET, roots=roots, limit=room)]
+            self._change(_FROM_OTHERS, roots=roots, ids=json.dumps(ids))
             self._drop_expectations(ids)
             room -= len(ids)
         for statement in REMOVE_SOME:
             if room > 0:
-                room -= self._done(statement, roots=roots, limit=room)
+                room -= self._change(statement, roots=roots, limit=room)
         return room <= 0
 
     def _remove_events(self, after: int) -> int | None:
-        found = self._found(_LOOKED_AT, after=after)
+        found = self._find(_LOOKED_AT, after=after)
         self._remove_seqs([seq for seq, _, is_own in found if is_own])
         return found[-1][0] if len(found) == self._limit else None
 
     def _remove_asked(self, after: int) -> int | None:
-        found = self._found(_ASKED_AT, after=after)
+        found = self._find(_ASKED_AT, after=after)
         self._drop_expectations([id for _, id, is_own in found if is_own])
         return found[-1][0] if len(found) == self._limit else None
 
     def _remove_memos(self, after: int) -> int | None:
         """Their shelves, which are few, sessions, and what they did about questions go behind the last of them."""
-        rows = self._found(_MEMOS_OF)
+        rows = self._find(_MEMOS_OF)
         memos.remove(self._db, rows)
         self.memos += len(rows)
-        if len(rows) == self._limit or self._limit in (self._done(_SESSIONS), self._done(_TOLD)):
+        if len(rows) == self._limit or self._limit in (self._change(_SESSIONS), self._change(_TOLD)):
             return after
         for statement in _OF_PERSON:
-            self._done(statement)
-        self._done("DELETE FROM shelf WHERE tenant = :tenant AND user_id = :user AND is_shared = 0")
+            self._change(statement)
+        self._change("DELETE FROM shelf WHERE tenant = :tenant AND user_id = :user AND is_shared = 0")
         return None
 
     def _merge_words(self, is_begun: int) -> None:
         """Go on until no word that was removed stands in the index."""
         if not self._db.words.merge(self._db, is_begun=bool(is_begun)):
-            self._done("DELETE FROM forgetting WHERE tenant = :tenant AND user_id = :user")
+            self._change("DELETE FROM forgetting WHERE tenant = :tenant AND user_id = :user")
         else:
             self._keep_place(_WORDS, 1)
 
     def _remove_seqs(self, seqs: list[int]) -> None:
         self.events += len(seqs)
         text = json.dumps(seqs)
-        ids = self._found(f"SELECT id FROM event WHERE seq IN {_SEQS}", seqs=text)
+        ids = self._find(f"SELECT id FROM event WHERE seq IN {_SEQS}", seqs=text)
         names = [id for (id,) in ids]
         for statement in _OF_EVENTS:
-            self._done(statement, ids=json.dumps(names))
+            self._change(statement, ids=json.dumps(names))
         self._drop_expectations(
-            [id for (id,) in self._found(f"SELECT id FROM expectation WHERE task_id IN {_IDS}", ids=json.dumps(names))]
+            [id for (id,) in self._find(f"SELECT id FROM expectation WHERE task_id IN {_IDS}", ids=json.dumps(names))]
         )
         self._drop_timers([timer_of_request(name) for name in names])
-        self._done(f"DELETE FROM outbox WHERE event_seq IN {_SEQS}", seqs=text)
+        self._change(f"DELETE FROM outbox WHERE event_seq IN {_SEQS}", seqs=text)
         for statement in REMOVE_EVENTS:
-            self._done(statement, seqs=text)
+            self._change(statement, seqs=text)
 
     def _drop_expectations(self, ids: list[str]) -> None:
         for statement in _OF_EXPECTATIONS if ids else ():
-            self._done(statement, ids=json.dumps(ids))
+            self._change(statement, ids=json.dumps(ids))
 
     def _drop_timers(self, ids: list[str]) -> None:
-        self._done(f"DELETE FROM timer WHERE id IN {_IDS}", ids=json.dumps(ids))
+        self._change(f"DELETE FROM timer WHERE id IN {_IDS}", ids=json.dumps(ids))
 
     def _keep_place(self, stage: str, after: int) -> None:
-        self._done(
+        self._change(
             "UPDATE forgetting SET stage = :stage, after_seq = :after WHERE tenant = :tenant AND user_id = :user",
             stage=stage,
             after=after,
         )
 
-    def _found(self, query: str, **values: str | int) -> list[Any]:
+    def _find(self, query: str, **values: str | int) -> list[Any]:
         return self._db.execute(query, self._whose | values).fetchall()
 
-    def _done(self, statement: str, **values: str | int) -> int:
+    def _change(self, statement: str, **values: str | int) -> int:
         return self._db.execute(statement, self._whose | values).rowcount

@@ -76,16 +76,16 @@ class SqlQueue(Part):
     claim_suspect = writing(inbox.claim_suspect, HOUSE)
     lend = writing(leases.lend, HOUSE)
     behind = reading(behind.behind)
-    leased = reading(inbox.leased)
+    find_leased = reading(inbox.find_leased)
     was_ended = reading(inbox.was_ended)
     has_work = reading(inbox.has_work, HOUSE)
     mailboxes = reading(inbox.mailboxes, HOUSE)
     begin = writing(inbox.begin)
     release = writing(inbox.release, HOUSE)
     renew = writing(inbox.renew, HOUSE)
-    sent = writing(log.sent, HOUSE)
-    pending = reading(inbox.pending)
-    resting = reading(inbox.resting)
+    mark_sent = writing(log.mark_sent, HOUSE)
+    count_pending = reading(inbox.count_pending)
+    find_rest = reading(inbox.find_rest)
     backlog = reading(inbox.backlog, HOUSE)
     backlogs = reading(listing.backlogs)
     standing = reading(counts.standing)
@@ -183,10 +183,10 @@ class SqlPlans(Part):
     plans = reading(pursued.plans, of_user=True)
     plan_page = reading(listing.plan_page, of_user=True)
     first_awaited = reading(listing.first_awaited)
-    plan_answering = reading(pursued.answering)
+    plan_answering = reading(pursued.plan_answered_under)
     steps = reading(pursued.steps)
     plan_values = reading(pursued.values)
-    marked = reading(pursued.marked)
+    find_marked = reading(pursued.find_marked)
     steps_at = reading(pursued.steps_at)
     join_progress = reading(pursued.join_progress)
     branches_that_came = reading(pursued.branches_that_came)
@@ -194,26 +194,26 @@ class SqlPlans(Part):
     goal_of = reading(receivers.goal_of)
     expectation = reading(expected.find)
     expectations = reading(expected.listed)
-    open_in_tree = reading(expected.opened_of_tree)
+    open_in_tree = reading(expected.open_of_tree)
     was_answered = reading(expected.was_answered)
     questions = reading(expected.questions)
     count_questions = reading(expected.count_questions)
     ladders = reading(expected.ladders)
-    held = reading(expected.held, of_user=True)
+    count_held = reading(expected.count_held, of_user=True)
     questions_beginning = reading(expected.questions_beginning)
-    named_expectations = reading(expected.named)
+    named_expectations = reading(expected.find_all)
     group = reading(expected.of_group)
-    met_by = reading(expected.met_by)
+    find_met = reading(expected.find_met)
     task = reading(tasks.task)
     sub_tasks = reading(tasks.sub_tasks)
-    task_expectations = reading(expected.opened_of_task)
+    task_expectations = reading(expected.open_of_task)
     agents_of_task = reading(tasks.agents_of)
     journal = reading(budget.journal)
     decisions = reading(budget.decisions)
-    shown = reading(budget.shown)
+    find_shown = reading(budget.find_shown)
     prompt_parts = reading(budget.prompt_parts)
-    shown_before = reading(budget.shown_before)
-    spent = reading(budget.spent)
+    last_shown = reading(budget.last_shown)
+    read_spent = reading(budget.read_spent)
 
     async def cancel(self, plan_id: str, reason: str, now: datetime) -> bool:
         is_new, _ = await self.publish(lambda db: consequences.stop(db, plan_id, reason, now), now)
@@ -239,7 +239,7 @@ class SqlPlans(Part):
 
     async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
         texts = await self.database.read_later(lambda db: tasks.sub_task_texts(db, agent, task_id), self.acting)
-        return lambda: tasks.parsed(texts())
+        return lambda: tasks.parse(texts())
 
 
 class SqlMemory(Part):
@@ -304,12 +304,12 @@ class SqlEventLog(Part):
     page = reading(log.page)
     event = reading(log.event_by_id)
     tenants_of = reading(log.tenants_of)
-    handed = reading(receivers.handed)
-    untaken = reading(arrivals.waiting_for_takers)
+    receivers_of = reading(receivers.receivers_of)
+    untaken = reading(arrivals.requests_without_taker)
 
 
 class SqlDeadLetters(Part):
-    dead_letters = reading(letters.listed)
+    dead_letters = reading(letters.find_of_user)
     dead_letter = reading(letters.find)
     redrive = writing(letters.redrive)
     discard = writing(letters.discard)
@@ -351,7 +351,7 @@ class SqlStore:
         self.keys: Keys = SqlKeys(*given)
         self.audit: Audit = SqlAudit(self.database, self._acting)
 
-    def noting(self, note: Note) -> Store:
+    def with_note(self, note: Note) -> Store:
         noted = copy(self)
         noted._note = note
         noted._make_parts()

@@ -20,7 +20,7 @@ class SqlPeople(Part):
     look = writing(people.look)
     colleagues = reading(people.colleagues)
     colleague = reading(people.colleague)
-    answered_like = reading(people.answered_like)
+    find_alike = reading(people.find_alike)
     add_link = writing(people.add_link)
     link = reading(people.link)
     links = reading(people.links)

@@ -313,9 +313,9 @@ class _Batch:
         self.plans = self.events = self.kept = 0
 
     def trees(self, place: _Place) -> _Place:
-        found = self._found(ENDED, since=place.since, seq=place.seq)
+        found = self._find(ENDED, since=place.since, seq=place.seq)
         for plan_id, changed, seq in found:
-            roots = self._begun_together(plan_id)
+            roots = self._roots_of_one_event(plan_id)
             if self._is_live(roots):
                 self.kept += 1
             elif self._is_first(plan_id, roots) and not self._has_room(roots):
@@ -330,29 +330,29 @@ class _Batch:
     def requests(self, place: _Place) -> _Place:
         """Requests of clients that were not answered, long after they stopped waiting, what people said and did about
         some, what is known of old changes, and texts that models are told no more."""
-        removed = max(map(self._done, () if self._dry_run else _REMOVE_OLD), default=0)
+        removed = max(map(self._change, () if self._dry_run else _REMOVE_OLD), default=0)
         return place if removed == self._limit else _Place(_LOOSE)
 
     def loose(self, place: _Place) -> _Place | None:
-        found = self._found(LOOSE, since=place.since, seq=place.seq)
+        found = self._find(LOOSE, since=place.since, seq=place.seq)
         self._remove_events([seq for seq, _, stays in found if not stays])
         return _Place(_LOOSE, found[-1][1], found[-1][0]) if len(found) == self._limit else None
 
-    def _begun_together(self, plan_id: str) -> set[str]:
+    def _roots_of_one_event(self, plan_id: str) -> set[str]:
         """The roots of the trees that one event began: they share it, so they go together."""
-        return {plan_id, *(root for (root,) in self._found(_SAME_GOAL, root=plan_id))}
+        return {plan_id, *(root for (root,) in self._find(_SAME_GOAL, root=plan_id))}
 
     def _is_first(self, plan_id: str, roots: set[str]) -> bool:
         """Tell whether it is the first of those that go together, at which all of them are looked at."""
-        return len(roots) == 1 or self._found(_FIRST, roots=_json(roots)) == [(plan_id,)]
+        return len(roots) == 1 or self._find(_FIRST, roots=_json(roots)) == [(plan_id,)]
 
     def _is_live(self, roots: set[str]) -> bool:
         going = _json({*self._going, *roots})
-        return any(self._found(f"{one} LIMIT 1", roots=_json(roots), going=going) for one in LIVE)
+        return any(self._find(f"{one} LIMIT 1", roots=_json(roots), going=going) for one in LIVE)
 
     def _has_room(self, roots: set[str]) -> bool:
         """Return False when they wait for the next batch. What is too big for any goes in parts, its plans last."""
-        ((size,),) = self._found(_SIZE, roots=_json(roots))
+        ((size,),) = self._find(_SIZE, roots=_json(roots))
         if self._rows and self._rows + size > self._limit:
             return False
         if size > self._limit and not self._dry_run:
@@ -366,29 +366,29 @@ class _Batch:
         if not self._going:
             return
         going = _json(self._going)
-        ((self.plans,),) = self._found(f"SELECT count(*) FROM plan WHERE root_plan_id IN {_ROOTS}", roots=going)
-        self._remove_events([seq for (seq,) in self._found(_EVENTS, roots=going, going=going)])
+        ((self.plans,),) = self._find(f"SELECT count(*) FROM plan WHERE root_plan_id IN {_ROOTS}", roots=going)
+        self._remove_events([seq for (seq,) in self._find(_EVENTS, roots=going, going=going)])
         if not self._dry_run:
             for statement in REMOVE_PLANS:
-                self._done(statement, roots=going)
+                self._change(statement, roots=going)
 
     def _remove_some(self, roots: str) -> None:
-        seqs = [seq for (seq,) in self._found(f"{_OWN} LIMIT :limit", roots=roots)]
+        seqs = [seq for (seq,) in self._find(f"{_OWN} LIMIT :limit", roots=roots)]
         self._remove_events(seqs)
         room = self._limit - len(seqs)
         for statement in REMOVE_SOME:
-            room -= self._done(statement, roots=roots, limit=room)
+            room -= self._change(statement, roots=roots, limit=room)
 
     def _remove_events(self, seqs: list[int]) -> None:
         self.events += len(seqs)
         if seqs and not self._dry_run:
             for statement in REMOVE_EVENTS:
-                self._done(statement, seqs=json.dumps(seqs))
+                self._change(statement, seqs=json.dumps(seqs))
 
-    def _found(self, query: str, **values: str | float) -> list[Any]:
+    def _find(self, query: str, **values: str | float) -> list[Any]:
         return self._db.execute(query, self._values | values).fetchall()
 
-    def _done(self, statement: str, **values: str | float) -> int:
+    def _change(self, statement: str, **values: str | float) -> int:
         return self._db.execute(statement, self._values | values).rowcount
 
 

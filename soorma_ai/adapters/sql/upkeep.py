@@ -24,7 +24,7 @@ class SqlUpkeep(Part):
 
     async def forget(self, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:
         batch = partial(forgetting.go_on, limit=limit, tenant_id=tenant_id, user_id=user_id)
-        return await self.database.write(lambda db: _removing(db, self.database.routes, batch), is_long=True)
+        return await self.database.write(lambda db: _remove(db, self.database.routes, batch), is_long=True)
 
     async def tenants(self) -> list[str]:
         return await self.database.read(retention.tenants)
@@ -44,10 +44,10 @@ class SqlUpkeep(Part):
         if dry_run:
             return await self.database.read(lambda db: retention.prune(db, old, limit, after, dry_run=True))
         batch = partial(retention.prune, old=old, limit=limit, after=after, dry_run=False)
-        return await self.write(lambda db: _removing(db, self.database.routes, batch), HOUSE, is_long=True)
+        return await self.write(lambda db: _remove(db, self.database.routes, batch), HOUSE, is_long=True)
 
 
-def _removing(db: Connection, routes: registry.Routes, batch: Callable[[Connection], T]) -> T:
+def _remove(db: Connection, routes: registry.Routes, batch: Callable[[Connection], T]) -> T:
     """Remove; of parts of prompts nobody knows any more which are stored, in other processes neither."""
     db.parts.clear()
     routes.forget()

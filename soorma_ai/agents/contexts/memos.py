@@ -111,9 +111,9 @@ class MemoClient:
         return memo_with_changes(stored, self._handling.memory.memos, shelf, key)
 
     async def _find(self, shelves: tuple[Shelf, ...], text: str, limit: int, given: Filter) -> list[Memo]:
-        return await self._found(make_query(shelves, text, limit, given), text)
+        return await self._search(make_query(shelves, text, limit, given), text)
 
-    async def _found(self, query: MemoQuery, text: str) -> list[Memo]:
+    async def _search(self, query: MemoQuery, text: str) -> list[Memo]:
         handling = self._handling
         changes, now = handling.memory.memos, handling.services.clock.now()
         return with_changes(await find(handling.services, query, text), changes, query, now)

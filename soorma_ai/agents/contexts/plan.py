@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.core.machine.step import AgentRequest, View, following
+from soorma_ai.core.machine.step import AgentRequest, View, state_after
 from soorma_ai.core.plan.lifecycle import cancel
 from soorma_ai.core.plan.status import TABLE, move
 from soorma_ai.domain.effects import Outcome
@@ -76,7 +76,7 @@ class GoalContext(Struct, frozen=True, kw_only=True):
     async def dispatch(self, event_type: str, data: Data, response_event: str | None = None) -> str:
         """Make a request of this goal's plan, checked and counted like any; return its id. Its answer is what the plan
         waits for: `on_transition` gets it, or the plan's state machine goes on with it."""
-        handling = _handling(None)
+        handling = _handling_of(None)
         must_be_in_hand(self, handling)
         await handling.read_values()
         payload = json_object(f"the data of {event_type!r}", data)
@@ -143,7 +143,7 @@ class PlanContext:
     async def restore(cls, plan_id: str | None, context: PlatformContext | None = None) -> "PlanContext | None":
         """A plan of this planner, by its id or by the reply key of the event in hand; None where there is none. It
         becomes the plan of this delivery: what happens to it meanwhile runs the handler again."""
-        handling = _handling(context)
+        handling = _handling_of(context)
         if handling.has_plan and plan_id in (handling.plan.plan_id, handling.event.correlation_id):
             return await cls.of(handling)
         found = await handling.services.store.plans.plan(plan_id) if plan_id else None
@@ -156,7 +156,7 @@ class PlanContext:
         cls, correlation_id: str | None, context: PlatformContext | None = None
     ) -> "PlanContext | None":
         """The plan by its id, its goal's, or that of anything that it asked; None where there is none."""
-        handling = _handling(context)
+        handling = _handling_of(context)
         if not correlation_id:
             return None
         store = handling.services.store
@@ -246,7 +246,7 @@ class PlanContext:
 
     def get_next_state(self, event: "EventContext | TransitionContext") -> str | None:
         """The state that the event leads to from the current one; None where no transition takes it."""
-        return following(self._view, event_of(event))
+        return state_after(self._view, event_of(event))
 
     def update_state(self, event: "EventContext | TransitionContext") -> None:
         """Move to where the event leads; `execute_next` carries the new state out."""
@@ -325,7 +325,7 @@ def must_be_in_hand(goal: GoalContext, handling: Handling) -> None:
         raise LocalProtocolError("the goal is not that of the delivery in hand, and one delivery works on one plan")
 
 
-def _handling(context: PlatformContext | None) -> Handling:
+def _handling_of(context: PlatformContext | None) -> Handling:
     handling = context.handling if context else current_handling()
     if handling is None:
         raise LocalProtocolError("plans are restored inside a handler; outside, use platform.plan(plan_id)")

@@ -45,7 +45,7 @@ class EventToolkit:
 
     async def get_event_info(self, event_name: str, *, topic: EventTopic | str | None = None) -> EventDefinition | None:
         """Return an event; of one name on several topics, one that somebody takes, requests before others."""
-        return (await self._catalogue()).named(event_name, None if topic is None else topic_of(topic))
+        return (await self._catalogue()).find_named(event_name, None if topic is None else topic_of(topic))
 
     async def find_events(self, words: str, most: int = MOST_FOUND) -> list[EventDefinition]:
         """Return at most so many events that are about these words, best first."""
@@ -76,7 +76,7 @@ class EventToolkit:
         """
         event = await self._event(event_name, topic)
         payload = strip_wire_nulls(json_object(f"the data of {event_name!r}", data), event.payload_schema)
-        return _fitting(f"data for event {event_name!r}", payload, event.payload_schema)
+        return _fit(f"data for event {event_name!r}", payload, event.payload_schema)
 
     async def validate_response(
         self, event_name: str, data: Mapping[str, Any], *, topic: EventTopic | str | None = None
@@ -84,11 +84,11 @@ class EventToolkit:
         """Return the result, as it fits what the request of this name promises. Raises as `create_payload` does."""
         event = await self._event(event_name, topic)
         result = json_object(f"the response to {event_name!r}", data)
-        return _fitting(f"the response to {event_name!r}", result, event.response_schema or ANY_OBJECT)
+        return _fit(f"the response to {event_name!r}", result, event.response_schema or ANY_OBJECT)
 
     async def _event(self, name: str, topic: EventTopic | str | None) -> EventDefinition:
         catalogue = await self._catalogue()
-        found = catalogue.named(name, None if topic is None else topic_of(topic))
+        found = catalogue.find_named(name, None if topic is None else topic_of(topic))
         if found is None:
             raise NotFound(describe_unknown("event", name, catalogue.names))
         return found
@@ -97,7 +97,7 @@ class EventToolkit:
         return catalogue_of(await self._registry.live_events())
 
 
-def _fitting(what: str, value: Any, schema: JsonObject) -> JsonObject:
+def _fit(what: str, value: Any, schema: JsonObject) -> JsonObject:
     if faults := violations(schema, value):
         raise PayloadMismatch(f"{what} does not match its schema: {describe(faults)}")
     return value

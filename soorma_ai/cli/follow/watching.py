@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 from soorma_ai.cli.follow.pursuit import PAUSE_PER_LOOK, POLL_SECONDS
 from soorma_ai.cli.view.live import Voice
-from soorma_ai.core.report.live import Found, lines_of, wanted
+from soorma_ai.core.report.live import Found, lines_of, lookups_of
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.history import JournalEntry
 from soorma_ai.errors import TransientError
@@ -60,7 +60,7 @@ class Watch:
                 self._voice.tell(told)
 
     async def _find(self, event: EventEnvelope) -> Found:
-        plans, named = self._services.store.plans, wanted(event)
+        plans, named = self._services.store.plans, lookups_of(event)
         return Found(
             decisions=await self._decisions(*named.handling) if named.handling else (),
             expectation=await plans.expectation(named.expectation_id) if named.expectation_id else None,

@@ -22,7 +22,7 @@ def rest_after(rests: int) -> timedelta:
     return min(FIRST_REST * 2 ** min(rests, 16), LONGEST_REST)
 
 
-def remaining(circuit: Circuit, now: datetime) -> timedelta | None:
+def time_left(circuit: Circuit, now: datetime) -> timedelta | None:
     """Return how long it stays open; None: it is closed, or half open."""
     return circuit.open_until - now if circuit.open_until is not None and now < circuit.open_until else None
 
@@ -34,7 +34,7 @@ def is_half_open(circuit: Circuit, now: datetime) -> bool:
 def fail(circuit: Circuit, who: str, now: datetime, asked: timedelta | None) -> Circuit:
     """Count a failure: of two in a row that different ones met, so that a question that always fails keeps nobody else
     from asking. What the provider asks for is its word, which is kept at once."""
-    if remaining(circuit, now) is not None:  # sent before it opened, and counted then
+    if time_left(circuit, now) is not None:  # sent before it opened, and counted then
         until = circuit.open_until if asked is None else max(now + asked, circuit.open_until or now)
         return Circuit(circuit.failures, circuit.failed, until)
     if asked is not None:

@@ -198,7 +198,7 @@ def approval_needed(decision: PlannerDecision, situation: Situation) -> Approval
 
 def must_be_legal(decision: PlannerDecision, situation: Situation) -> None:
     action = decision.next_action
-    if isinstance(action, WaitAction) and situation.offer.awaited(action.expected_event) is None:
+    if isinstance(action, WaitAction) and situation.offer.wait(action.expected_event) is None:
         known = [awaited.definition.event_name for awaited in situation.offer.waits]
         raise NotAllowed(describe_unknown("event to wait for", action.expected_event, known))
     if isinstance(action, DelegateAction):
@@ -263,7 +263,7 @@ def judge(decision: PlannerDecision, situation: Situation) -> Judged:
 
 def _accept(decision: PlannerDecision, situation: Situation) -> Judged:
     action, offer = decision.next_action, situation.offer
-    awaited = offer.awaited(action.expected_event) if isinstance(action, WaitAction) else None
+    awaited = offer.wait(action.expected_event) if isinstance(action, WaitAction) else None
     requests = action.requests if isinstance(action, PublishAllAction) else ()
     return Judged(
         decision,
@@ -290,7 +290,7 @@ def definition_of(decision: PlannerDecision, offer: Offer) -> EventDefinition | 
         case DelegateAction(target_planner=planner, goal_event=goal):
             return offer.goal(planner, goal)
         case WaitAction(expected_event=name):
-            awaited = offer.awaited(name)
+            awaited = offer.wait(name)
             return awaited.definition if awaited else None
         case PublishAllAction() | CompleteAction():
             return None

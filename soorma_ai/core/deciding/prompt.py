@@ -141,7 +141,7 @@ def decide_inputs(occasion: Occasion, offer: Offer, view: View, *, instructions:
         "instructions": instructions,
         "strategy": strategy,
         "choices": _lines(showing.lines, offer),
-        "gated": _gated(showing.lines, offer),
+        "gated": _gates(showing.lines, offer),
         "can_publish": PUBLISH[:-1] in kinds,
         "several": (most is None or most > 1) and any(name.startswith(PUBLISH) for name in showing.schemas),
         "can_delegate": DELEGATE[:-1] in kinds,
@@ -150,7 +150,7 @@ def decide_inputs(occasion: Occasion, offer: Offer, view: View, *, instructions:
         "refers": occasion.told.has_outlines,
         "custom_context": fence(occasion.custom_context) if occasion.custom_context else "",
         "added": _lines(showing.added, offer),
-        "added_gated": _gated(showing.added, offer),
+        "added_gated": _gates(showing.added, offer),
         "hidden": showing.hidden,
         "seen": [{"path": fence(path, SAYING_CHARS), "data": fence(data)} for path, data in view.seen.items()],
         "note": view.note,
@@ -168,11 +168,11 @@ def choice_inputs(agent: str, instructions: str, state: JsonObject, offer: Offer
         "agent": agent,
         "instructions": instructions,
         "choices": _lines(showing.lines, offer),
-        "gated": _gated(showing.lines, offer),
+        "gated": _gates(showing.lines, offer),
         "lacks_schemas": showing.hidden > 0 or lacks_schemas(showing),
         "state": fence(state),
         "added": _lines(showing.added, offer),
-        "added_gated": _gated(showing.added, offer),
+        "added_gated": _gates(showing.added, offer),
         "note": view.note,
         "hidden": showing.hidden,
     }
@@ -188,8 +188,8 @@ def _lines(names: tuple[str, ...], offer: Offer) -> str:
     return _lines_of(names, Same(offer)) if names else ""
 
 
-def _gated(names: tuple[str, ...], offer: Offer) -> str:
-    return _gated_of(names, Same(offer)) if names else ""
+def _gates(names: tuple[str, ...], offer: Offer) -> str:
+    return _gates_of(names, Same(offer)) if names else ""
 
 
 # What is offered stays the same from one decision to the next, of one plan and of all plans that see all of it.
@@ -199,7 +199,7 @@ def _lines_of(names: tuple[str, ...], same: Same[Offer]) -> str:
 
 
 @lru_cache(maxsize=64)
-def _gated_of(names: tuple[str, ...], same: Same[Offer]) -> str:
+def _gates_of(names: tuple[str, ...], same: Same[Offer]) -> str:
     gated: list[Json] = [name for name in names if not name.startswith(WAIT) and same.it.choices[name].approval]
     return fence(gated) if gated else ""
 

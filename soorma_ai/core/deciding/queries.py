@@ -15,8 +15,8 @@ def query_about(occasion: Occasion, instructions: str) -> Query:
     plan, trigger = occasion.plan, occasion.trigger
     return Query(
         (
-            (f"{plan.goal_event} {_spoken(plan.goal_data)}", GOAL_WEIGHT),
-            (f"{trigger.text} {'' if trigger.data is None else _spoken(trigger.data)}", HAPPENED_WEIGHT),
+            (f"{plan.goal_event} {_text_of(plan.goal_data)}", GOAL_WEIGHT),
+            (f"{trigger.text} {'' if trigger.data is None else _text_of(trigger.data)}", HAPPENED_WEIGHT),
             (" ".join(events_used(occasion.history)), DONE_WEIGHT),
             (instructions, INSTRUCTIONS_WEIGHT),
         )
@@ -25,9 +25,9 @@ def query_about(occasion: Occasion, instructions: str) -> Query:
 
 def query_about_state(state: JsonObject, instructions: str) -> Query:
     """Return what a choice outside of any plan is about: all that is known is what its author tells."""
-    return Query(((_spoken(state), GOAL_WEIGHT), (instructions, INSTRUCTIONS_WEIGHT)))
+    return Query(((_text_of(state), GOAL_WEIGHT), (instructions, INSTRUCTIONS_WEIGHT)))
 
 
-def _spoken(value: Json) -> str:
+def _text_of(value: Json) -> str:
     """Return a value as text in which words of every language stand as they are."""
     return json.dumps(value, ensure_ascii=False)

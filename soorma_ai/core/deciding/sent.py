@@ -95,7 +95,7 @@ def make_inputs(stored: Stored) -> JsonObject:
     if sent is None:
         return {}
     inputs: JsonObject = {**_object(_read(parts.get(sent.frame, "{}"))), **sent.own}
-    filled = {name: _fill_in(value, parts) for name, value in inputs.items() if not _lacking(value, parts)}
+    filled = {name: _fill_in(value, parts) for name, value in inputs.items() if not _lacks_part(value, parts)}
     return {**filled, **_make(stored, sent)}
 
 
@@ -113,7 +113,7 @@ def find_faults(stored: Stored) -> list[str]:
     )
     faults = [f"{what} is not kept any more (prune)" for digest, what in whole if digest and digest not in parts]
     inputs: JsonObject = {**_object(_read(parts.get(sent.frame, "{}"))), **sent.own}
-    faults += [f"{name} is not kept any more (prune)" for name in sorted(inputs) if _lacking(inputs[name], parts)]
+    faults += [f"{name} is not kept any more (prune)" for name in sorted(inputs) if _lacks_part(inputs[name], parts)]
     gone = {*sent.after} - {one.key.ordinal for one in stored.before}
     faults += [f"the refused answer of call {one} is not in the journal any more" for one in sorted(gone)]
     made = _make(stored, sent)
@@ -171,7 +171,7 @@ def _references(value: Json) -> Iterable[str]:
             return
 
 
-def _lacking(value: Json, parts: Mapping[str, str]) -> bool:
+def _lacks_part(value: Json, parts: Mapping[str, str]) -> bool:
     return any(digest not in parts for digest in _references(value))
 
 

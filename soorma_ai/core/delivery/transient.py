@@ -57,12 +57,12 @@ _IS_FINAL = {
 }
 
 
-def _spelled(table: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _names(table: dict[str, str]) -> Iterator[tuple[str, str]]:
     for package, names in table.items():
         yield from ((package, name) for name in names.split())
 
 
-_KNOWN = dict.fromkeys(_spelled(_MAY_PASS), True) | dict.fromkeys(_spelled(_IS_FINAL), False)
+_KNOWN = dict.fromkeys(_names(_MAY_PASS), True) | dict.fromkeys(_names(_IS_FINAL), False)
 
 # Errors that stand for the answer of a server: its status says whether they may pass.
 _ANSWERS = {

@@ -256,17 +256,17 @@ def _path(chain: _Chain, boxes: Mapping[str, Box], places: Mapping[str, Point], 
     link = chain.link
     first, last = boxes[link.first], boxes[link.last]
     bends = (places[id] for id in chain.ids[1:-1])
-    points = (_leaving(first, is_down=is_down), *bends, _entering(last, is_down=is_down))
+    points = (_exit_of(first, is_down=is_down), *bends, _entry_of(last, is_down=is_down))
     (x1, y1), (x2, y2) = points[0], points[-1]
     middle = places[chain.middle] if chain.middle else ((x1 + x2) / 2, (y1 + y2) / 2)
     return Path(link.edge, points if link.first == link.edge.source else points[::-1], middle)
 
 
-def _leaving(box: Box, *, is_down: bool) -> Point:
+def _exit_of(box: Box, *, is_down: bool) -> Point:
     return (box.x, box.y + box.height / 2) if is_down else (box.x + box.width / 2, box.y)
 
 
-def _entering(box: Box, *, is_down: bool) -> Point:
+def _entry_of(box: Box, *, is_down: bool) -> Point:
     return (box.x, box.y - box.height / 2) if is_down else (box.x - box.width / 2, box.y)
 
 

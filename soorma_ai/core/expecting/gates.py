@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, Waiter, earliest, open_expectation, opened_by
+from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, Waiter, earliest, first_opened, open_expectation
 from soorma_ai.core.expecting.sentences import fill_sentence
 from soorma_ai.domain.conditions import applies
 from soorma_ai.domain.effects import Effect, Expect, Publish, Schedule
@@ -86,7 +86,7 @@ def hold_recorded(
 ) -> tuple[Effect, ...]:
     """Return the effects with this request held. The time for its reply begins when the gate's is over."""
     held = hold(request, definition, approval, waiter, moment)
-    until = opened_by(held).deadline or moment.now
+    until = first_opened(held).deadline or moment.now
     return tuple(_put_off(recorded, request, held, until - moment.now, waiter.deadline))
 
 

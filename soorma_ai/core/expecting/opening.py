@@ -147,7 +147,7 @@ def open_expectation(
     return (Expect(opened), Publish(announced), *timer, *_reminders(opened, ask, announced))
 
 
-def opened_by(effects: Iterable[Effect]) -> Expectation:
+def first_opened(effects: Iterable[Effect]) -> Expectation:
     """The first expectation that these open."""
     return next(effect.expectation for effect in effects if isinstance(effect, Expect))
 

@@ -136,9 +136,9 @@ def as_seen(met: Expectation, event: EventEnvelope) -> EventEnvelope:
         words = f"no answer to {met.subject} came in time"
         return _failure(event, f"{base_of(met.event_type)}.{TIMEOUT}", TIMEOUT, words)
     if met.answer is not None:
-        return _renamed(event, met.event_type, met.answer.payload)
+        return _rename(event, met.event_type, met.answer.payload)
     if is_failure(event) and event.type == met.event_type:
-        return _renamed(event, base_of(event.type) + _FAILED, event.data)
+        return _rename(event, base_of(event.type) + _FAILED, event.data)
     return event
 
 
@@ -152,10 +152,10 @@ def _rejection(met: Expectation, event: EventEnvelope) -> EventEnvelope:
 
 
 def _failure(event: EventEnvelope, name: str, code: str, message: str) -> EventEnvelope:
-    return _renamed(event, name, failure_reply(code, message))
+    return _rename(event, name, failure_reply(code, message))
 
 
-def _renamed(event: EventEnvelope, name: str, data: JsonObject) -> EventEnvelope:
+def _rename(event: EventEnvelope, name: str, data: JsonObject) -> EventEnvelope:
     return event.model_copy(update={"type": name, "data": data})
 
 

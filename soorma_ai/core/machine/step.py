@@ -117,7 +117,7 @@ def keep_result(view: View) -> tuple[Effect, ...]:
     return (_result(view.plan, key, result_in(seen)),)
 
 
-def following(view: View, event: EventEnvelope) -> str | None:
+def state_after(view: View, event: EventEnvelope) -> str | None:
     """The state that the event leads to. A plan that is resumed goes on with what came while it was paused."""
     config = view.config
     if config is None:
@@ -139,7 +139,7 @@ def step(view: View, event: EventEnvelope | None, now: datetime) -> Move | None:
         return None
     state: str | None = view.plan.current_state
     if not view.plan.is_due:
-        state = following(view, event) if event else view.config and view.config.default_next
+        state = state_after(view, event) if event else view.config and view.config.default_next
     if not state:
         return None
     config = _config(view, state)
@@ -197,7 +197,7 @@ def pause(view: View, reason: str, now: datetime) -> tuple[Outcome, Question]:
     plan = clock.plan
     effects: list[Effect] = [*clock.effects, *_close(_waits(view), now)]
     if seen is not None and not plan.is_due:
-        effects.append(_paused_on(plan, seen))
+        effects.append(_note_pause(plan, seen))
     if config is not None and config.action is None and config.passes_on is None:
         plan = replace(plan, is_due=False)  # nothing is left to ask: what resumes the plan leads on
     effects.append(SaveValue(plan.plan_id, ValueKind.PAUSE, _REASON, reason))
@@ -213,7 +213,7 @@ def hold(view: View, now: datetime) -> Outcome:
     """Keep what came, so that it leads on when the plan is resumed."""
     kept: tuple[Effect, ...] = ()
     if view.seen is not None and view.closed is not None and view.closed[0].id == view.plan.awaits and view.states:
-        kept = (_paused_on(view.plan, view.seen),)
+        kept = (_note_pause(view.plan, view.seen),)
     return Outcome(move(view.plan, StatusTrigger.REST, now), kept)
 
 
@@ -235,7 +235,7 @@ def resume(view: View, data: JsonObject, moment: Moment) -> Outcome | None:
 def lead(view: View, event: EventEnvelope, awaited: Sequence[str]) -> EventEnvelope:
     """The event that resumes a plan, by the name under which a transition takes it: its own, or one that was
     `awaited`."""
-    found = (name for name in (event.type, *awaited) if following(view, event.model_copy(update={"type": name})))
+    found = (name for name in (event.type, *awaited) if state_after(view, event.model_copy(update={"type": name})))
     return event.model_copy(update={"type": next(found, RESUMED)})
 
 
@@ -281,7 +281,7 @@ def _result(plan: PlanRecord, key: str, value: Json) -> SaveValue:
     return SaveValue(plan.plan_id, ValueKind.RESULT, key, value)
 
 
-def _paused_on(plan: PlanRecord, seen: EventEnvelope) -> SaveValue:
+def _note_pause(plan: PlanRecord, seen: EventEnvelope) -> SaveValue:
     return SaveValue(plan.plan_id, ValueKind.PAUSE, _CAME, {"type": seen.type, "data": seen.data})
 
 

@@ -34,7 +34,7 @@ class Catalogue(Struct, frozen=True, dict=True):
             if topic in (None, one.topic) and (pattern is None or fits(pattern, one.event_name))
         ]
 
-    def named(self, name: str, topic: EventTopic | None) -> EventDefinition | None:
+    def find_named(self, name: str, topic: EventTopic | None) -> EventDefinition | None:
         return next((one for one in self._by_name.get(name, ()) if topic in (None, one.topic)), None)
 
     def find(self, words: str, most: int) -> list[EventDefinition]:

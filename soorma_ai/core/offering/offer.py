@@ -85,7 +85,7 @@ class Offer(Struct, frozen=True, dict=True):
     def goal(self, planner: str, name: str) -> EventDefinition | None:
         return self.choices.get(goal_choice(planner, name))
 
-    def awaited(self, name: str) -> Awaited | None:
+    def wait(self, name: str) -> Awaited | None:
         return self._waits.get(name)
 
     @cached_property
@@ -150,7 +150,7 @@ def _make_offer(
 def declare_wait(offer: Offer, event_type: str, known: Iterable[RegisteredEvent]) -> Offer:
     """Let a plan wait for this event, by its registered producers or by clients, whether or not anybody offers it."""
     made = [one for one in known if one.role is EventRole.MAKES and one.definition.event_name == event_type]
-    declared = offer.awaited(event_type)
+    declared = offer.wait(event_type)
     definition = declared.definition if declared else next((one.definition for one in made), None)
     definition = definition or EventDefinition(event_name=event_type, topic=EventTopic.BUSINESS_FACTS)
     producers = dict.fromkeys((CLIENT, *(declared.producers if declared else ()), *(one.agent for one in made)))

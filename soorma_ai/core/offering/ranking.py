@@ -27,7 +27,7 @@ def events_used(history: Sequence[StepLines]) -> list[str]:
     return [*dict.fromkeys(step.name for step in reversed(history) if step.kind in _USED)]
 
 
-def used_in(history: Sequence[StepLines], offer: Offer) -> list[str]:
+def choices_of(history: Sequence[StepLines], offer: Offer) -> list[str]:
     """Return the choices that a plan has taken, the newest first."""
     return _choices(offer, events_used(history))
 

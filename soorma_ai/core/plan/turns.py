@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from soorma_ai.core.expecting.opening import Moment, opened_by
+from soorma_ai.core.expecting.opening import Moment, first_opened
 from soorma_ai.core.expecting.wakeups import DEADLINE_REACHED, PHASE_ENTERED, STRANDED
 from soorma_ai.core.plan.history import append_step
 from soorma_ai.core.plan.joins import as_branch, receive_branch
@@ -97,7 +97,7 @@ def release(plan: PlanRecord, judged: Judged, released: Proposal, gate: Expectat
         return as_branch(asked, gate.branch_of, gate.place)
     if gate.id != plan.awaits:
         return asked
-    return replace(asked, plan=replace(asked.plan, awaits=opened_by(asked.effects).id))
+    return replace(asked, plan=replace(asked.plan, awaits=first_opened(asked.effects).id))
 
 
 def _receive_branch(plan: PlanRecord, met: Expectation, facts: Facts, moment: Moment) -> Turn:

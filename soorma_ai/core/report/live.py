@@ -105,7 +105,7 @@ class Found(Struct, frozen=True):
     request: EventEnvelope | None = None
 
 
-def wanted(event: EventEnvelope) -> Wanted:
+def lookups_of(event: EventEnvelope) -> Wanted:
     """Return what has to be looked up for the lines of an event."""
     made_by = (
         (event.source, event.causation_id) if event.causation_id and event.source not in (CLIENT, SYSTEM) else None

@@ -47,7 +47,7 @@ def metrics(
     standing: Standing, counted: Mapping[tuple[str, tuple[str, ...]], float], now: datetime
 ) -> Iterator[Family]:
     """Yield what stands in a tenant, and what this process has done for it."""
-    backlogs = _bounded(standing.backlogs)
+    backlogs = _bound(standing.backlogs)
     yield _gauge("backlog", "Deliveries in line, by agent.", ((_of(one), one.waiting) for one in backlogs))
     yield _gauge("in_hand", "Deliveries in hand, by agent.", ((_of(one), one.in_hand) for one in backlogs))
     oldest = ((_of(one), _age(one.since, now)) for one in backlogs)
@@ -76,7 +76,7 @@ def _gauge(name: str, words: str, samples: Iterable[tuple[Labels, float]]) -> Fa
     return Family(f"soorma_{name}", "gauge", words, list(samples))
 
 
-def _bounded(backlogs: Sequence[Backlog]) -> Sequence[Backlog]:
+def _bound(backlogs: Sequence[Backlog]) -> Sequence[Backlog]:
     """Return those with the most, under names that are not endless, and the others as one."""
     most = sorted(backlogs, key=lambda one: (-one.waiting - one.in_hand, one.agent))
     named: dict[str, Backlog] = {}

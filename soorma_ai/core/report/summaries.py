@@ -72,11 +72,11 @@ def plan_line(plan: PlanRecord, spent: Spent, expected: Sequence[Expectation]) -
         deadline=plan.deadline,
         reason=plan.reason,
         spent=spent,
-        awaits=tuple(_awaited(one) for one in expected if one.kind is not ExpectationKind.JOIN),
+        awaits=tuple(_wait(one) for one in expected if one.kind is not ExpectationKind.JOIN),
     )
 
 
-def _awaited(one: Expectation) -> Awaited:
+def _wait(one: Expectation) -> Awaited:
     asked = one.ask.approvers if one.ask else ()
     what = one.event_type if one.kind in (ExpectationKind.WAIT, ExpectationKind.OFFER) else one.subject
     whom = asked if one.kind in FOR_PEOPLE else one.producers

@@ -78,7 +78,7 @@ def trace(
         tree.leave_out_others(plan, part)
     lines = tree.turns(plan, 0)
     if plan.plan_id == plan.root_plan_id:
-        lines = (*lines, *tree.unexplained())
+        lines = (*lines, *tree.orphans())
     ended = plan.updated_at if plan.status.is_final else now
     shares = shares_of(tree.shown_plans.values(), tree.start, ended)
     untaken = tuple(one for shown in tree.shown_plans.values() for one in shown.untaken)
@@ -174,7 +174,7 @@ class _Tree:
             return ()
         return tuple(self._turn(plan, turn, level + 1) for turn in self._turns[plan.plan_id])
 
-    def unexplained(self) -> tuple[Line, ...]:
+    def orphans(self) -> tuple[Line, ...]:
         """Return the lines of events of the tree whose cause is none of its lines."""
         left = [e for e in self._events.values() if e.source != SYSTEM and not self._is_of_a_step(e)]
         left = [event for event in left if event.id not in self._left_out]

@@ -116,7 +116,7 @@ class EventIndex:
 
     def weigh(self, text: str, most: int) -> list[tuple[str, float]]:
         """Return what `rank` does, each with its weight, which compares within one text only."""
-        wanted = self._wanted(text)
+        wanted = self._terms_of(text)
         weights: dict[int, float] = {}
         room, looked_up = MOST_LOOKED_AT, 0
         for term, worth in wanted:
@@ -157,7 +157,7 @@ class EventIndex:
             (within if of_agent[self._agents[number]] <= share else beyond).append(number)
         return [*within, *beyond][:most]
 
-    def _wanted(self, text: str) -> list[tuple[str, float]]:
+    def _terms_of(self, text: str) -> list[tuple[str, float]]:
         """Return those terms of the text that any event has, with its worth each: of many, those that tell most. The
         rarest comes first."""
         all_events = len(self._names)

@@ -26,9 +26,9 @@ def check_reach(registered: Iterable[RegisteredEvent], live: Collection[str] = (
         taken = [agent for agent in takers.get(key, ()) if not live or agent in live]
         if topic is EventTopic.ACTION_REQUESTS and not taken:
             problem = Problem.NOBODY_PURSUES if key in goals else Problem.NOBODY_TAKES
-            findings.append(_found(problem, name, takers.get(key) or makers[key]))
+            findings.append(_finding(problem, name, takers.get(key) or makers[key]))
         elif topic not in (*_ANSWERED, EventTopic.ACTION_REQUESTS) and not heard.get(key):
-            findings.append(_found(Problem.UNHEARD, name, makers[key]))
+            findings.append(_finding(Problem.UNHEARD, name, makers[key]))
     circles = (
         Finding(Problem.CIRCLE, tuple(FoundEvent(name, tuple(sorted(makers[_, name]))) for _, name in circle))
         for circle in circles_in(makers, takers)
@@ -92,5 +92,5 @@ def _key(one: RegisteredEvent) -> Key:
     return one.definition.topic, one.definition.event_name
 
 
-def _found(problem: Problem, name: str, agents: Collection[str]) -> Finding:
+def _finding(problem: Problem, name: str, agents: Collection[str]) -> Finding:
     return Finding(problem, (FoundEvent(name, tuple(sorted(agents))),))

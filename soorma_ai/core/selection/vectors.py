@@ -83,7 +83,7 @@ def by_cosine(numbers: Mapping[int, bytes], wanted: Vector, most: int) -> list[i
     return sorted(cosines, key=lambda one: (-cosines[one], one))[:most]
 
 
-def packed(vector: Vector) -> tuple[bytes, bytes]:
+def pack(vector: Vector) -> tuple[bytes, bytes]:
     """Return the numbers and the signs of a vector as bytes of this machine."""
     return vector.numbers.tobytes(), vector.signs.to_bytes((len(vector.numbers) + 7) // 8, "big")
 

@@ -22,10 +22,10 @@ def tell_earlier(plan: PlanRecord, before: Iterable[PlanRecord], most: int) -> l
         and one.plan_id != plan.plan_id
         and (one.lineage.tenant_id, one.lineage.user_id, one.lineage.session_id) == whose
     ]
-    return [_told(one) for one in reversed(ended[:most])]
+    return [_describe(one) for one in reversed(ended[:most])]
 
 
-def _told(plan: PlanRecord) -> Json:
+def _describe(plan: PlanRecord) -> Json:
     worked = plan.status is PlanStatus.COMPLETED
     return {
         "goal": plan.goal_event,

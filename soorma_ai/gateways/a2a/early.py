@@ -11,7 +11,7 @@ from soorma_ai.domain.values import JsonObject, digest
 from soorma_ai.errors import NotFound
 from soorma_ai.gateways.a2a.forms import A2APart, A2ATask, A2ATaskResponse, A2ATaskStatus, data_of, message_of_agent
 from soorma_ai.gateways.a2a.handler import WAIT_ID
-from soorma_ai.gateways.a2a.looking import find, held_by
+from soorma_ai.gateways.a2a.looking import find, request_of
 from soorma_ai.gateways.a2a.parts import TEXT, part_of, payload_of, read
 from soorma_ai.gateways.a2a.tasks import Standing, question_data, struct_of
 from soorma_ai.runtime.client.client import Client
@@ -35,7 +35,7 @@ def parse(body: bytes) -> A2ATask:
         raise InvalidParamsError(f"this is no task: {place}: {fault['msg']}") from error
 
 
-async def begun_by(
+async def earlier_goal_of(
     client: Client, goals: list[RegisteredEvent], task: A2ATask
 ) -> tuple[RegisteredEvent, Standing] | None:
     """Return what this task has begun before, None where it is new."""
@@ -69,7 +69,7 @@ def message_of(task: A2ATask, begun: Standing | None) -> Message:
 async def says_again(client: Client, message: Message, goal: RegisteredEvent, begun: Standing) -> bool:
     """Tell whether a message is the one that its task began with, also where people have approved another goal."""
     words, data = read(message.parts)
-    held = held_by(await client.services.store.plans.expectation(gate_id(begun.plan.goal_id)))
+    held = request_of(await client.services.store.plans.expectation(gate_id(begun.plan.goal_id)))
     sent = held.data if held else begun.plan.goal_data
     return payload_of(words, data, goal.definition.payload_schema) == sent
 

@@ -21,7 +21,7 @@ from soorma_ai.domain.events import Lineage
 from soorma_ai.domain.registry import RegisteredEvent
 from soorma_ai.domain.values import digest, json_object
 from soorma_ai.gateways.a2a.cards import Front, card_of, early_card_of, goals_of
-from soorma_ai.gateways.a2a.early import begun_by, message_of, parse, response_of, says_again
+from soorma_ai.gateways.a2a.early import earlier_goal_of, message_of, parse, response_of, says_again
 from soorma_ai.gateways.a2a.handler import FRONT, VISIT, Offer, PlanTasks, as_a2a, caller_of
 from soorma_ai.gateways.a2a.looking import turn_of
 from soorma_ai.runtime.client.doors import Receive, Scope, Send, Visit
@@ -112,7 +112,7 @@ class A2AGateway(Agent):
         try:
             with as_a2a():
                 task = parse(await request.body())
-                found = await begun_by(client, await self._tasks.goals(client), task)
+                found = await earlier_goal_of(client, await self._tasks.goals(client), task)
                 message = message_of(task, found[1] if found else None)
                 if found and await says_again(client, message, *found):
                     task_id = found[1].task_id

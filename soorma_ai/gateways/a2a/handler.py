@@ -146,7 +146,7 @@ class PlanTasks(RequestHandler):
             validate_proto_required_fields(params)
             validate_history_length(params.configuration)
             task_id = await self.take(client, params.message)
-            async with aclosing(_told(visit, client, task_id, params.configuration)) as events:
+            async with aclosing(_follow(visit, client, task_id, params.configuration)) as events:
                 async for standing, event in events:
                     yield event
                     if standing.state in TURN_OVER and not standing.is_final:
@@ -161,7 +161,7 @@ class PlanTasks(RequestHandler):
             standing = await find(client, params.id)
             if standing.is_final:
                 raise UnsupportedOperationError(f"the task is over: {TaskState.Name(standing.state)}")
-            async with aclosing(_told(visit, client, params.id, None)) as events:
+            async with aclosing(_follow(visit, client, params.id, None)) as events:
                 async for _, event in events:
                     yield event
 
@@ -253,7 +253,7 @@ async def _answer(
     asked = _meant(standing, about)
     if names_gates and asked.digest is not None and WAIT_ID not in about:
         raise InvalidParamsError(f"this approves something: say {WAIT_ID!r} in the metadata: {asked.wait_id}")
-    payload, decision = said(asked, words, data, about)
+    payload, decision = answer_of(asked, words, data, about)
     note = about.get(NOTE)
     outcome = await client.answer(
         asked.wait_id, payload, decision=decision, note=note if isinstance(note, str) else "", answer_id=answer_id
@@ -286,7 +286,7 @@ def _meant(standing: Standing, about: JsonObject) -> Wait:
     raise UnsupportedOperationError(f"the task asks nothing that this could answer: it is {state}")
 
 
-def said(wait: Wait, words: str, data: JsonObject, about: JsonObject) -> tuple[JsonObject, str | None]:
+def answer_of(wait: Wait, words: str, data: JsonObject, about: JsonObject) -> tuple[JsonObject, str | None]:
     """Return payload and decision of an answer. The word approve or reject alone is that decision, where it may be."""
     given = about.get(DECISION)
     decision = given if isinstance(given, str) else None
@@ -305,7 +305,7 @@ async def _whole(client: Client, standing: Standing, how: HistoryLengthConfig | 
     return apply_history_length(task_of(standing, history_of(standing, expectations)), how)
 
 
-async def _told(
+async def _follow(
     visit: Visit, client: Client, task_id: str, how: HistoryLengthConfig | None
 ) -> AsyncGenerator[tuple[Standing, Event], None]:
     """Yield a task, and what changes of it until it is over."""

@@ -64,7 +64,7 @@ async def turn_of(
     return standing or await find(client, task_id)
 
 
-def held_by(gate: Expectation | None) -> EventEnvelope | None:
+def request_of(gate: Expectation | None) -> EventEnvelope | None:
     """Return the request that a gate holds or held, as it was made."""
     return gate.ask.proposal.request if gate and gate.ask and gate.ask.proposal else None
 
@@ -81,7 +81,7 @@ async def _find_held(client: Client, goal_id: str) -> Standing:
     """Return how it is with a goal that people had to approve, which is known by its own id from the beginning."""
     plans, missing = client.services.store.plans, f"no task {goal_id} of {client.person.user_id}"
     reply, gate = await plans.expectation(goal_id), await plans.expectation(gate_id(goal_id))
-    goal = held_by(gate)
+    goal = request_of(gate)
     if reply is None or reply.kind is not ExpectationKind.CLIENT or gate is None or goal is None or not goal.target:
         raise NotFound(missing)
     check(client.person, "reply", reply, missing)

@@ -77,7 +77,7 @@ class A2AAgent(Worker):
     def __init__(self, name: str, url: str, *, skills: Iterable[EventLike], **options: Unpack[RemoteOptions]) -> None:
         ours = {option: value for option, value in options.items() if option in AgentOptions.__annotations__}
         super().__init__(name, f"Asks the agent at {urlsplit(url).hostname}.", **cast("AgentOptions", ours))
-        self.url = _checked(url, options)
+        self.url = _check(url, options)
         self._http: httpx.AsyncClient | None = None
         self._client: Client | None = None
         self._open = partial(_open, name, options)
@@ -95,7 +95,7 @@ class A2AAgent(Worker):
     async def connect(cls, name: str, url: str, **options: Unpack[RemoteOptions]) -> Self:
         """Return an agent with all the skills of another's card. Raise ConfigError for one that cannot be used,
         TransientError where it cannot be had now."""
-        home = _checked(url, options)
+        home = _check(url, options)
         async with _open(name, options) as http:
             try:
                 card = await _card(http, home)
@@ -261,7 +261,7 @@ def _status_of(error: BaseException) -> int | None:
     return cause.response.status_code if isinstance(cause, httpx.HTTPStatusError) else None
 
 
-def _checked(url: str, options: RemoteOptions) -> str:
+def _check(url: str, options: RemoteOptions) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("https", "http") or not parts.hostname or parts.username or parts.password:
         raise ConfigError(f"url={url!r}: give where the other agent is, as in https://agents.example")

@@ -102,7 +102,7 @@ def artifacts_of(standing: Standing) -> list[Artifact]:
 def history_of(standing: Standing, expectations: Iterable[Expectation]) -> list[Message]:
     """Return what was said until now: the goal, the questions that are closed, and their answers."""
     plan, said = standing.plan, list[Message]()
-    said.append(_said(standing, Role.ROLE_USER, plan.goal_id, [part_of(plan.goal_data)]))
+    said.append(_message(standing, Role.ROLE_USER, plan.goal_id, [part_of(plan.goal_data)]))
     open_now = {wait.wait_id for wait in standing.asked}
     for one in expectations:
         wait = Wait.of(one)
@@ -110,7 +110,7 @@ def history_of(standing: Standing, expectations: Iterable[Expectation]) -> list[
             continue
         said.append(_question(standing, wait))
         if one.answer is not None:
-            said.append(_said(standing, Role.ROLE_USER, one.answer.answer_id, [part_of(one.answer.payload)]))
+            said.append(_message(standing, Role.ROLE_USER, one.answer.answer_id, [part_of(one.answer.payload)]))
     return said
 
 
@@ -129,9 +129,9 @@ def struct_of(content: JsonObject) -> Struct:
 def _message_of(standing: Standing) -> Message | None:
     plan = standing.plan
     if standing.rejected is not None:
-        return _said(standing, Role.ROLE_AGENT, f"{standing.task_id}:rejected", [part_of(standing.rejected)])
+        return _message(standing, Role.ROLE_AGENT, f"{standing.task_id}:rejected", [part_of(standing.rejected)])
     if plan.status in (PlanStatus.FAILED, PlanStatus.CANCELLED):
-        return _said(standing, Role.ROLE_AGENT, f"{plan.plan_id}:end", [part_of(plan.reason or str(plan.status))])
+        return _message(standing, Role.ROLE_AGENT, f"{plan.plan_id}:end", [part_of(plan.reason or str(plan.status))])
     if standing.asked and not plan.status.is_final:
         return _question(standing, standing.asked[0])
     return None
@@ -154,10 +154,10 @@ def question_data(wait: Wait) -> JsonObject:
 
 def _question(standing: Standing, wait: Wait) -> Message:
     words = [part_of(wait.message)] if wait.message else []
-    return _said(standing, Role.ROLE_AGENT, wait.wait_id, [*words, part_of(question_data(wait))])
+    return _message(standing, Role.ROLE_AGENT, wait.wait_id, [*words, part_of(question_data(wait))])
 
 
-def _said(standing: Standing, role: Role, message_id: str, parts: Sequence[Part]) -> Message:
+def _message(standing: Standing, role: Role, message_id: str, parts: Sequence[Part]) -> Message:
     return Message(
         message_id=message_id, context_id=standing.context_id, task_id=standing.task_id, role=role, parts=parts
     )

@@ -104,7 +104,7 @@ class Client(Upkeep):
         where a person must approve it first; who may do that says so with `approve`.
         """
         event, definition, expectation = await self._question(event_type, data, timeout, idempotency_key, session_id)
-        with self.services.signals.awaiting(event.id) as answered:
+        with self.services.signals.notice_of(event.id) as answered:
             async with self._changing("request", event.id) as change:
                 await intake.take_request(change, self.person, event, definition, expectation, approve=approve)
             is_new = idempotency_key is None
@@ -135,7 +135,7 @@ class Client(Upkeep):
         if expectation is None or expectation.kind is not ExpectationKind.CLIENT:
             raise NotFound(missing)
         check(self.person, "reply", expectation, missing)
-        with self.services.signals.awaiting(request_id) as answered:
+        with self.services.signals.notice_of(request_id) as answered:
             return await reply_within(self.services, expectation, answered, seconds(timeout))
 
     async def publish(

@@ -53,7 +53,7 @@ class Inbox:
         must_be_outside()
         async with changing(self._services, self._caller, "inbox.claim", wait_id) as change:
             for _ in range(MOST_TRIES):
-                asked, now = await self._asked(wait_id), self._now()
+                asked, now = await self._question(wait_id), self._now()
                 was, found = await self._claims(wait_id)
                 if fault := claim_fault(asked, found, self._person.user_id, now, insists=insist):
                     raise LocalProtocolError(fault)
@@ -82,7 +82,7 @@ class Inbox:
         must_be_outside()
         async with changing(self._services, self._caller, "inbox.hand_over", wait_id) as change:
             for _ in range(MOST_TRIES):
-                asked, now = await self._asked(wait_id, to_steer=True), self._now()
+                asked, now = await self._question(wait_id, to_steer=True), self._now()
                 was, found = await self._claims(wait_id)
                 if found is not None and found.user_id == to:
                     return found
@@ -95,7 +95,7 @@ class Inbox:
 
     async def colleagues(self, wait_id: str) -> list[str]:
         """Return the names of others who are known to be allowed to answer a question."""
-        asked, now = await self._asked(wait_id, to_steer=True), self._now()
+        asked, now = await self._question(wait_id, to_steer=True), self._now()
         store, tenant_id = self._services.store, self._person.tenant_id
         seen = await store.people.colleagues(tenant_id, MOST_COLLEAGUES)
         keys = await store.keys.ls(tenant_id, MOST_KEYS)
@@ -235,7 +235,7 @@ class Inbox:
             raise LocalProtocolError(fault)
         return name
 
-    async def _asked(self, wait_id: str, *, to_steer: bool = False) -> Expectation:
+    async def _question(self, wait_id: str, *, to_steer: bool = False) -> Expectation:
         """Return a question that this person may answer, for themselves or for somebody, or may steer. Raise
         LocalProtocolError for another."""
         store, now = self._services.store, self._now()

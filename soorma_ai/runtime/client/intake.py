@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from soorma_ai.core.expecting.answers import event_of_answer, judge_answer
 from soorma_ai.core.expecting.gates import approval_for, gate_id, hold_recorded
-from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Moment, Waiter, expectation_of, opened_by
+from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Moment, Waiter, expectation_of, first_opened
 from soorma_ai.domain.effects import Effect, Expect, Publish
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, ReplyAddress, completion_of, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
@@ -61,7 +61,7 @@ async def _must_have_room(services: Services, event: EventEnvelope) -> None:
 async def _may_hold_more(services: Services, person: Person, event: EventEnvelope) -> None:
     """Raise Overloaded for a person of whom too much is held: what people have not answered waits for nobody's hand."""
     most = services.max_backlog
-    if await services.store.plans.held(person.tenant_id, person.user_id, most) >= most:
+    if await services.store.plans.count_held(person.tenant_id, person.user_id, most) >= most:
         raise Overloaded(
             f"{most} requests of {person.user_id} are held for an approval already, so {event.type!r} was not taken: "
             "let some of them be answered (`soorma inbox` lists them), or allow more with SOORMA_MAX_BACKLOG"
@@ -157,7 +157,7 @@ async def take_request(
     reply = expectation or expectation_of(waiter, reply_of(event), now)
     asked = (Publish(event), Expect(reply))
     held = hold_recorded(asked, event, definition, approval, waiter, Moment(event, CLIENT, now, count()))
-    opened, yes = opened_by(held), _yes(gate_id(event.id), person, now)
+    opened, yes = first_opened(held), _yes(gate_id(event.id), person, now)
     if approve or person.roles is None:
         _must_count(judge_answer(opened, yes, person, now), event, person)
         passed = replace(opened, status=ExpectationStatus.MET, closed_at=now, met_by=event.id, answer=yes)

@@ -86,7 +86,7 @@ class Lending:
         signals, clock = self._services.signals, self._services.clock
         end = clock.monotonic() + seconds
         signals.agent(self._agent)  # from now on it is woken when all agents are
-        with signals.awaiting(deliveries_of(self._agent)) as notice:
+        with signals.notice_of(deliveries_of(self._agent)) as notice:
             while True:
                 now = clock.now()
                 if await self._queue.has_work(self._agent, now):
@@ -121,24 +121,24 @@ class Lending:
         """Prolong leases; return those that still are."""
         await self._row()
         await self._services.store.registry.heartbeat([self._agent], self._services.clock.now())
-        found = [one for lease in leases if (one := await self._leased(lease))]
+        found = [one for lease in leases if (one := await self._find_leased(lease))]
         kept = await self._queue.renew(found, self._services.clock.now() + LEASE)
         return [Lease(seq=one.seq, fence=one.fence) for one in kept]
 
     async def release(self, leases: Sequence[Lease]) -> None:
         """Take back what was not handled, which is no attempt."""
         await self._row()
-        await self._queue.release([one for lease in leases if (one := await self._leased(lease))])
+        await self._queue.release([one for lease in leases if (one := await self._find_leased(lease))])
 
     async def begin(self, lease: Lease) -> None:
         """Write down that a handler begins that must not run twice. Raise LeaseLost."""
         await self._row()
-        await self._queue.begin(await self._held(lease))
+        await self._queue.begin(await self._delivery(lease))
 
     async def report(self, lease: Lease, report_id: str, share: float, message: str) -> None:
         """Tell how far the task in hand is. Told again under the same id, it is the same. Raise LeaseLost."""
         row = await self._row()
-        delivery = await self._held(lease)
+        delivery = await self._delivery(lease)
         task = await self._task(row, delivery)
         if task is None:
             raise LocalProtocolError(f"{self._agent} has no task in hand by this delivery to report of")
@@ -149,14 +149,14 @@ class Lending:
     async def delivery(self, lease: Lease) -> Delivery:
         """Return what is lent. Raise LeaseLost."""
         await self._row()
-        return await self._held(lease)
+        return await self._delivery(lease)
 
     async def commit(self, lease: Lease, acts: Sequence[AnyAct], ending: AnyEnding) -> None:
         """Commit what became of a delivery. Said again, since the answer was lost, it is the same and changes nothing.
         Raise LeaseLost, VersionConflict, and LocalProtocolError for what this delivery or its agent may not."""
         row = await self._row()
         try:
-            handling = await self._handling(row, await self._held(lease), acts, ending)
+            handling = await self._handling(row, await self._delivery(lease), acts, ending)
             await validate(handling)
             await execute(handling, disposition_of(ending))
         except LeaseLost:
@@ -218,8 +218,8 @@ class Lending:
             return stored
         return task_of(event, self._agent, completion_of(event.type), self._services.clock.now())
 
-    async def _held(self, lease: Lease) -> Delivery:
-        delivery = await self._leased(lease)
+    async def _delivery(self, lease: Lease) -> Delivery:
+        delivery = await self._find_leased(lease)
         if delivery is None:
             raise LeaseLost(
                 f"{self._agent} holds delivery {lease.seq} by fence {lease.fence} no more: its lease ran out and "
@@ -227,8 +227,8 @@ class Lending:
             )
         return delivery
 
-    async def _leased(self, lease: Lease) -> Delivery | None:
-        found = await self._queue.leased(lease.seq, lease.fence)
+    async def _find_leased(self, lease: Lease) -> Delivery | None:
+        found = await self._queue.find_leased(lease.seq, lease.fence)
         wanted = self._agent, self._caller.person.tenant_id
         return found if found and (found.agent, found.event.tenant_id) == wanted else None
 

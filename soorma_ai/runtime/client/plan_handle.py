@@ -62,7 +62,7 @@ class PlanHandle:
         """
         clock = self._services.clock
         until_when = None if timeout is None else clock.monotonic() + seconds(timeout)
-        with self._services.signals.awaiting(self.plan_id) as ended:
+        with self._services.signals.notice_of(self.plan_id) as ended:
             while True:
                 self._services.signals.check()
                 plan = await self._find()
@@ -95,7 +95,7 @@ class PlanHandle:
         services, root = self._services, self.plan_id
         while True:
             services.signals.check()
-            with services.signals.awaiting(self.plan_id, questions_of(root)) as woken:
+            with services.signals.notice_of(self.plan_id, questions_of(root)) as woken:
                 plan = await self._find()
                 if plan is not None and plan.root_plan_id != root:
                     root = plan.root_plan_id
@@ -129,7 +129,7 @@ class PlanHandle:
         store, now = self._services.store, self._services.clock.now()
         plan = await store.plans.plan(self.plan_id)
         open_now = await store.plans.expectations(plan_id=self.plan_id)
-        rest = await store.queue.resting(plan.agent, self.plan_id, now) if plan else None
+        rest = await store.queue.find_rest(plan.agent, self.plan_id, now) if plan else None
         return describe_state(plan.status if plan else None, open_now, await self.untaken(), rest)
 
     async def _looks(self) -> AsyncGenerator[PlanRecord | None]:

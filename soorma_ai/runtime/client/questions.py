@@ -76,7 +76,7 @@ async def question_details(services: Services, person: Person, wait_id: str) -> 
         earlier=earlier,
         since=difference(earlier.last_payload, held.data) if held and earlier.last_payload is not None else None,
         plan=plan,
-        spent=await services.store.plans.spent(plan.root_plan_id) if plan else None,
+        spent=await services.store.plans.read_spent(plan.root_plan_id) if plan else None,
         reasoning=_reasoning(await services.store.plans.decisions(plan.plan_id), asked.opened_at) if plan else None,
         claim=current_claim(claims[0], now) if claims else None,
         notices=await services.store.people.notices(wait_id),
@@ -117,7 +117,7 @@ async def _rule(services: Services, person: Person, asked: Expectation) -> str:
 
 async def _earlier(services: Services, person: Person, asked: Expectation, now: datetime) -> Tally:
     """Return how people answered of late about the same event, of the questions that this person was listed."""
-    others = await services.store.people.answered_like(asked, _MOST_ANSWERED)
+    others = await services.store.people.find_alike(asked, _MOST_ANSWERED)
     return tally(one for one in others if is_listed(person, one, _when_answered(one, now)))
 
 

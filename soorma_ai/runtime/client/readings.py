@@ -49,13 +49,13 @@ class Readings:
             ):
                 return await self._of_plans(read)
             case Reading.EXPECTATION | Reading.NAMED_EXPECTATIONS | Reading.GROUP | Reading.MET_BY:
-                return await self._expected(read)
+                return await self._expectations(read)
             case Reading.TASK | Reading.AGENTS_OF_TASK | Reading.SUB_TASKS | Reading.TASK_EXPECTATIONS:
                 return await self._of_tasks(read)
             case Reading.EVENT | Reading.EVENTS | Reading.HANDED | Reading.UNTAKEN | Reading.PENDING:
                 return await self._of_events(read)
             case Reading.DEFINITIONS | Reading.KNOWN_EVENTS | Reading.LIVE_EVENTS | Reading.AGENTS:
-                return await self._registered(read)
+                return await self._registry(read)
             case _:
                 assert_never(read.what)
 
@@ -101,18 +101,18 @@ class Readings:
             user_id=None if is_tree else self._own.user_id,
         )
 
-    async def _expected(self, read: Read) -> object:
+    async def _expectations(self, read: Read) -> object:
         plans = self._store.plans
         match read.what:
             case Reading.EXPECTATION:
                 found = await plans.expectation(read.id)
-                return next(iter(self._shown([found] if found else [])), None)
+                return next(iter(self._near([found] if found else [])), None)
             case Reading.NAMED_EXPECTATIONS:
-                return self._shown(await plans.named_expectations(read.ids))
+                return self._near(await plans.named_expectations(read.ids))
             case Reading.GROUP:
-                return self._shown(await plans.group(read.id))
+                return self._near(await plans.group(read.id))
             case _:
-                return await plans.met_by(self._delivery.owner, read.id)
+                return await plans.find_met(self._delivery.owner, read.id)
 
     async def _of_tasks(self, read: Read) -> object:
         plans = self._store.plans
@@ -142,7 +142,7 @@ class Readings:
                 )
                 return [PlacedEvent(row.seq, row.event) for row in rows]
             case Reading.HANDED:
-                return await events.handed([event_id for event_id in read.ids if await self._event(event_id)])
+                return await events.receivers_of([event_id for event_id in read.ids if await self._event(event_id)])
             case Reading.UNTAKEN:
                 if own.user_id == NO_USER and not await self._sees_tree(read.root_plan_id):
                     return []
@@ -155,9 +155,9 @@ class Readings:
                     user_id=None if await self._sees_tree(read.root_plan_id) else own.user_id,
                 )
             case _:
-                return await self._store.queue.pending(self._delivery.agent, self._delivery.owner)
+                return await self._store.queue.count_pending(self._delivery.agent, self._delivery.owner)
 
-    async def _registered(self, read: Read) -> object:
+    async def _registry(self, read: Read) -> object:
         registry, now, tenant_id = self._store.registry, self._services.clock.now(), self._own.tenant_id
         match read.what:
             case Reading.DEFINITIONS:
@@ -181,7 +181,7 @@ class Readings:
         is_of_tree = root_plan_id is not None and root_plan_id == own.root_plan_id
         return tenant_id == own.tenant_id and (is_users or is_of_tree)
 
-    def _shown(self, found: Iterable[Expectation]) -> list[Expectation]:
+    def _near(self, found: Iterable[Expectation]) -> list[Expectation]:
         """Those that are near, or that this agent has opened."""
         tenant_id, agent = self._own.tenant_id, self._delivery.agent
         return [

@@ -22,7 +22,7 @@ async def reply_within(
         came, answered.reply = answered.reply, None
         if came is not None:
             return (await read_reply(services.store.registry, expectation, came)).data
-        reply = None if is_new else await _stored(services.store, expectation.id)
+        reply = None if is_new else await _stored_reply(services.store, expectation.id)
         if reply is not None:
             return reply.data
         is_new = False
@@ -32,7 +32,7 @@ async def reply_within(
         await until(answered, services.clock, left)
 
 
-async def _stored(store: Store, request_id: str) -> EventEnvelope | None:
+async def _stored_reply(store: Store, request_id: str) -> EventEnvelope | None:
     expectation = await store.plans.expectation(request_id)
     if expectation is None:
         raise NotFound(f"request {request_id} is gone: it was pruned, or its user was forgotten")

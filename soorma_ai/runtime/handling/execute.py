@@ -90,9 +90,9 @@ async def execute(handling: Handling, disposition: Disposition) -> None:
     handling.bill.clear()
     _count(handling, disposition, bill)
     if handling.has_plan and handling.plan.status.is_final:
-        services.signals.happened([handling.plan.plan_id])
+        services.signals.signal([handling.plan.plan_id])
     opened = [effect.expectation for effect in handling.effects if isinstance(effect, Expect)]
-    services.signals.happened(questions_of(one.root_plan_id) for one in opened if one.ask and one.root_plan_id)
+    services.signals.signal(questions_of(one.root_plan_id) for one in opened if one.ask and one.root_plan_id)
     for effect in handling.effects:
         if isinstance(effect, AppendStep) and effect.step.kind is StepKind.PARKED:
             warn("plan_parked", plan_id=effect.step.plan_id, agent=handling.agent, reason=effect.step.note)
@@ -104,7 +104,7 @@ def _count(handling: Handling, disposition: Disposition, bill: Sequence[Settleme
     tallies, tenant_id = handling.services.signals.tallies, handling.working_lineage.tenant_id
     tallies.add(tenant_id, Counted.COMMITS, outcome_of(disposition), count=len(handling.deliveries))
     for settlement in bill:
-        tallies.settled(tenant_id, settlement)
+        tallies.count_settlement(tenant_id, settlement)
 
 
 async def settle_alone(services: Services, bill: Bill, delivery: Delivery) -> None:
@@ -114,7 +114,7 @@ async def settle_alone(services: Services, bill: Bill, delivery: Delivery) -> No
         if settlement.entry is not None:
             with suppress(TransientError):
                 await services.store.plans.settle(settlement, delivery)
-                services.signals.tallies.settled(delivery.event.tenant_id, settlement)
+                services.signals.tallies.count_settlement(delivery.event.tenant_id, settlement)
 
 
 async def patiently(clock: Clock, write: Callable[[], Awaitable[object]]) -> None:

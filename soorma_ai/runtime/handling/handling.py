@@ -348,7 +348,7 @@ class Handling:
 
     async def has_more_to_come(self) -> bool:
         """Tell whether something that the plan waited for has come already, and stands in line behind this delivery."""
-        return await self.services.store.queue.pending(self.agent, self.delivery.owner) > len(self.deliveries)
+        return await self.services.store.queue.count_pending(self.agent, self.delivery.owner) > len(self.deliveries)
 
     async def request_type(self, event_type: str) -> EventDefinition | None:
         """Return how a request is defined now, looked up once for each type: a fan-out asks for one many times."""
@@ -373,10 +373,10 @@ class Handling:
         stored = await self.services.store.plans.steps_at(self.plan.plan_id, ordinals)
         return [*stored, *(step for step in self.steps_recorded if step.ordinal in ordinals)]
 
-    async def marked(self, fingerprints: Sequence[str]) -> dict[str, Marked]:
+    async def find_marked(self, fingerprints: Sequence[str]) -> dict[str, Marked]:
         """Return the plan's steps that carry one of these, by fingerprint; without those that no step carries."""
-        stored = await self.services.store.plans.marked(self.plan.plan_id, fingerprints)
-        return self._recorded.marked(stored, fingerprints)
+        stored = await self.services.store.plans.find_marked(self.plan.plan_id, fingerprints)
+        return self._recorded.find_marked(stored, fingerprints)
 
 
 _current: ContextVar[Handling | None] = ContextVar("soorma_current_handling", default=None)

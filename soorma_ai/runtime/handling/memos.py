@@ -3,7 +3,7 @@
 import asyncio
 
 from soorma_ai.core.memos import merge
-from soorma_ai.core.selection.vectors import Vector, by_cosine, contenders, packed, unpacked_signs
+from soorma_ai.core.selection.vectors import Vector, by_cosine, contenders, pack, unpacked_signs
 from soorma_ai.domain.memos import Embedded, Memo, MemoQuery
 from soorma_ai.domain.values import clip
 from soorma_ai.errors import ModelUnavailable
@@ -17,7 +17,7 @@ async def embed(services: Services, text: str) -> Embedded | None:
     """Return the vector of a text; None without an embedder, and while it is away: words find it as well."""
     embedding = services.embedding
     vector = await _vector(services, embedding, text) if embedding else None
-    return Embedded(embedding.name, *packed(vector)) if embedding and vector else None
+    return Embedded(embedding.name, *pack(vector)) if embedding and vector else None
 
 
 async def find(services: Services, query: MemoQuery, text: str) -> list[Memo]:

@@ -41,7 +41,7 @@ class TaskInHand:
     @property
     def is_answered(self) -> bool:
         """Tell whether nothing that it asked, of agents or of people, is still open."""
-        return not self.parts.counted().pending and not self._questions
+        return not self.parts.record_now().pending and not self._questions
 
     @property
     def is_abandoned(self) -> bool:
@@ -96,11 +96,11 @@ class TaskInHand:
         self._questions += 1
         return wait_id
 
-    async def closing(self) -> tuple[Expectation, EventEnvelope] | None:
+    async def closed_wait(self) -> tuple[Expectation, EventEnvelope] | None:
         """Expectation that this delivery closed, and the event that did; None when this task does not wait for it."""
         store = self.handling.services.store
         event = await closing_event(store.events, self.handling.event)
-        met = await store.plans.met_by(self.record.task_id, event.id)
+        met = await store.plans.find_met(self.record.task_id, event.id)
         return (met, await read_reply(store.registry, met, event)) if met else None
 
     async def receive(self, met: Expectation, event: EventEnvelope) -> JsonObject:
@@ -130,7 +130,7 @@ class TaskInHand:
         """Record what changed. Raises LocalProtocolError for a task that nothing would ever end."""
         if self.has_ended:
             return
-        record, changed = replace(self.parts.counted(), questions=self._questions), self.parts.changes()
+        record, changed = replace(self.parts.record_now(), questions=self._questions), self.parts.changes()
         await self._must_wait_for_something(record)
         state = json_object("task.state", self.state)
         is_as_stored = state == self.record.state and self._questions == self.record.questions

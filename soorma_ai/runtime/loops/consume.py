@@ -97,7 +97,7 @@ class Consumer:
         self._reserved += 1
         return True
 
-    def looked(self, found: int) -> None:
+    def note_claim(self, found: int) -> None:
         """Note that the claim in flight has found so many: hands for more than that are free. Where it has found none,
         nothing older waits."""
         if self._claiming:

@@ -44,7 +44,7 @@ async def _send(services: Services, bus: Bus, waiting: Sequence[StoredEvent]) ->
         await bus.publish(waiting)
     except BusUnavailable as error:
         if error.taken:
-            await services.store.queue.sent(error.taken, services.clock.now())
+            await services.store.queue.mark_sent(error.taken, services.clock.now())
         raise
     except LocalProtocolError as error:
         if len(waiting) > 1:
@@ -54,7 +54,7 @@ async def _send(services: Services, bus: Bus, waiting: Sequence[StoredEvent]) ->
         else:
             await _set_aside(services, waiting[0].event, error)
         return
-    await services.store.queue.sent([row.seq for row in waiting], services.clock.now())
+    await services.store.queue.mark_sent([row.seq for row in waiting], services.clock.now())
 
 
 async def take_in(services: Services, brought: Sequence[Brought]) -> None:
@@ -103,8 +103,8 @@ def tell(signals: Signals, arrival: Arrival) -> None:
     signals.wake_agents(arrival.agents)
     if any(store_of_mailbox(name) is not None for name in arrival.agents):
         signals.mail.set()
-    signals.replied(arrival.replies)
-    signals.happened(arrival.answered)
+    signals.hand_replies(arrival.replies)
+    signals.signal(arrival.answered)
     if any(stray.reason == "untaken" for stray in arrival.strays):
         # Each has a timer, or a gate that has one.
         signals.timers.set()

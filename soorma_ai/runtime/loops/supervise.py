@@ -133,7 +133,7 @@ class Supervisor:
         for consumer in self._consumers.values():
             consumer.interrupt(lambda delivery: delivery in deliveries)
 
-    def arrived(self, arrival: Arrival) -> None:
+    def note_arrival(self, arrival: Arrival) -> None:
         """Wake those whom an arrival concerns, and end what it makes vain."""
         tell(self._services.signals, arrival)
         for plan_id in arrival.stops:
@@ -206,9 +206,9 @@ class _Hands:
     def hand_over(self, delivery: Delivery) -> None:
         self._consumers[delivery.agent].take_over(delivery)
 
-    def looked(self, agent: str, found: int) -> None:
+    def note_claim(self, agent: str, found: int) -> None:
         if consumer := self._consumers.get(agent):
-            consumer.looked(found)
+            consumer.note_claim(found)
 
 
 async def _let_go(agent: Consuming) -> None:

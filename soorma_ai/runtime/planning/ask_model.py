@@ -94,7 +94,7 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T],
     plans = handling.services.store.plans
     journal = await plans.journal(handling.agent, handling.event.id) if handling.is_again else ()
     written = {entry.key: entry for entry in journal}
-    shown = await plans.shown(payer.plan_id) if written else {}
+    shown = await plans.find_shown(payer.plan_id) if written else {}
     retold = _Retold()
     unusable: list[Ending] = []
     while True:
@@ -174,7 +174,7 @@ async def _ask(
 
 async def _settle(handling: Handling, settlement: Settlement) -> None:
     await handling.services.store.plans.settle(settlement, handling.delivery)
-    handling.services.signals.tallies.settled(handling.working_lineage.tenant_id, settlement)
+    handling.services.signals.tallies.count_settlement(handling.working_lineage.tenant_id, settlement)
 
 
 def _messages(prompt: Prompt, retold: _Retold) -> tuple[Message, ...]:
@@ -283,7 +283,7 @@ async def _judge(inquiry: Inquiry[T], value: Json, fault: str) -> T | Further[T]
 
 async def _judge_again(inquiry: Inquiry[T], entry: JournalEntry) -> T | Further[T] | _Refusal:
     """Judge what is in the journal by what is offered now. What was refused stays refused: it was asked for again."""
-    if declined := _declined(entry):
+    if declined := _refusal_of(entry):
         return declined
     judged = await _judge(inquiry, entry.value, entry.fault)
     return judged if entry.verdict is not Verdict.REFUSED or _is_refused(judged) else NotAllowed(entry.refusal)
@@ -299,7 +299,7 @@ def _is_refused(judged: object) -> bool:
             return False
 
 
-def _declined(entry: JournalEntry) -> ModelRefused | ContentFiltered | None:
+def _refusal_of(entry: JournalEntry) -> ModelRefused | ContentFiltered | None:
     if entry.verdict is not Verdict.DECLINED:
         return None
     return ContentFiltered(entry.refusal) if entry.fault == ContentFiltered.code else ModelRefused(entry.refusal)

@@ -23,7 +23,7 @@ from soorma_ai.core.offering.lookups import (
     with_whole_schemas,
 )
 from soorma_ai.core.offering.offer import WAIT, Offer, make_offer
-from soorma_ai.core.offering.ranking import MOST_RANKED, rank, used_in
+from soorma_ai.core.offering.ranking import MOST_RANKED, choices_of, rank
 from soorma_ai.core.offering.showing import add_asked, add_schemas, needs_ranking, show_offer, still_offered
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.selection.index import Query
@@ -69,7 +69,7 @@ async def situation_now(
     """Read the facts to judge by; with a model's `decision`, also what people said when they rejected the same."""
     spent = (await handling.in_hand()).spent
     rejections = [rejection_of(*request) for request in requests_in(decision)] if decision else []
-    marked = await handling.marked([mark, *rejections])
+    marked = await handling.find_marked([mark, *rejections])
     return Situation(
         plan=handling.plan,
         offer=offer,
@@ -120,12 +120,12 @@ async def _history(handling: Handling, first: int) -> list[StepLines]:
 async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer, occasion: Occasion) -> Showing:
     if not needs_ranking(offer, settings.room):
         return show_offer(offer, settings.room, (), (), None)
-    before = await handling.services.store.plans.shown_before(
+    before = await handling.services.store.plans.last_shown(
         handling.plan.plan_id, handling.event.id, settings.step_prompt
     )
     means = settings.means(handling.services.clock)
     ranked = await rank_choices(offer, query_about(occasion, settings.instructions), means)
-    return show_offer(offer, settings.room, ranked, used_in(occasion.history, offer), before)
+    return show_offer(offer, settings.room, ranked, choices_of(occasion.history, offer), before)
 
 
 async def rank_choices(offer: Offer, query: Query | str, means: Means | None = None) -> list[str]:

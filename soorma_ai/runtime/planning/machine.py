@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from soorma_ai.core.deciding.judge import judge, must_be_within_limits
-from soorma_ai.core.expecting.opening import opened_by
+from soorma_ai.core.expecting.opening import first_opened
 from soorma_ai.core.machine.machine import check
 from soorma_ai.core.machine.step import (
     AgentRequest,
@@ -138,7 +138,7 @@ class MachineInHand:
         judged = judge(decision, await situation_now(handling, offer, mark))
         outcome = publish_or_hold(plan, judged, handling.moment(), fingerprint=mark, reply=asked.reply)
         handling.apply(outcome)
-        return opened_by(outcome.effects).id
+        return first_opened(outcome.effects).id
 
     async def _carry_out(self, taken: Move) -> None:
         self._handling.apply(taken.outcome)
@@ -161,7 +161,7 @@ class MachineInHand:
         must_be_within_limits(waiting, await situation_now(handling, Offer(), mark))
         outcome = ask(plan, question, known, handling.moment(), fingerprint=mark)
         handling.apply(outcome)
-        return opened_by(outcome.effects).id
+        return first_opened(outcome.effects).id
 
     async def _offer(self, event_type: str) -> Offer:
         """The offer of agents that live; where none of them takes the event, of those too that are gone for now."""

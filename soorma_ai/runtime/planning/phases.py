@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from soorma_ai.core.deciding.holding import parse_holds
 from soorma_ai.core.deciding.prompt import Inputs
-from soorma_ai.core.expecting.opening import opened_by
+from soorma_ai.core.expecting.opening import first_opened
 from soorma_ai.core.expecting.wakeups import PHASE_ENTERED, wake_plan
 from soorma_ai.core.machine.journeys import BRIEF, MESSAGES, STANDING, move_key, moves_in, work_key, works_in
 from soorma_ai.core.machine.phases import (
@@ -277,7 +277,7 @@ class JourneyInHand:
                 on_expiry=AnswerDecision.APPROVE if is_optional else AnswerDecision.REJECT,
             )
             asked = self._ask(question)
-            self.standing = replace(self.standing, checkpoint=opened_by(asked.effects).id, leading=leading)
+            self.standing = replace(self.standing, checkpoint=first_opened(asked.effects).id, leading=leading)
         shown = CheckpointEvent(
             checkpoint_id=checkpoint.id,
             message=checkpoint.message,
@@ -285,7 +285,7 @@ class JourneyInHand:
             requires_approval=checkpoint.kind is CheckpointKind.BLOCKING,
             kind=checkpoint.kind,
             phase=self.standing.phase,
-            wait_id=opened_by(asked.effects).id if asked else None,
+            wait_id=first_opened(asked.effects).id if asked else None,
             about=checkpoint.about,
         )
         await self.say(shown)

@@ -135,7 +135,7 @@ async def _came_for(handling: Handling, event: EventEnvelope) -> tuple[PlanRecor
     """Return the plan, as one before in the same run has left it, and the expectation that this event closed."""
     plans, plan_id = handling.services.store.plans, handling.delivery.owner
     if handling.has_plan:
-        return handling.plan, await plans.met_by(plan_id, event.id)
+        return handling.plan, await plans.find_met(plan_id, event.id)
     found = await plans.came_for(plan_id, event.id)
     if found is None:
         raise NotFound(f"no plan {plan_id} for {handling.event.type!r}")

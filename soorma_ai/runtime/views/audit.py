@@ -48,7 +48,7 @@ async def changing(services: Services, caller: Caller | None, call: str, what: s
     note = Note(AuditEntry(person.tenant_id, person.user_id, caller.key_id, call, what, now, DONE))
     outcome = None
     try:
-        yield Change(replace(services, store=services.store.noting(note)), note)
+        yield Change(replace(services, store=services.store.with_note(note)), note)
     except BaseException as error:
         outcome = error.code if isinstance(error, SoormaError) else type(error).__name__
         raise

@@ -115,9 +115,9 @@ async def _details(services: Services, plan: PlanRecord, untaken: Sequence[Untak
         session_id=plan.lineage.session_id,
         steps=tuple(await store.plans.steps(plan_id)),
         decisions=tuple(await store.plans.decisions(plan_id)),
-        shown=await store.plans.shown(plan_id),
+        shown=await store.plans.find_shown(plan_id),
         expectations=tuple(expectations),
-        usage=await store.plans.spent(plan.root_plan_id),
+        usage=await store.plans.read_spent(plan.root_plan_id),
         limits=plan.limits,
         waiting_seconds=time_of_people(expectations, services.clock.now()).total_seconds(),
         agent_version=plan.agent_version,
@@ -126,7 +126,7 @@ async def _details(services: Services, plan: PlanRecord, untaken: Sequence[Untak
         results={value.key: value.value for value in values if value.kind is ValueKind.RESULT},
         phases={value.key: value.value for value in values if value.kind is ValueKind.PHASE},
         machine=_machine_in(values),
-        rest=await store.queue.resting(plan.agent, plan_id, services.clock.now()),
+        rest=await store.queue.find_rest(plan.agent, plan_id, services.clock.now()),
         untaken=tuple(one for one in untaken if one.plan_id == plan_id),
     )
 

@@ -113,7 +113,7 @@ class Tracker:
         found = await store.plans.named_expectations([request.correlation_id or request.id for request in requests])
         expected = {one.id: one for one in found if one.tenant_id == self._tenant_id}
         handed: defaultdict[str, list[Handed]] = defaultdict(list)
-        for one in await store.events.handed([request.id for request in requests]):
+        for one in await store.events.receivers_of([request.id for request in requests]):
             handed[one.event_id].append(one)
         # Read after the inbox: the event that ended a delivery is in the log then, so a failure is seen with its end.
         events = await self._tree(root_plan_id)

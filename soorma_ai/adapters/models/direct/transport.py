@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from soorma_ai.adapters.models.direct.providers import PLACES, address_of, key_of
 from soorma_ai.adapters.models.direct.wire import read, write
-from soorma_ai.adapters.models.faults import BadGeneration, Failed, find_secrets, translate, unreached_in
+from soorma_ai.adapters.models.faults import BadGeneration, Failed, find_secrets, translate, unreached_url
 from soorma_ai.adapters.models.loops import close_with_loop
 from soorma_ai.adapters.models.prices import Price, installed_table, price_in
 from soorma_ai.adapters.models.transport import Call, Said
@@ -45,7 +45,7 @@ class Direct:
         except (_httpx().HTTPError, OSError) as error:
             kinds = frozenset(kind.__name__ for kind in type(error).__mro__)
             said = str(error) or type(error).__name__
-            answer, cause = Failed(said, kinds=kinds, unreached=unreached_in(error)), error
+            answer, cause = Failed(said, kinds=kinds, unreached=unreached_url(error)), error
         if isinstance(answer, Said):
             return answer
         secrets = find_secrets(call.key)

@@ -45,7 +45,7 @@ def arguments_for(call: Call, provider: str) -> dict[str, Any]:
         function: JsonObject = {"name": ANSWER, "description": form.about, "parameters": schema}
         out["tools"] = [{"type": "function", "function": {**function, **({"strict": True} if wire.strict else {})}}]
         out["tool_choice"] = "required"  # some providers are never sent the name of a tool
-        if "parallel_tool_calls" in _supported(call.model):
+        if "parallel_tool_calls" in _parameters_of(call.model):
             out["parallel_tool_calls"] = False
     return _mark(out) if provider in _MARKED else out
 
@@ -65,7 +65,7 @@ def _response_model(wire: Same[Wire], mode: str) -> type[Any]:
 
 
 @lru_cache(maxsize=256)
-def _supported(model: str) -> frozenset[str]:
+def _parameters_of(model: str) -> frozenset[str]:
     return frozenset(libraries().litellm.get_supported_openai_params(model=model) or ())
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, cast
 
-from soorma_ai.adapters.models.answers import paid_for
+from soorma_ai.adapters.models.answers import cost_of
 from soorma_ai.adapters.models.bodies import Body, read_body, usage_of
-from soorma_ai.adapters.models.faults import BadGeneration, Failed, error_in, find_secrets, translate, unreached_in
+from soorma_ai.adapters.models.faults import BadGeneration, Failed, error_in, find_secrets, translate, unreached_url
 from soorma_ai.adapters.models.litellm.libraries import close_clients_with_loop, libraries
 from soorma_ai.adapters.models.litellm.shapes import arguments_for
 from soorma_ai.adapters.models.prices import Price, price_in
@@ -68,7 +68,7 @@ def _make_the_best_of(error: Exception, body: Body | None, said: list[object], c
     if body is not None:
         if (response := _rebuild(body)) is not None:
             return _read(response, body)
-        call.spent.append(paid_for(Said(body, ()), call.price))
+        call.spent.append(cost_of(Said(body, ()), call.price))
         # It was answered, so nothing is wrong with the request.
         fault = BadGeneration(str(said[-1])) if isinstance(fault, ConfigError) else fault
     elif failed.timed_out or isinstance(fault, BadGeneration):
@@ -89,7 +89,7 @@ def describe_fault(error: Exception, base: str | None) -> Failed:
         {"code": status, **object_} if isinstance(status, str) else object_,
         cast(Mapping[str, str], headers).get("retry-after") if isinstance(headers, Mapping) else None,
         frozenset(kind.__name__ for kind in type(error).__mro__),
-        unreached_in(error),
+        unreached_url(error),
         base,
     )
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from soorma_ai.adapters.sql.codec import epoch
 from soorma_ai.adapters.sql.connection import Reader
-from soorma_ai.adapters.sql.tables.inbox import lost, seqs
+from soorma_ai.adapters.sql.tables.inbox import lease_lost, seqs
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.errors import RemoteProtocolError
 from soorma_ai.ports import Delivery
@@ -42,7 +42,7 @@ def behind(db: Reader, delivery: Delivery, limit: int) -> list[Delivery]:
 def end(db: Reader, following: Sequence[Delivery], now: datetime) -> None:
     """End what was handled with the head of its line. Raise LeaseLost when one of them stands behind it no more."""
     if following and db.execute(_END, (epoch(now), seqs(following))).rowcount != len(following):
-        raise lost(following[0])
+        raise lease_lost(following[0])
 
 
 def note_in_hand(db: Reader, in_vain: Sequence[Delivery]) -> None:

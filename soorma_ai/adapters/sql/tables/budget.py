@@ -24,7 +24,7 @@ _KEEP = """
 """
 
 
-def spent(db: Reader, root_plan_id: str) -> Spent:
+def read_spent(db: Reader, root_plan_id: str) -> Spent:
     row = db.execute(
         "SELECT actions, llm_calls, tokens, cost_usd FROM budget WHERE root_plan_id = ?", (root_plan_id,)
     ).fetchone()
@@ -38,7 +38,7 @@ def spend_actions(db: Reader, root_plan_id: str, actions: int, at_most: int | No
 
 
 def reserve(db: Reader, charge: Charge, limits: Limits) -> None:
-    used = spent(db, charge.root_plan_id)
+    used = read_spent(db, charge.root_plan_id)
     wanted = (
         ("max_llm_calls", used.llm_calls, charge.llm_calls, limits.max_llm_calls),
         ("max_tokens", used.tokens, charge.tokens, limits.max_tokens),
@@ -113,12 +113,12 @@ def decisions(db: Reader, plan_id: str) -> list[JournalEntry]:
     return [JOURNAL.record(body) for (body,) in found]
 
 
-def shown(db: Reader, plan_id: str) -> dict[str, Showing]:
+def find_shown(db: Reader, plan_id: str) -> dict[str, Showing]:
     found = db.execute("SELECT digest, body FROM shown WHERE plan_id = ?", (plan_id,)).fetchall()
     return {digest: SHOWING.record(body) for digest, body in found}
 
 
-def shown_before(db: Reader, plan_id: str, cause_id: str, prompt_id: str) -> Showing | None:
+def last_shown(db: Reader, plan_id: str, cause_id: str, prompt_id: str) -> Showing | None:
     row = db.execute(
         "SELECT shown.body FROM journal JOIN shown "
         "ON shown.plan_id = journal.plan_id AND shown.digest = json_extract(journal.rest, '$.shown') "

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from soorma_ai.adapters.sql.codec import epoch, known, moment
+from soorma_ai.adapters.sql.codec import epoch, member, moment
 from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.domain.events import EventEnvelope
@@ -43,7 +43,7 @@ _REDRIVE = """
 """
 
 
-def listed(
+def find_of_user(
     db: Reader, tenant_id: str | None, limit: int, *, user_id: str | None = None, beyond: Place | None = None
 ) -> list[DeadLetterRow]:
     is_back = beyond is not None and beyond.is_back
@@ -99,7 +99,7 @@ def discard(db: Reader, seq: int, note: str, now: datetime) -> bool:
 
 def set_aside(db: Reader, event: EventEnvelope, reason: str, now: datetime) -> None:
     """One that was discarded stays so."""
-    _set_aside(db, log.kept(db, event), reason, now)
+    _set_aside(db, log.keep(db, event), reason, now)
 
 
 def set_unreadable_aside(db: Reader, rows: Mapping[int, RemoteProtocolError]) -> None:
@@ -109,7 +109,7 @@ def set_unreadable_aside(db: Reader, rows: Mapping[int, RemoteProtocolError]) ->
 
 
 def _set_aside(db: Reader, event_seq: int, reason: str, at: datetime | None) -> None:
-    log.arrived(db, event_seq)
+    log.leave_outbox(db, event_seq)
     given = {"nobody": NOBODY, "event": event_seq, "reason": reason, "at": epoch(at) if at else None}
     db.execute(_SET_ASIDE, given)
 
@@ -135,7 +135,7 @@ def _letter(db: Reader, row: tuple[Any, ...]) -> DeadLetterRow:
         plan_id=plan_id or event.plan_id,
         root_plan_id=root_plan_id or event.root_plan_id,
         came_for=plan_id,
-        plan_status=known(PlanStatus, status) if status else None,
+        plan_status=member(PlanStatus, status) if status else None,
         unreadable=unreadable,
         user_id=user_id,
     )

@@ -39,10 +39,10 @@ def publish(db: Connection, event: EventEnvelope) -> bool:
     if seq is not None:
         _go(db, seq, event)
         return True
-    place, digest = _stored(db, event.id)
+    place, digest = _place_of(db, event.id)
     if digest == _digest(event):
         return False
-    raise LocalProtocolError(_told(shown(db, place, _body(db, place)), event))
+    raise LocalProtocolError(_difference(to_show(db, place, _body(db, place)), event))
 
 
 def publish_once(db: Connection, event: EventEnvelope) -> None:
@@ -57,7 +57,7 @@ def record(db: Reader, event: EventEnvelope) -> tuple[int, EventEnvelope]:
     seq = _insert(db, event)
     if seq is not None:
         return seq, event
-    place, digest = _stored(db, event.id)
+    place, digest = _place_of(db, event.id)
     if digest == _digest(event):
         return place, event
     _LOG.warning("event id used twice with different content", extra={"event_id": event.id, "event_type": event.type})
@@ -98,7 +98,7 @@ def readable_named(db: Reader, event_id: str) -> EventEnvelope | None:
     return readable(db, stored[0]) if stored else None
 
 
-def shown(db: Reader, seq: int, body: bytes) -> EventEnvelope:
+def to_show(db: Reader, seq: int, body: bytes) -> EventEnvelope:
     """Events to look at: what cannot be read is stood in for."""
     try:
         return EventEnvelope.from_json(body)
@@ -145,10 +145,10 @@ def unreadable(error: RemoteProtocolError, **fields: object) -> str:
     return reason
 
 
-def kept(db: Reader, event: EventEnvelope) -> int:
+def keep(db: Reader, event: EventEnvelope) -> int:
     """Place of the event with this id, whatever its content; it is written down if there is none."""
     seq = _insert(db, event)
-    return _stored(db, event.id)[0] if seq is None else seq
+    return _place_of(db, event.id)[0] if seq is None else seq
 
 
 def events(
@@ -169,7 +169,7 @@ def events(
     found = db.execute(f"{select} ORDER BY seq {direction} LIMIT :limit", values).fetchall()
     if newest:
         found.reverse()
-    return [StoredEvent(seq, shown(db, seq, body)) for seq, body in found]
+    return [StoredEvent(seq, to_show(db, seq, body)) for seq, body in found]
 
 
 def page(
@@ -196,7 +196,7 @@ def page(
 
 
 def _stored_events(db: Reader, select: str, values: Mapping[str, object]) -> list[StoredEvent]:
-    return [StoredEvent(seq, shown(db, seq, body)) for seq, body in db.execute(select, values).fetchall()]
+    return [StoredEvent(seq, to_show(db, seq, body)) for seq, body in db.execute(select, values).fetchall()]
 
 
 def unsent(db: Reader, limit: int) -> tuple[list[StoredEvent], dict[int, RemoteProtocolError]]:
@@ -211,7 +211,7 @@ def unsent(db: Reader, limit: int) -> tuple[list[StoredEvent], dict[int, RemoteP
     return found, broken
 
 
-def sent(db: Reader, seqs: Sequence[int], now: datetime) -> None:
+def mark_sent(db: Reader, seqs: Sequence[int], now: datetime) -> None:
     """The bus took them. Those that have arrived by now have left the outbox."""
     db.execute(
         "UPDATE outbox SET sent_at = ? WHERE event_seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
@@ -219,7 +219,7 @@ def sent(db: Reader, seqs: Sequence[int], now: datetime) -> None:
     )
 
 
-def arrived(db: Reader, seq: int) -> None:
+def leave_outbox(db: Reader, seq: int) -> None:
     db.execute("DELETE FROM outbox WHERE event_seq = ?", (seq,))
 
 
@@ -293,7 +293,7 @@ def _find(db: Reader, event_id: str) -> tuple[int, bytes] | None:
     return db.execute("SELECT seq, digest FROM event WHERE id = ?", (event_id,)).fetchone()
 
 
-def _stored(db: Reader, event_id: str) -> tuple[int, bytes]:
+def _place_of(db: Reader, event_id: str) -> tuple[int, bytes]:
     """Return place and digest of an event that is there."""
     found = _find(db, event_id)
     assert found is not None
@@ -327,11 +327,11 @@ def _insert(db: Reader, event: EventEnvelope) -> int | None:
     return done[0][0] if done else None
 
 
-def _told(stored: EventEnvelope, event: EventEnvelope) -> str:
-    def spelled(one: EventEnvelope) -> str:
+def _difference(stored: EventEnvelope, event: EventEnvelope) -> str:
+    def spell(one: EventEnvelope) -> str:
         return f"{one.type} on {one.topic} with {clip(compact(one.data), 200)}"
 
     return (
-        f"event {event.id} exists with other content: stored is {spelled(stored)}, "
-        f"given is {spelled(event)}; another event needs another id or idempotency key"
+        f"event {event.id} exists with other content: stored is {spell(stored)}, "
+        f"given is {spell(event)}; another event needs another id or idempotency key"
     )

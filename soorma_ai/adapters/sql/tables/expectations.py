@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from soorma_ai.adapters.sql.codec import ANSWER, EXPECTATION, add_row, behind, epoch, known, moment
+from soorma_ai.adapters.sql.codec import ANSWER, EXPECTATION, add_row, behind, epoch, member, moment
 from soorma_ai.adapters.sql.connection import Reader
 from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.core.arrival.effects import KeepEarly
@@ -95,23 +95,23 @@ CAME_EARLY = """
 
 
 def find(db: Reader, expectation_id: str) -> Expectation | None:
-    return next(_found(db, "WHERE id = ?", (expectation_id,)), None)
+    return next(_find(db, "WHERE id = ?", (expectation_id,)), None)
 
 
 def find_on(db: Reader, expectation_id: str, topic: EventTopic) -> Expectation | None:
     """Return one that is met on this topic."""
-    return next(_found(db, "WHERE id = ? AND event_topic = ?", (expectation_id, str(topic))), None)
+    return next(_find(db, "WHERE id = ? AND event_topic = ?", (expectation_id, str(topic))), None)
 
 
-def met_by(db: Reader, owner: str, event_id: str) -> Expectation | None:
+def find_met(db: Reader, owner: str, event_id: str) -> Expectation | None:
     """A gate outside of a plan wakes nobody: what its answer published may meet another of the same owner."""
     rest = "WHERE met_by = ? AND coalesce(plan_id, task_id) = ? AND (kind <> 'gate' OR plan_id IS NOT NULL)"
-    return next(_found(db, rest, (event_id, owner)), None)
+    return next(_find(db, rest, (event_id, owner)), None)
 
 
 def status_of(db: Reader, expectation_id: str) -> ExpectationStatus | None:
     row = db.execute("SELECT status FROM expectation WHERE id = ?", (expectation_id,)).fetchone()
-    return known(ExpectationStatus, row[0]) if row else None
+    return member(ExpectationStatus, row[0]) if row else None
 
 
 def listed(
@@ -122,7 +122,7 @@ def listed(
     conditions = [f"{name} = :{name}" for name, value in wanted.items() if value is not None]
     # The status is spelled out, so that the indexes of open rows serve.
     where = " AND ".join([*conditions, "status = 'open'" if only_open else "true"])
-    return list(_found(db, f"WHERE {where} ORDER BY opened_at, id", wanted))
+    return list(_find(db, f"WHERE {where} ORDER BY opened_at, id", wanted))
 
 
 def questions(
@@ -148,7 +148,7 @@ def questions(
         deadline, opened, id, body = here
         wanted |= {"deadline": deadline, "opened": opened, "id": id, "due": _due(EXPECTATION.record(body).deadline)}
         parts |= {name: text.format(beyond="<" if is_back else ">") for name, text in _FROM_HERE.items()}
-    found = list(_found(db, (_QUESTIONS if user_id is None else _OWN_QUESTIONS).format(**parts), wanted))
+    found = list(_find(db, (_QUESTIONS if user_id is None else _OWN_QUESTIONS).format(**parts), wanted))
     return found[::-1] if is_back else found
 
 
@@ -159,19 +159,19 @@ def count_questions(db: Reader, tenant_id: str, *, user_id: str | None = None, r
 
 def ladders(db: Reader, tenant_id: str, user_id: str, roles: Collection[str], limit: int) -> list[Expectation]:
     wanted = {"tenant": tenant_id, "user": user_id, "roles": _list(roles), "limit": limit}
-    return [one for one in _found(db, _LADDERS, wanted) if one.ask and one.ask.escalate_to]
+    return [one for one in _find(db, _LADDERS, wanted) if one.ask and one.ask.escalate_to]
 
 
 def _list(names: Collection[str]) -> str:
     return json.dumps(sorted(names))
 
 
-def held(db: Reader, tenant_id: str, user_id: str, at_most: int) -> int:
+def count_held(db: Reader, tenant_id: str, user_id: str, at_most: int) -> int:
     return db.execute(_HELD, (tenant_id, user_id, at_most)).fetchone()[0]
 
 
-def opened_of_tree(db: Reader, root_plan_id: str) -> list[Expectation]:
-    return list(_found(db, "WHERE status = 'open' AND root_plan_id = ? ORDER BY opened_at, id", (root_plan_id,)))
+def open_of_tree(db: Reader, root_plan_id: str) -> list[Expectation]:
+    return list(_find(db, "WHERE status = 'open' AND root_plan_id = ? ORDER BY opened_at, id", (root_plan_id,)))
 
 
 def was_answered(db: Reader, root_plan_id: str, answer_id: str) -> bool:
@@ -186,25 +186,25 @@ def questions_beginning(db: Reader, tenant_id: str, letters: str, limit: int) ->
         "kinds": json.dumps(FOR_PEOPLE),
         "limit": limit,
     }
-    return list(_found(db, _BEGINNING, wanted))
+    return list(_find(db, _BEGINNING, wanted))
 
 
-def opened_of_task(db: Reader, agent: str, task_id: str) -> list[Expectation]:
+def open_of_task(db: Reader, agent: str, task_id: str) -> list[Expectation]:
     rest = "WHERE status = 'open' AND task_id = ? AND agent = ? ORDER BY opened_at, id"
-    return list(_found(db, rest, (task_id, agent)))
+    return list(_find(db, rest, (task_id, agent)))
 
 
-def named(db: Reader, ids: Sequence[str]) -> list[Expectation]:
-    return list(_found(db, "WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)))
+def find_all(db: Reader, ids: Sequence[str]) -> list[Expectation]:
+    return list(_find(db, "WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)))
 
 
 def of_group(db: Reader, group_id: str) -> list[Expectation]:
-    return list(_found(db, "WHERE group_id = ? ORDER BY opened_at, id", (group_id,)))
+    return list(_find(db, "WHERE group_id = ? ORDER BY opened_at, id", (group_id,)))
 
 
-def waiting_for_offers(db: Reader) -> list[Expectation]:
+def without_offer(db: Reader) -> list[Expectation]:
     """Return those that are open until somebody offers what is wanted, oldest first."""
-    return list(_found(db, "WHERE status = 'open' AND kind = 'offer' ORDER BY opened_at, id", ()))
+    return list(_find(db, "WHERE status = 'open' AND kind = 'offer' ORDER BY opened_at, id", ()))
 
 
 def insert(db: Reader, expectation: Expectation) -> None:
@@ -286,7 +286,7 @@ def close(
     if changed is None:
         return None
     # It needs its timers no more, nor the names it was found by. What a client expects has neither.
-    kind = known(ExpectationKind, changed[0])
+    kind = member(ExpectationKind, changed[0])
     if kind is not ExpectationKind.CLIENT:
         db.execute("DELETE FROM timer WHERE guards = ?", (expectation_id,))
     if kind in FOR_PEOPLE:
@@ -307,9 +307,9 @@ def has_met_wait(db: Reader, event_id: str) -> bool:
     return found is not None
 
 
-def waiting(db: Reader, tenant_id: str, event_type: str, keys: Sequence[str]) -> list[Expectation]:
+def open_waits(db: Reader, tenant_id: str, event_type: str, keys: Sequence[str]) -> list[Expectation]:
     """Open waits under these keys, oldest first."""
-    return list(_found(db, _WAITING, (tenant_id, event_type, json.dumps(list(keys)))))
+    return list(_find(db, _WAITING, (tenant_id, event_type, json.dumps(list(keys)))))
 
 
 def came_early(db: Reader, wait: Expectation, now: datetime) -> Iterator[Early]:
@@ -350,7 +350,7 @@ def tell_stray(db: Reader, stray: Stray, now: datetime) -> bool:
     return done.rowcount == 1
 
 
-def _found(db: Reader, rest: str, values: Sequence[object] | Mapping[str, object]) -> Iterator[Expectation]:
+def _find(db: Reader, rest: str, values: Sequence[object] | Mapping[str, object]) -> Iterator[Expectation]:
     return map(record, db.execute(f"{_SELECT} {rest}", values).fetchall())
 
 
@@ -362,7 +362,7 @@ def record(row: Sequence[Any]) -> Expectation:
         return opened
     return replace(
         opened,
-        status=known(ExpectationStatus, status),
+        status=member(ExpectationStatus, status),
         closed_at=None if closed_at is None else moment(closed_at),
         met_by=met_by,
         answer=None if answer is None else ANSWER.record(answer),

@@ -109,7 +109,7 @@ def claim(
     db: Connection, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
 ) -> list[Delivery]:
     taken = _take(db, CLAIMABLE, (agent, epoch(now), json.dumps(list(held)), limit), now, lease)
-    db.looked(agent, len(taken))
+    db.note_claim(agent, len(taken))
     return taken
 
 
@@ -120,7 +120,7 @@ def claim_suspect(
     return taken[0] if taken else None
 
 
-def leased(db: Reader, seq: int, fence: int) -> Delivery | None:
+def find_leased(db: Reader, seq: int, fence: int) -> Delivery | None:
     row = db.execute(_LEASED, (seq, fence)).fetchone()
     if row is None:
         return None
@@ -145,13 +145,13 @@ def mailboxes(db: Reader) -> list[str]:
 def begin(db: Reader, delivery: Delivery) -> None:
     query = "UPDATE inbox SET started = fence WHERE seq = ? AND state = 'leased' AND fence = ?"
     if db.execute(query, (delivery.seq, delivery.fence)).rowcount == 0:
-        raise lost(delivery)
+        raise lease_lost(delivery)
 
 
 def must_stand(db: Reader, delivery: Delivery) -> None:
     """Raise LeaseLost for a delivery that was removed, with all that it is about."""
     if db.execute("SELECT 1 FROM inbox WHERE seq = ?", (delivery.seq,)).fetchone() is None:
-        raise lost(delivery)
+        raise lease_lost(delivery)
 
 
 def release(db: Connection, deliveries: Sequence[Delivery]) -> None:
@@ -213,7 +213,7 @@ def hasten(db: Connection, agent: str, owner: str) -> None:
     )
 
 
-def resting(db: Reader, agent: str, owner: str, now: datetime) -> Rest | None:
+def find_rest(db: Reader, agent: str, owner: str, now: datetime) -> Rest | None:
     row = db.execute(
         "SELECT ready_at, reason FROM inbox "
         f"WHERE agent = ? AND owner = ? AND {_IS_HEAD} AND state = 'queued' AND ready_at > ?",
@@ -245,13 +245,13 @@ def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: d
     ended = (state, ready_at, reason, ended_at, undone, counts, delivery.seq, delivery.fence)
     changed = db.execute(_DISPOSE, (*ended, delivery.agent, delivery.owner)).fetchall()
     if not changed:
-        raise lost(delivery)
+        raise lease_lost(delivery)
     if isinstance(disposition, RetryAfter) and ready_at <= epoch(now):
         db.queued.add(delivery.agent)
     return bool(changed[0][0])
 
 
-def pending(db: Reader, agent: str, owner: str) -> int:
+def count_pending(db: Reader, agent: str, owner: str) -> int:
     heads = db.execute(
         f"SELECT count(*) FROM inbox WHERE agent = ? AND owner = ? AND {_IS_HEAD}", (agent, owner)
     ).fetchone()[0]
@@ -351,6 +351,6 @@ def _next_in_line(db: Reader, agent: str, owner: str) -> int | None:
     return db.execute(NEXT_IN_LINE, (agent, owner)).fetchone()[0]
 
 
-def lost(delivery: Delivery) -> LeaseLost:
+def lease_lost(delivery: Delivery) -> LeaseLost:
     held = f"{delivery.agent} holds delivery {delivery.seq} by fence {delivery.fence} no more"
     return LeaseLost(f"{held}: its lease ran out and another claim took it, or it is done, or was removed")

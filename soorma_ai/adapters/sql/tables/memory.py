@@ -110,7 +110,7 @@ def _add_session(db: Reader, opened: domain.OpenSession, where_there_is_one: str
     )
 
 
-def joined(db: Reader, plan: PlanRecord) -> None:
+def join_session(db: Reader, plan: PlanRecord) -> None:
     """The session that a new plan names, which may be new as well."""
     of = plan.lineage
     if of.session_id is not None:

@@ -44,10 +44,10 @@ def search(db: Reader, query: domain.MemoQuery, now: datetime) -> list[domain.Me
     if query.terms is None and not query.marks:
         rows = [row for shelf in numbers for row in db.execute(NEWEST, values | {"shelf": shelf})]
         return [_MEMO.record(body) for _, body in sorted(rows, reverse=True)[: query.limit]]
-    wanted = _marked(numbers, query.marks)
+    wanted = _spellings(numbers, query.marks)
     if query.terms is None:
         found = db.words.newest(db, wanted, now, query.limit)
-    elif words := _telling(db, numbers, query):
+    elif words := _rarest(db, numbers, query):
         found = db.words.likest(db, words, wanted, now, query.limit)
     else:
         return []
@@ -56,7 +56,7 @@ def search(db: Reader, query: domain.MemoQuery, now: datetime) -> list[domain.Me
 
 def memos_at(db: Reader, seqs: Sequence[int], query: domain.MemoQuery, now: datetime) -> list[domain.Memo]:
     """Return those that meet a query's marks, in the order of `seqs`."""
-    wanted = _marked(_numbers(db, query.shelves), query.marks)
+    wanted = _spellings(_numbers(db, query.shelves), query.marks)
     found = dict(db.words.among(db, seqs, wanted, now))
     return [_MEMO.record(found[seq]) for seq in seqs if seq in found]
 
@@ -85,7 +85,7 @@ def change(db: Connection, given: domain.MemoChange) -> None:
             _keep(db, given)
         case domain.DropMemo(shelf, key):
             for number in _numbers(db, [shelf]):
-                remove(db, _keyed(db, number, key))
+                remove(db, _memos_at(db, number, key))
 
 
 def drop_expired(db: Connection, now: datetime, limit: int) -> int:
@@ -108,7 +108,7 @@ def remove(db: Connection, rows: Sequence[tuple[int, int]]) -> None:
 def _keep(db: Connection, given: domain.KeepMemo) -> None:
     one = given.memo
     shelf = _number(db, one.shelf)
-    remove(db, _keyed(db, shelf, one.key))
+    remove(db, _memos_at(db, shelf, one.key))
     ((count,),) = db.execute("SELECT memos FROM shelf WHERE shelf = ?", (shelf,)).fetchall()
     if count >= given.most and not given.is_diary:
         raise LocalProtocolError(
@@ -130,7 +130,7 @@ def _keep(db: Connection, given: domain.KeepMemo) -> None:
         db.execute("INSERT INTO memo_numbers VALUES (?, ?, ?)", (seq, vector.embedder, vector.numbers))
 
 
-def _keyed(db: Reader, shelf: int, key: str) -> list[tuple[int, int]]:
+def _memos_at(db: Reader, shelf: int, key: str) -> list[tuple[int, int]]:
     return db.execute("SELECT seq, shelf FROM memo WHERE shelf = ? AND key = ?", (shelf, key)).fetchall()
 
 
@@ -150,7 +150,7 @@ def _numbers(db: Reader, shelves: Iterable[domain.Shelf]) -> list[int]:
     ]
 
 
-def _telling(db: Reader, shelves: Sequence[int], query: domain.MemoQuery) -> list[str]:
+def _rarest(db: Reader, shelves: Sequence[int], query: domain.MemoQuery) -> list[str]:
     """Return the words to look for, the rarest first, as many as there is room for. What has a rare mark is looked at
     whole."""
     words = [f"{shelf}_{term}" for term in query.terms or () if term.isalnum() for shelf in shelves]
@@ -168,7 +168,7 @@ def _telling(db: Reader, shelves: Sequence[int], query: domain.MemoQuery) -> lis
     return telling
 
 
-def _marked(shelves: Sequence[int], marks: Sequence[str]) -> list[list[str]]:
+def _spellings(shelves: Sequence[int], marks: Sequence[str]) -> list[list[str]]:
     """Return each mark as it may be spelled."""
     return [[f"{shelf}__{mark}" for shelf in shelves] for mark in marks if mark.isalnum()]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from soorma_ai.adapters.sql.codec import Codec, add_row, epoch, known, moment
+from soorma_ai.adapters.sql.codec import Codec, add_row, epoch, member, moment
 from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.adapters.sql.tables import expectations
 from soorma_ai.domain.expectations import Expectation
@@ -97,7 +97,7 @@ def notices(db: Reader, wait_id: str) -> list[Notice]:
 
 def _notice(row: Sequence[Any]) -> Notice:
     wait_id, tenant, user, state, at, via, event_id, detail = row
-    return Notice(wait_id, tenant, user, known(NoticeState, state), moment(at), via, event_id, detail)
+    return Notice(wait_id, tenant, user, member(NoticeState, state), moment(at), via, event_id, detail)
 
 
 def tell(db: Connection, notice: Notice) -> None:
@@ -156,7 +156,7 @@ def _colleague(row: Sequence[Any]) -> Colleague:
     return Colleague(tenant, user, frozenset(json.loads(roles)), moment(seen_at))
 
 
-def answered_like(db: Reader, asked: Expectation, limit: int) -> list[Expectation]:
+def find_alike(db: Reader, asked: Expectation, limit: int) -> list[Expectation]:
     values = (asked.tenant_id, str(asked.kind), asked.subject, asked.id, limit)
     return [expectations.record(row) for row in db.execute(_ANSWERED, values).fetchall()]
 

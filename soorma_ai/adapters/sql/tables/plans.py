@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from soorma_ai.adapters.sql.codec import CHARGE, EXPECTATION, LIMITS, PLAN, STEP, STEPS, add_row, known
+from soorma_ai.adapters.sql.codec import CHARGE, EXPECTATION, LIMITS, PLAN, STEP, STEPS, add_row, member
 from soorma_ai.adapters.sql.connection import Reader
 from soorma_ai.adapters.sql.tables import expectations, memory
 from soorma_ai.domain.effects import DropValue, SaveValue
@@ -104,7 +104,7 @@ def plans(
     return [PLAN.record(body) for (body,) in found.fetchall()]
 
 
-def answering(db: Reader, tenant_id: str, answer_key: str) -> PlanRecord | None:
+def plan_answered_under(db: Reader, tenant_id: str, answer_key: str) -> PlanRecord | None:
     row = db.execute(
         "SELECT plan.body FROM plan WHERE tenant = ? AND answer_key = ? ORDER BY seq DESC LIMIT 1",
         (tenant_id, answer_key),
@@ -190,7 +190,7 @@ def drop_value(db: Reader, effect: DropValue) -> None:
     )
 
 
-def marked(db: Reader, plan_id: str, fingerprints: Sequence[str]) -> dict[str, Marked]:
+def find_marked(db: Reader, plan_id: str, fingerprints: Sequence[str]) -> dict[str, Marked]:
     found = db.execute(_MARKED, (plan_id, json.dumps(list(fingerprints)))).fetchall()
     return {fingerprint: Marked(count, STEP.record(body)) for fingerprint, count, body in found}
 
@@ -218,7 +218,7 @@ def branches_that_came(db: Reader, plan_id: str, join_id: str) -> list[Step]:
 
 def standing(db: Reader, plan_id: str) -> tuple[PlanStatus, str | None] | None:
     row = db.execute(_STANDING, (plan_id,)).fetchone()
-    return (known(PlanStatus, row[0]), row[1]) if row else None
+    return (member(PlanStatus, row[0]), row[1]) if row else None
 
 
 def planner_of(db: Reader, plan_id: str) -> tuple[str, str] | None:
@@ -254,7 +254,7 @@ def cancellation(db: Reader, plan_id: str) -> str | None:
 
 def status(db: Reader, plan_id: str | None) -> PlanStatus | None:
     row = db.execute("SELECT status FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
-    return known(PlanStatus, row[0]) if row else None
+    return member(PlanStatus, row[0]) if row else None
 
 
 def insert(db: Reader, plan: PlanRecord) -> None:
@@ -278,4 +278,4 @@ def insert(db: Reader, plan: PlanRecord) -> None:
     )
     if done.rowcount == 0:
         raise VersionConflict(f"plan {plan.plan_id} exists already; somebody else took its goal first")
-    memory.joined(db, plan)
+    memory.join_session(db, plan)

@@ -29,7 +29,7 @@ def goal_of(db: Reader, plan_id: str) -> tuple[str, EventEnvelope] | None:
     return (row[0], EventEnvelope.from_json(row[1])) if row else None
 
 
-def handed(db: Reader, event_ids: Sequence[str]) -> list[Handed]:
+def receivers_of(db: Reader, event_ids: Sequence[str]) -> list[Handed]:
     found = db.execute(
         "SELECT event.id, inbox.agent, inbox.state, inbox.attempt, inbox.priority = ? OR EXISTS "
         "(SELECT 1 FROM task WHERE task.agent = inbox.agent AND task.task_id = event.id) "

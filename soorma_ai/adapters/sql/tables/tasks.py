@@ -16,7 +16,7 @@ def task(db: Reader, agent: str, task_id: str) -> TaskRecord | None:
 
 
 def sub_tasks(db: Reader, agent: str, task_id: str, first: int = 0, last: int | None = None) -> list[SubTaskInfo]:
-    return parsed(sub_task_texts(db, agent, task_id, first, last))
+    return parse(sub_task_texts(db, agent, task_id, first, last))
 
 
 def sub_task_texts(db: Reader, agent: str, task_id: str, first: int = 0, last: int | None = None) -> list[str]:
@@ -27,7 +27,7 @@ def sub_task_texts(db: Reader, agent: str, task_id: str, first: int = 0, last: i
     return [body for (body,) in found.fetchall()]
 
 
-def parsed(texts: Iterable[str]) -> list[SubTaskInfo]:
+def parse(texts: Iterable[str]) -> list[SubTaskInfo]:
     return [SUB_TASK.record(text) for text in texts]
 
 

@@ -69,7 +69,7 @@ def places_of(db: Reader, event_types: Sequence[str], after: int, limit: int) ->
     return [seq for (seq,) in found]
 
 
-def waiting(
+def places(
     db: Reader, tenant_id: str, now: datetime, root_plan_id: str | None, task_id: str | None, user_id: str | None
 ) -> Iterator[tuple[int, float]]:
     """Places in the log of requests that wait for a taker, in order of arrival, each with the moment of its end."""

@@ -23,12 +23,12 @@ _CANNOT_BE_WRITTEN = (OverflowError, ValueError, PydanticSerializationError)
 _CANNOT_BE_READ = (UnicodeDecodeError, json.JSONDecodeError, ValidationError)
 
 
-def mapped(error: Exception) -> Exception:
+def translate(error: Exception) -> Exception:
     """An error of our tree for what a library raised; anything else as it is."""
     if isinstance(error, sqlite3.Error):
         return _of_sqlite(error)
     if isinstance(error, _CANNOT_BE_READ):
-        return _damaged(error)
+        return _damage(error)
     if isinstance(error, _CANNOT_BE_WRITTEN):
         return LocalProtocolError(f"this value cannot be stored: {error}; give JSON values and 64-bit integers")
     return error
@@ -42,7 +42,7 @@ class InOurWords:
 
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
         if isinstance(error, (sqlite3.Error, *_CANNOT_BE_WRITTEN)):
-            raise mapped(error) from error
+            raise translate(error) from error
 
 
 _IN_OUR_WORDS = InOurWords()
@@ -63,8 +63,8 @@ def _of_sqlite(error: sqlite3.Error) -> SoormaError:
     if isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError | sqlite3.DataError):
         return LocalProtocolError(f"the store refused a statement: {error}")
     # The statements are known to be right, so what they meet is not what was written.
-    return _damaged(error)
+    return _damage(error)
 
 
-def _damaged(error: Exception) -> ConfigError:
+def _damage(error: Exception) -> ConfigError:
     return ConfigError(f"the store's file is damaged ({error}): stop its owner and restore the file from a backup")

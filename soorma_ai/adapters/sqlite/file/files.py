@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from soorma_ai.adapters.sql.schema import APPLICATION_ID, VERSION
 from soorma_ai.adapters.sqlite.file.connection import BUSY_MS, Connection, Looking
-from soorma_ai.adapters.sqlite.file.faults import mapped
+from soorma_ai.adapters.sqlite.file.faults import translate
 from soorma_ai.adapters.sqlite.file.migrations import migrate
 from soorma_ai.errors import ConfigError, NotFound
 
@@ -115,7 +115,7 @@ def _version(connection: sqlite3.Connection, path: Path | None) -> int:
     if application != APPLICATION_ID:
         raise ConfigError(f"{path} is the database of another program; give the store a file of its own")
     if version < 1:
-        raise _damaged(path, f"its schema is {version}")
+        raise _damage(path, f"its schema is {version}")
     if version > VERSION:
         raise ConfigError(
             f"{path} was written by a newer version: its schema is {version}, this one knows {VERSION}; "
@@ -129,11 +129,11 @@ def unusable(error: sqlite3.Error | UnicodeDecodeError, path: Path | None) -> Ex
     if code == sqlite3.SQLITE_NOTADB:
         return ConfigError(f"{path} is not an SQLite database; move it away, or give the store another path")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR):
-        return _damaged(path, error)
+        return _damage(path, error)
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return ConfigError(f"{path} cannot be written ({error}); give a file in a writable directory")
-    return mapped(error)
+    return translate(error)
 
 
-def _damaged(path: Path | None, why: object) -> ConfigError:
+def _damage(path: Path | None, why: object) -> ConfigError:
     return ConfigError(f"{path} is damaged ({why}); restore it from a backup, or move it away to start afresh")

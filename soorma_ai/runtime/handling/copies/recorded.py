@@ -57,7 +57,7 @@ class Recorded:
         closed = {effect.expectation_id for effect in self.all if isinstance(effect, Close)}
         return [expectation for expectation in [*stored, *opened] if expectation.id not in closed]
 
-    def marked(self, stored: Mapping[str, Marked], fingerprints: Sequence[str]) -> dict[str, Marked]:
+    def find_marked(self, stored: Mapping[str, Marked], fingerprints: Sequence[str]) -> dict[str, Marked]:
         found = dict(stored)
         for step in self.steps:
             if (mark := step.fingerprint) in fingerprints and mark is not None:

@@ -88,9 +88,9 @@ class SubTasks:
         return self._of_group(group_id)
 
     def is_pending(self, group_id: str | None) -> bool:
-        return is_pending(self.counted(), group_id)
+        return is_pending(self.record_now(), group_id)
 
-    def counted(self) -> TaskRecord:
+    def record_now(self) -> TaskRecord:
         """Return the task's record with its counts as they are now."""
         changed = self.changes()
         is_open_again = any(self._had_ended.get(number) and not info.has_ended for number, info in changed.items())

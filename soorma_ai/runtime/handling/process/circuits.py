@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from msgspec import Struct, field
 
-from soorma_ai.core.deciding.circuit import Circuit, fail, is_half_open, remaining, rest_after
+from soorma_ai.core.deciding.circuit import Circuit, fail, is_half_open, rest_after, time_left
 from soorma_ai.errors import ModelUnavailable, Outage
 from soorma_ai.ports import Clock
 
@@ -31,7 +31,7 @@ class Circuits:
         known = self._providers[provider]
         while True:
             now = clock.now()
-            if (left := remaining(known.circuit, now)) is not None:
+            if (left := time_left(known.circuit, now)) is not None:
                 raise Outage(known.reason, retry_after=left)
             if not is_half_open(known.circuit, now):
                 return await _call(known, who, rests, clock, ask)
@@ -51,6 +51,6 @@ async def _call(known: _Provider, who: str, rests: int, clock: Clock, ask: Calla
     except ModelUnavailable as away:
         known.circuit, known.reason = fail(known.circuit, who, clock.now(), away.retry_after), str(away)
         own = rest_after(rests) if away.retry_after is None else away.retry_after
-        raise Outage(str(away), retry_after=max(own, remaining(known.circuit, clock.now()) or timedelta(0))) from away
+        raise Outage(str(away), retry_after=max(own, time_left(known.circuit, clock.now()) or timedelta(0))) from away
     known.circuit = Circuit()
     return answer

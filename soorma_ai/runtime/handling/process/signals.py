@@ -41,22 +41,22 @@ class Signals:
         woken = names if names is not None else list(self._agents)
         for name in woken:
             self._agents[name].set()
-        self.happened(map(deliveries_of, woken))
+        self.signal(map(deliveries_of, woken))
 
-    def committed(self, is_leaving: bool) -> None:
+    def signal_commit(self, is_leaving: bool) -> None:
         """Signal that a transaction wrote, and whether something is left to the relay."""
         if is_leaving:
             self.outbox.set()
         for watcher in self._watchers:
             watcher.set()
 
-    def happened(self, keys: Iterable[str]) -> None:
+    def signal(self, keys: Iterable[str]) -> None:
         """Signal that a plan has ended, or a tree of plans asks people something."""
         for key in keys:
             for waiter in self._awaited.get(key, ()):
                 waiter.set()
 
-    def replied(self, replies: Mapping[str, EventEnvelope]) -> None:
+    def hand_replies(self, replies: Mapping[str, EventEnvelope]) -> None:
         """Hand clients the replies to their requests."""
         for request_id, reply in replies.items():
             for waiter in self._awaited.get(request_id, ()):
@@ -76,7 +76,7 @@ class Signals:
             raise self._broken.with_traceback(None)
 
     @contextmanager
-    def awaiting(self, *keys: str) -> Generator[Notice]:
+    def notice_of(self, *keys: str) -> Generator[Notice]:
         """An event that is set when one of these has happened."""
         waiter = Notice()
         for key in keys:

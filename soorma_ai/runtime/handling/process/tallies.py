@@ -44,7 +44,7 @@ class Tallies:
         self._by_tenant.move_to_end(tenant_id)
         found[what, by] = found.get((what, by), 0) + count
 
-    def settled(self, tenant_id: str, settlement: Settlement) -> None:
+    def count_settlement(self, tenant_id: str, settlement: Settlement) -> None:
         """Count what a call of a model came to."""
         used, entry = settlement.actual, settlement.entry
         self.add(tenant_id, Counted.MODEL_CALLS, count=used.llm_calls)
