@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Annotated, Final, Literal
 
-from pydantic import BeforeValidator, Field, TypeAdapter
+from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter
 
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, Untaken
@@ -49,7 +49,7 @@ def _registration(value: object) -> Registration:
 
 # Authors' nouns read more than one spelling, which a strict reader of the whole would not let them.
 AsWritten = Annotated[EventDefinition, BeforeValidator(_definition)]
-Newcomer = Annotated[Registration, BeforeValidator(_registration)]
+Newcomer = Annotated[Registration, PlainValidator(_registration, json_schema_input_type=Registration)]
 
 
 class Lease(Frozen):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from msgspec import field
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from soorma_ai.domain.records import Record, plain
@@ -101,3 +101,13 @@ def test_what_holds_records_is_made_plain() -> None:
     ]
     with pytest.raises(PydanticSerializationError, match="unknown type"):
         to_jsonable_python(object(), fallback=plain)
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    leaf: Leaf
+
+
+def test_a_strict_reader_of_json_reads_a_record_as_json() -> None:
+    assert Strict.model_validate_json('{"leaf":{"at":"2026-05-04T12:00:00Z"}}').leaf == Leaf(NOON)
