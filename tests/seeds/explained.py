@@ -28,7 +28,7 @@ EXPLAINED: dict[str, str] = {
     **dict.fromkeys(("AgentDefinition", "AgentRegistrationRequest", "EventRegistrationRequest"), _SERVICE),
     **dict.fromkeys(("ToolWrapper", "emit"), _STREAM),
     **dict.fromkeys(("compute", "heard", "tool", "worker"), _OWN),
-    "BaseDTO": "data has no base class of its own: what is registered is a pydantic model, what is read a dataclass",
+    "BaseDTO": "data has no base class of its own: what is registered is a pydantic model, what is read a record",
     "StateMachine": "a machine is a dict of states by their names; there is no class of that name to make",
     "bus.subscribe": "a handler is the subscription: `@agent.on_event(event_type, topic=...)`",
     "topics": "a parameter of `bus.subscribe`",
