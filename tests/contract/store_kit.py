@@ -366,7 +366,7 @@ class FreeHands:
     def hand_over(self, delivery: Delivery) -> None:
         self.held.append(delivery)
 
-    def looked(self, agent: str, found: int) -> None: ...
+    def note_claim(self, agent: str, found: int) -> None: ...
 
     def ids(self) -> list[str]:
         return [delivery.event.id for delivery in self.held]
