@@ -6,6 +6,7 @@ import places
 import pytest
 
 OWNED, SOCKET, COMMITS = "it has one owner", "its owner has a socket", "its connection counts commits"
+TOGETHER = "what comes at once is claimed at once, while on a server claims go beside the commits that bring it"
 COPIED = "`soorma backup` copies it"
 MADE = "its store is made by the test, of parts of its own"
 # By the beginning of the test's name.
@@ -42,6 +43,9 @@ OF_A_FILE = {
     "tests/flow/test_platform.py::test_a_place_that_cannot_be_used_is_told_and_once_mended_it_can": "it has a folder",
     "tests/flow/test_platform.py::test_a_second_platform_of_this_process_is_refused_and_harms_nothing": OWNED,
     "tests/flow/test_runs.py::test_a_hundred_results_that_have_come_are_a_few_commits": COMMITS,
+    "tests/flow/test_runs.py::test_a_commit_that_": TOGETHER,
+    "tests/flow/test_runs.py::test_one_that_fails_ends_its_run_and_is_handled_again_alone": TOGETHER,
+    "tests/flow/test_runs.py::test_what_a_handler_left_behind_records_nothing_for_the_next": TOGETHER,
     "tests/flow/test_stores_of_others.py": MADE,
     "tests/flow/test_timers.py::test_a_suspect_that_is_due_behind_one_in_hand": MADE,
     "tests/flow/test_timers.py::test_what_is_due_behind_full_hands": MADE,

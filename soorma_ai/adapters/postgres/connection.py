@@ -102,7 +102,8 @@ class Connection(family.Connection):
 
     def execute(self, sql: str, parameters: family.Parameters = (), /) -> family.Rows:
         found = self.raw.execute(spell(sql).encode(), parameters or None)
-        if found.description is None or not sql.lstrip().startswith("SELECT"):
+        # The server's word for what it did, whatever the statement begins with.
+        if not (found.statusmessage or "").startswith("SELECT"):
             self.changes += max(found.rowcount, 0)
         return found
 
