@@ -9,6 +9,7 @@ OWNED, SOCKET, COMMITS = "it has one owner", "its owner has a socket", "its conn
 TOGETHER = "what comes at once is claimed at once, while on a server claims go beside the commits that bring it"
 COPIED = "`soorma backup` copies it"
 MADE = "its store is made by the test, of parts of its own"
+BESIDE = "what its handlers look at lies beside it"
 # By the beginning of the test's name.
 OF_A_FILE = {
     "tests/acceptance/test_agent_run.py::test_a_second_one_on_the_same_store_is_told_who_is_there": OWNED,
@@ -18,12 +19,18 @@ OF_A_FILE = {
     "tests/acceptance/test_cli.py::test_an_owner_is_reached_though_somebody_removed_the_file_that_names_it": OWNED,
     "tests/acceptance/test_cli.py::test_an_owner_killed_while_it_answers_does_not_lose_or_double_the_answer": SOCKET,
     "tests/acceptance/test_cli.py::test_on_a_terminal_the_inbox_says_what_to_type": "it can be renamed",
+    "tests/acceptance/test_cli.py::test_an_approval_counts_once_and_the_second_is_told_who_was_first": OWNED,
+    "tests/acceptance/test_cli_letters.py::test_a_letter_is_shown_with_its_event_its_reason": BESIDE,
+    "tests/acceptance/test_cli_letters.py::test_a_letter_redriven_while_nothing_runs_is_handled_when": OWNED,
     "tests/acceptance/test_cli_letters.py::test_an_event_that_cannot_be_read_is_listed": "it holds what is no text",
+    "tests/acceptance/test_cli_letters.py::test_letters_are_listed_the_newest_first_as_lines": BESIDE,
+    "tests/acceptance/test_cli_letters.py::test_letters_are_redriven_and_discarded_through_the_running": BESIDE,
     "tests/acceptance/test_cli_upkeep.py::test_a_backup_": COPIED,
     "tests/acceptance/test_cli_upkeep.py::test_a_store_that_is_no_file_cannot_be_copied": COPIED,
     "tests/acceptance/test_cli_upkeep.py::test_backups_beside_a_busy_application_go_on_from_there": COPIED,
     "tests/acceptance/test_cli_upkeep.py::test_killing_the_backup_leaves_no_half_of_one": COPIED,
     "tests/acceptance/test_first_day.py::test_the_doctor_looks_at_what_is_owned_and_at_what_is_no_store": OWNED,
+    "tests/acceptance/test_first_day.py::test_the_doctor_says_where_a_setting_comes_from": "it may not be there",
     "tests/contract/test_control.py": SOCKET,
     "tests/contract/test_owner.py": OWNED,
     "tests/contract/test_sqlite_backup.py": COPIED,
@@ -44,9 +51,15 @@ OF_A_FILE = {
     "tests/flow/test_platform.py::test_a_second_platform_of_this_process_is_refused_and_harms_nothing": OWNED,
     "tests/flow/test_runs.py::test_a_hundred_results_that_have_come_are_a_few_commits": COMMITS,
     "tests/flow/test_runs.py::test_a_commit_that_": TOGETHER,
+    "tests/flow/test_runs.py::test_a_handler_that_cancels_its_own_task_ends_its_run_only": TOGETHER,
     "tests/flow/test_runs.py::test_one_that_fails_ends_its_run_and_is_handled_again_alone": TOGETHER,
+    "tests/flow/test_runs.py::test_the_pauses_and_attempts_of_one_that_fails_begin_when_it_is_alone": TOGETHER,
     "tests/flow/test_runs.py::test_what_a_handler_left_behind_records_nothing_for_the_next": TOGETHER,
+    "tests/flow/test_runs.py::test_what_is_stored_at_the_end_is_what_comes_of_them_one_by_one": TOGETHER,
+    "tests/flow/test_runs.py::test_what_takes_its_time_is_committed_before_the_next": TOGETHER,
     "tests/flow/test_stores_of_others.py": MADE,
+    "tests/flow/test_sub_tasks.py::test_a_result_is_one_row_and_a_group_is_read_once": MADE,
+    "tests/flow/test_sub_tasks.py::test_half_of_a_group_comes_before_the_process_ends_and_half_after[from": MADE,
     "tests/flow/test_timers.py::test_a_suspect_that_is_due_behind_one_in_hand": MADE,
     "tests/flow/test_timers.py::test_what_is_due_behind_full_hands": MADE,
 }

@@ -41,7 +41,8 @@ def bus_of(store_url: str | None) -> str:
     """Return the URL of the namespace that is this store's, or, without one, that of the test which runs now."""
     if store_url == "sqlite://":
         store_url = f"memory {next(_in_memory)}"
-    named = store_url or os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+    test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
+    named = postgres_server.content_of(store_url) if store_url else test
     return f"{nats_server.shared().url}/{hashlib.sha256(f'{os.getpid()} {named}'.encode()).hexdigest()[:24]}"
 
 

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -45,6 +46,8 @@ _numbers = count(1)
 # What stands for which file, and what has stood for one that is gone.
 _standing: dict[Path, str] = {}
 _emptied: list[str] = []
+# How often a database was emptied, by its URL.
+_times_emptied: Counter[str] = Counter()
 
 LEAVE = """
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -190,6 +193,12 @@ def forget(folder: Path) -> None:
             connection.execute(LEAVE)
             connection.execute(EMPTY)
         _emptied.append(url)
+        _times_emptied[url] += 1
+
+
+def content_of(url: str) -> str:
+    """Return a name for what is in this database, which is another one each time it was emptied."""
+    return f"{url} {_times_emptied[url]}"
 
 
 def rows_of(named: Path) -> bytes:

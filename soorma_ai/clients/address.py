@@ -62,7 +62,7 @@ def _checked_url(url: object) -> str:
 
 
 def _checked_token(token: object) -> str | None:
-    """What is wrong is told without the token, which ends up in logs else."""
+    """Return the token if it can be sent. Errors are told without it, since they end up in logs."""
     if token is None:
         return None
     if not isinstance(token, str):

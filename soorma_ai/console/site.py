@@ -18,9 +18,9 @@ from starlette.types import ASGIApp
 
 from soorma_ai.adapters.tokens.links import Links
 from soorma_ai.console import live
+from soorma_ai.console.endpoints import Answering, Endpoint, serve_static
 from soorma_ai.console.opener import Opener, ReadsLinks
 from soorma_ai.console.pages import ROUTES
-from soorma_ai.console.places import Answering, Place, serve_static
 from soorma_ai.console.sessions import Sessions
 from soorma_ai.console.visitor import HEADERS, Frame, PageRoute, Visitor
 from soorma_ai.core.tokens import SignIn
@@ -92,13 +92,13 @@ class Console:
         for route in ROUTES:
             by_path[route.path][route.method] = partial(door.show, route)
         return [
-            Route("/", Place(GET=door.go_home)),
-            Route("/static/{name}", Place(GET=serve_static)),
-            Route("/live", Place(GET=door.follow)),
-            Route("/sign-in", Place(GET=door.show_sign_in, POST=door.sign_in)),
-            Route("/sign-out", Place(POST=door.sign_out)),
-            *([Route(path, Place(GET=answering)) for path, answering in door.by_provider()]),
-            *(Route(path, Place(**answering)) for path, answering in by_path.items()),
+            Route("/", Endpoint(GET=door.go_home)),
+            Route("/static/{name}", Endpoint(GET=serve_static)),
+            Route("/live", Endpoint(GET=door.follow)),
+            Route("/sign-in", Endpoint(GET=door.show_sign_in, POST=door.sign_in)),
+            Route("/sign-out", Endpoint(POST=door.sign_out)),
+            *([Route(path, Endpoint(GET=answering)) for path, answering in door.by_provider()]),
+            *(Route(path, Endpoint(**answering)) for path, answering in by_path.items()),
         ]
 
 

@@ -13,17 +13,18 @@ class Memos(Protocol):
     async def memo(self, shelf: Shelf, key: str, now: datetime) -> Memo | None: ...
 
     async def search(self, query: MemoQuery, now: datetime) -> list[Memo]:
-        """By full text the best first, by BM25 of words on their shelf; what only marks tell, the newest first."""
+        """Return, by full text, the best first, by BM25 of words on their shelf; what only marks tell, the newest
+        first."""
         ...
 
     async def signs(self, shelves: Sequence[Shelf], embedder: str) -> list[tuple[int, bytes]]:
-        """The signs of all vectors by this embedder, each with its memo's number."""
+        """Return the signs of all vectors by this embedder, each with its memo's number."""
         ...
 
     async def numbers(self, seqs: Sequence[int], embedder: str) -> dict[int, bytes]: ...
 
     async def memos_at(self, seqs: Sequence[int], query: MemoQuery, now: datetime) -> list[Memo]:
-        """In this order, those that have the marks of the query."""
+        """Return, in this order, those that have the marks of the query."""
         ...
 
     async def change(self, changes: Sequence[MemoChange], now: datetime) -> None:

@@ -23,7 +23,7 @@ class Hands(Protocol):
         ...
 
     def give_back(self, agent: str) -> None:
-        """Nothing came of what a hand was reserved for."""
+        """Free a hand: nothing came of what it was reserved for."""
         ...
 
     def hand_over(self, delivery: Delivery) -> None:
@@ -69,8 +69,8 @@ class Queue(Protocol):
     async def claim_suspect(
         self, agents: Sequence[str], now: datetime, lease: timedelta, held: Sequence[int] = ()
     ) -> Delivery | None:
-        """One of those that were in hand at several ends of the process. Taken one at a time, so that what ends it
-        is counted alone, and its neighbours are not set aside with it."""
+        """Claim one of those that were in hand at several ends of the process. Taken one at a time, so that what ends
+        it is counted alone, and its neighbours are not set aside with it."""
         ...
 
     async def lend(

@@ -107,7 +107,7 @@ class Plans(Protocol):
         ...
 
     async def task(self, agent: str, task_id: str) -> TaskRecord | None:
-        """One that has not ended."""
+        """Return one that has not ended."""
         ...
 
     async def agents_of_task(self, task_id: str) -> list[str]:
@@ -211,11 +211,11 @@ class Plans(Protocol):
         ...
 
     async def find_shown(self, plan_id: str) -> dict[str, Showing]:
-        """What models were shown in a plan, by the digests in its journal."""
+        """Return what models were shown in a plan, by the digests in its journal."""
         ...
 
     async def last_shown(self, plan_id: str, cause_id: str, prompt_id: str) -> Showing | None:
-        """What a model was shown last in a plan by this prompt, before the handling of this event."""
+        """Return what a model was shown last in a plan by this prompt, before the handling of this event."""
         ...
 
     async def prompt_parts(self, tenant_id: str, plan_id: str, digests: Collection[str]) -> dict[str, str]:

@@ -28,7 +28,7 @@ class Upkeep(Protocol):
         after: str | None = None,
         dry_run: bool = False,
     ) -> Pruned:
-        """One batch of about `limit` rows, in one short transaction; a `dry_run` counts and removes nothing.
+        """Remove one batch of about `limit` rows, in one short transaction; a `dry_run` counts and removes nothing.
 
         Plan trees of the tenant go whole, when every plan in them is final and was last changed before `before`, the
         root in one of `statuses`, and everything of them is done; then its old events of no plan. What is live, queued,
@@ -42,6 +42,7 @@ class Upkeep(Protocol):
         ...
 
     async def forget(self, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:
-        """One batch of about `limit` rows of this user, or of any who is to be forgotten, in one short transaction:
-        plan trees, done or not, with journal and events; other events, sessions, memos. `is_done`: none was left."""
+        """Remove one batch of about `limit` rows of this user, or of any who is to be forgotten, in one short
+        transaction: plan trees, done or not, with journal and events; other events, sessions, memos. `is_done`: none
+        was left."""
         ...

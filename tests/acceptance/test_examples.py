@@ -142,8 +142,10 @@ def test_the_quickstart_asks_and_books(tmp_path: Path) -> None:
 def test_every_run_ends_well_and_prints_its_trace(runs: dict[str, Ran]) -> None:
     assert {name: ran.code for name, ran in runs.items()} == dict.fromkeys(runs, 0)
     failing = {"expired", "unpaid", "scarce", "withdrawn", "storms", *COUNTS}
-    assert {name for name, ran in runs.items() if ran.err} == failing
-    assert {line.split()[0] for ran in runs.values() for line in ran.err.splitlines()} == {"delivery_failed"}
+    told = {name: [line.split()[0] for line in ran.err.splitlines()] for name, ran in runs.items()}
+    # Where a day passes in a moment, a broker seems to have taken an event and not brought it.
+    warned = {name: {*words} - {"events_sent_again"} for name, words in told.items()}
+    assert {name: words for name, words in warned.items() if words} == {name: {"delivery_failed"} for name in failing}
     traced = {name: ran for name, ran in runs.items() if name not in {*JOURNEYS, *COUNTS}}
     assert [name for name, ran in traced.items() if f"{ran.events[0].type} came from " not in ran.out] == []
 

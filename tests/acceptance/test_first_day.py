@@ -77,7 +77,7 @@ def test_dev_begins_anew_when_a_source_changes_and_waits_for_one_that_is_broken_
         next(line for line in dev.stdout if "changed: talk.py" in line)
         next(line for line in dev.stdout if "waiting for a source to change" in line)
         source.write_text(AGENT.replace("first", "second"))
-        begun = next(line for line in dev.stdout if "echo on sqlite" in line)
+        begun = next(line for line in dev.stdout if "echo on " in line)
         url = URL.search(begun)
         assert url is not None
         asked = httpx.post(

@@ -32,7 +32,6 @@ from soorma_ai.adapters.postgres import PostgresStore
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.writer import LOCK
 from soorma_ai.domain.effects import Ack, Publish
-from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import ConfigError, LeaseLost, StoreUnavailable
 from soorma_ai.ports import Delivery, Work
 
@@ -99,7 +98,8 @@ async def test_parts_of_prompts_are_known_until_somebody_removes_some(both: Pair
     await other.queue.send([event("unrelated")], None, NOW)
     await one.queue.send([event("another")], None, NOW)
     assert known.has_part(("", "default", "digest"), 2.0)
-    await other.upkeep.prune(NOW, [PlanStatus.COMPLETED], 10, tenant_id="default", now=NOW)
+    await other.upkeep.begin_forgetting("default", "ann", NOW)
+    await other.upkeep.forget(10)
     await one.queue.send([event("a third")], None, NOW)
     assert not known.has_part(("", "default", "digest"), 3.0)
 

@@ -38,3 +38,13 @@ async def test_a_plan_that_was_cancelled_while_it_was_begun_is_begun_only_by_who
     await do(store, SavePlan(plan(PLAN_ID, cancel_requested="not needed"), None))
     with pytest.raises(NotFound):
         await store.plans.cancel("no-such-plan", "why", NOW)
+
+
+async def test_whoever_begins_a_plan_knows_that_it_was_cancelled_while_its_goal_was_on_its_way(store: Store) -> None:
+    """The plan is its tenant's, whoever cancelled it, though nothing of it was there yet."""
+    await store.registry.register([planner()], NOW)
+    goal = event("goal-1", "goal.given", tenant="acme").model_copy(update={"target": "planner"})
+    await store.queue.send([goal], None, NOW)
+    assert await store.plans.cancel(PLAN_ID, "not needed", NOW)
+    await store.queue.arrive([goal], NOW)
+    assert await store.within("acme").plans.cancellation(PLAN_ID) == "not needed"

@@ -7,13 +7,15 @@ import pytest
 from store_kit import LEASE, NOW, Backend, claimed, end, event, in_hand, in_line, later
 
 from soorma_ai.domain.effects import InDoubt, RetryAfter
+from soorma_ai.domain.plans import Rest
 from soorma_ai.errors import LeaseLost
 from soorma_ai.ports import Store
 
 
-async def suspects(store: Store) -> list[str]:
+async def suspects(store: Store, after: float = 0.0) -> list[str]:
+    """Claim all suspects so many seconds later, and return the ids of their events."""
     found: list[str] = []
-    while (suspect := await store.queue.claim_suspect(["worker"], NOW, LEASE)) is not None:
+    while (suspect := await store.queue.claim_suspect(["worker"], later(after), LEASE)) is not None:
         found.append(suspect.event.id)
     return found
 
@@ -96,7 +98,32 @@ async def test_the_suspect_that_was_there_more_often_comes_last(crash: Callable[
         await claimed(await crash())
     suspect = await (await crash()).queue.claim_suspect(["worker"], NOW, LEASE)
     assert suspect is not None and suspect.event.id == "e-1"
-    assert await suspects(await crash()) == ["e-2", "e-3", "e-1"]
+    assert await suspects(await crash(), 9999) == ["e-2", "e-3", "e-1"]
+
+
+async def test_a_suspect_rests_longer_after_each_further_crash(crash: Callable[[], Awaitable[Store]]) -> None:
+    """Whatever ends processes for some minutes does not use up its attempts."""
+    (first,) = await in_hand(await crash(), "e-1")
+    await claimed(await crash())
+    assert await suspects(await crash()) == ["e-1"]
+    claimed_at = 0.0
+    for crashes, pause in ((3, 60.0), (4, 240.0)):
+        store, free = await crash(), claimed_at + LEASE.total_seconds() + pause
+        assert await suspects(store, free - 1) == []
+        rest = await store.queue.find_rest("worker", first.owner, later(free - 1))
+        assert rest == Rest(later(free), f"in hand at {crashes} ends of a process")
+        assert await suspects(store, free) == ["e-1"]
+        claimed_at = free
+
+
+async def test_what_was_lent_is_no_suspect_when_its_lender_ends(crash: Callable[[], Awaitable[Store]]) -> None:
+    store = await crash()
+    await in_line(store, "e-1")
+    for times in range(4):
+        lent = await store.queue.lend("worker", NOW + times * LEASE, LEASE, 9)
+        assert [one.event.id for one in lent] == ["e-1"]
+        store = await crash()
+    assert await suspects(store, 9999) == []
 
 
 async def test_what_was_given_back_before_the_end_is_no_suspect(crash: Callable[[], Awaitable[Store]]) -> None:
@@ -124,3 +151,12 @@ async def test_what_was_sent_and_has_not_arrived_is_sent_again(store: Store) -> 
     assert await store.queue.unsent(9) == []
     assert (await store.queue.sweep(later(30))).sent_again == 1
     assert [row.event.id for row in await store.queue.unsent(9)] == ["e-2"]
+
+
+async def test_whose_leases_ran_out_twice_is_claimed_alone_too(store: Store) -> None:
+    await in_hand(store, "e-1")
+    (again,) = await store.queue.claim("worker", later(60), LEASE, 1)
+    assert again.attempt == 2
+    assert [one.attempt for one in await store.queue.claim("worker", later(120), LEASE, 1)] == [3]
+    assert await store.queue.claim("worker", later(180), LEASE, 1) == []
+    assert await suspects(store, 180) == ["e-1"]

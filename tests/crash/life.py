@@ -111,8 +111,10 @@ class Life:
         self._points = Failpoints(brief.point, counts, _strike_of(brief))
         self._bus = InsistentBus(is_broker=brief.options.get("broker", False))
         self._is_on_server = is_postgres(self._url)
+        self._clock = HurriedClock()
+        self._clock.hurry = brief.options.get("hurry", HURRY)
         if self._is_on_server:
-            _live_on_servers(self._points, has_bus=bool(brief.bus))
+            _live_on_servers(self._points, self._clock.hurry, has_bus=bool(brief.bus))
         else:
             _watch_every_writer(self._points)
         outside = Outside
@@ -147,7 +149,7 @@ class Life:
 
     def _make_platform(self) -> Platform:
         bus = None if self._bus_url else self._bus
-        given: dict[str, Any] = {"clock": HurriedClock(), "purpose": "the crash proof"}
+        given: dict[str, Any] = {"clock": self._clock, "purpose": "the crash proof"}
         if not self._is_on_server:
             soorma_ai.assembly.SqliteStore = self._planted or soorma_ai.assembly.SqliteStore
             return Platform(self._url, self._bus_url, bus=bus, **given)
@@ -203,16 +205,16 @@ def _watch_every_writer(points: Failpoints) -> None:
     files.open_writer = watched
 
 
-def _live_on_servers(points: Failpoints, *, has_bus: bool) -> None:
+def _live_on_servers(points: Failpoints, hurry: float, *, has_bus: bool) -> None:
     """Load drivers and clients only here, since most lives need none."""
     import server_life
 
-    server_life.hurry(HURRY)
+    server_life.hurry(hurry)
     server_life.watch_writer(points)
     if has_bus:
         import nats_life
 
-        nats_life.begin(HURRY)
+        nats_life.begin(hurry)
 
 
 def _strike_of(brief: Brief) -> Strike:

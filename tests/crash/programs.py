@@ -242,9 +242,14 @@ FAN_IN = Program(
 EXAMPLES = (DELEGATION, DELEGATION_AT_ONCE, STATE_MACHINE, RESEARCH_ADVISOR, JOURNEY)
 PROGRAMS = {program.name: program for program in (ORDER, BY_A_BROKER, ORDERS, AWAY, FAN_IN, *EXAMPLES)}
 
-_TOLD = {"replies": [["label.show.requested", "ok"], ["label.print.requested", "spent"]]}
+# Suspects rest for minutes.
+_IN_A_HURRY = {"hurry": 60}
+_TOLD = _IN_A_HURRY | {"replies": [["label.show.requested", "ok"], ["label.print.requested", "spent"]]}
 KILLING = Program("an event that kills", HERE / "killing_event.py", lambda end: (), options=_TOLD)
 KILLING_IN_A_RUN = Program(
-    "a result that kills among others", HERE / "fan_in_flow.py", lambda end: (), options={"kills": 3, "in_a_run": 1}
+    "a result that kills among others",
+    HERE / "fan_in_flow.py",
+    lambda end: (),
+    options=_IN_A_HURRY | {"kills": 3, "in_a_run": 1},
 )
 THAT_KILL = (KILLING, KILLING_IN_A_RUN)

@@ -146,12 +146,12 @@ async def events(platform: Platform) -> list[EventEnvelope]:
     return [row.event for row in await platform.services.store.events.events(limit=1000)]
 
 
-async def as_time_passes(clock: VirtualClock, condition: Callable[[], Awaitable[Any]]) -> Any:
-    """What `condition` gives once it gives something, while time passes in small steps, so that back-offs end."""
+async def as_time_passes(clock: VirtualClock, condition: Callable[[], Awaitable[Any]], step: float = 0.5) -> Any:
+    """What `condition` gives once it gives something, while time passes by `step` seconds, so that back-offs end."""
     async with asyncio.timeout(PATIENCE):
         while not (found := await condition()):
             await asyncio.sleep(STEP)
-            await clock.advance(0.5)
+            await clock.advance(step)
         return found
 
 

@@ -11,8 +11,10 @@ from kit import as_time_passes, killed, open_platform, order, planner, requested
 
 from soorma_ai import Platform, PlatformContext, ResultContext, TaskContext, Worker
 from soorma_ai.agents.agent import Agent
+from soorma_ai.core.arrival.suspects import LONGEST_PAUSE
 from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS
 from soorma_ai.errors import ConfigError
+from soorma_ai.runtime.handling.hand import LEASE
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 
@@ -34,13 +36,13 @@ def carrier(began: asyncio.Event | None = None) -> Worker:
     return worker
 
 
-def clerk() -> Worker:
+def clerk(patience: float = PATIENCE) -> Worker:
     """Asks the carrier for what it is asked, and tells what became of it."""
     worker = Worker("clerk")
 
     @worker.on_task(ERRAND)
     async def begin(task: TaskContext, context: PlatformContext) -> None:
-        await task.delegate(CARRY, {}, "carried", timeout=PATIENCE)
+        await task.delegate(CARRY, {}, "carried", timeout=patience)
 
     @worker.on_result("carried")
     async def over(result: ResultContext, context: PlatformContext) -> None:
@@ -60,11 +62,11 @@ def deciding(first: Any, **options: Any) -> Any:
     return planner(decide, **options)
 
 
-def asking(whom: str) -> tuple[Agent, ...]:
+def asking(whom: str, patience: float = PATIENCE) -> tuple[Agent, ...]:
     """Those who stay: a plan that asks the carrier itself, or a worker between them; and who else can be asked."""
     if whom == "a plan":
-        return deciding(publish(CARRY), reply_timeout=timedelta(seconds=PATIENCE)), stock()
-    return deciding(publish(ERRAND)), clerk(), stock()
+        return deciding(publish(CARRY), reply_timeout=timedelta(seconds=patience)), stock()
+    return deciding(publish(ERRAND)), clerk(patience), stock()
 
 
 async def is_over(platform: Platform) -> Any:
@@ -75,6 +77,9 @@ async def goes_on(platform: Platform, told: str) -> None:
     (plan,) = await until(platform, lambda: is_over(platform))
     assert (plan.status, told in str(plan.result)) == ("completed", True), plan.result
 
+
+# What ends processes rests for so many seconds at most, from the end of its lease.
+SUSPECTS_REST = (LONGEST_PAUSE + LEASE).total_seconds()
 
 requesters = pytest.mark.parametrize("requester", ["a plan", "a worker"])
 
@@ -95,9 +100,10 @@ async def test_whoever_asked_for_what_kills_is_told_when_its_attempts_are_spent(
     for life in range(3 * MAX_ATTEMPTS):
         platform, began = open_platform(path, clock), asyncio.Event()
         await platform.__aenter__()
-        await platform.start(*asking(requester), carrier(began))
+        await platform.start(*asking(requester, 3 * MAX_ATTEMPTS * SUSPECTS_REST), carrier(began))
         if life == 0:
             await platform.submit("order.received", {})
+        await clock.advance(SUSPECTS_REST)
         if not await begins_or_ends(platform, began):
             await goes_on(platform, "spent")
             await platform.__aexit__(None, None, None)

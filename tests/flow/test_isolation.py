@@ -241,7 +241,7 @@ async def closing(path: Path, clock: VirtualClock, *agents: Agent) -> AsyncItera
     platform = open_platform(path, clock)
     await platform.__aenter__()
     await platform.start(*agents)
-    await platform.publish("action-requests", "bad.requested", {}, idempotency_key="k")
+    await platform.ask("bad.requested", {}, idempotency_key="k")
     yield platform
     async with asyncio.timeout(PATIENCE):
         await platform.__aexit__(None, None, None)

@@ -1,6 +1,7 @@
 """Goals that a planner pursues again and again by itself."""
 
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +32,15 @@ async def test_a_goal_comes_again_and_again(platform: Platform, clock: VirtualCl
     pursued: list[Any] = []
     begun = clock.now()
     await platform.start(clerk(pursued))
+
+    async def are_complete(number: int) -> bool:
+        return [plan.status for plan in await platform.plans()] == ["completed"] * number
+
     for number in (1, 2, 3):
         await clock.advance(HOUR)
-        await until(platform, lambda number=number: len(pursued) == number)
+        await until(platform, partial(are_complete, number))
     assert [at for at, *_ in pursued] == [begun + timedelta(hours=number) for number in (1, 2, 3)]
     assert pursued[0][1:] == ({"kind": "daily"}, "default", "")
-
-    async def all_complete() -> bool:
-        return [plan.status for plan in await platform.plans()] == ["completed"] * 3
-
-    await until(platform, all_complete)
 
 
 @pytest.mark.parametrize("away", [0.5, 1.5, 100.5])

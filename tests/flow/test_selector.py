@@ -406,7 +406,7 @@ async def test_a_model_that_is_away_lets_the_delivery_rest_which_is_no_attempt(
     agent = guide([ModelUnavailable("away")] * 7 + [RESERVES])
     await platform.start(agent, stock())
     event_id = await wish(platform)
-    await as_time_passes(clock, lambda: is_published(platform, RESERVE))
+    await as_time_passes(clock, lambda: is_published(platform, RESERVE), step=5.0)
     assert len(asked(agent)) == 8 and len(await journal(platform, event_id)) == 1
 
 

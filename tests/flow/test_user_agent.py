@@ -243,6 +243,7 @@ async def test_whom_a_question_is_handed_to_is_told_once_and_nobody_else_is(plat
     ann = platform.as_user(tenant_id="default", user_id="ann", roles=["manager"])
     for _ in range(2):
         await ann.inbox.hand_over(wait.wait_id, "bob")
+        await until(platform, lambda: len(channel.questions) == 3)
         await until(platform, lambda: is_idle(platform))
     last = channel.questions[-1]
     assert [one.recipient.person.user_id for one in channel.questions] == ["ann", "bob", "bob"]

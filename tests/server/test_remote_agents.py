@@ -1,6 +1,7 @@
 """Agents without a store: what comes for them is leased over HTTP, and what they did is committed there."""
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import httpx
@@ -120,11 +121,11 @@ async def test_what_its_process_held_when_it_ended_comes_again(platform: Platfor
     async with calling(app(platform)) as http:
         await http.post("/v1/agents", json=registration("doubler", DOUBLE))
         asked = await platform.ask(DOUBLE, {"number": 1})
-        (first,) = await leased(http)
+        first = await handed(platform, http)
         assert (first["attempt"], first["fence"]) == (1, 1)
         assert await leased(http) == []
         await clock.advance(LEASE.total_seconds() + 1)
-        (second,) = await leased(http)
+        second = await handed(platform, http)
         assert (second["attempt"], second["fence"]) == (2, 2)
         late = await http.post(place(first, "commit"), json=answer(first, 7))
         assert (late.status_code, late.json()["code"]) == (409, "lease_lost")
@@ -158,7 +159,7 @@ async def test_a_lease_that_is_renewed_lasts_and_one_given_back_is_no_attempt(
     async with calling(app(platform)) as http:
         await http.post("/v1/agents", json=registration("doubler", DOUBLE))
         await platform.ask(DOUBLE, {"number": 1})
-        (held,) = await leased(http)
+        held = await handed(platform, http)
         for _ in range(3):
             await clock.advance(LEASE.total_seconds() - 1)
             lease = {"seq": held["seq"], "fence": held["fence"]}
@@ -166,7 +167,7 @@ async def test_a_lease_that_is_renewed_lasts_and_one_given_back_is_no_attempt(
             assert kept.json() == {"leases": [lease]}
         assert await leased(http) == []
         await http.post("/v1/agents/doubler/deliveries/release", json={"leases": [lease]})
-        (again,) = await leased(http)
+        again = await handed(platform, http)
         assert (again["attempt"], again["fence"]) == (1, 2)
 
 
@@ -246,7 +247,7 @@ async def test_what_comes_for_an_agent_is_lent_to_its_token_only(
     async with calling(served, "own") as own, calling(served, "key") as http:
         await own.post("/v1/agents", json=registration("doubler", DOUBLE))
         await platform.as_user(tenant_id="shop", user_id="maria").ask(DOUBLE, {"number": 1})
-        (held,) = await leased(own)
+        held = await handed(platform, own)
         lease = {"leases": [{"seq": held["seq"], "fence": held["fence"]}]}
         for path, body in (
             ("deliveries/lease", {}),
@@ -270,7 +271,7 @@ async def test_a_delivery_of_another_agent_is_nothing_that_this_one_holds(platfo
         await thief.post("/v1/agents", json=registration("thief", "steal.requested"))
         client = platform.as_user(tenant_id="shop", user_id="maria")
         asked = await client.ask(DOUBLE, {"number": 1})
-        (held,) = await leased(own)
+        held = await handed(platform, own)
         stolen = {**held, "agent": "thief"}
         for what, body in (
             ("commit", answer(held, 7)),
@@ -302,7 +303,7 @@ async def test_what_is_not_its_own_to_do_is_refused_and_nothing_of_it_happens(
     async with calling(app(platform, auth=Keys(own=of_shop("doubler", DOUBLE))), "own") as http:
         await http.post("/v1/agents", json=registration("doubler", DOUBLE))
         await platform.as_user(tenant_id="shop", user_id="maria").ask(DOUBLE, {"number": 1})
-        (held,) = await leased(http)
+        held = await handed(platform, http)
         before = len(await platform.services.store.events.events())
         counted = {"ordinal": 5, **act} if act["kind"] in ("publish", "end_task") else act
         body = {"acts": [*answer(held, 2)["acts"], counted], "ending": {"end": "handled"}}
@@ -340,7 +341,7 @@ async def test_a_handler_elsewhere_sees_nothing_of_others(
     async with calling(served, "own") as http:
         await http.post("/v1/agents", json=registration("doubler", DOUBLE))
         await platform.as_user(tenant_id="shop", user_id="maria").ask(DOUBLE, {"number": 1})
-        (held,) = await leased(http)
+        held = await handed(platform, http)
         other = platform.as_user(tenant_id=tenant_id, user_id=user_id)
         plan = await other.submit("order.received", {"order_id": "A1"}, session_id="s-1")
         await other.memory.store("secret", 42, plan.plan_id)
@@ -359,6 +360,12 @@ def registration(name: str, *takes: str) -> dict[str, Any]:
     heard = [{"topic": "action-requests", "event_type": one} for one in takes]
     events = [["takes", {"event_name": one}] for one in takes]
     return {"agents": [{"agent": name, "kind": "tool", "events": events, "subscriptions": heard}]}
+
+
+async def handed(platform: Platform, http: httpx.AsyncClient) -> dict[str, Any]:
+    """Return the one delivery that is there, as soon as it is: a broker takes its time."""
+    (only,) = await until(platform, partial(leased, http))
+    return only
 
 
 async def leased(http: httpx.AsyncClient, name: str = "doubler") -> list[dict[str, Any]]:

@@ -6,8 +6,10 @@ import sys
 import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+import server_life
 from failpoints import Failpoints
 from ledger import Outside
 from life import HurriedClock
@@ -15,6 +17,7 @@ from trades import planners, workers
 
 import soorma_ai.assembly  # loaded before it is forked  # noqa: F401
 from soorma_ai import Platform
+from soorma_ai.adapters.postgres import PostgresStore, listener, store
 from soorma_ai.errors import TransientError
 from soorma_ai.ports import Delivery
 from soorma_ai.runtime.loops.consume import Consumer
@@ -72,6 +75,8 @@ def begin(brief: Brief) -> None:
 
         BUGS[brief.bug].plant()
     _note_leases(brief.held)
+    server_life.hurry(HURRY)
+    store.PostgresStore = partial(PostgresStore, absence=listener.ABSENCE)
     try:
         asyncio.run(_live(brief))
     except BaseException:

@@ -176,7 +176,7 @@ class Soak:
         given = asyncio.create_task(self._give(callers, counts, over))
         tasks = [given, asyncio.create_task(callers.answer_all()), asyncio.create_task(callers.follow())]
         try:
-            await self._watch(works, [given, storm], tasks, self._wanted.plans)
+            await self._watch(works, given, storm, tasks)
         finally:
             for task in tasks:
                 task.cancel()
@@ -185,19 +185,18 @@ class Soak:
                 if isinstance(fault, Exception):
                     self._soaked.lost.append(f"a caller gave up: {type(fault).__name__}: {fault}")
 
-    async def _watch(self, works: Works, before: Sequence[Task], tasks: Sequence[Task], plans: int) -> None:
+    async def _watch(self, works: Works, given: Task, storm: Task, tasks: Sequence[Task]) -> None:
         """Return when all is done and the log is read to its end, a caller has given up, or nothing moves any more."""
         soaked, mark, changed = self._soaked, tuple[object, ...](), monotonic()
-        while not any(task.done() and (task not in before or task.exception()) for task in tasks):
+        while not any(task.done() and (task not in (given, storm) or task.exception()) for task in (*tasks, storm)):
             works.processes.must_live()
             now, read = await self._progress(works.url), len(works.callers.told.seen)
             soaked.completed = now.completed if now else soaked.completed
-            is_over = all(task.done() for task in before)
-            if is_over and now and now.is_over(plans) and read >= now.events:
+            if storm.done() and given.done() and now and now.is_over(soaked.wanted.plans) and read >= now.events:
                 return
-            if (now, read, is_over) != mark:
-                mark, changed = (now, read, is_over), monotonic()
-            elif is_over and monotonic() - changed > soaked.wanted.patience:
+            if (now, read, storm.done(), given.done()) != mark:
+                mark, changed = (now, read, storm.done(), given.done()), monotonic()
+            elif storm.done() and monotonic() - changed > soaked.wanted.patience:
                 soaked.lost.append(f"nothing moves any more: {now}, {read} events read")
                 return
             await asyncio.sleep(LOOKS_AGAIN_AFTER)

@@ -1,20 +1,15 @@
 """The processes of a soak, and the storm: one after the other is killed at random, and started again."""
 
-import os
 import random
 import socket
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
-from multiprocessing import get_context
-from multiprocessing.context import ForkServerContext
-from multiprocessing.forkserver import ensure_running
 from multiprocessing.process import BaseProcess
 from time import monotonic
 
 import lives
+from forking import forks
 from lives import PLANNER, SERVER, WORKER, Brief
 from nats_server import NatsServer
 from postgres_server import Server
@@ -25,12 +20,12 @@ ENDS_WITHIN = 60.0
 PAUSE = 0.5
 # What a life needs, sooner or later, and what the program needs that starts it, which each fork begins anew: loaded
 # once, before it is forked.
-LOADED = [
+LOADED = (
     "lives",
     *(f"soorma_ai.adapters.{name}" for name in ("postgres.store", "nats.bus")),
     *(f"soorma_ai.runtime.planning.{name}" for name in ("ask_model", "decide", "machine", "planner", "turn")),
     *("jinja2.sandbox", "yaml", "soak", "pytest"),
-]
+)
 # Of each role there are so many processes.
 EACH = 2
 ROLES = (PLANNER, WORKER, SERVER)
@@ -99,7 +94,7 @@ class Processes:
         brief = Brief(
             role, len(self.briefs), like.store_url, like.bus_url, like.folder, like.ledger, port=port, bug=like.bug
         )
-        process = _forks().Process(target=lives.begin, args=(brief,), daemon=True)
+        process = forks(LOADED).Process(target=lives.begin, args=(brief,), daemon=True)
         with self._one_at_a_time:
             process.start()
             self.briefs.append(brief)
@@ -149,23 +144,6 @@ class Storm:
 def _again(server: Server | NatsServer) -> None:
     server.kill()
     server.start()
-
-
-@cache
-def _forks() -> ForkServerContext:
-    """Return where lives are forked from, with everything loaded that they need. It looks for that where its
-    environment says, and nowhere else."""
-    context, before = get_context("forkserver"), os.environ.get("PYTHONPATH")
-    context.set_forkserver_preload(LOADED)
-    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
-    try:
-        ensure_running()
-    finally:
-        if before is None:
-            del os.environ["PYTHONPATH"]
-        else:
-            os.environ["PYTHONPATH"] = before
-    return context
 
 
 def _free_port() -> int:

@@ -53,7 +53,7 @@ class Connection(family.Connection):
 
     @property
     def is_broken(self) -> bool:
-        """Nothing more can be done in this transaction."""
+        """Tell whether nothing more can be done in this transaction."""
         return self.is_lost or self.raw.info.transaction_status != TransactionStatus.INTRANS
 
     @property
@@ -87,7 +87,7 @@ class Connection(family.Connection):
             self.raw.execute(self.act(acting).encode())
 
     def act_for(self, tenant_id: str) -> None:
-        """Of what a tenant does nothing is another's: that it is would be told by the database."""
+        """Act for a tenant. Of what a tenant does nothing is another's: that it is would be told by the database."""
         if self._acting.is_house:
             self.act_as(replace(self._acting, tenant_id=tenant_id))
 

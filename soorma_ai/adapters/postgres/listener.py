@@ -54,7 +54,7 @@ class Told(Protocol):
         ...
 
     def note_absence(self, holders: frozenset[int]) -> None:
-        """These processes hold leases, and nobody has seen them for a while."""
+        """Hear that these processes hold leases and nobody has seen them for a while."""
         ...
 
 

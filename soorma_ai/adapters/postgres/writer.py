@@ -221,7 +221,7 @@ class Writer:
         return True
 
     def _undo(self, group: list[Job[Any]]) -> None:
-        """What was returned is taken back before anything of it is done again."""
+        """Roll back. What was returned is taken back before anything of it is done again."""
         # First what others wait for.
         self.connection.undo()
         self.connection.wait_for_loop(lambda: [job.undo() for job in group])

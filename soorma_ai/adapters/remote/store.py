@@ -110,7 +110,7 @@ class RemotePlans(_BesideTheStore):
         return await self._read(Reading.SUB_TASKS, agent=agent, id=task_id, first=first, last=last)
 
     async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
-        """They are read now: nothing can be asked on the spot."""
+        """Read them now: nothing can be asked on the spot."""
         found = await self.sub_tasks(agent, task_id)
         return lambda: found
 

@@ -195,7 +195,7 @@ def _let_go(db: Connection, expected: Expectation) -> tuple[str, ...]:
 
 
 def _earlier_reply(db: Connection, expected: Expectation | None) -> EventEnvelope | None:
-    """What a client was answered before; one that cannot be read stands."""
+    """Return what a client was answered before; one that cannot be read stands."""
     if expected is None or expected.kind is not ExpectationKind.CLIENT or expected.met_by is None:
         return None
     return log.readable_named(db, expected.met_by)

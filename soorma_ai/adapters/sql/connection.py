@@ -96,7 +96,7 @@ class Connection(ABC):
     What still has to arrive in this transaction: `published` are new events, `brought` those that a bus has brought,
     `untaken` requests that nobody took so far. `taken` is what it leased to a free hand; `queued` are agents for whom
     there is something to claim. `is_leaving`: something stands in the outbox that the relay was not told of.
-    `holder` is the number of this process where others use the database too, and 0 else.
+    `holder` is the number of this process, with which its leases end; 0 ends none.
     `is_beside`: others write at the same time, and it does nothing that they may not come between. `taking` is what a
     claim says besides, so that rows which another takes at that moment are left to it.
     `is_careful`: one operation, or one event, may be undone by itself. `parts` are those of prompts that are known to

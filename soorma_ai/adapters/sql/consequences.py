@@ -144,6 +144,9 @@ def postpone(db: Connection, effect: Postpone) -> None:
 def stop(db: Connection, plan_id: str, reason: str, now: datetime) -> bool:
     """Return False when the plan has ended. Raise NotFound."""
     found = plans.plan(db, plan_id) or receivers.goal_of(db, plan_id)
+    if isinstance(found, tuple):
+        # Of a goal that is on its way nothing is there that a row could be found to belong to.
+        db.act_for(found[1].tenant_id)
     effects = endings.stop(plan_id, found, reason, now)
     if effects is None:
         return False

@@ -134,7 +134,7 @@ class _Batch:
         self.plans = self.events = self.memos = 0
 
     def do(self, stage: str, after: int) -> None:
-        """What came into a tree meanwhile goes first, whatever the stage."""
+        """Remove a batch. What came into a tree meanwhile goes first, whatever the stage."""
         if self._remove_trees():
             return
         stages = {_EVENTS: self._remove_events, _ASKED: self._remove_asked, _MEMOS: self._remove_memos}

@@ -50,7 +50,7 @@ def heartbeat(db: Connection, agents: Sequence[str], now: datetime) -> None:
 
 
 def declare(db: Connection, agent: str, definition: EventDefinition, now: datetime) -> None:
-    """One more event that the agent makes, until it registers anew. Raises LocalProtocolError."""
+    """Add an event that the agent makes, until it registers anew. Raises LocalProtocolError."""
     row = registry.find(db, agent, now)
     if row is None:
         raise LocalProtocolError(f"{agent} is not registered, so it cannot own {definition.event_name!r}; start it")

@@ -283,12 +283,13 @@ class _Place(NamedTuple):
             raise LocalProtocolError(f"{text!r} is no place to go on from; give `after` of the batch before") from error
 
 
-def prune(db: Reader, old: Old, limit: int, after: str | None, *, dry_run: bool) -> Pruned:
+def prune(db: Reader, old: Old, limit: int, after: str | None, *, dry_run: bool) -> tuple[Pruned, bool]:
+    """Return what one batch comes to, and whether it has written anything."""
     batch = _Batch(db, old, limit, dry_run)
     place = _Place(_TREES) if after is None else _Place.read(after)
     stages = {_TREES: batch.trees, _REQUESTS: batch.requests}
     then = stages.get(place.stage, batch.loose)(place)
-    return Pruned(batch.plans, batch.events, batch.kept, json.dumps(then) if then else None)
+    return Pruned(batch.plans, batch.events, batch.kept, json.dumps(then) if then else None), batch.has_written
 
 
 class _Batch:
@@ -310,6 +311,7 @@ class _Batch:
         }
         self._rows = 0
         self._going: set[str] = set()
+        self.has_written = False
         self.plans = self.events = self.kept = 0
 
     def trees(self, place: _Place) -> _Place:
@@ -389,7 +391,9 @@ class _Batch:
         return self._db.execute(query, self._values | values).fetchall()
 
     def _change(self, statement: str, **values: str | float) -> int:
-        return self._db.execute(statement, self._values | values).rowcount
+        count = self._db.execute(statement, self._values | values).rowcount
+        self.has_written |= count > 0
+        return count
 
 
 def _json(ids: set[str]) -> str:

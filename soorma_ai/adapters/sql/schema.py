@@ -17,7 +17,7 @@ here. `journal.is_raw`: the value is what the raw text says.
 
 `memory`: a row whose body is NULL is a deleted key. What was appended to a list stands in `memory_item`.
 
-`inbox.holder` is the process that leased it last, where several share a database. 0: no process ends its lease.
+`inbox.holder` is the process that leased it last, with which its lease ends. 0: it ends with none, since it is lent.
 
 `outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it. `store.id`: its name at a broker.
 """

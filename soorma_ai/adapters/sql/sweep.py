@@ -80,7 +80,7 @@ def set_stranded_going(db: Connection, now: datetime, plan_ids: Sequence[str]) -
 
 
 def _read(body: str) -> PlanRecord | None:
-    """One that cannot be read holds up no other."""
+    """Return the plan, or None if its row cannot be read, which holds up no other."""
     try:
         return PLAN.record(body)
     except ConfigError as error:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
 
 from soorma_ai.adapters.sql import forgetting, retention
 from soorma_ai.adapters.sql.acting import HOUSE
@@ -12,8 +11,6 @@ from soorma_ai.adapters.sql.database import Part, writing
 from soorma_ai.adapters.sql.tables import registry
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.ports import Forgotten, Pruned
-
-T = TypeVar("T")
 
 
 class SqlUpkeep(Part):
@@ -24,7 +21,7 @@ class SqlUpkeep(Part):
 
     async def forget(self, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:
         batch = partial(forgetting.go_on, limit=limit, tenant_id=tenant_id, user_id=user_id)
-        return await self.database.write(lambda db: _remove(db, self.database.routes, batch), is_long=True)
+        return await self.database.write(lambda db: _forget(db, self.database.routes, batch), is_long=True)
 
     async def tenants(self) -> list[str]:
         return await self.database.read(retention.tenants)
@@ -41,17 +38,29 @@ class SqlUpkeep(Part):
         dry_run: bool = False,
     ) -> Pruned:
         old = retention.Old(tenant_id, before, statuses, now)
+        batch = partial(retention.prune, old=old, limit=limit, after=after, dry_run=dry_run)
         if dry_run:
-            return await self.database.read(lambda db: retention.prune(db, old, limit, after, dry_run=True))
-        batch = partial(retention.prune, old=old, limit=limit, after=after, dry_run=False)
-        return await self.write(lambda db: _remove(db, self.database.routes, batch), HOUSE, is_long=True)
+            return (await self.database.read(batch))[0]
+        return await self.write(lambda db: _prune(db, self.database.routes, batch), HOUSE, is_long=True)
 
 
-def _remove(db: Connection, routes: registry.Routes, batch: Callable[[Connection], T]) -> T:
-    """Remove; of parts of prompts nobody knows any more which are stored, in other processes neither."""
+def _forget(db: Connection, routes: registry.Routes, batch: Callable[[Connection], Forgotten]) -> Forgotten:
+    found = batch(db)
+    _note_removal(db, routes)
+    return found
+
+
+def _prune(db: Connection, routes: registry.Routes, batch: Callable[[Connection], tuple[Pruned, bool]]) -> Pruned:
+    found, has_written = batch(db)
+    if has_written:
+        _note_removal(db, routes)
+    return found
+
+
+def _note_removal(db: Connection, routes: registry.Routes) -> None:
+    """Forget which parts of prompts are stored, in other processes too."""
     db.parts.clear()
     routes.forget()
-    return batch(db)
 
 
 def _store_id(db: Connection, fresh: str) -> str:

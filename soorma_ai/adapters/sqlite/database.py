@@ -21,6 +21,9 @@ from soorma_ai.ports import Hands
 
 T = TypeVar("T")
 
+# A file has one at a time.
+OWNER = 1
+
 
 class Database(database.Database):
     """`path` None keeps everything in memory, for as long as it is open."""
@@ -47,12 +50,13 @@ class Database(database.Database):
         self.writer.connection.hands, self.writer.connection.lease = hands, lease
 
     async def open(self, tidy: Callable[[family.Connection], None]) -> None:
-        """A file has one owner at a time, so that no other process holds a lease."""
+        """Void all leases: no other process can hold one."""
         if self._writer is not None or self.reader is not None:
             return
         if not self._read_only:
             self.routes.forget()
             connection = files.open_writer(self._path)
+            connection.holder = OWNER
             on_disk = self._path is not None
             forget = partial(self._forget, connection)
             self._writer = Writer(connection, on_disk=on_disk, on_commit=self.on_commit, forget=forget)
@@ -98,7 +102,7 @@ class Database(database.Database):
         return self._on_the_spot(query)
 
     async def read_later(self, query: Callable[[family.Reader], T], acting: Acting) -> Callable[[], T]:
-        """What is in memory is read now, since that may have to be waited for."""
+        """Return what reads it later. What is in memory is read now, since that may have to be waited for."""
         if self.reader is not None:
             return lambda: self._on_the_spot(query)
         found = await self.read(query)

@@ -52,7 +52,8 @@ class Watch:
     async def look(self) -> None:
         """Tell what is new; of much the newest, and how much more there was."""
         rows = await self._services.store.events.events(after=self._last, limit=MOST_PER_LOOK, newest=True)
-        if rows and (left_out := rows[0].seq - self._last - 1) > 0:
+        # Places may be left out by the store, so that less than a page says that nothing is between.
+        if len(rows) == MOST_PER_LOOK and (left_out := rows[0].seq - self._last - 1) > 0:
             self._voice.remark(f"{left_out:,} events came too fast to tell (soorma events tail)")
         for row in rows:
             self._last = row.seq

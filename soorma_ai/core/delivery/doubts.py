@@ -17,7 +17,7 @@ REASON = "in_doubt"
 
 
 def doubt_id(agent: str, request_id: str, begun_under: int) -> str:
-    """One question for each beginning of the handler."""
+    """Return the id of the question, one for each beginning of the handler."""
     return derived_id("doubt", agent, request_id, str(begun_under))
 
 

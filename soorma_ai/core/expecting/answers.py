@@ -103,7 +103,8 @@ def role_fault(asked: Expectation, person: Person, now: datetime) -> str:
 
 
 def _is_said_again(answer: Answer, earlier: Answer) -> bool:
-    """Whoever answers chooses the id of that: two people may choose one, and one person two answers under it."""
+    """Tell whether it is the earlier one once more. Whoever answers chooses its id: two people may choose the same, and
+    one person may say two things under it."""
     return _act(answer) == _act(earlier)
 
 

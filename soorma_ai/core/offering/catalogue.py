@@ -67,13 +67,13 @@ def catalogue_of(registered: Iterable[RegisteredEvent]) -> Catalogue:
 
 @lru_cache(maxsize=16)
 def _catalogue_of(registered: Same[tuple[RegisteredEvent, ...]]) -> Catalogue:
-    """A store gives the very same registrations as long as nothing has changed, which is seen at once."""
+    """Return it. A store gives the very same registrations as long as nothing has changed, which is seen at once."""
     return _make(tuple((one.agent, one.role, Same(one.definition)) for one in registered.it))
 
 
 @lru_cache(maxsize=16)
 def _make(registered: tuple[tuple[str, EventRole, Same[EventDefinition]], ...]) -> Catalogue:
-    """Whoever takes an event knows what must be in it; others count where nobody does."""
+    """Make it by the word of whoever takes an event, who knows what must be in it; of others where nobody takes it."""
     taken: defaultdict[tuple[str, EventTopic], list[EventDefinition]] = defaultdict(list)
     others: dict[tuple[str, EventTopic], EventDefinition] = {}
     agents: dict[str, str] = {}

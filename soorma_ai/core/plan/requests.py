@@ -231,7 +231,8 @@ def ask(
 
 
 def park(plan: PlanRecord, moment: Moment, *event_types: str) -> Outcome:
-    """Nobody offers anything, or any of these events: the plan sleeps until the registry changes, or its deadline."""
+    """Let the plan sleep, since nobody offers anything or any of these events, until the registry changes, or its
+    deadline."""
     event_type, *others = event_types or ("",)
     spec = ExpectationSpec(
         moment.expectation_id("offer"),

@@ -160,7 +160,7 @@ def _reference_in(item: JsonObject) -> Reference | None:
 
 
 def _replace(value: Json, found: Mapping[Reference, Json]) -> Json:
-    """Nothing within what is found is looked at."""
+    """Replace what is found; nothing within it is looked at."""
     if isinstance(value, dict):
         reference = _reference_in(value)
         return found[reference] if reference else {key: _replace(item, found) for key, item in value.items()}

@@ -122,7 +122,7 @@ async def _earlier(services: Services, person: Person, asked: Expectation, now: 
 
 
 def _when_answered(one: Expectation, now: datetime) -> datetime:
-    """Who is asked changes as time passes: what counts is who was by then."""
+    """Return the moment by which it is judged who was asked, which changes as time passes."""
     return one.answer.answered_at if one.answer else now
 
 

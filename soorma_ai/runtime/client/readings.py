@@ -182,7 +182,7 @@ class Readings:
         return tenant_id == own.tenant_id and (is_users or is_of_tree)
 
     def _near(self, found: Iterable[Expectation]) -> list[Expectation]:
-        """Those that are near, or that this agent has opened."""
+        """Return those that are near, or that this agent has opened."""
         tenant_id, agent = self._own.tenant_id, self._delivery.agent
         return [
             one

@@ -24,7 +24,7 @@ async def recall(handling: Handling, settings: PlannerSettings, query: Query) ->
 
 
 async def _recall_kind(handling: Handling, kind: MemoKind, words: str) -> Sequence[Memo]:
-    """Of what was said, the last counts, whatever it was about."""
+    """Return memos of one kind about the words; of what was said, the last, whatever it was about."""
     lineage = handling.plan.lineage
     shelves = shelves_of(lineage.tenant_id, lineage.user_id, kind, handling.agent, shared=None)
     text = "" if kind is MemoKind.INTERACTION else words

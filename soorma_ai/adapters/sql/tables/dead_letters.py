@@ -98,7 +98,7 @@ def discard(db: Reader, seq: int, note: str, now: datetime) -> bool:
 
 
 def set_aside(db: Reader, event: EventEnvelope, reason: str, now: datetime) -> None:
-    """One that was discarded stays so."""
+    """Keep a letter; one that was discarded stays so."""
     _set_aside(db, log.keep(db, event), reason, now)
 
 

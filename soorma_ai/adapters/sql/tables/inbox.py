@@ -10,6 +10,7 @@ from soorma_ai.adapters.sql.codec import behind, epoch, moment
 from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.adapters.sql.tables import budget
 from soorma_ai.adapters.sql.tables import events as log
+from soorma_ai.core.arrival.suspects import SUSPECT_FROM
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.limits import Charge
@@ -24,18 +25,20 @@ _CLAIM = """
     FROM inbox JOIN event ON event.seq = inbox.event_seq
 """
 
-# Twice in hand when the process ended is no chance any more.
+_NO_SUSPECT = f"inbox.crashes < {SUSPECT_FROM}"
+
 CLAIMABLE = f"""{_CLAIM}
-    WHERE inbox.agent = ? AND inbox.state IN ('queued', 'leased') AND inbox.crashes < 2 AND inbox.ready_at <= ?
+    WHERE inbox.agent = ? AND inbox.state IN ('queued', 'leased') AND {_NO_SUSPECT} AND inbox.ready_at <= ?
         AND (inbox.state = 'queued' OR inbox.seq NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)))
     ORDER BY inbox.priority, inbox.seq LIMIT ?
 """
 
-_CLAIM_ONE = f"{_CLAIM} WHERE inbox.seq = ? AND inbox.state = 'queued' AND inbox.crashes < 2 AND inbox.ready_at <= ?"
+_CLAIM_ONE = f"{_CLAIM} WHERE inbox.seq = ? AND inbox.state = 'queued' AND {_NO_SUSPECT} AND inbox.ready_at <= ?"
 
+# By the index inbox_suspect, whose condition it has to the letter, and not by that of the agents: few are suspects.
 SUSPECT = f"""{_CLAIM}
-    WHERE inbox.state IN ('queued', 'leased') AND inbox.crashes > 1 AND inbox.ready_at <= ?
-        AND inbox.agent IN (SELECT value FROM json_each(?))
+    WHERE inbox.state IN ('queued', 'leased') AND inbox.crashes > {SUSPECT_FROM - 1} AND inbox.ready_at <= ?
+        AND (inbox.agent || '') IN (SELECT value FROM json_each(?))
         AND (inbox.state = 'queued' OR inbox.seq NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)))
     ORDER BY inbox.crashes, inbox.seq LIMIT 1
 """
@@ -54,6 +57,13 @@ NEXT_DUE = """
     SELECT min(ready_at) FROM inbox
     WHERE agent = ? AND state IN ('queued', 'leased') AND ready_at > 0 AND ready_at > ?
 """
+
+# Whoever lets a lease run out has come to an end, or to a stop.
+_LEASE = (
+    "UPDATE inbox SET state = 'leased', ready_at = ?, attempt = attempt + 1, fence = fence + 1, "
+    "crashes = crashes + CASE WHEN state = 'leased' AND holder <> 0 THEN 1 ELSE 0 END, holder = ? "
+    "WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
+)
 
 NEXT_IN_LINE = "SELECT min(seq) FROM inbox WHERE agent = ? AND owner = ? AND state = 'blocked'"
 
@@ -289,11 +299,7 @@ def _take(db: Connection, query: str, values: tuple[object, ...], now: datetime,
     """Read a row. One that cannot be read is set aside, and whatever stands behind it moves up."""
     while found := db.execute(f"{query} {db.taking}", values).fetchall():
         if taken := [delivery for row in found if (delivery := _delivery(db, row, now)) is not None]:
-            db.execute(
-                "UPDATE inbox SET state = 'leased', ready_at = ?, attempt = attempt + 1, fence = fence + 1, "
-                "holder = ? WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
-                (epoch(now + lease), db.holder, seqs(taken)),
-            )
+            db.execute(_LEASE, (epoch(now + lease), db.holder, seqs(taken)))
             return taken
     return []
 

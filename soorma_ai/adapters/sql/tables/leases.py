@@ -6,11 +6,13 @@ from datetime import datetime, timedelta
 
 from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.tables import inbox
+from soorma_ai.core.arrival.suspects import SUSPECT_FROM, pause_after_crash
 from soorma_ai.ports import LONGEST_RUN, Delivery
 
-# In one statement: what is claimed anew meanwhile is another's by then.
-_RELEASE = """
-    UPDATE inbox SET state = 'queued', ready_at = 0, crashes = crashes + 1
+# In one statement: what is claimed anew meanwhile is another's by then. What is lent was not in this process.
+_RELEASE = f"""
+    UPDATE inbox SET state = 'queued', crashes = crashes + CASE WHEN holder = 0 THEN 0 ELSE 1 END,
+        ready_at = CASE WHEN holder = 0 OR crashes < {SUSPECT_FROM} THEN 0 ELSE ready_at END
     WHERE state IN ('queued', 'leased') AND state = 'leased'
 """
 _OF_THESE = "AND ready_at > 0 AND holder IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
@@ -22,17 +24,23 @@ _MAY_HAVE_BEEN_IN_HAND = """
     )
 """
 
+_REST = "UPDATE inbox SET ready_at = ready_at + ?, reason = ? WHERE seq = ?"
+
 
 def void(db: Connection, holders: Collection[int] | None = None) -> int:
     """Release what was in hand when these processes ended, or, where no other can be there, all that is; return how
     much that is. Whoever was in hand for the first time may have led those behind it: they are handled alone from now
-    on, so that the one that ends the process is found."""
+    on, so that the one that ends the process is found. A suspect rests from the end of its lease on."""
     those, values = ("", ()) if holders is None else (_OF_THESE, (json.dumps([*holders]),))
-    found = db.execute(f"{_RELEASE} {those} RETURNING agent, owner, fence", values).fetchall()
-    for agent, owner, fence in found:
+    released = f"{_RELEASE} {those} RETURNING agent, owner, fence, seq, crashes, ready_at > 0"
+    found = db.execute(released, values).fetchall()
+    for agent, owner, fence, seq, crashes, rests in found:
         db.queued.add(agent)
-        if fence == 1:
+        if fence == 1 and crashes:
             db.execute(_MAY_HAVE_BEEN_IN_HAND, (agent, owner, LONGEST_RUN - 1))
+        if rests:
+            reason = f"in hand at {crashes} ends of a process"
+            db.execute(_REST, (pause_after_crash(crashes).total_seconds(), reason, seq))
     return len(found)
 
 

@@ -139,8 +139,8 @@ def session(db: Reader, tenant_id: str, session_id: str) -> domain.SessionSummar
 
 
 def sessions(db: Reader, tenant_id: str, limit: int, *, user_id: str | None = None) -> list[domain.SessionSummary]:
-    """Those of one user are found by an index that no activity changes, and sorted; no statistics say that it is the
-    better one."""
+    """Return a page of sessions. Those of one user are found by an index that no activity changes, and sorted; no
+    statistics say that it is the better one."""
     own = "INDEXED BY session_user WHERE tenant = :tenant AND user_id = :user"
     where = own if user_id is not None else "WHERE tenant = :tenant"
     found = db.execute(

@@ -162,7 +162,7 @@ def find_alike(db: Reader, asked: Expectation, limit: int) -> list[Expectation]:
 
 
 def add_link(db: Connection, made: MadeLink) -> None:
-    """What was revoked before stays so, and its row stays as long as there may be a link of those."""
+    """Keep a link. What was revoked before stays so, and its row stays as long as there may be a link of those."""
     link = made.link
     add_row(
         db,

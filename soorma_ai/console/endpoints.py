@@ -13,7 +13,7 @@ from soorma_ai.console.visitor import HEADERS
 Answering = Callable[[Request], Awaitable[ASGIApp]]
 
 
-class Place:
+class Endpoint:
     """What is at one path, by method."""
 
     def __init__(self, **answering: Answering) -> None:
