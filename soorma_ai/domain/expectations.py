@@ -199,6 +199,10 @@ class Untaken(Record, frozen=True):
     until: datetime
 
 
+# Stands among the agents of an Arrival where some of it may be a suspect, which is claimed in a line for all agents.
+SUSPECTS = ""
+
+
 class Arrival(Struct, frozen=True):
     """The outcome of events that came in: agents for whom there is something to claim, replies to clients by their
     requests, strays, and plans whose handlings need not go on. `answered` are requests of clients to which another

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -29,6 +30,7 @@ from store_kit import (
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.postgres import PostgresStore
+from soorma_ai.adapters.postgres import store as stores
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.writer import LOCK
 from soorma_ai.domain.effects import Ack, Publish
@@ -230,6 +232,28 @@ async def test_what_a_process_has_left_in_hand_is_free_when_nobody_has_seen_it_f
         (again,) = await claimed(living)
         assert (again.event.id, again.attempt) == ("e-3", 2)
         assert await living.queue.renew([lent, held], NOW + LEASE) == [lent, held]
+
+
+@pytest.mark.parametrize("crashes", [0, 1])
+async def test_what_a_dead_process_has_left_in_hand_is_handled_though_nothing_else_happens(
+    url: str, crashes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stores, "PostgresStore", partial(PostgresStore, absence=timedelta(milliseconds=50)))
+    tool, handled = Tool("worker"), asyncio.Event()
+
+    @tool.on_invoke("work.asked")
+    async def work(request: InvocationContext, context: PlatformContext) -> None:
+        handled.set()
+
+    async with opened(PostgresStore(url)) as dead:
+        await in_line(dead, "e-1")
+        assert await dead.queue.claim("worker", datetime.now(UTC), timedelta(hours=1), 1)
+        async with Platform(url) as living:
+            await living.start(tool)
+            with psycopg.connect(as_role(url, OWNER), autocommit=True) as connection:
+                connection.execute("UPDATE soorma.inbox SET holder = 1, crashes = %s", (crashes,))
+            async with asyncio.timeout(10):
+                await handled.wait()
 
 
 async def test_what_belongs_to_a_dead_process_is_claimed_again_when_its_lease_is_over(url: str) -> None:

@@ -4,12 +4,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 
 import pytest
-from store_kit import LEASE, NOW, Backend, claimed, end, event, in_hand, in_line, later
+from store_kit import LEASE, NOW, Backend, claimed, end, event, in_hand, in_line, later, replied
 
 from soorma_ai.domain.effects import InDoubt, RetryAfter
+from soorma_ai.domain.expectations import SUSPECTS
 from soorma_ai.domain.plans import Rest
 from soorma_ai.errors import LeaseLost
-from soorma_ai.ports import Store
+from soorma_ai.ports import Delivery, Store
 
 
 async def suspects(store: Store, after: float = 0.0) -> list[str]:
@@ -114,6 +115,37 @@ async def test_a_suspect_rests_longer_after_each_further_crash(crash: Callable[[
         assert rest == Rest(later(free), f"in hand at {crashes} ends of a process")
         assert await suspects(store, free) == ["e-1"]
         claimed_at = free
+
+
+async def give_back(store: Store, suspect: Delivery) -> None:
+    await store.queue.release([suspect])
+
+
+async def try_again(store: Store, suspect: Delivery) -> None:
+    await end(store, suspect, RetryAfter(timedelta(0), "at once"))
+
+
+async def stop_its_plan(store: Store, suspect: Delivery) -> None:
+    await end(store, suspect, RetryAfter(LEASE, "later"))
+    await store.plans.cancel(suspect.owner, "not needed", NOW)
+    await store.queue.arrive([row.event for row in await store.queue.unsent(9)], NOW)
+
+
+@pytest.mark.parametrize("free", [give_back, try_again, stop_its_plan])
+async def test_whoever_claims_suspects_is_told_of_one_that_may_be_claimed_again(
+    crash: Callable[[], Awaitable[Store]], free: Callable[[Store, Delivery], Awaitable[None]]
+) -> None:
+    """They are in no agent's line, and nothing is due that would wake whoever claims them."""
+    await replied(await crash(), 1)
+    for _ in range(2):
+        await claimed(await crash(), "planner")
+    store, told = await crash(), list[str]()
+    store.notify(lambda is_leaving: None, lambda arrival: told.extend(arrival.agents))
+    suspect = await store.queue.claim_suspect(["planner"], NOW, LEASE)
+    assert suspect is not None and SUSPECTS not in told
+    await free(store, suspect)
+    assert SUSPECTS in told
+    assert await store.queue.claim_suspect(["planner"], NOW, LEASE) is not None
 
 
 async def test_what_was_lent_is_no_suspect_when_its_lender_ends(crash: Callable[[], Awaitable[Store]]) -> None:

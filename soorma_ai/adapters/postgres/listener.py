@@ -16,16 +16,20 @@ from psycopg.sql import quote
 from soorma_ai.adapters.postgres.connection import connect
 from soorma_ai.adapters.postgres.news import News, join, read, write
 from soorma_ai.adapters.sql.connection import Reader
-from soorma_ai.domain.expectations import Arrival
+from soorma_ai.core.arrival.suspects import SUSPECT_FROM
+from soorma_ai.domain.expectations import SUSPECTS, Arrival
 
 CHANNEL = "soorma"
 POLL_SECONDS = 1.0
 # So long a process may be unseen: one that has lost its connection looks for another every second.
 ABSENCE = timedelta(seconds=5)
 
-_QUEUED = """
+_QUEUED = f"""
     SELECT agent FROM agent WHERE EXISTS (
         SELECT 1 FROM inbox WHERE inbox.agent = agent.agent AND state IN ('queued', 'leased') AND state = 'queued'
+    )
+    UNION ALL SELECT '{SUSPECTS}' WHERE EXISTS (
+        SELECT 1 FROM inbox WHERE state IN ('queued', 'leased') AND crashes > {SUSPECT_FROM - 1} AND state = 'queued'
     )
 """
 _LEAVING = "SELECT 1 FROM outbox WHERE sent_at IS NULL LIMIT 1"

@@ -13,6 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from soorma_ai.domain.expectations import SUSPECTS
 from soorma_ai.errors import TransientError
 from soorma_ai.ports import Delivery
 from soorma_ai.runtime.flow import Route, handle
@@ -24,7 +25,6 @@ from soorma_ai.runtime.handling.process.signals import until
 
 PAUSE_AFTER_FAULT = 0.5
 SHORTEST_SLEEP = 0.001
-SUSPECTS = ""
 
 
 async def finish_claim(

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Protocol
 
 from soorma_ai.core.plan.lifecycle import is_overdue
-from soorma_ai.domain.expectations import Arrival
+from soorma_ai.domain.expectations import SUSPECTS, Arrival
 from soorma_ai.domain.registry import Registration
 from soorma_ai.errors import ConfigError, TransientError
 from soorma_ai.ports import Bus, Delivery
@@ -16,7 +16,7 @@ from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.hand import GRACE_SECONDS, LEASE, Sheltered
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import warn
-from soorma_ai.runtime.loops.consume import SUSPECTS, Consumer, handle_suspects
+from soorma_ai.runtime.loops.consume import Consumer, handle_suspects
 from soorma_ai.runtime.loops.relay import hand_over, relay, take_in, tell
 from soorma_ai.runtime.loops.timers import keep_alive, keep_leases, keep_sweeping, run_timers
 

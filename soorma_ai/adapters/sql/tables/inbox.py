@@ -13,6 +13,7 @@ from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.core.arrival.suspects import SUSPECT_FROM
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import SUSPECTS
 from soorma_ai.domain.limits import Charge
 from soorma_ai.domain.plans import Rest
 from soorma_ai.domain.stores import MAILBOX
@@ -166,7 +167,7 @@ def must_stand(db: Reader, delivery: Delivery) -> None:
 
 def release(db: Connection, deliveries: Sequence[Delivery]) -> None:
     for delivery in deliveries:
-        db.queued.add(delivery.agent)
+        db.queued |= {delivery.agent, SUSPECTS}
         released = db.execute(
             "UPDATE inbox SET state = 'queued', ready_at = 0, attempt = attempt - 1 "
             "WHERE seq = ? AND state = 'leased' AND fence = ?",
@@ -215,7 +216,7 @@ def resolve(db: Connection, agent: str, owner: str) -> None:
 
 def hasten(db: Connection, agent: str, owner: str) -> None:
     """Let what is delayed be claimed at once."""
-    db.queued.add(agent)
+    db.queued |= {agent, SUSPECTS}
     db.execute(
         "UPDATE inbox SET ready_at = 0 "
         f"WHERE agent = ? AND owner = ? AND {_IS_HEAD} AND state = 'queued' AND ready_at > 0",
@@ -257,7 +258,7 @@ def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: d
     if not changed:
         raise lease_lost(delivery)
     if isinstance(disposition, RetryAfter) and ready_at <= epoch(now):
-        db.queued.add(delivery.agent)
+        db.queued |= {delivery.agent, SUSPECTS}
     return bool(changed[0][0])
 
 
