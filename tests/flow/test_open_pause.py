@@ -1,10 +1,24 @@
 """A root plan that is paused waits for as long as it takes; nothing else does."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
-from kit import PATIENCE, as_time_passes, payments, planner, pursue, requested, sleeps, stepped, stock, the_wait, until
+from kit import (
+    PATIENCE,
+    as_time_passes,
+    is_idle,
+    payments,
+    planner,
+    pursue,
+    requested,
+    sleeps,
+    stepped,
+    stock,
+    the_wait,
+    until,
+)
 
 from soorma_ai import (
     Agent,
@@ -25,7 +39,7 @@ from soorma_ai import (
 )
 from soorma_ai.domain.decisions import DelegateAction
 from soorma_ai.testing.clock import VirtualClock
-from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish, wait
 
 HOUR = 3600.0
 BUYING: Any = {
@@ -136,7 +150,8 @@ async def test_what_a_paused_plan_capped_moves_with_it(platform: Platform, clock
         await (await result.restore_task()).complete(result.data)
 
     child = planner([publish("review.requested"), complete({"reviewed": True})], name="child", goals=["child.wanted"])
-    root = planner([complete({"done": True})], limits=Limits(deadline=timedelta(hours=2)))
+    script = [wait("user.replied", "Go on?"), complete({"done": True})]
+    root = planner(script, external_events=["user.replied"], limits=Limits(deadline=timedelta(hours=2)))
 
     @root.on_goal("order.received")
     async def begin(goal: GoalContext, context: PlatformContext) -> None:
@@ -165,9 +180,10 @@ async def test_what_a_paused_plan_capped_moves_with_it(platform: Platform, clock
         return (await platform.plan(plan.plan_id)).deadline == until_when + timedelta(hours=paused)
 
     await until(platform, has_moved)
-    (moved,) = await platform.waits()
+    await until(platform, partial(is_idle, platform))
+    (moved,) = [one for one in await platform.waits() if one.wait_id == question.wait_id]
     (delegated,) = [one for one in await platform.plans() if one.parent_plan_id == plan.plan_id]
-    assert (moved.wait_id, moved.deadline) == (question.wait_id, until_when + timedelta(hours=paused))
+    assert moved.deadline == until_when + timedelta(hours=paused)
     assert delegated.deadline == until_when + timedelta(hours=paused)
     await clock.advance(1.5 * HOUR)
     assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
