@@ -356,6 +356,11 @@ async def test_what_cannot_be_stored_is_told_and_stores_nothing(store: Store) ->
     assert await store.plans.plan("plan-1") is None
 
 
+async def test_what_is_no_unicode_cannot_be_looked_for(store: Store) -> None:
+    with pytest.raises(LocalProtocolError, match="looked for"):
+        await store.plans.plan("\ud800")
+
+
 async def test_the_branches_of_a_join_are_found_in_order_and_so_is_the_step_at_which_it_fired(store: Store) -> None:
     await do(store, SavePlan(plan("p-1"), None))
     joins = ["j", None, "j", "other"]

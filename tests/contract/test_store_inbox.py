@@ -29,7 +29,7 @@ from store_kit import (
 
 from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED, DEADLINE_REACHED, STRANDED, wake_plan
 from soorma_ai.domain.effects import Ack, DeadLetter, Publish, RetryAfter, SavePlan, Schedule
-from soorma_ai.domain.expectations import Arrival
+from soorma_ai.domain.expectations import SUSPECTS, Arrival
 from soorma_ai.domain.plans import PlanRecord, Rest, plan_id_of
 from soorma_ai.errors import LeaseLost
 from soorma_ai.ports import Place, Store, Work
@@ -119,7 +119,7 @@ async def test_what_rests_tells_until_when_and_why_and_its_rest_is_no_attempt(st
 @pytest.mark.parametrize(("type", "at_once"), [(CANCEL_REQUESTED, True), (DEADLINE_REACHED, True), (STRANDED, False)])
 async def test_what_ends_a_plan_finds_it_at_once_though_it_rests(store: Store, type: str, at_once: bool) -> None:
     arrival = await store.queue.arrive([wake_plan(type, await resting(store), NOW)], NOW)
-    assert arrival.agents == ({"planner"} if at_once else set())
+    assert arrival.agents == ({"planner", SUSPECTS} if at_once else set())
     assert [d.event.id for d in await claimed(store, "planner", now=later(1))] == (["g-1"] if at_once else [])
 
 

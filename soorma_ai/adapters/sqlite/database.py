@@ -113,10 +113,10 @@ class Database(database.Database):
         is void after every commit."""
         if self.reader is None:
             raise StoreUnavailable("the store is not open")
-        if self._writer is not None and self._writer.is_idle:
-            with suppress(sqlite3.OperationalError):  # another process has the file: the other connection is patient
-                return query(self._writer.connection)
         with in_our_words():
+            if self._writer is not None and self._writer.is_idle:
+                with suppress(sqlite3.OperationalError):  # another process has the file: the other connection waits
+                    return query(self._writer.connection)
             return query(self.reader)
 
 
