@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -29,6 +29,7 @@ from store_kit import (
 )
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
+from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.postgres import PostgresStore
 from soorma_ai.adapters.postgres import store as stores
 from soorma_ai.adapters.postgres.connection import Connection
@@ -247,7 +248,7 @@ async def test_what_a_dead_process_has_left_in_hand_is_handled_though_nothing_el
 
     async with opened(PostgresStore(url)) as dead:
         await in_line(dead, "e-1")
-        assert await dead.queue.claim("worker", datetime.now(UTC), timedelta(hours=1), 1)
+        assert await dead.queue.claim("worker", SystemClock().now(), timedelta(hours=1), 1)
         async with Platform(url) as living:
             await living.start(tool)
             with psycopg.connect(as_role(url, OWNER), autocommit=True) as connection:

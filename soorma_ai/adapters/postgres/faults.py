@@ -46,4 +46,4 @@ def translate(error: psycopg.Error) -> SoormaError:
 
 
 def _cannot_be_written(error: Exception) -> LocalProtocolError:
-    return LocalProtocolError(f"this value cannot be stored, or looked for: {error}; give JSON values and 64-bit integers")
+    return LocalProtocolError(f"this cannot be stored or looked for: {error}; give JSON values and 64-bit integers")

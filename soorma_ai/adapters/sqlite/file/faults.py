@@ -30,7 +30,7 @@ def translate(error: Exception) -> Exception:
     if isinstance(error, _CANNOT_BE_READ):
         return _damage(error)
     if isinstance(error, _CANNOT_BE_WRITTEN):
-        return LocalProtocolError(f"this value cannot be stored, or looked for: {error}; give JSON values and 64-bit integers")
+        return LocalProtocolError(f"this cannot be stored or looked for: {error}; give JSON values and 64-bit integers")
     return error
 
 
