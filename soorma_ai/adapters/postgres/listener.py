@@ -16,7 +16,7 @@ from psycopg.sql import quote
 from soorma_ai.adapters.postgres.connection import connect
 from soorma_ai.adapters.postgres.news import News, join, read, write
 from soorma_ai.adapters.sql.connection import Reader
-from soorma_ai.core.arrival.suspects import SUSPECT_FROM
+from soorma_ai.adapters.sql.tables.inbox import IS_SUSPECT
 from soorma_ai.domain.expectations import SUSPECTS, Arrival
 
 CHANNEL = "soorma"
@@ -28,9 +28,7 @@ _QUEUED = f"""
     SELECT agent FROM agent WHERE EXISTS (
         SELECT 1 FROM inbox WHERE inbox.agent = agent.agent AND state IN ('queued', 'leased') AND state = 'queued'
     )
-    UNION ALL SELECT '{SUSPECTS}' WHERE EXISTS (
-        SELECT 1 FROM inbox WHERE state IN ('queued', 'leased') AND crashes > {SUSPECT_FROM - 1} AND state = 'queued'
-    )
+    UNION ALL SELECT '{SUSPECTS}' WHERE EXISTS (SELECT 1 FROM inbox WHERE {IS_SUSPECT} AND state = 'queued')
 """
 _LEAVING = "SELECT 1 FROM outbox WHERE sent_at IS NULL LIMIT 1"
 _PRESENT = "hashtext('soorma presence ' || current_schema())"
@@ -145,7 +143,7 @@ class Listener:
 
 
 def _look(raw: psycopg.Connection) -> News:
-    agents = frozenset(str(agent) for (agent,) in raw.execute(_QUEUED).fetchall())
+    agents = frozenset(str(agent) for (agent,) in raw.execute(_QUEUED.encode()).fetchall())
     return News(Arrival(agents), is_leaving=raw.execute(_LEAVING).fetchone() is not None)
 
 

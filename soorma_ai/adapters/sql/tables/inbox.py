@@ -36,9 +36,10 @@ CLAIMABLE = f"""{_CLAIM}
 
 _CLAIM_ONE = f"{_CLAIM} WHERE inbox.seq = ? AND inbox.state = 'queued' AND {_NO_SUSPECT} AND inbox.ready_at <= ?"
 
-# By the index inbox_suspect, whose condition it has to the letter, and not by that of the agents: few are suspects.
+# To the letter as the index inbox_suspect has it, which is asked instead of that of the agents: few are suspects.
+IS_SUSPECT = f"inbox.state IN ('queued', 'leased') AND inbox.crashes > {SUSPECT_FROM - 1}"
 SUSPECT = f"""{_CLAIM}
-    WHERE inbox.state IN ('queued', 'leased') AND inbox.crashes > {SUSPECT_FROM - 1} AND inbox.ready_at <= ?
+    WHERE {IS_SUSPECT} AND inbox.ready_at <= ?
         AND (inbox.agent || '') IN (SELECT value FROM json_each(?))
         AND (inbox.state = 'queued' OR inbox.seq NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)))
     ORDER BY inbox.crashes, inbox.seq LIMIT 1
