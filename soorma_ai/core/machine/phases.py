@@ -180,16 +180,16 @@ def verdict_of(met: Expectation) -> Verdict:
 
 
 def _say(answer: Answer) -> Say:
+    """An action that is named says more than a yes does: approved, but with changes. Nothing makes a no a yes."""
     match answer.decision:
-        case AnswerDecision.APPROVE:
-            return Say.APPROVE
         case AnswerDecision.REJECT:
             return Say.REJECT
         case AnswerDecision.EDIT:
             return Say.MODIFY
-        case AnswerDecision.RESPOND:
+        case AnswerDecision.APPROVE | AnswerDecision.RESPOND as said:
             action = answer.payload.get("action")
-            return Say(action) if action in ("approve", "reject") else Say.MODIFY
+            unnamed = Say.APPROVE if said is AnswerDecision.APPROVE else Say.MODIFY
+            return Say(action) if action in ("approve", "modify", "reject") else unnamed
 
 
 def _text(value: Json) -> str:
