@@ -213,6 +213,6 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def _spell(same: Same[JsonObject]) -> str:
     return compact(same.it)

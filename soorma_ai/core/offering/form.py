@@ -32,7 +32,7 @@ def form_of(offer: Offer, showing: Showing, at_once: int | None, *, refers: bool
     return _form(Same(offer), showing, at_once, refers)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=128)
 def _form(same: Same[Offer], showing: Showing, at_once: int | None, refers: bool) -> JsonObject:
     offer = same.it
     requests: list[Json] = [_choice(name, offer, refers) for name in showing.schemas if name.startswith(PUBLISH)]
@@ -69,7 +69,7 @@ def digest_of(form: JsonObject) -> str:
     return _digest(Same(form))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def _digest(same: Same[JsonObject]) -> str:
     return derived_id("offer", compact(same.it))
 

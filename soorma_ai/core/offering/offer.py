@@ -65,6 +65,11 @@ class Offer(Struct, frozen=True, dict=True):
         behind = tuple(self.agents.get(one.event_name, "") for one in definitions)
         return index_of(tuple(map(Same, definitions)), behind)
 
+    @property
+    def is_indexed(self) -> bool:
+        """Tell whether the index is made by now."""
+        return "index" in self.__dict__
+
     @cached_property
     def choices_about(self) -> Mapping[str, tuple[str, ...]]:
         """Return the names of choices by the event that they are about."""

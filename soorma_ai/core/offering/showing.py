@@ -167,10 +167,16 @@ def still_offered(before: Showing, offer: Offer) -> Showing:
 
 
 def _is_overgrown(showing: Showing, offer: Offer, room: Room) -> bool:
-    sizes = {name: size_of(name, offer.choices[name]) for name in (*showing.lines, *showing.added)}
-    lines = sum(size.line for size in sizes.values())
-    schemas = sum(sizes[name].schema for name in showing.schemas)
+    same = Same(offer)
+    lines = _lines_size(showing.lines, same) + _lines_size(showing.added, same)
+    schemas = sum(size_of(name, offer.choices[name]).schema for name in showing.schemas)
     return lines > 2 * room.tokens or schemas > 2 * room.tokens * SCHEMAS_TO_LINES
+
+
+# Of hundreds of lines most are those of the decision before.
+@lru_cache(maxsize=64)
+def _lines_size(names: tuple[str, ...], same: Same[Offer]) -> int:
+    return sum(size_of(name, same.it.choices[name]).line for name in names)
 
 
 def _with_hidden(schemas: tuple[str, ...], lines: tuple[str, ...], added: tuple[str, ...], offer: Offer) -> Showing:

@@ -51,7 +51,7 @@ def wire_of(document: JsonObject, *, held: bool = True, shared: bool = True) -> 
     return _wire_of(Same(document), held, shared)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=128)
 def _wire_of(same: Same[JsonObject], held: bool, shared: bool) -> Wire:
     strict = _write(same.it, strict=True, held=held, shared=shared)
     if not (why := strict.why or strict.excess):

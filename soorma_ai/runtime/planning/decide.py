@@ -130,7 +130,8 @@ async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer,
 
 async def rank_choices(offer: Offer, query: Query | str, means: Means | None = None) -> list[str]:
     """Return the likely choices, best first: by words, and by what they mean where that is known."""
-    await asyncio.to_thread(lambda: offer.index)  # of very many it takes long to make, while others go on
+    if not offer.is_indexed:
+        await asyncio.to_thread(lambda: offer.index)  # of very many it takes long to make, while others go on
     if means is None:
         return rank(offer, query)
     words = query if isinstance(query, str) else " ".join(text for text, _ in query.parts)
