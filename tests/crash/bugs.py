@@ -155,7 +155,7 @@ def _fired_silently(db: Connection, now: datetime, limit: int) -> list[EventEnve
     """Everything that firing does, but for the events, which are taken back."""
     last = db.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()[0]
     firing.fire(db, now, limit)
-    fired = db.execute("SELECT body FROM event WHERE seq > ? ORDER BY seq", (last,)).fetchall()
+    fired = db.execute("SELECT event.body FROM event WHERE seq > ? ORDER BY seq", (last,)).fetchall()
     db.execute("DELETE FROM outbox WHERE event_seq > ?", (last,))
     db.published.clear()
     db.execute("DELETE FROM event WHERE seq > ?", (last,))
