@@ -180,7 +180,8 @@ def verdict_of(met: Expectation) -> Verdict:
 
 
 def _say(answer: Answer) -> Say:
-    """An action that is named says more than a yes does: approved, but with changes. Nothing makes a no a yes."""
+    """Return what is said. An action that is named counts beside a yes: approved, but with changes. Nothing makes a no
+    a yes."""
     match answer.decision:
         case AnswerDecision.REJECT:
             return Say.REJECT

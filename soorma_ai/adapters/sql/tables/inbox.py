@@ -166,9 +166,14 @@ def must_stand(db: Reader, delivery: Delivery) -> None:
         raise lease_lost(delivery)
 
 
+def note_free(db: Connection, agent: str) -> None:
+    """Note that something may be claimed which was in hand before, and may be a suspect by now."""
+    db.queued |= {agent, SUSPECTS}
+
+
 def release(db: Connection, deliveries: Sequence[Delivery]) -> None:
     for delivery in deliveries:
-        db.queued |= {delivery.agent, SUSPECTS}
+        note_free(db, delivery.agent)
         released = db.execute(
             "UPDATE inbox SET state = 'queued', ready_at = 0, attempt = attempt - 1 "
             "WHERE seq = ? AND state = 'leased' AND fence = ?",
@@ -217,7 +222,7 @@ def resolve(db: Connection, agent: str, owner: str) -> None:
 
 def hasten(db: Connection, agent: str, owner: str) -> None:
     """Let what is delayed be claimed at once."""
-    db.queued |= {agent, SUSPECTS}
+    note_free(db, agent)
     db.execute(
         "UPDATE inbox SET ready_at = 0 "
         f"WHERE agent = ? AND owner = ? AND {_IS_HEAD} AND state = 'queued' AND ready_at > 0",
@@ -259,7 +264,7 @@ def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: d
     if not changed:
         raise lease_lost(delivery)
     if isinstance(disposition, RetryAfter) and ready_at <= epoch(now):
-        db.queued |= {delivery.agent, SUSPECTS}
+        note_free(db, delivery.agent)
     return bool(changed[0][0])
 
 

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.tables import inbox
 from soorma_ai.core.arrival.suspects import SUSPECT_FROM, pause_after_crash
-from soorma_ai.domain.expectations import SUSPECTS
 from soorma_ai.ports import LONGEST_RUN, Delivery
 
 # In one statement: what is claimed anew meanwhile is another's by then. What is lent was not in this process.
@@ -36,7 +35,7 @@ def void(db: Connection, holders: Collection[int] | None = None) -> int:
     released = f"{_RELEASE} {those} RETURNING agent, owner, fence, seq, crashes, ready_at > 0"
     found = db.execute(released, values).fetchall()
     for agent, owner, fence, seq, crashes, rests in found:
-        db.queued |= {agent, SUSPECTS}
+        inbox.note_free(db, agent)
         if fence == 1 and crashes:
             db.execute(_MAY_HAVE_BEEN_IN_HAND, (agent, owner, LONGEST_RUN - 1))
         if rests:
