@@ -1,7 +1,6 @@
 """Clients and a real server: streams that go on, restarts, callers without an event loop, tokens, Unix sockets."""
 
 import asyncio
-import inspect
 import socket
 from collections.abc import AsyncIterator
 from itertools import islice
@@ -24,10 +23,7 @@ from soorma_ai import (
     NotFound,
     PlanFailed,
     Platform,
-    PlatformClient,
 )
-from soorma_ai.clients import asynchronous, blocking, plan, platform_client, views
-from soorma_ai.clients.blocking import Blocking
 from soorma_ai.errors import Unauthenticated
 from soorma_ai.ports import StoredEvent
 from soorma_ai.server import app
@@ -40,13 +36,6 @@ DONE = complete({"reserved": True})
 ORDER = {"order_id": "A1"}
 BY_MANAGER = Approval(approvers=("manager",))
 PATIENCE = 20
-PAIRS = [
-    (asynchronous.AsyncClient, blocking.Client),
-    (plan.AsyncPlan, blocking.Plan),
-    (views.AsyncMemory, blocking.Memory),
-    (views.AsyncRegistry, blocking.Registry),
-    (views.AsyncTracker, blocking.Tracker),
-]
 
 
 @pytest.fixture
@@ -173,39 +162,6 @@ async def test_a_plan_that_failed_raises_without_an_event_loop(platform: Platfor
 
     async with served(platform) as url:
         await asyncio.to_thread(submit, url)
-
-
-def public(kind: type) -> dict[str, Any]:
-    """Its own members and those that it inherits from others of ours, but for what all blocking clients have."""
-    ours = [one for one in kind.__mro__ if one.__module__.startswith("soorma_ai.clients") and one is not Blocking]
-    return {name: member for one in ours[::-1] for name, member in vars(one).items() if not name.startswith("_")}
-
-
-@pytest.mark.parametrize(("waited_for", "blocks"), PAIRS, ids=lambda kind: kind.__name__)
-def test_both_clients_have_the_same_calls(waited_for: type, blocks: type) -> None:
-    elsewhere = {"aclose": "close", "over": None}
-    names = {elsewhere.get(name, name) for name in public(waited_for)} - {None}
-    assert names | {"plan_id", "goal_id"} == set(public(blocks)) | {"plan_id", "goal_id"}
-    for name in names & set(public(waited_for)):
-        one, other = public(waited_for)[name], public(blocks)[name]
-        if not isinstance(one, property):
-            assert inspect.signature(one) == inspect.signature(other)
-            assert inspect.getdoc(one) == inspect.getdoc(other) and not inspect.iscoroutinefunction(other)
-
-
-@pytest.mark.parametrize(
-    ("protocol", "kind"),
-    [
-        (PlatformClient, asynchronous.AsyncClient),
-        (platform_client.PlanCalls, plan.AsyncPlan),
-        (platform_client.MemoryCalls, views.AsyncMemory),
-        (platform_client.RegistryCalls, views.AsyncRegistry),
-        (platform_client.TrackerCalls, views.AsyncTracker),
-    ],
-)
-def test_every_call_of_the_protocol_is_there(protocol: type, kind: type) -> None:
-    called = set(public(protocol)) - {"plan_id", "goal_id"}
-    assert len(called) >= 4 and called <= set(public(kind))
 
 
 async def test_who_has_no_good_token_is_told_so_and_others_see_what_is_theirs(platform: Platform) -> None:
