@@ -22,6 +22,7 @@ from soorma_ai.agents.threads import Threads
 from soorma_ai.agents.typed import Handler
 from soorma_ai.core.delivery.route import is_pattern
 from soorma_ai.domain.events import CLIENT, SYSTEM, EventTopic, topic_of
+from soorma_ai.domain.names import agent_key
 from soorma_ai.domain.registry import AgentCapability, AgentKind, EventDefinition, EventRole, Registration, Subscription
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.values import JsonObject, span_of
@@ -87,6 +88,7 @@ class Agent:
         must_be_text(who, "version", version)
         if tenant_id is not None:
             must_be_text(who, "tenant_id", tenant_id)
+        agent_key(None, name)
         if not isinstance(cast(object, description), str):
             raise ConfigError(f"{who}: description={describe(description)}: give text")
         must_be_number(who, "max_in_flight", max_in_flight, 1)
@@ -111,8 +113,8 @@ class Agent:
 
     @property
     def agent_id(self) -> str:
-        """Return the name under which it is registered."""
-        return self.name
+        """Return the key under which it is registered: its name, and its tenant's where it has one."""
+        return agent_key(self.tenant_id, self.name)
 
     @property
     def events_consumed(self) -> list[str]:

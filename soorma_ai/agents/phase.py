@@ -96,7 +96,7 @@ class PhaseAgent(PhaseFlow, ABC):
         client = self._client_or_own(client)
         data = {BRIEF: json_object("the brief of a journey", given)}
         plan = await client.submit(
-            self._goal, data, session_id=session_id, idempotency_key=idempotency_key, planner=self.name
+            self._goal, data, session_id=session_id, idempotency_key=idempotency_key, planner=self.agent_id
         )
         self._followed = Journey(client, plan, self.message_event)
         return self._followed
@@ -133,7 +133,7 @@ class PhaseAgent(PhaseFlow, ABC):
         mode = given.get("mode_data")
         brief = mode.get(BRIEF) if isinstance(mode, dict) else None
         plan = await client.submit(
-            self._goal, {BRIEF: brief, "restored": given}, idempotency_key=digest(given), planner=self.name
+            self._goal, {BRIEF: brief, "restored": given}, idempotency_key=digest(given), planner=self.agent_id
         )
         self._followed = Journey(client, plan, self.message_event)
         return self._followed

@@ -150,7 +150,7 @@ class BasePlanner(Agent):
         self.model_settings: ModelSettings | None = (
             ModelSettings(reasoning_model, api_base, api_key, temperature, llm_kwargs) if reasoning_model else None
         )
-        self._schedules = Schedules(name)
+        self._schedules = Schedules(self.agent_id)
         self.machines: dict[str, tuple[States, str]] = {}
         self._instructions = system_instructions
         self._strategy = planning_strategy
@@ -221,7 +221,7 @@ class BasePlanner(Agent):
         must_be_name("every", when if callable(when) else goal, "'0 9 * * *', 'report.wanted'")
         given = data_of(f"planner {self.name}: every(..., {goal!r}), data", data)
         tenant_id = self.tenant_id or Lineage().tenant_id
-        self._schedules.add(Recurring(self.name, tenant_id, goal, given, when, zone_of("zone", self.name, zone)))
+        self._schedules.add(Recurring(self.agent_id, tenant_id, goal, given, when, zone_of("zone", self.name, zone)))
         return self.on_goal(goal, **options)
 
     def on_transition(self, *given: Never, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:

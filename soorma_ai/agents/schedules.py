@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from soorma_ai.core.plan.recurring import Recurring, check_schedule, next_due, timer_for, timers_of
 from soorma_ai.domain.effects import Schedule
 from soorma_ai.domain.events import SYSTEM, EventEnvelope
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.errors import ConfigError
@@ -28,7 +29,7 @@ class Schedules:
     def check(self, goals: Mapping[str, EventDefinition]) -> None:
         """Raise ConfigError for one that these goals of the planner could not begin."""
         for one in self._by_id.values():
-            goal, called = goals.get(one.goal), f"planner {self._planner}: every(..., {one.goal!r})"
+            goal, called = goals.get(one.goal), f"planner {plain_name(self._planner)}: every(..., {one.goal!r})"
             if goal is None:
                 raise ConfigError(
                     f"{called} has nobody who begins it: decorate its first step, or give goals=[{one.goal!r}]"

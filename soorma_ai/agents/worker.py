@@ -115,7 +115,7 @@ class Worker(Agent):
             raise NotFound(f"{self.name} has no on_task({task_name!r}); its tasks: {tasks}")
         tenant_id = self.tenant_id or Lineage().tenant_id
         lineage = await lineage_of(self._services, tenant_id, plan_id, goal_id)
-        return await send_task(self._services, self.name, definition, data, lineage)
+        return await send_task(self._services, self.agent_id, definition, data, lineage)
 
     def routes(self) -> Sequence[Route]:
         most = most_attempts(self._result_handlers.values())

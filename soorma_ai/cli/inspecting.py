@@ -21,6 +21,7 @@ from soorma_ai.cli.store_access import PAUSE_SECONDS, read_only_client, server_c
 from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.core.report.diagnosis import Broker, Facts, Life, Origin, Server, Setting, StoreFile
 from soorma_ai.domain.limits import MAX_BACKLOG
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.people import Person
 from soorma_ai.errors import ConfigError, Forbidden, SoormaError
 from soorma_ai.settings import (
@@ -212,7 +213,7 @@ async def _life_of_store(access: Access) -> Life:
         store, now = client.services.store, client.services.clock.now()
         newest = await store.events.events(limit=1, newest=True)
         standing = await store.queue.standing(access.tenant_id, now, MOST)
-        agents = [(one.agent, one.live) for one in await store.registry.agents(now)]
+        agents = [(plain_name(one.agent), one.live) for one in await store.registry.agents(now)]
         return Life(
             alive=[name for name, is_live in agents if is_live],
             gone=[name for name, is_live in agents if not is_live],

@@ -12,6 +12,7 @@ from soorma_ai.core.expecting.answers import may_answer
 from soorma_ai.domain.events import CLIENT, SYSTEM
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.identity import Caller
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.people import NO_USER, Person
 from soorma_ai.domain.registry import TAKEN, AgentKind, EventDefinition, EventRole, RegisteredEvent, Registration
 from soorma_ai.domain.states import RESUMED
@@ -297,22 +298,22 @@ def _names_somebody(asked: Expectation) -> bool:
 def registration_fault(caller: Caller, one: Registration, known: Sequence[RegisteredEvent]) -> str:
     """Return why an agent that comes by a token may not register this; empty where it may. `known` is what is
     registered in its tenant, of agents that are gone too."""
-    if fault := agent_fault(caller, one.agent):
+    if fault := agent_fault(caller, one.name):
         return fault
-    if one.agent in (CLIENT, SYSTEM) or not (one.agent and one.agent.isprintable()):
-        return f"an agent cannot be called {one.agent!r}: that is the source of others' events, or no name"
+    if one.name in (CLIENT, SYSTEM) or not (one.name and one.name.isprintable()):
+        return f"an agent cannot be called {one.name!r}: that is the source of others' events, or no name"
     if one.tenant_id != caller.person.tenant_id:
-        return f"{one.agent} comes for tenant {caller.person.tenant_id!r}: it cannot be one of {one.tenant_id!r}"
+        return f"{one.name} comes for tenant {caller.person.tenant_id!r}: it cannot be one of {one.tenant_id!r}"
     roles = {role for role, _ in one.events}
     if one.kind is AgentKind.PLANNER or not roles.isdisjoint((EventRole.TAKES_AS_GOAL, EventRole.AWAITS)):
-        return f"{one.agent} takes goals or waits for events: planners run beside the store, in its process"
+        return f"{one.name} takes goals or waits for events: planners run beside the store, in its process"
     if any(event.agent == one.agent and event.kind is AgentKind.PLANNER for event in known):
-        return f"{one.agent} is a planner, and what comes under its name is for that: give this agent another name"
+        return f"{one.name} is a planner, and what comes under its name is for that: give this agent another name"
     rights = caller.agent
     if rights and (unnamed := _names_taken(one) - rights.takes):
-        return f"{one.agent} takes {', '.join(sorted(unnamed))}, which its key does not name: make one with --takes"
+        return f"{one.name} takes {', '.join(sorted(unnamed))}, which its key does not name: make one with --takes"
     if rights and (unnamed := _names_made(one) - rights.makes):
-        return f"{one.agent} makes {', '.join(sorted(unnamed))}, which its key does not name: make one with --makes"
+        return f"{one.name} makes {', '.join(sorted(unnamed))}, which its key does not name: make one with --makes"
     others = [event for event in known if event.agent != one.agent]
     return next(filter(None, (_weakening_of(one, definition, others) for definition in _definitions(one))), "")
 
@@ -333,14 +334,14 @@ def _weakening_of(one: Registration, given: EventDefinition, known: Iterable[Reg
     """Return what of others' words about an event this one would weaken. An approval it can only add to."""
     others = [e for e in known if (e.definition.topic, e.definition.event_name) == (given.topic, given.event_name)]
     taken = [event.definition for event in others if event.role in TAKEN]
-    what = f"{one.agent} registers {given.event_name!r}"
+    what = f"{one.name} registers {given.event_name!r}"
     if taken and (given.payload_schema, given.response_schema) not in [_shapes(other) for other in taken]:
-        return f"{what} with other schemas than {others[0].agent}, whose event it is: give the same"
+        return f"{what} with other schemas than {plain_name(others[0].agent)}, whose event it is: give the same"
     if any(other.irreversible for other in taken) and not given.irreversible:
         return f"{what} as what can be undone, and its owner says that it cannot: give irreversible=True"
     correlated = [event.definition.correlate for event in others]
     if correlated and given.correlate is not None and given.correlate not in correlated:
-        return f"{what} for other plans than {others[0].agent} says: leave correlate= out"
+        return f"{what} for other plans than {plain_name(others[0].agent)} says: leave correlate= out"
     return ""
 
 

@@ -25,6 +25,7 @@ from soorma_ai.domain.memos import (
     MemoQuery,
     Shelf,
 )
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.people import NO_USER
 from soorma_ai.domain.values import (
     UNSTORABLE,
@@ -53,12 +54,12 @@ LINE_CHARS = 1_200
 
 
 def own_shelf(tenant_id: str, user_id: str, kind: MemoKind, agent: str = "") -> Shelf:
-    return Shelf(tenant_id, kind, user_id, agent)
+    return Shelf(tenant_id, kind, user_id, plain_name(agent))
 
 
 def shared_shelf(tenant_id: str, kind: MemoKind, agent: str = "") -> Shelf:
     """Return the shelf of all of a tenant, which no user has."""
-    return Shelf(tenant_id, kind, NO_USER, agent, is_shared=True)
+    return Shelf(tenant_id, kind, NO_USER, plain_name(agent), is_shared=True)
 
 
 def shelves_of(tenant_id: str, user_id: str, kind: MemoKind, agent: str, *, shared: bool | None) -> tuple[Shelf, ...]:

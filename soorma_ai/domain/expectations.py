@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.inbox import Claim
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.people import NO_USER, Answer, AnswerDecision, Ask
 from soorma_ai.domain.records import Record
 from soorma_ai.domain.stores import Home
@@ -148,7 +149,7 @@ class Wait(Record, frozen=True):
             root_plan_id=expectation.root_plan_id,
             task_id=expectation.asking_task,
             request_id=expectation.request_asked_about,
-            agent=expectation.agent,
+            agent=plain_name(expectation.agent),
             tenant_id=expectation.tenant_id,
             reason=ask.reason,
             message=ask.message,

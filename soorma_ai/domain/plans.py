@@ -11,6 +11,7 @@ from soorma_ai.domain.events import EventTopic, Lineage
 from soorma_ai.domain.expectations import Expectation, Untaken
 from soorma_ai.domain.history import JournalEntry, Step
 from soorma_ai.domain.limits import Charge, Limits, Payer, Spent
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.records import Record
 from soorma_ai.domain.values import Json, JsonObject, derived_id, digest
 
@@ -122,12 +123,13 @@ class Marked(Struct, frozen=True):
 
 def pursuit_of(agent: str, goal_event: str, goal_data: JsonObject) -> str:
     """Name one planner's pursuit of one goal, so that a goal that comes back to it is recognised."""
-    return derived_id("pursuit", agent, goal_event, digest(goal_data))
+    return derived_id("pursuit", plain_name(agent), goal_event, digest(goal_data))
 
 
 def plan_id_of(goal_id: str, agent: str) -> str:
-    """Return the plan's id, which the goal's id fixes: a goal can be followed before anybody has taken it."""
-    return derived_id("plan", goal_id, agent)
+    """Return the plan's id, which the goal's id fixes: a goal can be followed before anybody has taken it. Of agents of
+    one name one alone takes a goal."""
+    return derived_id("plan", goal_id, plain_name(agent))
 
 
 class Rest(Record, frozen=True):

@@ -5,11 +5,12 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Literal, Self, cast
 
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 from pydantic import BeforeValidator, model_validator
 
 from soorma_ai.domain.conditions import ALWAYS, any_of, check_condition
 from soorma_ai.domain.events import EventTopic, name_fault
+from soorma_ai.domain.names import agent_key, plain_name
 from soorma_ai.domain.people import ladder_fault
 from soorma_ai.domain.records import Record
 from soorma_ai.domain.schemas import ANY_OBJECT, SchemaSource, check_schema, schema_of
@@ -242,8 +243,9 @@ class Subscription(Record, frozen=True):
 
 
 class Registration(Record, frozen=True):
-    """Everything that one agent puts into the registry when it starts. `tenant_id` None: all tenants share it. `store`
-    is where it lives, empty where that is this one.
+    """Everything that one agent puts into the registry when it starts. `agent` is its key, made of the name that is
+    given; see `domain.names`. `tenant_id` None: all tenants share it. `store` is where it lives, empty where that is
+    this one.
 
     A capability that is only a name describes nothing but itself.
     """
@@ -258,9 +260,17 @@ class Registration(Record, frozen=True):
     subscriptions: tuple[Subscription, ...] = ()
     store: str = ""
 
+    def __post_init__(self) -> None:
+        """Raise ConfigError for a name that is another tenant's key."""
+        force_setattr(self, "agent", agent_key(self.tenant_id, self.agent))
+
+    @property
+    def name(self) -> str:
+        return plain_name(self.agent)
+
 
 class RegisteredEvent(Record, frozen=True):
-    """A definition, and the agent that registered it."""
+    """A definition, and the key of the agent that registered it."""
 
     agent: str
     kind: AgentKind
@@ -269,8 +279,8 @@ class RegisteredEvent(Record, frozen=True):
 
 
 class DiscoveredAgent(Record, frozen=True):
-    """A registered agent as others find it. A capability that is only a name has no events. `meets` is what it can
-    do of what was required."""
+    """A registered agent as others find it; `agent_id` is its key. A capability that is only a name has no events.
+    `meets` is what it can do of what was required."""
 
     agent_id: str
     name: str

@@ -90,7 +90,7 @@ async def test_what_a_live_plan_waits_for_keeps_the_one_who_makes_it(store: Stor
     await running(store, wait("w-1"))
     with pytest.raises(LocalProtocolError, match=r"plan-1.*'order\.paid'"):
         await store.registry.deregister("shop", LATER)
-    await store.registry.deregister("other", LATER)
+    await store.registry.deregister("other@x", LATER)
     await store.registry.register([agent("second", events=(made("order.paid"),))], LATER)
     assert await store.registry.deregister("shop", LATER) == [], "somebody else makes it now"
 

@@ -79,29 +79,34 @@ async def test_a_tenant_sees_its_own_agents_and_the_shared_ones(store: Store) ->
         ],
         NOW,
     )
-    assert await names(store, "one") == [("ours", "a"), ("shared", "c")]
-    assert await names(store, "two") == [("theirs", "b"), ("shared", "c")]
-    assert {one.agent for one in await store.registry.known_events("one")} == {"ours", "shared"}
+    assert await names(store, "one") == [("ours@one", "a"), ("shared", "c")]
+    assert await names(store, "two") == [("theirs@two", "b"), ("shared", "c")]
+    assert {one.agent for one in await store.registry.known_events("one")} == {"ours@one", "shared"}
 
 
-@pytest.mark.parametrize("before", [None, "one"])
-async def test_what_waits_under_a_name_does_not_go_over_to_another_tenant(store: Store, before: str | None) -> None:
-    await store.registry.register([agent("ear", "work.asked", tenant=before)], NOW)
+async def test_each_tenant_has_names_of_its_own_beside_the_shared_ones(store: Store) -> None:
+    """A namesake takes nothing over, and hears of no other tenant."""
+    ears = [agent("ear", "work.asked", tenant=tenant) for tenant in (None, "one", "two")]
+    for one in ears:
+        await store.registry.register([one], NOW)
+    assert [row.tenant_id for row in await store.registry.agents(NOW)] == [None, "one", "two"]
+    await store.queue.arrive([event("e-1", tenant="one"), event("e-2", tenant="two")], NOW)
+    came = [[delivery.event.id for delivery in await claimed(store, one.agent)] for one in ears]
+    assert came == [["e-1", "e-2"], ["e-1"], ["e-2"]]
+
+
+async def test_what_waits_for_an_agent_of_a_tenant_goes_to_no_namesake(store: Store) -> None:
+    own = agent("ear", "work.asked", tenant="one")
+    await store.registry.register([own], NOW)
     await store.queue.arrive([event("e-1", tenant="one")], NOW)
-    with pytest.raises(ConfigError, match=r"ear is registered for .* another name"):
-        await store.registry.register([agent("ear", "work.asked", tenant="two")], NOW)
-    assert [row.tenant_id for row in await store.registry.agents(NOW)] == [before]
-    await store.registry.register([agent("ear", "work.asked", tenant=before)], NOW)
-    assert [delivery.event.id for delivery in await claimed(store, "ear")] == ["e-1"]
-
-
-async def test_an_agent_of_one_tenant_may_become_a_shared_one_and_a_name_is_free_when_it_went(store: Store) -> None:
-    await store.registry.register([agent("ear", tenant="one")], NOW)
-    await store.registry.register([agent("ear")], NOW)
-    await store.registry.leave(["ear"])
-    await store.registry.deregister("ear", NOW)
-    await store.registry.register([agent("ear", tenant="two")], NOW)
-    assert [row.tenant_id for row in await store.registry.agents(NOW)] == ["two"]
+    await store.registry.register([agent("ear", "work.asked"), agent("ear", "work.asked", tenant="two")], NOW)
+    assert await claimed(store, "ear") == await claimed(store, "ear@two") == []
+    await store.registry.leave(["ear", "ear@two"])
+    for namesake in ("ear", "ear@two"):
+        await store.registry.deregister(namesake, NOW)
+    row = await store.registry.agent(own.agent, NOW)
+    assert row is not None and row.live
+    assert [delivery.event.id for delivery in await claimed(store, own.agent)] == ["e-1"]
 
 
 async def test_a_version_stands_for_one_content_and_a_refused_start_changes_nothing(store: Store) -> None:
@@ -156,9 +161,9 @@ async def test_a_registration_wakes_the_plans_that_lacked_an_offer(store: Store)
 async def test_an_agent_that_comes_back_from_silence_wakes_the_plans_that_lacked_it(store: Store) -> None:
     await store.registry.register([agent("slow", tenant="default")], NOW)
     await running(store, expectation("o-1", ExpectationKind.OFFER))
-    await store.registry.heartbeat(["slow"], later(60))
+    await store.registry.heartbeat(["slow@default"], later(60))
     assert await store.queue.unsent(10) == []
-    await store.registry.heartbeat(["slow"], later(60 + GONE))
+    await store.registry.heartbeat(["slow@default"], later(60 + GONE))
     assert [kept.event.type for kept in await store.queue.unsent(10)] == [OFFER_CHANGED]
 
 

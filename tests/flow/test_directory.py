@@ -148,7 +148,7 @@ async def test_a_tenant_finds_its_own_and_the_shared(platform: Platform) -> None
     await platform.start(fetcher("ours", tenant_id="one"), fetcher("theirs", tenant_id="two"), stock())
     one = platform.as_user(tenant_id="one", user_id="ann")
     assert await names(one) == ["ours", "stock"]
-    assert [owned.agent for owned in await one.registry.events(name="data.fetch.requested")] == ["ours"]
+    assert [owned.agent for owned in await one.registry.events(name="data.fetch.requested")] == ["ours@one"]
     reply: Any = await one.request("data.fetch.requested", {"order_id": "A"}, timeout=PATIENCE)
     assert reply["result"] == {"found": "ours"}, "a handler sees the tenant of its event"
 
@@ -173,7 +173,7 @@ async def test_an_agent_that_is_gone_for_good_goes_with_its_events(silent: Platf
 async def test_another_tenants_agent_is_not_there_to_deregister(platform: Platform) -> None:
     store, theirs = platform.services.store, Registration("theirs", AgentKind.TOOL, tenant_id="two")
     await store.registry.register([theirs], platform.services.clock.now())
-    await store.registry.leave(["theirs"])
+    await store.registry.leave([theirs.agent])
     with pytest.raises(NotFound):
         await platform.registry.deregister("theirs")
     with pytest.raises(Forbidden):

@@ -34,11 +34,11 @@ AT_REST = """
     SELECT (SELECT count(*) FROM outbox) = 1
     AND (SELECT count(*) FROM plan WHERE status IN ('completed', 'failed', 'cancelled')) = 4
     AND (SELECT count(*) FROM plan WHERE status = 'paused') = 6
-    AND (SELECT count(*) FROM inbox WHERE agent = 'slow' AND state = 'leased') = 1
-    AND (SELECT count(*) FROM inbox WHERE agent = 'slow' AND state = 'queued') = 1
-    AND (SELECT count(*) FROM inbox WHERE agent = 'pair' AND state = 'leased') = 1
-    AND (SELECT count(*) FROM inbox WHERE agent = 'pair' AND state = 'blocked') = 1
-    AND (SELECT count(*) FROM inbox WHERE agent = 'evening' AND state = 'queued') = 1
+    AND (SELECT count(*) FROM inbox WHERE agent = 'slow@default' AND state = 'leased') = 1
+    AND (SELECT count(*) FROM inbox WHERE agent = 'slow@default' AND state = 'queued') = 1
+    AND (SELECT count(*) FROM inbox WHERE agent = 'pair@default' AND state = 'leased') = 1
+    AND (SELECT count(*) FROM inbox WHERE agent = 'pair@default' AND state = 'blocked') = 1
+    AND (SELECT count(*) FROM inbox WHERE agent = 'evening@default' AND state = 'queued') = 1
     AND (SELECT count(*) FROM inbox WHERE state = 'leased') = 3
     AND (SELECT count(*) FROM inbox WHERE state = 'dead') = 1
     AND (SELECT count(*) FROM journal WHERE plan_id NOT IN (SELECT plan_id FROM plan)) = 1
@@ -95,7 +95,9 @@ async def leave(path: Path) -> None:
                 await handle.next_wait()
                 await platform.cancel(handle.plan_id, "changed my mind")
             if goal == "order.leased":
-                await _until(changed, path, "SELECT count(*) = 1 FROM inbox WHERE agent = 'slow' AND state = 'leased'")
+                await _until(
+                    changed, path, "SELECT count(*) = 1 FROM inbox WHERE agent = 'slow@default' AND state = 'leased'"
+                )
         island = platform.as_user(tenant_id="island", user_id="ann")
         await island.submit("order.parked", {}, idempotency_key="order.parked")
         await _until(changed, path, AT_REST)

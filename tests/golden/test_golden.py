@@ -1,6 +1,7 @@
 """Files that earlier versions left are brought forward, and every plan in them runs to its right end."""
 
 import asyncio
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -195,7 +196,12 @@ def test_the_comparison_would_see_an_index_with_another_condition(tmp_path: Path
     assert shape(tmp_path / "one.db") != shape(tmp_path / "two.db")
 
 
-def test_bringing_a_file_forward_changes_no_row_of_it(older: Path) -> None:
+def named(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row as it was before an agent of a tenant was named by its key."""
+    return tuple(re.sub(r"\b(\w+)@(default|island)\b", r"\1", one) if isinstance(one, str) else one for one in row)
+
+
+def test_bringing_a_file_forward_changes_names_of_agents_and_no_row_of_it(older: Path) -> None:
     tables = [name for (name,) in rows(older, "SELECT name FROM sqlite_master WHERE type = 'table'")]
     columns = {t: [row[1] for row in rows(older, f"PRAGMA table_info({t})")] for t in tables}
     before = {table: sorted(rows(older, f"SELECT {', '.join(columns[table])} FROM {table}")) for table in tables}
@@ -204,7 +210,8 @@ def test_bringing_a_file_forward_changes_no_row_of_it(older: Path) -> None:
         # Where a row has a `rest`, it is what was its body before.
         has_rest = any(row[1] == "rest" for row in rows(older, f"PRAGMA table_info({table})"))
         names = ["rest" if has_rest and name == "body" else name for name in columns[table]]
-        assert sorted(rows(older, f"SELECT {', '.join(names)} FROM {table}")) == before[table]
+        after = rows(older, f"SELECT {', '.join(names)} FROM {table}")
+        assert sorted(map(named, after)) == before[table]
     times = rows(older, "SELECT abs(time - (julianday(json_extract(body, '$.time')) - 2440587.5) * 86400) FROM event")
     assert max(times) < (0.001,)
 

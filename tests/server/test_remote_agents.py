@@ -49,7 +49,7 @@ async def test_a_tool_and_a_worker_elsewhere_answer_as_those_beside_the_store(pl
         reply = await platform.request("sum.requested", {"numbers": [1, 2, 3]}, timeout=20)
         assert reply["result"] == {"total": 12, "asked": [1, 2, 3]}
         await until(platform, lambda: heard)
-    assert heard == [("adder", {"total": 12}, "local")]
+    assert heard == [("adder@default", {"total": 12}, "local")]
 
 
 async def test_a_plan_goes_on_by_a_tool_elsewhere_whose_request_waits_for_a_yes(platform: Platform) -> None:
@@ -132,7 +132,7 @@ async def test_what_its_process_held_when_it_ended_comes_again(platform: Platfor
         for _ in range(2):  # the reply to the first was lost
             assert (await http.post(place(second, "commit"), json=answer(second, 2))).status_code == 204
         assert (await platform.reply(asked, timeout=5))["result"] == {"double": 2}
-        assert len([e for e in await platform.services.store.events.events() if e.event.source == "doubler"]) == 1
+        assert len([e for e in await platform.services.store.events.events() if e.event.source == "doubler@default"]) == 1
 
 
 async def test_a_loan_that_was_lost_on_its_way_is_lent_again_and_no_attempt(platform: Platform) -> None:
@@ -220,7 +220,7 @@ async def test_who_may_register_an_agent(platform: Platform, caller: Caller, sta
         ] == ([caller.person.tenant_id] if status == 200 else [])
 
 
-@pytest.mark.parametrize("name", ["soorma", "client", "", "a\nb", "orders"])
+@pytest.mark.parametrize("name", ["soorma", "client", "", "a\nb", "orders@acme"])
 async def test_no_agent_elsewhere_takes_a_name_that_is_another_s(platform: Platform, name: str) -> None:
     await platform.start(planner([]))
     async with calling(app(platform)) as http:

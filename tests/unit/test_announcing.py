@@ -76,7 +76,7 @@ def test_each_tenant_has_an_announcement_of_its_own_and_agents_of_others_are_not
     found = announce("here", known, [tool("gone", tenant_id="acme"), tool("far too", store="far")], asks=True)
     assert {one.tenant_id: ([a.registration.agent for a in one.living], one.left) for one in found} == {
         None: (["shared"], ()),
-        "acme": (["ours"], ("gone",)),
+        "acme": (["ours@acme"], ("gone@acme",)),
     }
     assert all(one.asks and one.store == "here" for one in found)
 

@@ -205,7 +205,7 @@ PAY = EventDefinition(
 PAID = EventDefinition(event_name="paid", topic="business-facts", correlate={"/order_id": "goal_data.order_id"})
 OWNED = [
     RegisteredEvent("bank", AgentKind.TOOL, EventRole.TAKES, PAY),
-    RegisteredEvent("orders", AgentKind.PLANNER, EventRole.AWAITS, PAID),
+    RegisteredEvent("orders@acme", AgentKind.PLANNER, EventRole.AWAITS, PAID),
 ]
 RIGHTS = AgentRights("till", frozenset({"pay", "count", "counted"}), frozenset({"paid"}))
 TILL = Caller(Person("acme", "ann", frozenset()), RIGHTS)
@@ -287,5 +287,5 @@ def test_an_operator_s_token_registers_any_agent_of_the_tenant_and_weakens_nothi
 def test_a_token_that_names_no_agent_registers_none_and_one_may_change_its_own_terms() -> None:
     nobody = Caller(TILL.person)
     assert "this token is for no agent" in registration_fault(nobody, till(), OWNED)
-    mine = [replace(OWNED[0], agent="till")]
+    mine = [replace(OWNED[0], agent="till@acme")]
     assert registration_fault(TILL, till(takes(irreversible=False, payload_schema={})), mine) == ""

@@ -10,7 +10,6 @@ from soorma_ai.core.arrival.registering import (
     Needs,
     check_content,
     check_deregistering,
-    check_tenant,
     comes_back,
     content_of,
     definitions_of,
@@ -39,20 +38,6 @@ def test_an_agent_lives_while_its_heart_beats_and_comes_back_from_silence_but_no
 ) -> None:
     assert is_live(NOW, later(seconds), has_left=has_left) is live
     assert comes_back(NOW, later(seconds), has_left=has_left) is back
-
-
-@pytest.mark.parametrize(
-    ("before", "now", "allowed"),
-    [("one", "one", True), ("one", None, True), (None, None, True), ("one", "two", False), (None, "two", False)],
-)
-def test_what_waits_under_a_name_does_not_go_over_to_another_tenant(
-    before: str | None, now: str | None, allowed: bool
-) -> None:
-    if allowed:
-        check_tenant(agent("ear", tenant=now), before)
-    else:
-        with pytest.raises(ConfigError, match=r"ear is registered for .* another name"):
-            check_tenant(agent("ear", tenant=now), before)
 
 
 def test_a_version_stands_for_one_content_and_a_description_is_none() -> None:
@@ -110,7 +95,7 @@ def test_a_definition_goes_over_to_another_agent_that_names_it() -> None:
     capable = AgentCapability(task_name="t", consumed_event=A, produced_events=(B,))
     other = replace(agent("heir", tenant="x"), capabilities=(capable, "by name only"))
     assert list(definitions_of(other)) == [A, B]
-    assert heirs([other]) == {key_of(other, A): "heir", key_of(other, B): "heir"}
+    assert heirs([other]) == {key_of(other, A): "heir@x", key_of(other, B): "heir@x"}
     assert key_of(other, A) == ("x", "action-requests", "a", "1")
     one = agent("one", events=((EventRole.MAKES, A), (EventRole.MAKES, B)))
     assert names_of_its_own(one, [agent("two", events=((EventRole.TAKES, A),))]) == ["b"]

@@ -50,7 +50,7 @@ def test_another_topic_is_another_event() -> None:
     assert takers(agent("facts", "work.asked", topic=FACTS), agent("requests", "work.asked")) == ["requests"]
 
 
-@pytest.mark.parametrize(("tenant", "expected"), [("one", ["ours", "shared"]), ("two", ["shared"])])
+@pytest.mark.parametrize(("tenant", "expected"), [("one", ["ours@one", "shared"]), ("two", ["shared"])])
 def test_an_agent_of_a_tenant_gets_that_tenants_events_and_a_shared_one_all(tenant: str, expected: list[str]) -> None:
     registered = agent("ours", "work.asked", tenant="one"), agent("shared", "work.asked")
     assert takers(*registered, tenant_id=tenant) == expected

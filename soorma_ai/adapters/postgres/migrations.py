@@ -8,6 +8,7 @@ from psycopg import errors, sql
 from soorma_ai.adapters.postgres import guard
 from soorma_ai.adapters.postgres.listener import PRESENT
 from soorma_ai.adapters.postgres.schema import SCHEMA, VERSION, make, spell
+from soorma_ai.adapters.sql.agent_keys import KEY, name_by_key
 from soorma_ai.adapters.sql.people_tables import ANSWERED
 from soorma_ai.adapters.sql.schema import statements, statements_of
 from soorma_ai.errors import ConfigError
@@ -20,7 +21,22 @@ STEPS: dict[int, tuple[str, ...]] = {
         "ALTER TABLE inbox ADD COLUMN holder BIGINT NOT NULL DEFAULT 0",
         *spell((*statements(ANSWERED), *statements_of("claim", "notice", "colleague", "absence", "link"))),
         *guard.make(guard.TABLES),
-    )
+    ),
+    # A document that holds a NUL is none to jsonb; see `json_part`.
+    11: name_by_key(
+        lambda document, field, value: (
+            rf"replace(jsonb_set(replace({document}, '\u0000', '\ue000')::jsonb, '{{{field.replace('.', ',')}}}', "
+            rf"to_jsonb({value}))::text, U&'\E000', '\u0000')"
+        ),
+        f"""(
+            SELECT jsonb_agg(coalesce(
+                (
+                    SELECT {KEY} FROM agent
+                    WHERE agent.agent = named.value AND coalesce(agent.tenant, expectation.tenant) = expectation.tenant
+                ), named.value
+            )) FROM json_array_elements_text(json_part(rest, '$.producers')::json) AS named (value)
+        )""",
+    ),
 }
 # The first version that PostgreSQL has had.
 FIRST = 10

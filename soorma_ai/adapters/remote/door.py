@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from soorma_ai.clients.caller import Caller
 from soorma_ai.clients.exchange import Request, get, post
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.records import Record
 from soorma_ai.domain.remote import ANSWERS, Lease, Lent, Read, Reading
 from soorma_ai.domain.values import Json, JsonObject
@@ -46,17 +47,24 @@ class Found(Record, frozen=True):
     value: Json
 
 
+class Registered(Record, frozen=True):
+    tenant_id: str
+
+
 class Door:
-    """Every call of it may be sent again when its answer is lost: it is the same call, by its lease or by what it
-    says. Raises StoreUnavailable while the server cannot be reached, or lets this agent in no more."""
+    """`tenant_id` is that of the agents, as soon as they are registered. Every call may be sent again when its answer
+    is lost: it is the same call, by its lease or by what it says. Raises StoreUnavailable while the server cannot be
+    reached, or lets this agent in no more."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
+        self.tenant_id: str | None = None
 
     async def register(self, body: JsonObject) -> None:
         """Raise Forbidden, Unauthenticated and ConfigError as well."""
         with _as_a_store():
-            await self._caller.ask(post("agents", body=body, is_safe=True))
+            told = await self._caller.ask(post("agents", body=body, is_safe=True))
+            self.tenant_id = told.read(Registered).tenant_id
 
     async def tell(self, agent: str, *place: str, body: JsonObject | None = None) -> None:
         with _as_a_store(), _let_in():
@@ -65,7 +73,7 @@ class Door:
     async def has_come(self, agent: str) -> bool:
         """Wait for what comes for an agent, for half a minute."""
         with _as_a_store():
-            request = get("agents", agent, "deliveries", wait=LONGEST_WAIT)
+            request = get("agents", plain_name(agent), "deliveries", wait=LONGEST_WAIT)
             return (await self._caller.ask(request, wait=LONGEST_WAIT)).read(Coming).has_come
 
     async def lease(self, agent: str, body: JsonObject) -> Loan:
@@ -86,7 +94,7 @@ class Door:
         return _adapter(what).validate_python(found.value)
 
     def _post(self, agent: str, place: tuple[str, ...], body: JsonObject | None) -> Request:
-        return post("agents", agent, *place, body=body or {}, is_safe=True)
+        return post("agents", plain_name(agent), *place, body=body or {}, is_safe=True)
 
 
 def place_of(delivery: Delivery) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from soorma_ai.domain.effects import Effect, Schedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation
 from soorma_ai.domain.memory import OpenSession
+from soorma_ai.domain.names import agent_key
 from soorma_ai.domain.plans import Rest
 from soorma_ai.domain.remote import Act, AnyEnding, Lent, Reading
 from soorma_ai.domain.standing import Standing
@@ -49,7 +50,7 @@ class RemoteQueue:
             self.lent.add(agent)
         else:
             self.idle[agent].set()
-        return [_delivery(agent, one) for one in loan.deliveries]
+        return [_delivery(agent_key(self._door.tenant_id, agent), one) for one in loan.deliveries]
 
     async def claim_suspect(
         self, agents: Sequence[str], now: datetime, lease: timedelta, held: Sequence[int] = ()

@@ -13,6 +13,7 @@ from soorma_ai.clients.caller import Caller
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation, Untaken
 from soorma_ai.domain.memory import MemoryKey, Remembered, SessionSummary
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.domain.remote import Neighbour, PlacedEvent, Reading
@@ -182,7 +183,8 @@ class RemoteRegistry(_BesideTheStore):
         await self._register([self.registered[agent]])
 
     async def _register(self, registrations: Sequence[Registration]) -> None:
-        await self._door.register({"agents": _REGISTRATIONS.dump_python(list(registrations), mode="json")})
+        given = _REGISTRATIONS.dump_python(list(registrations), mode="json")
+        await self._door.register({"agents": [{**one, "agent": plain_name(one["agent"])} for one in given]})
 
     async def heartbeat(self, agents: Sequence[str], now: datetime) -> None:
         for agent in agents:

@@ -9,6 +9,7 @@ from soorma_ai.adapters.sql.consequences import offer_changed
 from soorma_ai.adapters.sql.tables import registry
 from soorma_ai.adapters.sql.tables.registry import Routes
 from soorma_ai.core.arrival import registering as rules
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.registry import TAKEN, EventDefinition, Registration
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 
@@ -19,9 +20,6 @@ _KEY = "tenant = ? AND topic = ? AND event_name = ? AND version = ?"
 def register(db: Connection, routes: Routes, registrations: Sequence[Registration], now: datetime) -> None:
     for one in registrations:
         rules.check_name(one)
-        before = db.execute("SELECT tenant FROM agent WHERE agent = ?", (one.agent,)).fetchone()
-        if before is not None:
-            rules.check_tenant(one, before[0])
         for definition in rules.definitions_of(one):
             _define(db, one, definition)
         db.executemany(
@@ -53,7 +51,8 @@ def declare(db: Connection, agent: str, definition: EventDefinition, now: dateti
     """Add an event that the agent makes, until it registers anew. Raises LocalProtocolError."""
     row = registry.find(db, agent, now)
     if row is None:
-        raise LocalProtocolError(f"{agent} is not registered, so it cannot own {definition.event_name!r}; start it")
+        name = plain_name(agent)
+        raise LocalProtocolError(f"{name} is not registered, so it cannot own {definition.event_name!r}; start it")
     changed = rules.with_made(row.registration, definition)
     if changed is None:
         return
@@ -71,8 +70,8 @@ def deregister(db: Connection, routes: Routes, agent: str, now: datetime) -> lis
     LocalProtocolError for one that lives or that something still needs."""
     row = registry.find(db, agent, now)
     if row is None:
-        raise NotFound(f"no agent {agent!r} is registered")
-    others = registry.others(db, agent)
+        raise NotFound(f"no agent {plain_name(agent)!r} is registered")
+    others = registry.others(db, row.registration)
     needs = registry.needs(db, row.registration, rules.names_of_its_own(row.registration, others))
     rules.check_deregistering(agent, needs, lives=row.live)
     db.execute("DELETE FROM agent WHERE agent = ?", (agent,))
@@ -109,7 +108,8 @@ def _define(db: Connection, one: Registration, definition: EventDefinition) -> N
         db.execute(f"UPDATE definition SET agent = ?, content = ?, body = ? WHERE {_KEY}", taken_over)
         return
     rules.check_content(one, definition, content, keeper)
-    db.execute(f"UPDATE definition SET body = ? WHERE {_KEY}", (body, *key))
+    if keeper == one.agent:
+        db.execute(f"UPDATE definition SET body = ? WHERE {_KEY}", (body, *key))
 
 
 def _lives_elsewhere(db: Connection, agent: str) -> bool:

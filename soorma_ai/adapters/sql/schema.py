@@ -26,7 +26,7 @@ from soorma_ai.adapters.sql.memo_tables import MEMO_TABLES
 from soorma_ai.adapters.sql.model_tables import MODEL_TABLES
 from soorma_ai.adapters.sql.people_tables import ANSWERED, PEOPLE_TABLES
 
-VERSION = 11
+VERSION = 12
 APPLICATION_ID = 0x536F6F72
 
 

@@ -21,6 +21,7 @@ from soorma_ai.core.memos import (
     with_changes,
 )
 from soorma_ai.domain.memos import About, DropMemo, Filter, Memo, MemoKind, MemoQuery, Shelf
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.values import json_object
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.handling.memos import embed, find
@@ -101,7 +102,7 @@ class MemoClient:
 
     async def _keep(self, shelf: Shelf, key: str, content: str, about: About) -> str:
         handling = self._handling
-        memo = make_memo(shelf, key, content, handling.agent, handling.services.clock.now(), about)
+        memo = make_memo(shelf, key, content, plain_name(handling.agent), handling.services.clock.now(), about)
         handling.memory.change_memo(keep(memo, await embed(handling.services, text_of(memo))))
         return key
 

@@ -54,6 +54,6 @@ async def _of_plan(client: PlatformClient, plan: str, *, states: bool) -> Drawn:
 
 async def _of_registry(client: PlatformClient) -> Drawn:
     registered = await client.registry.events(live=False)
-    live = {one.name for one in await client.registry.query()}
+    live = {one.agent_id for one in await client.registry.query()}
     drawn = graph_of_registry(registered, live, check_reach(registered, live))
     return drawn, "Which agent's events reach whom", Direction.RIGHT

@@ -10,6 +10,7 @@ from soorma_ai.cli.store_access import look_up
 from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.core.selection.check import ADVICE, Finding, FoundEvent, Problem, check_events
 from soorma_ai.core.selection.reach import check_reach
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.registry import TAKEN, DiscoveredAgent, EventRole, RegisteredEvent
 from soorma_ai.domain.values import clip
 from soorma_ai.errors import NotFound
@@ -61,7 +62,7 @@ def check(access: Access, as_json: bool) -> None:
 
 async def _load(client: PlatformClient) -> tuple[Sequence[RegisteredEvent], frozenset[str]]:
     """Return all events, and the names of the agents that live."""
-    live = frozenset(one.name for one in await client.registry.query())
+    live = frozenset(one.agent_id for one in await client.registry.query())
     return await client.registry.events(live=False), live
 
 
@@ -106,7 +107,7 @@ def show(access: Access, name: str, as_json: bool) -> None:
 
 def _print_event(printer: Printer, one: RegisteredEvent) -> None:
     made = one.definition
-    by = f"{one_line(one.agent)} {one.role}"
+    by = f"{one_line(plain_name(one.agent))} {one.role}"
     printer.line((one_line(made.event_name), BOLD), (f"  {by}, {made.topic}, version {one_line(made.version)}", DIM))
     told = {
         "": made.description,

@@ -23,6 +23,7 @@ from soorma_ai.domain.tracking import Backlog
 from soorma_ai.errors import Forbidden, NotFound
 from soorma_ai.runtime.client.dead_letters import letter_page
 from soorma_ai.runtime.client.listing import question_page
+from soorma_ai.runtime.views.agents import nearest
 
 MOST_AGENTS = 100
 MOST_LETTERS = 10
@@ -46,7 +47,7 @@ async def list_agents(visitor: Visitor) -> ASGIApp:
     client, search = visitor.client, visitor.query_value("search").strip()[:200]
     agents = await client.registry.query(live=False)
     after = visitor.query_value("after")
-    found = [one for one in agents if search.lower() in one.name.lower() and one.name > after]
+    found = [one for one in agents if search.lower() in one.name.lower() and one.agent_id > after]
     shown = found[:MOST_AGENTS]
     more = len(found) - len(shown)
     backlogs = await _backlogs(visitor)
@@ -61,7 +62,7 @@ async def list_agents(visitor: Visitor) -> ASGIApp:
         search=search,
         agents=[_tell(one, backlogs) for one in shown],
         more_agents=more,
-        next_agents=visitor.frame.path("agents", search=search or None, after=shown[-1].name) if more else None,
+        next_agents=visitor.frame.path("agents", search=search or None, after=shown[-1].agent_id) if more else None,
         letters=letters.letters,
         more_letters=letters.older,
         doubts=doubts.waits,
@@ -76,7 +77,7 @@ async def show_agent(visitor: Visitor) -> ASGIApp:
     found = await visitor.client.registry.query(name=name, live=False) if name else []
     if not found:
         raise NotFound(f"no agent {name[:80]!r} is registered here")
-    one = _tell(found[0], await _backlogs(visitor))
+    one = _tell(nearest(name, found), await _backlogs(visitor))
     return visitor.frame.page(
         "agent.html",
         title=f"Agent {words(one.agent.name, 80)}",
@@ -90,7 +91,7 @@ async def show_agent(visitor: Visitor) -> ASGIApp:
 
 async def show_choreography(visitor: Visitor) -> ASGIApp:
     registry = visitor.client.registry
-    live = frozenset(one.name for one in await registry.query())
+    live = frozenset(one.agent_id for one in await registry.query())
     known = _Known.of(await registry.events(live=False), live)
     drawn = await asyncio.to_thread(_draw, known)
     return visitor.frame.page(
@@ -159,7 +160,7 @@ def _tell(agent: DiscoveredAgent, backlogs: dict[str, Backlog] | None) -> ToldAg
         _names(agent, (EventRole.TAKES_AS_GOAL,)),
         _names(agent, (EventRole.TAKES, EventRole.AWAITS)),
         tuple(dict.fromkeys((*_names(agent, (EventRole.MAKES,)), *(made.event_name for made in agent.produced)))),
-        backlogs.get(agent.name) if backlogs else None,
+        backlogs.get(agent.agent_id) if backlogs else None,
     )
 
 

@@ -14,6 +14,7 @@ from soorma_ai.console.visitor import HEADERS, Visitor
 from soorma_ai.core.report.difference import Difference
 from soorma_ai.core.report.questions import urgency
 from soorma_ai.core.report.shapes import Absent, Found
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.people import ACCEPTED, INVALID
 from soorma_ai.domain.values import Json, clip
 from soorma_ai.errors import LocalProtocolError, NotFound
@@ -125,7 +126,8 @@ def _question_values(visitor: Visitor, details: QuestionDetails, around: Around,
     assert ask is not None  # it is a question
     sheet, refusal, held = shown.sheet, shown.refusal, ask.proposal
     payload, is_cut = _beginning(held.data) if held else ("", False)
-    who = f"{asked.agent} for {asked.user_id}" if asked.user_id else asked.agent
+    agent = plain_name(asked.agent)
+    who = f"{agent} for {asked.user_id}" if asked.user_id else agent
     frame, answered = visitor.frame, asked.answer
     return {
         "action": frame.path(*around.path, **around.asked),

@@ -1,4 +1,4 @@
-"""The rules for registering and deregistering: a name keeps its tenant, a version its content, what is needed stays."""
+"""The rules for registering and deregistering: a version keeps its content, an event its owner, a need its agent."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -6,15 +6,8 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import replace
 
-from soorma_ai.domain.registry import (
-    AGENT_GONE_AFTER,
-    TAKEN,
-    Approval,
-    EventDefinition,
-    EventRole,
-    RegisteredEvent,
-    Registration,
-)
+from soorma_ai.domain.names import plain_name
+from soorma_ai.domain.registry import AGENT_GONE_AFTER, TAKEN, EventDefinition, EventRole, RegisteredEvent, Registration
 from soorma_ai.domain.stores import store_of_mailbox
 from soorma_ai.domain.values import clip, compact
 from soorma_ai.errors import ConfigError, LocalProtocolError
@@ -23,6 +16,7 @@ from soorma_ai.errors import ConfigError, LocalProtocolError
 DefinitionKey = tuple[str, str, str, str]
 # Agent, topic, name.
 Taking = tuple[str, str, str]
+_WORDS = ("description", "when_to_use", "not_for", "synonyms")
 
 
 class Needs(Struct, frozen=True):
@@ -49,14 +43,12 @@ def events_of(
     """Events of registrations, each with whether its agent lives; in a fixed order, whoever registered first.
 
     `takings` are in the order in which agents first took each event. It belongs to the first of them, living or not:
-    the approval that it asks for is that of each taker.
+    its words and the approval that it asks for are those of each taker.
     """
     known = list(registrations)
-    approvals = _approvals(known, takings, only_live=only_live)
+    terms = _terms(known, takings, only_live=only_live)
     events = (
-        RegisteredEvent(
-            one.agent, one.kind, role, definition if role not in TAKEN else _with_approval(definition, approvals)
-        )
+        RegisteredEvent(one.agent, one.kind, role, _on_terms(role, definition, terms))
         for one, lives in known
         if lives or not only_live
         for role, definition in one.events
@@ -64,51 +56,44 @@ def events_of(
     return sorted(events, key=_place)
 
 
-def _approvals(
+def _terms(
     known: Iterable[tuple[Registration, bool]], takings: Iterable[Taking], *, only_live: bool
-) -> dict[tuple[str, str], Approval]:
-    """The approval of each event: its owner's terms, and the condition of every taker."""
+) -> dict[tuple[str, str], EventDefinition]:
+    """The terms of each event: its owner's words and approval, and the condition of every taker."""
     taken = {
         (one.agent, str(definition.topic), definition.event_name): (definition, lives or not only_live)
         for one, lives in known
         for role, definition in one.events
         if role in TAKEN
     }
-    found: dict[tuple[str, str], Approval] = {}
-    owned: set[tuple[str, str]] = set()
+    found: dict[tuple[str, str], EventDefinition] = {}
     for agent, topic, name in takings:
         definition, counts = taken.get((agent, topic, name), (None, False))
-        event = topic, name
-        if definition is not None and (counts or event not in owned):
-            owned.add(event)
-            if definition.approval is not None:
-                owners = found.get(event)
-                found[event] = owners.add_condition(definition.approval) if owners else definition.approval
+        if definition is None:
+            continue
+        owners = found.setdefault((topic, name), definition)
+        if counts and owners is not definition and definition.approval is not None:
+            asked = owners.approval.add_condition(definition.approval) if owners.approval else definition.approval
+            found[topic, name] = owners.model_copy(update={"approval": asked})
     return found
 
 
-def _with_approval(definition: EventDefinition, approvals: Mapping[tuple[str, str], Approval]) -> EventDefinition:
-    approval = approvals.get((str(definition.topic), definition.event_name), definition.approval)
-    if approval == definition.approval:
-        return definition
-    return definition.model_copy(update={"approval": approval})
+def _on_terms(
+    role: EventRole, definition: EventDefinition, terms: Mapping[tuple[str, str], EventDefinition]
+) -> EventDefinition:
+    """A definition on the terms of its event. A taker adds no words where the owner gives none; one who makes the event
+    does, since a listener owns it without a word."""
+    owners = terms.get((str(definition.topic), definition.event_name), definition)
+    is_worded = any(getattr(owners, name) for name in _WORDS)
+    fields = (*_WORDS, "approval") if role in TAKEN else _WORDS if is_worded else ()
+    changed = {name: getattr(owners, name) for name in fields if getattr(owners, name) != getattr(definition, name)}
+    return definition.model_copy(update=changed) if changed else definition
 
 
 def check_name(one: Registration) -> None:
     """Raise ConfigError for the name of a mailbox."""
     if store_of_mailbox(one.agent) is not None:
-        raise ConfigError(f"an agent cannot be called {one.agent!r}: what begins so is for another store; rename it")
-
-
-def check_tenant(one: Registration, before: str | None) -> None:
-    """Raise ConfigError where the name is registered for another tenant: what waits under a name is of those it was
-    registered for. Whoever is shared may handle it too."""
-    if one.tenant_id not in (None, before):
-        whom = "all tenants" if before is None else f"tenant {before!r}"
-        raise ConfigError(
-            f"{one.agent} is registered for {whom}, and what waits under that name is theirs: give the agent of tenant "
-            f"{one.tenant_id!r} another name, or deregister the former one first"
-        )
+        raise ConfigError(f"an agent cannot be called {one.name!r}: what begins so is for another store; rename it")
 
 
 def definitions_of(one: Registration) -> Iterator[EventDefinition]:
@@ -130,12 +115,13 @@ def content_of(definition: EventDefinition) -> str:
 
 
 def check_content(one: Registration, definition: EventDefinition, kept: str, keeper: str) -> None:
-    """Raise ConfigError where the version was registered with another content, by the keeper."""
+    """Raise ConfigError where the version was registered with another content, by the keeper, an agent of the same
+    tenant or both shared."""
     content = content_of(definition)
     if kept != content:
         raise ConfigError(
-            f"{one.agent} registers {definition.event_name!r} on {definition.topic}, version {definition.version!r}, "
-            f"with another content than {keeper} did: {clip(content, 300)} against {clip(kept, 300)}; "
+            f"{one.name} registers {definition.event_name!r} on {definition.topic}, version {definition.version!r}, "
+            f"with another content than {plain_name(keeper)} did: {clip(content, 300)} against {clip(kept, 300)}; "
             "a version stands for one content: give the new one a new version"
         )
 
@@ -175,7 +161,7 @@ def check_deregistering(agent: str, needs: Needs, *, lives: bool) -> None:
         reason = f"plan {needs.awaited[0]} waits for {needs.awaited[1]!r}, which nobody else registers: cancel the plan"
     else:
         return
-    raise LocalProtocolError(f"{agent} cannot be deregistered: {reason}")
+    raise LocalProtocolError(f"{plain_name(agent)} cannot be deregistered: {reason}")
 
 
 def _place(event: RegisteredEvent) -> tuple[str, str, str, str, str]:

@@ -1,13 +1,14 @@
 """Takers of an event: registrations turned round, from an event to those who have to do with it."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from soorma_ai.core.arrival.effects import FIRST, LAST, Put
 from soorma_ai.core.delivery.route import patterns_of
 from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.names import agent_meant, plain_name
 from soorma_ai.domain.plans import plan_id_of
-from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, Registration
+from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, Registration, name_of
 from soorma_ai.domain.stores import mailbox_of, store_of_mailbox
 
 _NO_ROLES: frozenset[EventRole] = frozenset()
@@ -32,8 +33,10 @@ class Index:
 
     def takers(self, event: EventEnvelope) -> tuple[tuple[Put, ...], tuple[Put, ...]]:
         """Return into whose inbox it goes, of agents of its tenant and shared ones: of those that do what it asks (with
-        a target, only the one of that name, or those of that capability), a goal in the line of the plan that begins
-        with it; and of those that only listen. What is for agents of another store goes into its mailbox, once."""
+        a target, only the agent that is meant by that name, or those of that capability), a goal in the line of the
+        plan that begins with it, to the nearest of one name; and of those that only listen. What is for agents of
+        another store goes into its mailbox, once."""
+        meant = self._meant(event)
         takers: dict[str, Put] = {}
         listeners: dict[str, Put] = {}
         for pattern in patterns_of(event.type):
@@ -43,7 +46,7 @@ class Index:
                 roles = self._roles.get((one.agent, event.topic, event.type), _NO_ROLES)
                 if roles.isdisjoint(TAKEN):
                     listeners[one.agent] = Put(one.agent, event.id)
-                elif event.target is not None and not _is_meant(one, event.target):
+                elif meant is not None and one.agent not in meant:
                     continue
                 elif one.store:
                     box = mailbox_of(one.store)
@@ -52,14 +55,15 @@ class Index:
                     is_goal = EventRole.TAKES_AS_GOAL in roles
                     owner, priority = (plan_id_of(event.id, one.agent), LAST) if is_goal else (event.id, FIRST)
                     takers[one.agent] = Put(one.agent, owner, priority)
-        return tuple(takers.values()), tuple(listeners.values())
+        return _nearest(event, takers.values()), tuple(listeners.values())
 
     def is_taken(self, request: EventEnvelope) -> bool:
         """Tell whether an agent does what the request asks; who listens by a pattern does not."""
+        meant = self._meant(request)
         return any(
             one.tenant_id in (None, request.tenant_id)
             and not (one.store and request.stays)
-            and (request.target is None or _is_meant(one, request.target))
+            and (meant is None or one.agent in meant)
             for one in self._listening.get((request.topic, request.type), ())
         )
 
@@ -81,6 +85,20 @@ class Index:
         """Names of requests that somebody takes."""
         return [name for topic, name in self._listening if topic is EventTopic.ACTION_REQUESTS]
 
+    def _meant(self, event: EventEnvelope) -> frozenset[str] | None:
+        """Return the agents that its target means, of those that take it; None: it has no target."""
+        target = event.target
+        if target is None:
+            return None
+        taking = [
+            one
+            for one in self._listening.get((event.topic, event.type), ())
+            if one.tenant_id in (None, event.tenant_id) and not (one.store and event.stays)
+        ]
+        able = {one.agent for one in taking if target in map(name_of, one.capabilities)}
+        named = agent_meant(target, event.source, (one.agent for one in taking))
+        return frozenset(able if named is None else {named, *able})
+
     def definitions(self, tenant_id: str, event_type: str) -> list[EventDefinition]:
         return [definition for _, definition in self._of_tenant(tenant_id, event_type)]
 
@@ -93,6 +111,12 @@ class Index:
         return [(role, definition) for one, role, definition in known if one.tenant_id in (None, tenant_id)]
 
 
-def _is_meant(one: Registration, target: str) -> bool:
-    names = (capability if isinstance(capability, str) else capability.task_name for capability in one.capabilities)
-    return target == one.agent or target in names
+def _nearest(event: EventEnvelope, takers: Collection[Put]) -> tuple[Put, ...]:
+    """Leave out who would begin the plan that a nearer agent of the same name begins."""
+    beginning: defaultdict[str, list[str]] = defaultdict(list)
+    for put in takers:
+        if put.priority == LAST:
+            beginning[put.owner].append(put.agent)
+    pairs = [agents for agents in beginning.values() if len(agents) > 1]
+    left_out = {one for agents in pairs for one in agents if one != agent_meant(plain_name(one), event.source, agents)}
+    return tuple(put for put in takers if put.agent not in left_out)

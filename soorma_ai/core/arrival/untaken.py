@@ -12,6 +12,7 @@ from soorma_ai.core.offering.offer import request_in
 from soorma_ai.domain.effects import Expect, Publish, Schedule
 from soorma_ai.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.domain.expectations import Expectation, Stray, Untaken
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.registry import RegisteredEvent
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import JsonObject
@@ -67,8 +68,8 @@ def describe_waiting(
     return Untaken(
         request_id=request.id,
         event_type=request.type,
-        asked_by=request.source,
-        target=request.target,
+        asked_by=plain_name(request.source),
+        target=plain_name(request.target) if request.target else None,
         plan_id=request.plan_id,
         task_id=expected.task_id if expected else None,
         since=request.time,

@@ -27,6 +27,7 @@ from soorma_ai.core.telling.history import (
 from soorma_ai.core.telling.outline import SMALLEST_ROOM, shorten
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.limits import Spent
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.states import REJECTED, TIMEOUT, StateAction
@@ -137,7 +138,7 @@ def decide_inputs(occasion: Occasion, offer: Offer, view: View, *, instructions:
     kinds = {name.partition(":")[0] for name in (*showing.lines, *showing.added)}
     values: JsonObject = {
         **tell(occasion),
-        "agent": plan.agent,
+        "agent": plain_name(plan.agent),
         "instructions": instructions,
         "strategy": strategy,
         "choices": _lines(showing.lines, offer),
@@ -216,7 +217,7 @@ def plan_inputs(
     """Return the inputs that the plan prompt declares."""
     offer = material.offer
     values: JsonObject = {
-        "agent": plan.agent,
+        "agent": plain_name(plan.agent),
         "instructions": instructions,
         "goal": {"name": plan.goal_event, "data": fence(shorten(plan.goal_data, FENCE_CHARS))},
         "custom_context": fence(custom_context) if custom_context else "",

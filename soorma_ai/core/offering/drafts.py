@@ -97,14 +97,14 @@ def gather_material(
     if chosen and not wanted:
         names = ", ".join(one.name for one in chosen)
         raise LocalProtocolError(f"no request is known that {names} would take: discover agents with their events")
-    makers = {one.name for one in chosen}
+    makers = {one.agent_id for one in chosen}
     registered: list[RegisteredEvent] = []
     answers: defaultdict[str, list[str]] = defaultdict(list)
     for one in live:
         for role, definition in one.events:
             is_made = role is EventRole.MAKES
-            if not wanted or (one.name in makers if is_made else definition.event_name in wanted):
-                registered.append(RegisteredEvent(one.name, one.kind, role, definition))
+            if not wanted or (one.agent_id in makers if is_made else definition.event_name in wanted):
+                registered.append(RegisteredEvent(one.agent_id, one.kind, role, definition))
         for name in _requests_to(one):
             answers[name] += _answers_of(one, name)
     offer = make_offer(planner, registered, awaits, result_schema)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from soorma_ai.core.selection.index import EventIndex, index_of
 from soorma_ai.domain.events import CLIENT, EventTopic
+from soorma_ai.domain.names import is_of_a_tenant, plain_name
 from soorma_ai.domain.registry import TAKEN, Approval, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.domain.values import Json, JsonObject, Same
@@ -117,7 +118,7 @@ def _offer_of(
 ) -> Offer:
     """A store gives the very same registrations as long as nothing has changed, which is seen at once."""
     known = tuple((one.agent, one.role, Same(one.definition)) for one in live.it if one.agent != planner)
-    return _make_offer(known, awaits, result_schema)
+    return _make_offer(known, awaits, result_schema, is_of_a_tenant(planner))
 
 
 @lru_cache(maxsize=8)
@@ -125,6 +126,7 @@ def _make_offer(
     live: tuple[tuple[str, EventRole, Same[EventDefinition]], ...],
     awaits: tuple[Same[EventDefinition], ...],
     result_schema: Same[JsonObject | None],
+    of_a_tenant: bool,
 ) -> Offer:
     events: defaultdict[str, list[Same[EventDefinition]]] = defaultdict(list)
     delegates: dict[tuple[str, str], Delegate] = {}
@@ -137,7 +139,9 @@ def _make_offer(
                 events[definition.event_name].append(same)
                 agents.setdefault(definition.event_name, agent)
             case EventRole.TAKES_AS_GOAL:
-                delegates[agent, definition.event_name] = Delegate(agent, definition)
+                place = plain_name(agent), definition.event_name
+                if place not in delegates or is_of_a_tenant(agent) == of_a_tenant:
+                    delegates[place] = Delegate(place[0], definition)
             case EventRole.MAKES if definition.topic is not EventTopic.ACTION_RESULTS:
                 known = waits.get(definition.event_name) or Awaited(definition, ())
                 waits[definition.event_name] = replace(known, producers=(*known.producers, agent))

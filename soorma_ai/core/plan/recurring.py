@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from soorma_ai.domain.effects import Schedule
 from soorma_ai.domain.events import SYSTEM, EventTopic, Lineage, new_event
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.people import NO_USER
 from soorma_ai.domain.values import JsonObject, compact, derived_id
 from soorma_ai.errors import ConfigError
@@ -39,16 +40,17 @@ def timers_of(agent: str) -> str:
 
 def check_schedule(goal: Recurring, now: datetime) -> None:
     """Raise ConfigError for a moment that is none, or never comes."""
+    called = f"planner {plain_name(goal.agent)}: every({goal.when!r})"
     if not isinstance(cast(object, goal.when), str | timedelta):
-        raise ConfigError(f"planner {goal.agent}: every({goal.when!r}): give a cron expression, or a timedelta")
+        raise ConfigError(f"{called}: give a cron expression, or a timedelta")
     if isinstance(goal.when, timedelta) and goal.when < SHORTEST:
-        raise ConfigError(f"planner {goal.agent}: every({goal.when!r}) is too short; give a second or more")
+        raise ConfigError(f"{called} is too short; give a second or more")
     try:
         next_due(goal, now, now)
     except (CronSimError, StopIteration, OverflowError) as error:
         why = f" ({error})" if str(error) else ""
         raise ConfigError(
-            f"planner {goal.agent}: every({goal.when!r}) has no next moment{why}; give minute, hour, day, month and "
+            f"{called} has no next moment{why}; give minute, hour, day, month and "
             "day of the week, like '0 9 * * mon-fri', or a timedelta"
         ) from error
 

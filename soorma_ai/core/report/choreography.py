@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from soorma_ai.core.drawing.graph import MOST_NODES, Edge, EdgeKind, Graph, Node, NodeKind, make_graph
 from soorma_ai.core.selection.check import Finding, Problem
 from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.registry import TAKEN, AgentKind, EventRole, RegisteredEvent
 
 ANY_PLANNER = "planners"
@@ -88,7 +89,9 @@ def _event_node(one: RegisteredEvent, is_goal: bool, marks: dict[str, Problem]) 
 
 def _agent_node(one: RegisteredEvent, is_live: bool) -> Node:
     kind = NodeKind.PLANNER if one.kind is AgentKind.PLANNER else NodeKind.AGENT
-    return Node(_agent_id(one), one.agent, kind if is_live else NodeKind.GONE, one.kind if is_live else "gone")
+    return Node(
+        _agent_id(one), plain_name(one.agent), kind if is_live else NodeKind.GONE, one.kind if is_live else "gone"
+    )
 
 
 def _event_id(one: RegisteredEvent) -> str:

@@ -9,6 +9,7 @@ from msgspec.structs import asdict, replace
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus, Untaken
 from soorma_ai.domain.history import PLAN, JournalEntry, Step, StepKind
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask
 from soorma_ai.domain.records import Record
 from soorma_ai.domain.tracking import PROGRESS, Report
@@ -118,7 +119,7 @@ def decision_line(entry: JournalEntry, start: datetime) -> Line:
     return Line(
         kind=LineKind.DECISION,
         time=entry.at - start,
-        who=entry.key.agent,
+        who=plain_name(entry.key.agent),
         what=thought.action,
         note=thought.refusal if entry.is_refused else thought.reasoning,
         because=entry.key.cause_id,
@@ -197,7 +198,7 @@ def unmet_line(expected: Expectation, note: str, start: datetime, now: datetime)
     return Line(
         kind=kind,
         time=until - start,
-        who=expected.agent,
+        who=plain_name(expected.agent),
         what=expected.subject,
         note=note or words,
         took=until - expected.opened_at,

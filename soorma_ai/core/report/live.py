@@ -24,6 +24,7 @@ from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, Wait
 from soorma_ai.domain.history import SELECT, JournalEntry
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.states import HUMAN_INPUT, WAIT_ESCALATED, WAIT_HANDED_OVER, WAIT_REMINDED
 
@@ -138,14 +139,15 @@ def _line_of(event: EventEnvelope, found: Found) -> Line | None:
         return _question(event, found.expectation)
     if event.source == SYSTEM and event.type in WAKE_EVENTS:
         return _woken(event, found.expectation)
+    source = plain_name(event.source)
     if report := report_of(event):
-        return Line(LineKind.PROGRESS, _NOW, event.source, note=report.message, data=report.progress, event_id=event.id)
+        return Line(LineKind.PROGRESS, _NOW, source, note=report.message, data=report.progress, event_id=event.id)
     if _ends_a_plan(event):
         return _end(event)
     if event.answers is not None:
         took = event.time - found.request.time if found.request else None
-        return reply_line(event.source, event.type, event.data, _NOW, took, event.id)
-    who = event.user_id or event.source if event.source == CLIENT else event.source
+        return reply_line(source, event.type, event.data, _NOW, took, event.id)
+    who = event.user_id or source if source == CLIENT else source
     return Line(LineKind.EVENT, _NOW, who, event.type, data=event.data, event_id=event.id)
 
 
@@ -153,12 +155,14 @@ def _question(event: EventEnvelope, asked: Expectation) -> Line | None:
     if asked.ask is None:
         return None
     if event.type in _ASKED_AGAIN:
-        return Line(LineKind.TURN, _NOW, asked.agent, asked.subject, _ASKED_AGAIN[event.type], event_id=event.id)
+        return Line(
+            LineKind.TURN, _NOW, plain_name(asked.agent), asked.subject, _ASKED_AGAIN[event.type], event_id=event.id
+        )
     held = asked.ask.proposal
     return Line(
         kind=LineKind.GATE if asked.kind is ExpectationKind.GATE else LineKind.WAIT,
         time=_NOW,
-        who=asked.agent,
+        who=plain_name(asked.agent),
         what=asked.event_type,
         note=asked.ask.message,
         data=held.data if held else None,
@@ -190,7 +194,7 @@ def _end(event: EventEnvelope) -> Line:
     return Line(
         kind=LineKind.END,
         time=_NOW,
-        who=event.source,
+        who=plain_name(event.source),
         what=status,
         note=str(message or ""),
         data=event.data.get("result"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus, Untaken
 from soorma_ai.domain.memory import PlanSummary
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.tracking import (
     Action,
@@ -65,8 +66,8 @@ def action(
     return Action(
         action_id=request.id,
         event_type=request.type,
-        asked_by=request.source,
-        agents=tuple(sorted({one.agent for one in handed})),
+        asked_by=plain_name(request.source),
+        agents=tuple(sorted({plain_name(one.agent) for one in handed})),
         status=status,
         requested_at=request.time,
         ended_at=(ended or (reply.time if reply else None)) if status.is_final else None,
@@ -82,7 +83,7 @@ def progress(plan: PlanRecord, actions: Sequence[Action]) -> PlanProgress:
     counted = Counter(one.status for one in actions)
     return PlanProgress(
         plan_id=plan.plan_id,
-        agent=plan.agent,
+        agent=plain_name(plan.agent),
         goal_event=plan.goal_event,
         status=plan.status,
         reason=plan.reason,
@@ -121,7 +122,9 @@ def tree(root: PlanRecord, plans: Iterable[PlanRecord]) -> PlanNode:
         below[plan.parent_plan_id].append(plan)
 
     def node(plan: PlanRecord) -> PlanNode:
-        return PlanNode(PlanSummary.of(plan), plan.agent, tuple(node(child) for child in below[plan.plan_id]))
+        return PlanNode(
+            PlanSummary.of(plan), plain_name(plan.agent), tuple(node(child) for child in below[plan.plan_id])
+        )
 
     return node(root)
 
@@ -131,7 +134,7 @@ def group(group_id: str, members: Sequence[Expectation], actions: Sequence[Actio
     return DelegationGroup(
         group_id=group_id,
         task_id=members[0].task_id or "",
-        agent=members[0].agent,
+        agent=plain_name(members[0].agent),
         total=len(members),
         came=came,
         missing=tuple(one.id for one in members if one.status is ExpectationStatus.OPEN),

@@ -7,6 +7,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.people import AnswerDecision
 from soorma_ai.domain.values import JsonObject
 
@@ -40,7 +41,7 @@ class Consequences(Struct, frozen=True):
 
 
 def consequences(asked: Expectation) -> Consequences:
-    agent, subject = asked.agent, asked.subject or asked.event_type
+    agent, subject = plain_name(asked.agent), asked.subject or asked.event_type
     match asked.kind:
         case ExpectationKind.GATE if asked.plan_id is not None:
             yes = f"{subject} is published with exactly this payload, and {agent} goes on with its plan."
@@ -65,7 +66,7 @@ def _at_deadline(asked: Expectation, subject: str) -> str:
         return (
             f"{subject} is published: silence is a yes." if is_yes else f"{subject} is not published: silence is a no."
         )
-    return f"{asked.agent} goes on without an answer, as after a failure."
+    return f"{plain_name(asked.agent)} goes on without an answer, as after a failure."
 
 
 def _may_reject(asked: Expectation) -> bool:

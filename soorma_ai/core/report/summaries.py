@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind
 from soorma_ai.domain.limits import Spent
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Awaited, PlanLine
@@ -64,7 +65,7 @@ def plan_line(plan: PlanRecord, spent: Spent, expected: Sequence[Expectation]) -
         root_plan_id=plan.root_plan_id,
         status=plan.status,
         goal_event=plan.goal_event,
-        agent=plan.agent,
+        agent=plain_name(plan.agent),
         user_id=plan.lineage.user_id,
         session_id=plan.lineage.session_id,
         created_at=plan.created_at,

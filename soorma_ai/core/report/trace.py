@@ -26,6 +26,7 @@ from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.history import JournalEntry, Step, StepKind
 from soorma_ai.domain.limits import Spent
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.plans import PlanDetails, PlanStatus
 from soorma_ai.domain.states import HUMAN_INPUT
 from soorma_ai.domain.values import JsonObject
@@ -185,7 +186,7 @@ class _Tree:
         event, met = self._events.get(turn.cause_id), self._met_by.get(turn.cause_id)
         what, note = heading(came) if came else (met.subject if met else event.type if event else "", "came")
         if came and came.kind is StepKind.GOAL and event:
-            note += f" from {event.user_id if event.source == CLIENT else event.source}"
+            note += f" from {event.user_id if event.source == CLIENT else plain_name(event.source)}"
         lines = [decision_line(entry, self.start) for entry in turn.decisions]
         lines += [self._event(made, level) for made in self._own_events(plan, turn)]
         lines += [line for step in turn.steps if (line := self._step(plan, turn, step, level))]
@@ -195,7 +196,7 @@ class _Tree:
         return Line(
             kind=LineKind.TURN,
             time=turn.at - self.start,
-            who=plan.agent,
+            who=plain_name(plan.agent),
             what=what,
             note=note,
             data=plan.goal_data if came and came.kind is StepKind.GOAL and plan is self._root else None,
@@ -220,13 +221,13 @@ class _Tree:
             case StepKind.ASKED | StepKind.HELD:
                 return self._question(plan, step, level)
             case StepKind.PARKED:
-                return Line(LineKind.PARKED, time, plan.agent, note=step.note, because=turn.cause_id)
+                return Line(LineKind.PARKED, time, plain_name(plan.agent), note=step.note, because=turn.cause_id)
             case StepKind.COMPLETED | StepKind.FAILED | StepKind.CANCELLED:
                 answer = next((e for e in self._caused[turn.cause_id] if _answers_caller(plan, e)), None)
                 return Line(
                     kind=LineKind.END,
                     time=time,
-                    who=plan.agent,
+                    who=plain_name(plan.agent),
                     what=step.kind,
                     note=step.note,
                     data=step.data,
@@ -245,7 +246,7 @@ class _Tree:
         return Line(
             kind=LineKind.REQUEST if step.kind is StepKind.PUBLISHED else LineKind.DELEGATION,
             time=step.at - self.start,
-            who=plan.agent,
+            who=plain_name(plan.agent),
             what=step.name,
             data=step.data,
             event_id=step.event_id,
@@ -270,13 +271,13 @@ class _Tree:
         asked, answers = None, ()
         if expected is not None and expected.ask is not None:
             event = self._events.get(expected.met_by or "")
-            by = expected.answer.by if expected.answer else event.source if event else None
+            by = expected.answer.by if expected.answer else plain_name(event.source) if event else None
             asked = question_of(expected, expected.ask, by, self.start, self._now)
             answers = self._answers(expected, level)
         return Line(
             kind=LineKind.GATE if step.kind is StepKind.HELD else LineKind.WAIT,
             time=step.at - self.start,
-            who=plan.agent,
+            who=plain_name(plan.agent),
             what=step.name,
             note=asked.message if asked else "",
             data=step.data if step.kind is StepKind.HELD else None,
@@ -321,18 +322,18 @@ class _Tree:
     def _event(self, event: EventEnvelope, level: int, since: datetime | None = None) -> Line:
         """Return the line of an event. With `since`, it met an expectation that was opened then: it is a reply."""
         self._shown.add(event.id)
-        at = event.time - self.start
+        at, who = event.time - self.start, plain_name(event.source)
         asked = self._events.get(event.causation_id or "")
         if since is None and asked is not None:
             is_reply = event.type == asked.response_event and event.correlation_id == asked.correlation_id
             since = asked.time if is_reply else None
         if report := report_of(event):
             note, data = report.message, report.progress
-            line = Line(LineKind.PROGRESS, at, event.source, note=note, data=data, event_id=event.id)
+            line = Line(LineKind.PROGRESS, at, who, note=note, data=data, event_id=event.id)
         elif since is None:
-            line = Line(LineKind.EVENT, at, event.source, event.type, data=event.data, event_id=event.id)
+            line = Line(LineKind.EVENT, at, who, event.type, data=event.data, event_id=event.id)
         else:
-            line = reply_line(event.source, event.type, event.data, at, event.time - since, event.id)
+            line = reply_line(who, event.type, event.data, at, event.time - since, event.id)
         lines = self._consequences(event.id, level + 1) if level < MOST_LEVELS else []
         if untaken := self._untaken.get(event.id):
             lines.append(untaken_line(untaken, self.start, self._now))
@@ -363,7 +364,7 @@ class _Tree:
         return Line(
             kind=LineKind.PLAN,
             time=plan.created_at - self.start,
-            who=plan.agent,
+            who=plain_name(plan.agent),
             what=plan.goal_event,
             note=plan.status,
             because=goal_id,

@@ -9,6 +9,7 @@ from msgspec import Struct
 from soorma_ai.core.selection.index import EventIndex
 from soorma_ai.core.selection.words import terms
 from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.registry import TAKEN, EventDefinition, RegisteredEvent
 
 MOST_TWINS = 3
@@ -61,7 +62,7 @@ def check_events(registered: Iterable[RegisteredEvent]) -> list[Finding]:
     for one in registered:
         if one.role in TAKEN and one.definition.topic is EventTopic.ACTION_REQUESTS:
             takers[one.definition.event_name][one.agent] = one.definition
-    known = {name: FoundEvent(name, tuple(sorted(takers[name]))) for name in sorted(takers)}
+    known = {name: FoundEvent(name, tuple(sorted({*map(plain_name, takers[name])}))) for name in sorted(takers)}
     texts = {name: _text(takers[name].values()) for name in known}
     silent = [Finding(Problem.NO_DESCRIPTION, (known[name],)) for name in known if not texts[name]]
     index = EventIndex([definition for name in known for definition in takers[name].values()])

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from soorma_ai.core.selection.check import Finding, FoundEvent, Problem
 from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.registry import TAKEN, EventRole, RegisteredEvent
 
 Key = tuple[EventTopic, str]
@@ -93,4 +94,4 @@ def _key(one: RegisteredEvent) -> Key:
 
 
 def _finding(problem: Problem, name: str, agents: Collection[str]) -> Finding:
-    return Finding(problem, (FoundEvent(name, tuple(sorted(agents))),))
+    return Finding(problem, (FoundEvent(name, tuple(sorted({*map(plain_name, agents)}))),))

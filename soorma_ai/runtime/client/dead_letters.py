@@ -5,6 +5,7 @@ from msgspec import Struct
 from soorma_ai.core.authority import Owner, check, only_user
 from soorma_ai.core.delivery.disposition import hindrance
 from soorma_ai.domain.letters import Letter, LetterStatus
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.people import Person
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import DeadLetterRow, Place
@@ -64,7 +65,7 @@ def letter_of(row: DeadLetterRow) -> Letter:
     return Letter(
         letter_id=row.seq,
         status=row.status,
-        agent=row.agent,
+        agent=plain_name(row.agent),
         event=row.event,
         reason=row.reason,
         attempts=row.attempts,

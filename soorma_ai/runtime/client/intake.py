@@ -14,6 +14,7 @@ from soorma_ai.domain.effects import Effect, Expect, Publish
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, ReplyAddress, completion_of, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.memory import OpenSession
+from soorma_ai.domain.names import agent_meant, plain_name
 from soorma_ai.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
 from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import describe, violations
@@ -72,12 +73,15 @@ async def goal_taken(registry: Registry, tenant_id: str, goal: str, planner: str
     """Return the goal as its planner takes it. Raise NotFound, and LocalProtocolError where several do."""
     known = await registry.known_events(tenant_id)
     goals = [event for event in known if event.role is EventRole.TAKES_AS_GOAL]
-    fitting = [e for e in goals if e.definition.event_name == goal and planner in (None, e.agent)]
+    fitting = [e for e in goals if e.definition.event_name == goal and planner in (None, e.agent, plain_name(e.agent))]
     if not fitting:
         names = sorted({event.definition.event_name for event in goals})
         raise NotFound(f"no planner takes the goal {goal!r}; known goals: {', '.join(names) or 'none'}")
+    if planner is not None:
+        meant = agent_meant(planner, CLIENT, (event.agent for event in fitting))
+        fitting = [event for event in fitting if event.agent == meant]
     if len(fitting) > 1:
-        who = ", ".join(sorted(event.agent for event in fitting))
+        who = ", ".join(sorted(plain_name(event.agent) for event in fitting))
         raise LocalProtocolError(f"several planners take {goal!r}: {who}; name one with planner=")
     return fitting[0]
 

@@ -15,6 +15,7 @@ from soorma_ai.core.task import producers_of, progress_of, task_of
 from soorma_ai.domain.effects import InDoubt
 from soorma_ai.domain.events import EventTopic, completion_of
 from soorma_ai.domain.identity import Caller
+from soorma_ai.domain.names import agent_key, plain_name
 from soorma_ai.domain.registry import AgentKind, Registration
 from soorma_ai.domain.remote import (
     MOST_LENT,
@@ -47,7 +48,7 @@ SHORTEST_REST = 0.01
 async def register(services: Services, caller: Caller, given: Sequence[Registration]) -> None:
     """Register agents that run elsewhere, all of them or none, for the tenant of who calls. Raise Forbidden for what
     their token does not allow, and ConfigError."""
-    async with changing(services, caller, "agents.register", ", ".join(one.agent for one in given)) as change:
+    async with changing(services, caller, "agents.register", ", ".join(one.name for one in given)) as change:
         tenant_id, registry = caller.person.tenant_id, change.store.registry
         known = await registry.known_events(tenant_id)
         wanted = [one if one.tenant_id else replace(one, tenant_id=tenant_id) for one in given]
@@ -67,7 +68,8 @@ class Lending:
         self._services = services
         self._queue = services.store.queue
         self._caller = caller
-        self._agent = agent
+        self._agent = agent_key(caller.person.tenant_id, agent)
+        self._name = plain_name(agent)
 
     async def confirm(self) -> None:
         """Note that it lives."""
@@ -77,7 +79,7 @@ class Lending:
     async def leave(self) -> None:
         """Note that it has ended. What comes for it is kept."""
         await self._row()
-        async with changing(self._services, self._caller, "agents.leave", self._agent) as change:
+        async with changing(self._services, self._caller, "agents.leave", self._name) as change:
             await change.store.registry.leave([self._agent])
 
     async def has_come(self, seconds: float) -> bool:
@@ -141,7 +143,7 @@ class Lending:
         delivery = await self._delivery(lease)
         task = await self._task(row, delivery)
         if task is None:
-            raise LocalProtocolError(f"{self._agent} has no task in hand by this delivery to report of")
+            raise LocalProtocolError(f"{self._name} has no task in hand by this delivery to report of")
         now, event_id = self._services.clock.now(), derived_id("report", self._agent, delivery.event.id, report_id)
         event = progress_of(task, event_id, delivery.event.id, (share, message), now)
         await self._queue.send([event], None, now, delivery=delivery)
@@ -222,7 +224,7 @@ class Lending:
         delivery = await self._find_leased(lease)
         if delivery is None:
             raise LeaseLost(
-                f"{self._agent} holds delivery {lease.seq} by fence {lease.fence} no more: its lease ran out and "
+                f"{self._name} holds delivery {lease.seq} by fence {lease.fence} no more: its lease ran out and "
                 "another claim took it, or it is done"
             )
         return delivery
@@ -234,17 +236,17 @@ class Lending:
 
     async def _row(self) -> AgentRow:
         """Return the agent as it is registered."""
-        if fault := agent_fault(self._caller, self._agent):
+        if fault := agent_fault(self._caller, self._name):
             raise Forbidden(fault)
         _must_be_elsewhere(self._services, self._agent)
         row = await self._services.store.registry.agent(self._agent, self._services.clock.now())
         if row is None or row.tenant_id != self._caller.person.tenant_id:
-            raise NotFound(f"{self._agent} is not registered here: register it first")
+            raise NotFound(f"{self._name} is not registered here: register it first")
         if row.registration.kind is AgentKind.PLANNER:
-            raise ConfigError(f"{self._agent} is a planner: planners run beside the store, in its process")
+            raise ConfigError(f"{self._name} is a planner: planners run beside the store, in its process")
         return row
 
 
 def _must_be_elsewhere(services: Services, agent: str) -> None:
     if agent in services.presence.names:
-        raise Forbidden(f"{agent} runs in the process of the store: give an agent elsewhere another name")
+        raise Forbidden(f"{plain_name(agent)} runs in the process of the store: give an agent elsewhere another name")

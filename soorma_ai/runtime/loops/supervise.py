@@ -9,6 +9,7 @@ from typing import Protocol
 
 from soorma_ai.core.plan.lifecycle import is_overdue
 from soorma_ai.domain.expectations import SUSPECTS, Arrival
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.registry import Registration
 from soorma_ai.errors import ConfigError, TransientError
 from soorma_ai.ports import Bus, Delivery
@@ -30,6 +31,9 @@ class Consuming(Protocol):
     name: str
     max_in_flight: int
     handler_timeout: timedelta
+
+    @property
+    def agent_id(self) -> str: ...
 
     def routes(self) -> Sequence[Route]: ...
 
@@ -61,17 +65,17 @@ class Supervisor:
         services = self._services
         async with AsyncExitStack() as undoing:
             for agent in agents:
-                self._take_name(agent.name)
-                undoing.callback(self._names.remove, agent.name)
+                self._take_name(agent.agent_id)
+                undoing.callback(self._names.remove, agent.agent_id)
             await services.store.registry.register([agent.registration() for agent in agents], services.clock.now())
-            undoing.push_async_callback(services.store.registry.leave, [agent.name for agent in agents])
+            undoing.push_async_callback(services.store.registry.leave, [agent.agent_id for agent in agents])
             for agent in agents:
                 await agent.started(services)
                 undoing.push_async_callback(agent.stopped)
             undoing.pop_all()
         for agent in agents:
             self._agents.append(agent)
-            services.presence.add(agent.name)
+            services.presence.add(agent.agent_id)
         if not self._has_begun:
             self._has_begun = True
             await self._bus.subscribe(lambda brought: take_in(services, brought))
@@ -86,10 +90,10 @@ class Supervisor:
                 self._run(name, work)
             self._run("suspects", lambda: handle_suspects(services, self._consumers.__getitem__))
         for agent in agents:
-            consumer = Consumer(agent.name, agent.routes(), services, agent.max_in_flight, agent.handler_timeout)
-            self._consumers[agent.name] = consumer
-            self._run(f"consume:{agent.name}", consumer.run)
-            self._run(f"limits:{agent.name}", consumer.keep_limits)
+            consumer = Consumer(agent.agent_id, agent.routes(), services, agent.max_in_flight, agent.handler_timeout)
+            self._consumers[agent.agent_id] = consumer
+            self._run(f"consume:{agent.agent_id}", consumer.run)
+            self._run(f"limits:{agent.agent_id}", consumer.keep_limits)
         services.signals.outbox.set()
         services.signals.timers.set()
         services.signals.registered.set()
@@ -122,7 +126,7 @@ class Supervisor:
 
     def _take_name(self, name: str) -> None:
         if name in self._names:
-            raise ConfigError(f"two agents are called {name}; deliveries are kept by name, so rename one")
+            raise ConfigError(f"two agents are called {plain_name(name)}; deliveries are kept by name, so rename one")
         self._names.append(name)
 
     def _in_hand(self) -> list[Delivery]:

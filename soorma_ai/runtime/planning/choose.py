@@ -17,6 +17,7 @@ from soorma_ai.domain.decisions import EventDecision, Room, Showing
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.history import REASK, SELECT
 from soorma_ai.domain.limits import Limits, Payer
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import NotFound
@@ -43,7 +44,9 @@ async def offer_for_choice(handling: Handling, topic: EventTopic) -> Offer:
     directory = Directory(handling.services, Person(handling.working_lineage.tenant_id))
     offer = offer_on(topic, handling.agent, await directory.live_events())
     if offer.is_empty:
-        raise NotFound(f"no live agent offers any event on {topic} to {handling.agent}; start one that takes some")
+        raise NotFound(
+            f"no live agent offers any event on {topic} to {plain_name(handling.agent)}; start one that takes some"
+        )
     return offer
 
 
@@ -85,7 +88,9 @@ class _Subject(Struct, frozen=True):
     state: JsonObject
 
     def inquire(self, view: View) -> Inquiry[_Choice]:
-        inputs = choice_inputs(self.handling.agent, self.settings.instructions, self.state, self.offer, view)
+        inputs = choice_inputs(
+            plain_name(self.handling.agent), self.settings.instructions, self.state, self.offer, view
+        )
         prompt = self.handling.services.prompts.render(SELECT, inputs.values)
         form = choice_form_of(self.offer, view.showing)
         judge, again = partial(self._judge, view), partial(self._again, view)

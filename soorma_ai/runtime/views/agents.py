@@ -1,13 +1,15 @@
 """Agents and their events, as a person of a tenant sees them."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from soorma_ai.core.authority import Owner, check
 from soorma_ai.core.selection.discovery import discover
-from soorma_ai.domain.events import EventTopic, topic_of
+from soorma_ai.domain.events import CLIENT, EventTopic, topic_of
 from soorma_ai.domain.identity import Caller
+from soorma_ai.domain.names import agent_key, agent_meant, plain_name
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.registry import DiscoveredAgent, Discovery, EventDefinition, EventRole, RegisteredEvent, name_of
 from soorma_ai.domain.tracking import Backlog
@@ -57,11 +59,11 @@ class Directory:
         """Return the agents that fit everything given, by name. `event` and `topic` are those of one event that the
         agent registered. With `live=False`, those that are gone too."""
         where = None if topic is None else topic_of(topic)
-        found = [_agent_in(row) for row in await self._rows() if row.live or not live]
+        found = await self._agents(live=live)
         return [
             one
             for one in found
-            if name in (None, one.name)
+            if name in (None, one.name, one.agent_id)
             and (capability is None or one.has(capability))
             and ((event is None and where is None) or any(_is_called(known, event, where) for known in _events_of(one)))
         ]
@@ -79,12 +81,18 @@ class Directory:
         where = None if topic is None else topic_of(topic)
         registry, tenant_id = self._services.store.registry, self._person.tenant_id
         found = await (self.live_events() if live else registry.known_events(tenant_id))
-        agents = [_agent_in(row) for row in await self._rows() if row.live or not live]
-        said = [RegisteredEvent(one.name, one.kind, EventRole.MAKES, made) for one in agents for made in one.produced]
+        agents = await self._agents(live=live)
+        said = [
+            RegisteredEvent(one.agent_id, one.kind, EventRole.MAKES, made) for one in agents for made in one.produced
+        ]
         known = {(one.agent, one.definition.topic, one.definition.event_name) for one in found}
         more = [one for one in said if (one.agent, one.definition.topic, one.definition.event_name) not in known]
         both = (*found, *more)
-        return [one for one in both if owner in (None, one.agent) and _is_called(one.definition, name, where)]
+        return [
+            one
+            for one in both
+            if owner in (None, one.agent, plain_name(one.agent)) and _is_called(one.definition, name, where)
+        ]
 
     async def live_events(self) -> Sequence[RegisteredEvent]:
         """Return what live agents registered: the very same object for as long as nothing has changed."""
@@ -121,18 +129,35 @@ class Directory:
         """Remove an agent that is gone for good, and return the definitions that it alone registered, also removed.
 
         Raises NotFound, and LocalProtocolError while it lives, or while a plan, a task or a delivery needs it. An
-        operator removes the tenant's agents, and only the trusted root those that all tenants share, else Forbidden.
+        operator removes the tenant's agents, a key of an agent that one, and only the trusted root those that all
+        tenants share, else Forbidden.
         """
         must_be_outside()
         async with changing(self._services, self._caller, "registry.deregister", agent) as change:
-            row = next((row for row in await self._rows() if row.agent == agent), None)
+            rows = {row.agent: row for row in await self._rows()}
+            row = rows.get(agent_meant(agent, CLIENT, rows) or "")
             missing, here = f"no agent {agent!r} in tenant {self._person.tenant_id!r}", Owner(self._person.tenant_id)
             if row is None:
                 raise NotFound(missing)
-            check(self._person, "registry.deregister", here, missing)
             if row.tenant_id is None:
+                check(self._person, "registry.deregister", here, missing)
                 check(self._person, "remove a shared agent", here, missing)
-            return await change.store.registry.deregister(agent, self._services.clock.now())
+            elif not self._acts_as(row):
+                check(self._person, "registry.deregister", here, missing)
+            return await change.store.registry.deregister(row.agent, self._services.clock.now())
+
+    def _acts_as(self, row: AgentRow) -> bool:
+        """Tell whether the token of who calls is for this agent of their tenant."""
+        rights = self._caller.agent if self._caller else None
+        return rights is not None and row.agent == agent_key(row.tenant_id, rights.name)
+
+    async def _agents(self, *, live: bool) -> list[DiscoveredAgent]:
+        """Return agents, each event in the words of its owner."""
+        known = await self._services.store.registry.known_events(self._person.tenant_id)
+        events = defaultdict[str, list[tuple[EventRole, EventDefinition]]](list)
+        for one in known:
+            events[one.agent].append((one.role, one.definition))
+        return [_agent_in(row, events[row.agent]) for row in await self._rows() if row.live or not live]
 
     async def _rows(self) -> Sequence[AgentRow]:
         now = self._services.clock.now()
@@ -141,16 +166,22 @@ class Directory:
         return [row for row in found if row.tenant_id in (None, self._person.tenant_id)]
 
 
-def _agent_in(row: AgentRow) -> DiscoveredAgent:
+def nearest(name: str, named: Sequence[DiscoveredAgent]) -> DiscoveredAgent:
+    """Return the agent that a person of a tenant means by this name, of those that have it."""
+    meant = agent_meant(name, CLIENT, (one.agent_id for one in named))
+    return next(one for one in named if one.agent_id == meant)
+
+
+def _agent_in(row: AgentRow, events: Sequence[tuple[EventRole, EventDefinition]]) -> DiscoveredAgent:
     one = row.registration
     return DiscoveredAgent(
         agent_id=one.agent,
-        name=one.agent,
+        name=one.name,
         description=one.description,
         version=one.version,
         capabilities=one.capabilities,
         kind=one.kind,
-        events=one.events,
+        events=tuple(events),
         live=row.live,
     )
 

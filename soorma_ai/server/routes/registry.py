@@ -9,6 +9,7 @@ from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition, Register
 from soorma_ai.domain.tracking import Backlog
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import NotFound
+from soorma_ai.runtime.views.agents import nearest
 from soorma_ai.server.asyncapi import document
 from soorma_ai.server.operation import (
     CONFLICT,
@@ -83,7 +84,7 @@ async def list_agents(call: Call[Agents, Nothing]) -> Answer:
     found = await call.client.registry.query(
         name=asked.name, capability=asked.capability, event=asked.event, topic=asked.topic, live=asked.live
     )
-    return Answer(cut(found, lambda agent: agent.name, asked.after, asked.limit))
+    return Answer(cut(found, lambda agent: agent.agent_id, asked.after, asked.limit))
 
 
 async def show_agent(call: Call[OfAgent, Nothing]) -> Answer:
@@ -91,7 +92,7 @@ async def show_agent(call: Call[OfAgent, Nothing]) -> Answer:
     found = await call.client.registry.query(name=call.asked.name, live=False)
     if not found:
         raise NotFound(f"no agent {call.asked.name!r} is registered here")
-    return Answer(found[0])
+    return Answer(nearest(call.asked.name, found))
 
 
 async def deregister(call: Call[OfAgent, Nothing]) -> Answer:

@@ -51,7 +51,10 @@ class Newcomers(Form):
 
 
 class Registered(Made):
+    """Names of the agents, and the tenant whose they are."""
+
     agents: list[str]
+    tenant_id: str
 
 
 class OfRemote(Form):
@@ -132,7 +135,7 @@ async def register_agents(call: Call[Nothing, Newcomers]) -> Answer:
     """Register agents that run elsewhere, for the tenant of who calls. Registering again is what a restart does."""
     given = call.sent.agents
     await register(call.surroundings.services, _caller(call), given)
-    return Answer(Registered(agents=[one.agent for one in given]))
+    return Answer(Registered(agents=[one.name for one in given], tenant_id=_caller(call).person.tenant_id))
 
 
 async def confirm_agent(call: Call[OfRemote, Nothing]) -> Answer:

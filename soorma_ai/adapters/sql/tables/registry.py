@@ -82,8 +82,13 @@ def find(db: Reader, agent: str, now: datetime) -> AgentRow | None:
     return _agent(row, now) if row else None
 
 
-def others(db: Reader, agent: str) -> list[Registration]:
-    found = db.execute("SELECT body FROM agent WHERE agent <> ? ORDER BY agent", (agent,)).fetchall()
+def others(db: Reader, one: Registration) -> list[Registration]:
+    """Return other agents of its tenant and shared ones; of a shared agent, all."""
+    found = db.execute(
+        "SELECT body FROM agent WHERE agent <> ? AND (tenant IS NULL OR tenant = coalesce(CAST(? AS TEXT), tenant)) "
+        "ORDER BY agent",
+        (one.agent, one.tenant_id),
+    ).fetchall()
     return [registration(body) for (body,) in found]
 
 

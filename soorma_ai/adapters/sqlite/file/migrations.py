@@ -2,6 +2,7 @@
 
 import sqlite3
 
+from soorma_ai.adapters.sql.agent_keys import KEY, name_by_key
 from soorma_ai.adapters.sql.people_tables import ANSWERED
 from soorma_ai.adapters.sql.schema import APPLICATION_ID, STATEMENTS, VERSION, WHOLE, statements, statements_of
 
@@ -223,6 +224,17 @@ STEPS: dict[int, tuple[str, ...]] = {
         *_INBOX_INDEXES,
         *statements(ANSWERED),
         *statements_of("claim", "notice", "colleague", "absence", "link"),
+    ),
+    11: name_by_key(
+        lambda document, field, value: f"json_set({document}, '$.{field}', {value})",
+        f"""(
+            SELECT json_group_array(coalesce(
+                (
+                    SELECT {KEY} FROM agent
+                    WHERE agent.agent = named.value AND coalesce(agent.tenant, expectation.tenant) = expectation.tenant
+                ), named.value
+            )) FROM json_each(rest, '$.producers') AS named
+        )""",
     ),
 }
 
