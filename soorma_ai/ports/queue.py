@@ -163,7 +163,8 @@ class Queue(Protocol):
         ...
 
     async def find_rest(self, agent: str, owner: str, now: datetime) -> Rest | None:
-        """Return until when, and why, the delivery that stands first in this line is put off."""
+        """Return until when, and why, the delivery that stands first in this line is put off; with its last reason
+        while it is tried again."""
         ...
 
     async def backlog(self, at_most: int) -> int:

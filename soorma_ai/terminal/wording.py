@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from soorma_ai.core.report.lines import Thought
 from soorma_ai.domain.limits import Limits, Spent
+from soorma_ai.domain.plans import Rest
 from soorma_ai.domain.values import Json, clip
 from soorma_ai.terminal.escapes import one_line, printable
 
@@ -57,6 +58,10 @@ def time_left(deadline: datetime | None, now: datetime) -> str:
 
 def local_time(moment: datetime) -> str:
     return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def resting(rest: Rest) -> str:
+    return "being tried again" if rest.until is None else f"sleeps until {local_time(rest.until)}"
 
 
 def json_line(value: Json, size: int | None = None) -> str:

@@ -109,6 +109,21 @@ async def test_who_waits_in_vain_is_told_what_the_plan_waits_for(platform: Platf
     assert await plan.describe() == "it is cancelled"
 
 
+async def test_who_waits_in_vain_for_a_question_is_told_what_the_plan_waits_for(
+    platform: Platform, client: PlatformClient
+) -> None:
+    await platform.start(planner([CHARGE, DONE]))
+    plan = await client.submit("order.received", ORDER)
+    await sleeps(platform, plan.plan_id)
+    for timeout in (0, 0.1, timedelta(milliseconds=100)):
+        with pytest.raises(
+            DeadlineExceeded, match=f"{plan.plan_id} has no question after .* s; it is paused; it is parked"
+        ):
+            await plan.next_wait(timeout=timeout)
+    with pytest.raises(LocalProtocolError, match="timeout="):
+        await plan.next_wait(timeout=-1)
+
+
 async def test_the_same_key_is_the_same_plan_and_no_key_another(platform: Platform, client: PlatformClient) -> None:
     await platform.start(planner([DONE] * 5), stock())
     made = [await client.submit("order.received", ORDER, idempotency_key="click") for _ in range(3)]
