@@ -8,8 +8,9 @@ from psycopg import errors, sql
 from soorma_ai.adapters.postgres import guard
 from soorma_ai.adapters.postgres.listener import PRESENT
 from soorma_ai.adapters.postgres.schema import SCHEMA, VERSION, make, spell
+from soorma_ai.adapters.sql.model_tables import RESERVED
 from soorma_ai.adapters.sql.people_tables import ANSWERED
-from soorma_ai.adapters.sql.schema import statements, statements_of
+from soorma_ai.adapters.sql.schema import AGED, statements, statements_of
 from soorma_ai.errors import ConfigError
 
 OLDEST_SERVER = 160000
@@ -20,7 +21,8 @@ STEPS: dict[int, tuple[str, ...]] = {
         "ALTER TABLE inbox ADD COLUMN holder BIGINT NOT NULL DEFAULT 0",
         *spell((*statements(ANSWERED), *statements_of("claim", "notice", "colleague", "absence", "link"))),
         *guard.make(guard.TABLES),
-    )
+    ),
+    11: spell((*statements(RESERVED), *statements(AGED))),
 }
 # The first version that PostgreSQL has had.
 FIRST = 10

@@ -26,8 +26,15 @@ from soorma_ai.adapters.sql.memo_tables import MEMO_TABLES
 from soorma_ai.adapters.sql.model_tables import MODEL_TABLES
 from soorma_ai.adapters.sql.people_tables import ANSWERED, PEOPLE_TABLES
 
-VERSION = 11
+VERSION = 12
 APPLICATION_ID = 0x536F6F72
+
+
+# Questions, counted by kind and age without a look at their rows.
+AGED = """
+CREATE INDEX expectation_age ON expectation (tenant, kind, opened_at)
+    WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt')
+"""
 
 
 def statements(script: str) -> tuple[str, ...]:
@@ -385,6 +392,7 @@ CREATE TABLE store (only_one INTEGER PRIMARY KEY CHECK (only_one = 1), id TEXT N
 {MODEL_TABLES}
 {MEMO_TABLES}
 {ANSWERED};
+{AGED};
 {PEOPLE_TABLES}
 """)
 

@@ -2,8 +2,9 @@
 
 import sqlite3
 
+from soorma_ai.adapters.sql.model_tables import RESERVED
 from soorma_ai.adapters.sql.people_tables import ANSWERED
-from soorma_ai.adapters.sql.schema import APPLICATION_ID, STATEMENTS, VERSION, WHOLE, statements, statements_of
+from soorma_ai.adapters.sql.schema import AGED, APPLICATION_ID, STATEMENTS, VERSION, WHOLE, statements, statements_of
 
 _KEPT = "seq, agent, event_seq, owner, priority, state, ready_at, attempt, fence, reason, ended_at"
 _ALL = f"{_KEPT}, started, crashes, redriven"
@@ -224,6 +225,7 @@ STEPS: dict[int, tuple[str, ...]] = {
         *statements(ANSWERED),
         *statements_of("claim", "notice", "colleague", "absence", "link"),
     ),
+    11: (*statements(RESERVED), *statements(AGED)),
 }
 
 
