@@ -157,6 +157,19 @@ async def test_other_data_under_a_key_is_refused(platform: Platform, client: Pla
         await client.submit("order.received", {"order_id": "B2"}, idempotency_key="click")
 
 
+async def test_a_request_under_the_key_of_a_publish_is_a_conflict_and_waits_for_nothing(
+    platform: Platform, client: PlatformClient
+) -> None:
+    await platform.start(planner([DONE]), stock())
+    await client.publish("action-requests", "inventory.reserve.requested", ORDER, idempotency_key="click")
+    with pytest.raises(LocalProtocolError, match=r"sent under this key before.* give the request a key of its own"):
+        await client.request("inventory.reserve.requested", ORDER, idempotency_key="click", timeout=60)
+    reply = await client.request("inventory.reserve.requested", ORDER, idempotency_key="another", timeout=30)
+    again = await client.request("inventory.reserve.requested", ORDER, idempotency_key="another", timeout=30)
+    assert reply == again and reply["success"] is True
+    await client.publish("action-requests", "inventory.reserve.requested", ORDER, idempotency_key="another")
+
+
 async def test_a_plan_that_failed_raises_its_reason(platform: Platform, client: PlatformClient) -> None:
     await platform.start(planner([RESERVE, RESERVE], max_actions=1), stock())
     plan = await client.submit("order.received", ORDER)
