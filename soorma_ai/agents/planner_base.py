@@ -41,7 +41,7 @@ from soorma_ai.core.plan.recurring import Recurring
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import Room
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
-from soorma_ai.domain.limits import Limits
+from soorma_ai.domain.limits import UNPRICED_CURES, Limits
 from soorma_ai.domain.memos import MemoKind
 from soorma_ai.domain.registry import (
     AgentCapability,
@@ -282,7 +282,7 @@ class BasePlanner(Agent):
         if self.limits.max_cost_usd is not None and self.reasoner.cost_of(1, 1) is None:
             raise ConfigError(
                 f"planner {self.name} has max_cost_usd={self.limits.max_cost_usd}, but the price of "
-                f"{self.reasoner.model} is not known; use a priced model, or limit max_tokens"
+                f"{self.reasoner.model} is not known: {UNPRICED_CURES}"
             )
 
     def routes(self) -> Sequence[Route]:

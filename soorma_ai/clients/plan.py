@@ -66,14 +66,25 @@ class AsyncPlan:
             async for row in rows:
                 yield row.event
 
-    async def next_wait(self) -> Wait | None:
-        """Return the next question to a person in this plan's tree once it is open, None when the plan ends before."""
+    async def next_wait(self, timeout: float | timedelta | None = None) -> Wait | None:
+        """Return the next question to a person in this plan's tree once it is open, None when the plan ends before.
+        `timeout` in seconds; None waits as long as the plan lives.
+
+        Raise DeadlineExceeded; the plan itself goes on.
+        """
+        clock = self._caller.line
+        until = None if timeout is None else clock.monotonic() + seconds(timeout)
         while True:
             questions = await self._caller.list(Page[Wait], MOST_WAITS, "waits", plan_id=self.plan_id)
             if questions:
                 return min(questions, key=lambda wait: wait.opened_at)
-            if await self._end(LOOK_SECONDS):
+            left = LOOK_SECONDS if until is None else min(LOOK_SECONDS, until - clock.monotonic())
+            if left > 0 and await self._end(left):
                 return None
+            if left <= 0:
+                raise DeadlineExceeded(
+                    f"plan {self.plan_id} has no question after {timeout} s; {await self.describe()}"
+                )
 
     async def untaken(self) -> list[Untaken]:
         """Return the requests of the plan and its children that nobody takes yet, oldest first."""

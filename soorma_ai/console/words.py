@@ -13,7 +13,7 @@ from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.terminal.escapes import one_line, printable
 from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, WAITING, Part
 from soorma_ai.terminal.story import explanation, headline
-from soorma_ai.terminal.wording import cost, local_time, offset, short_id, span
+from soorma_ai.terminal.wording import cost, cost_so_far, local_time, offset, resting, short_id, span
 
 LONGEST_JSON = 4_000
 LONGEST_PREVIEW = 160
@@ -108,7 +108,9 @@ def list_names(names: Iterable[str], most: int = 3) -> str:
 FILTERS: Mapping[str, Callable[..., object]] = {
     "span": span,
     "offset": offset,
+    "resting": resting,
     "cost": cost,
+    "cost_so_far": cost_so_far,
     "short_id": short_id,
     "local_time": local_time,
     "pretty": pretty,

@@ -13,6 +13,12 @@ from soorma_ai.errors import ConfigError, Paid
 # Deliveries that may wait before clients are told to come back later.
 MAX_BACKLOG = 10_000
 
+# Cures for a limit in dollars on a model of unknown price.
+UNPRICED_CURES = (
+    "give the planner price=(in, out), in dollars per token, or pip install 'soorma-ai[llm]', whose table has the "
+    "prices of known models; or limit max_tokens instead"
+)
+
 
 class Limits(Record, frozen=True):
     """The circuit breaker. None switches one off. An action is a published request or a DELEGATE.
@@ -44,13 +50,26 @@ class Limits(Record, frozen=True):
             raise ConfigError(f"Limits(deadline={span!r}): give a span above zero, or None, as in timedelta(hours=1)")
 
 
+class Reserved(Record, frozen=True):
+    """Reserved for calls without an answer yet: it counts for the limits, and is not spent."""
+
+    llm_calls: int = 0
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+
 class Spent(Record, frozen=True):
-    """Amounts that a plan's tree has used, reservations of calls in flight among them."""
+    """Amounts that a plan's tree has spent, each call settled with its actuals.
+
+    `cost_usd` is None where the price of a call is not known; `at_least_usd` is then the cost of the others.
+    """
 
     actions: int = 0
     llm_calls: int = 0
     tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
+    at_least_usd: float = 0.0
+    reserved: Reserved = Reserved()
 
 
 class Payer(Struct, frozen=True):
@@ -63,12 +82,14 @@ class Payer(Struct, frozen=True):
 
 
 class Charge(Record, frozen=True):
-    """One model call, reserved at its estimate before it is sent and settled with its actuals."""
+    """One model call, reserved at its estimate before it is sent and settled with its actuals. `unpriced_calls` are
+    those of unknown price, which `cost_usd` leaves out."""
 
     root_plan_id: str
     llm_calls: int
     tokens: int
     cost_usd: float
+    unpriced_calls: int = 0
 
     def plus(self, more: "Charge") -> "Charge":
         calls, tokens, cost = more.llm_calls, more.tokens, more.cost_usd

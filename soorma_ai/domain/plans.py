@@ -133,9 +133,10 @@ def plan_id_of(goal_id: str, agent: str) -> str:
 
 
 class Rest(Record, frozen=True):
-    """Delay of what has come for a plan, which is handled (again) at `until`."""
+    """Delay of what has come for a plan: it is handled again at `until`; None: it is being tried again, after the
+    failure that `reason` tells."""
 
-    until: datetime
+    until: datetime | None
     reason: str
 
 

@@ -131,9 +131,10 @@ class Queue(Protocol):
         delivery: Delivery | None = None,
     ) -> Arrival:
         """A client's own publish, with the reply it expects and the session that it opens, if any; or what a handler
-        tells at once, of this `delivery`. An event sent before is not sent again; the same id with other content is a
-        LocalProtocolError. Raise VersionConflict for a session that is another user's by now, LeaseLost for a
-        delivery that was removed, and TransientError for a user who is just being forgotten."""
+        tells at once, of this `delivery`. An event sent before is not sent again. The same id with other content is a
+        LocalProtocolError, and so is an expected reply to an event that was sent before without one. Raise
+        VersionConflict for a session that is another user's by now, LeaseLost for a delivery that was removed, and
+        TransientError for a user who is just being forgotten."""
         ...
 
     async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:
@@ -163,7 +164,8 @@ class Queue(Protocol):
         ...
 
     async def find_rest(self, agent: str, owner: str, now: datetime) -> Rest | None:
-        """Return until when, and why, the delivery that stands first in this line is put off."""
+        """Return until when, and why, the delivery that stands first in this line is put off; with its last reason
+        while it is tried again."""
         ...
 
     async def backlog(self, at_most: int) -> int:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
 from http import HTTPStatus
-from typing import Any, Protocol, TypedDict, Unpack
+from typing import Any, Protocol, TypedDict, Unpack, get_type_hints
 from urllib.parse import parse_qsl
 
 from pydantic import TypeAdapter, ValidationError
@@ -26,6 +26,7 @@ from soorma_ai.server.doors import Visiting
 from soorma_ai.server.entrance import Entrance, host_names, name_of
 from soorma_ai.server.openapi import document
 from soorma_ai.server.operation import AnyOperation, Call, Form, Nothing, Stream
+from soorma_ai.server.options import check_options, check_origins
 from soorma_ai.server.problems import Problem, problem, problem_of, report_error, response_of, unfit
 from soorma_ai.server.rates import MOST_STREAMS, MOST_STREAMS_EACH, Buckets, OpenStreams, Rate
 from soorma_ai.server.routes import OPERATIONS
@@ -70,8 +71,11 @@ def app(platform: Client, *, auth: Authenticator | None = None, **options: Unpac
     """Return the platform as an ASGI application, to be served or mounted into another. The platform has to be open
     while it is called.
 
-    Without `auth` it serves programs of this machine only, all of them as `local`, an operator.
+    Without `auth` it serves programs of this machine only, all of them as `local`, an operator. Raise ConfigError for
+    an unknown option, and for a value of another type.
     """
+    check_options("server.app", options, get_type_hints(Options), named=("auth",))
+    check_origins(options.get("origins", ()))
     rate = options.get("rate", Rate())
     entrance = Entrance(
         auth=auth,

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 from soorma_ai.domain.expectations import FOR_PEOPLE, ExpectationKind
+from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.tracking import Awaited, PlanLine
 from soorma_ai.domain.values import clip
@@ -14,13 +15,13 @@ TITLES = ("PLAN", "STATUS", "AGE", "TOKENS", "SPENT", "GOAL", "WAITS FOR, OR WHY
 LEAST_GOAL, LONGEST_GOAL = 10, 40
 LONGEST_REST = 200
 MOST_AWAITED = 2
-# What stands before the goal at its longest: a short id, a status, "59 min", "999.9k" and "$999.99".
-_BEFORE = 8 + 9 + 6 + 6 + 7 + 6 * GAP
+# What stands before the goal at its longest: a short id, a status, "59 min", "999.9k" and ">$999.99".
+_BEFORE = 8 + 9 + 6 + 6 + 8 + 6 * GAP
 
 
 def row(plan: PlanRecord, state: str, line: PlanLine | None) -> tuple[str, ...]:
     """Return id, status, goal, planner, beginning, why it ended or sleeps, tokens, dollars; the last two are empty
-    where they are not known."""
+    where they are not known, as the dollars are once the price of a call is unknown."""
     said = map(one_line, (plan.goal_event, plan.agent, plan.created_at.isoformat(), plan.reason or state))
     dollars = line.spent.cost_usd if line else None
     spent = (str(line.spent.tokens) if line else "", "" if dollars is None else f"{dollars:.6f}")
@@ -36,7 +37,7 @@ def cells(plan: PlanRecord, state: str, line: PlanLine | None, now: datetime, wi
         status_part(plan.status),
         " ".join(span(max(end - plan.created_at, timedelta(0))).split()[:2]),
         short_count(line.spent.tokens) if line else "",
-        cost(line.spent.cost_usd) if line else "",
+        short_cost(line.spent) if line else "",
         clip(one_line(plan.goal_event), room),
         clip(one_line(_rest(plan, state, line)), LONGEST_REST),
     )
@@ -48,6 +49,13 @@ def short_count(number: int) -> str:
         if number >= size:
             return f"{number / size:.1f}{unit}"
     return str(number)
+
+
+def short_cost(spent: Spent) -> str:
+    """Return dollars in at most eight characters: `$0.0123`, `>$0.0123` where more is of unknown price, `unknown`."""
+    if spent.cost_usd is not None:
+        return cost(spent.cost_usd)
+    return f">{cost(spent.at_least_usd)}" if spent.at_least_usd > 0 else "unknown"
 
 
 def _rest(plan: PlanRecord, state: str, line: PlanLine | None) -> str:

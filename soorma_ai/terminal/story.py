@@ -11,7 +11,17 @@ from soorma_ai.core.report.waiting import describe_state
 from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, WAITING, Part, Printer, status_part, text_of
-from soorma_ai.terminal.wording import call_facts, json_line, local_time, offset_cell, portion, short_id, span, spending
+from soorma_ai.terminal.wording import (
+    call_facts,
+    json_line,
+    local_time,
+    offset_cell,
+    portion,
+    resting,
+    short_id,
+    span,
+    spending,
+)
 
 PAYLOAD = 240
 RESULTS = 480
@@ -30,7 +40,7 @@ def print_trace(trace: Trace, printer: Printer | None = None) -> None:
     if trace.current_state:
         printer.line((f"state {one_line(trace.current_state)}, results {json_line(trace.results, RESULTS)}", DIM))
     if trace.rest:
-        printer.line((f"sleeps until {local_time(trace.rest.until)}: {one_line(trace.rest.reason)}", WAITING))
+        printer.line((f"{resting(trace.rest)}: {one_line(trace.rest.reason)}", WAITING))
     if state := _state(trace):
         printer.line((one_line(state), WAITING))
     for one in trace.untaken[:MOST_UNTAKEN]:

@@ -4,7 +4,8 @@ import json
 from datetime import datetime, timedelta
 
 from soorma_ai.core.report.lines import Thought
-from soorma_ai.domain.limits import Limits, Spent
+from soorma_ai.domain.limits import Limits, Reserved, Spent
+from soorma_ai.domain.plans import Rest
 from soorma_ai.domain.values import Json, clip
 from soorma_ai.terminal.escapes import one_line, printable
 
@@ -59,6 +60,10 @@ def local_time(moment: datetime) -> str:
     return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"
 
 
+def resting(rest: Rest) -> str:
+    return "being tried again" if rest.until is None else f"sleeps until {local_time(rest.until)}"
+
+
 def json_line(value: Json, size: int | None = None) -> str:
     """Return JSON on one line, clipped to `size` characters if one is given."""
     text = printable(json.dumps(value, ensure_ascii=False))
@@ -74,6 +79,13 @@ def cost(usd: float | None) -> str:
     if usd is None:
         return "price unknown"
     return f"${usd:.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
+
+
+def cost_so_far(spent: Spent) -> str:
+    """Return what is spent. A part of unknown price makes it a least amount, or unknown."""
+    if spent.cost_usd is None and spent.at_least_usd > 0:
+        return f"at least {cost(spent.at_least_usd)}"
+    return cost(spent.cost_usd)
 
 
 def call_facts(thought: Thought) -> str:
@@ -93,9 +105,25 @@ def spending(spent: Spent, limits: Limits) -> str:
             part(str(spent.actions), _count(limits.max_actions), "actions"),
             part(str(spent.llm_calls), _count(limits.max_llm_calls), "model calls"),
             part(f"{spent.tokens:,}", _count(limits.max_tokens), "tokens"),
-            part(cost(spent.cost_usd), None if limits.max_cost_usd is None else cost(limits.max_cost_usd), "spent"),
+            _dollars(spent, limits),
+            *_reserved(spent.reserved),
         )
     )
+
+
+def _dollars(spent: Spent, limits: Limits) -> str:
+    if spent.cost_usd is None:
+        return f"{cost_so_far(spent)} spent" if spent.at_least_usd > 0 else "price unknown"
+    most = limits.max_cost_usd
+    return f"{cost(spent.cost_usd)}{'' if most is None else f' of {cost(most)}'} spent"
+
+
+def _reserved(held: Reserved) -> list[str]:
+    """Say what calls in flight may cost."""
+    if not held.tokens:
+        return []
+    dollars = f" and {cost(held.cost_usd)}" if held.cost_usd else ""
+    return [f"{held.tokens:,} tokens{dollars} reserved"]
 
 
 def _count(most: int | None) -> str | None:

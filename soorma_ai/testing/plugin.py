@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 LIVE = "live_model"
 RECORD = "--soorma-record"
+PATIENCE = "soorma_model_patience"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("soorma")
     group.addoption(RECORD, action="store_true", help="call the models, and record what soorma_cassette would replay")
+    parser.addini(
+        PATIENCE, "seconds that a model may be away while a test waits for its plan; 0: no bound", default="10"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -39,6 +43,26 @@ def soorma_forbids_model_calls(request: pytest.FixtureRequest) -> Generator[None
 
     with forbid_model_calls():
         yield
+
+
+@pytest.fixture(autouse=True)
+def soorma_bounds_patience(request: pytest.FixtureRequest) -> Generator[None]:
+    """Make a call that waits for a plan raise the model's own reason once its model stays away."""
+    seconds = _patience(str(request.config.getini(PATIENCE)))
+    if seconds <= 0:
+        yield
+        return
+    from soorma_ai.runtime.handling.process.patience import bound_patience
+
+    with bound_patience(seconds):
+        yield
+
+
+def _patience(given: str) -> float:
+    try:
+        return float(given)
+    except ValueError:
+        raise pytest.UsageError(f"{PATIENCE} = {given}: give a number of seconds, or 0 for no bound") from None
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ async def refund(order_id: str, running: tuple[Agent, ...], *, approved: bool | 
     async with Platform("sqlite://") as platform:
         await platform.start(*running)
         plan = await platform.submit("refund.wanted", {"order_id": order_id, "reason": "it came broken"})
-        question = await plan.next_wait()
+        question = await plan.next_wait(timeout=20)
         assert (question is None) is (approved is None)
         if question is not None:
             maria = platform.as_user(tenant_id="default", user_id="maria", roles={"manager"})

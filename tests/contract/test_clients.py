@@ -109,6 +109,21 @@ async def test_who_waits_in_vain_is_told_what_the_plan_waits_for(platform: Platf
     assert await plan.describe() == "it is cancelled"
 
 
+async def test_who_waits_in_vain_for_a_question_is_told_what_the_plan_waits_for(
+    platform: Platform, client: PlatformClient
+) -> None:
+    await platform.start(planner([CHARGE, DONE]))
+    plan = await client.submit("order.received", ORDER)
+    await sleeps(platform, plan.plan_id)
+    for timeout in (0, 0.1, timedelta(milliseconds=100)):
+        with pytest.raises(
+            DeadlineExceeded, match=f"{plan.plan_id} has no question after .* s; it is paused; it is parked"
+        ):
+            await plan.next_wait(timeout=timeout)
+    with pytest.raises(LocalProtocolError, match="timeout="):
+        await plan.next_wait(timeout=-1)
+
+
 async def test_the_same_key_is_the_same_plan_and_no_key_another(platform: Platform, client: PlatformClient) -> None:
     await platform.start(planner([DONE] * 5), stock())
     made = [await client.submit("order.received", ORDER, idempotency_key="click") for _ in range(3)]
@@ -140,6 +155,19 @@ async def test_other_data_under_a_key_is_refused(platform: Platform, client: Pla
     await client.submit("order.received", ORDER, idempotency_key="click")
     with pytest.raises(LocalProtocolError):
         await client.submit("order.received", {"order_id": "B2"}, idempotency_key="click")
+
+
+async def test_a_request_under_the_key_of_a_publish_is_a_conflict_and_waits_for_nothing(
+    platform: Platform, client: PlatformClient
+) -> None:
+    await platform.start(planner([DONE]), stock())
+    await client.publish("action-requests", "inventory.reserve.requested", ORDER, idempotency_key="click")
+    with pytest.raises(LocalProtocolError, match=r"sent under this key before.* give the request a key of its own"):
+        await client.request("inventory.reserve.requested", ORDER, idempotency_key="click", timeout=60)
+    reply = await client.request("inventory.reserve.requested", ORDER, idempotency_key="another", timeout=30)
+    again = await client.request("inventory.reserve.requested", ORDER, idempotency_key="another", timeout=30)
+    assert reply == again and reply["success"] is True
+    await client.publish("action-requests", "inventory.reserve.requested", ORDER, idempotency_key="another")
 
 
 async def test_a_plan_that_failed_raises_its_reason(platform: Platform, client: PlatformClient) -> None:

@@ -121,7 +121,7 @@ def use_without_a_loop(url: str) -> list[str]:
         assert client.follow(made.plan_id).goal_id == made.goal_id
         with pytest.raises(DeadlineExceeded):
             made.result(timeout=0.1)
-        wait = made.next_wait()
+        wait = made.next_wait(timeout=30)
         assert wait is not None and client.waits() == [client.wait(wait.wait_id)]
         assert client.answer(wait.wait_id, {"approved": True}) == "accepted"
         assert client.answer(wait.wait_id, {"approved": True}) == "duplicate"

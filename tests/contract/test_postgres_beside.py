@@ -37,7 +37,7 @@ from soorma_ai.adapters.sql.acting import HOUSE
 from soorma_ai.adapters.sql.tables import inbox, leases
 from soorma_ai.domain.effects import Ack, Expect, Publish, SavePlan, Spend
 from soorma_ai.domain.expectations import ExpectationStatus
-from soorma_ai.domain.limits import Charge, Spent
+from soorma_ai.domain.limits import Charge, Reserved, Spent
 from soorma_ai.errors import LeaseLost, TransientError, VersionConflict
 from soorma_ai.ports import Delivery, Work
 
@@ -136,7 +136,7 @@ async def test_a_claim_that_holds_a_call_takes_its_turn(stores: list[PostgresSto
     with under_way(url):
         (claiming,) = await begun(url, claimed(stores[1], "planner"))
     assert [one.hold for one in await claiming] == [CALL]
-    assert await stores[0].plans.read_spent("plan-1") == Spent(0, 1, 100, 0.5)
+    assert await stores[0].plans.read_spent("plan-1") == Spent(reserved=Reserved(1, 100, 0.5))
 
 
 async def test_what_cannot_be_read_is_set_aside_in_its_turn(stores: list[PostgresStore], url: str) -> None:

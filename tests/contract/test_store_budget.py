@@ -22,7 +22,7 @@ from store_kit import (
 )
 
 from soorma_ai.domain.effects import Ack, Expect, SavePlan
-from soorma_ai.domain.limits import Charge, Limits, Spent
+from soorma_ai.domain.limits import Charge, Limits, Reserved, Spent
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LimitExceeded, VersionConflict
 from soorma_ai.ports import Settlement, Store, Work
@@ -35,11 +35,31 @@ async def test_a_reservation_is_spent_until_it_is_settled_with_its_actuals(store
     assert await store.plans.read_spent("plan-1") == Spent()
     for _ in range(3):
         await reserve(store, CALL, NO_LIMITS)
-    assert await store.plans.read_spent("plan-1") == Spent(0, 3, 300, 1.5)
+    assert await store.plans.read_spent("plan-1") == Spent(reserved=Reserved(3, 300, 1.5)), "nothing is spent yet"
     await settle(store, Settlement(CALL, replace(CALL, tokens=30, cost_usd=0.25), entry()))
     await settle(store, Settlement(CALL, replace(CALL, llm_calls=0, tokens=0, cost_usd=0)))
-    assert await store.plans.read_spent("plan-1") == Spent(0, 2, 130, 0.75)
+    assert await store.plans.read_spent("plan-1") == Spent(0, 1, 30, 0.25, reserved=Reserved(1, 100, 0.5))
     assert await store.plans.journal("planner", "event-1") == await store.plans.decisions("plan-1") == [entry()]
+
+
+async def test_what_a_call_of_unknown_price_cost_is_not_known_and_what_the_others_cost_is_the_least(
+    store: Store,
+) -> None:
+    unpriced = replace(CALL, cost_usd=0.0, unpriced_calls=1)
+    await reserve(store, unpriced, NO_LIMITS)
+    await settle(store, Settlement(unpriced, unpriced))
+    assert await store.plans.read_spent("plan-1") == Spent(0, 1, 100, None)
+    await reserve(store, CALL, NO_LIMITS)
+    await settle(store, Settlement(CALL, CALL))
+    assert await store.plans.read_spent("plan-1") == Spent(0, 2, 200, None, at_least_usd=0.5)
+
+
+async def test_sums_of_dollars_leave_no_reservation_behind(store: Store) -> None:
+    for dollars in (0.1, 0.2, 0.3):
+        await reserve(store, replace(CALL, cost_usd=dollars), NO_LIMITS)
+    for dollars in (0.3, 0.1, 0.2):
+        await settle(store, Settlement(replace(CALL, cost_usd=dollars), replace(CALL, cost_usd=dollars)))
+    assert (await store.plans.read_spent("plan-1")).reserved == Reserved()
 
 
 @pytest.mark.parametrize(
@@ -57,23 +77,23 @@ async def test_a_call_over_a_limit_is_refused_and_not_reserved(store: Store, lim
     with pytest.raises(LimitExceeded, match=r"of .* used") as refused:
         await reserve(store, CALL, limits)
     assert refused.value.limit == name
-    assert await store.plans.read_spent("plan-1") == Spent(0, 1, 100, 0.5)
+    assert await store.plans.read_spent("plan-1") == Spent(reserved=Reserved(1, 100, 0.5))
 
 
 async def test_a_call_that_just_fits_is_reserved(store: Store) -> None:
     exact = Limits(max_llm_calls=2, max_tokens=200, max_cost_usd=1.0)
     await reserve(store, CALL, exact)
     await reserve(store, CALL, exact)
-    assert (await store.plans.read_spent("plan-1")).llm_calls == 2
+    assert (await store.plans.read_spent("plan-1")).reserved.llm_calls == 2
 
 
 async def test_calls_reserved_at_once_do_not_pass_the_limit(store: Store) -> None:
     limits = Limits(max_llm_calls=5)
     results = await asyncio.gather(*(reserve(store, CALL, limits) for _ in range(20)), return_exceptions=True)
     assert results.count(None) == 5
-    assert (await store.plans.read_spent("plan-1")).llm_calls == 5
+    assert (await store.plans.read_spent("plan-1")).reserved.llm_calls == 5
     await reserve(store, replace(CALL, root_plan_id="plan-2"), limits)
-    assert (await store.plans.read_spent("plan-2")).llm_calls == 1, "each root plan has its own budget"
+    assert (await store.plans.read_spent("plan-2")).reserved.llm_calls == 1, "each root plan has its own budget"
 
 
 async def test_one_call_is_written_down_once_and_settled_once(store: Store) -> None:
@@ -107,7 +127,7 @@ async def test_what_leases_a_plans_delivery_holds_its_next_call(store: Store) ->
     assert await store.plans.read_spent("plan-1") == Spent(), "what sleeps holds nothing"
     await store.queue.send([reply("r-1", "q-1"), event("other", "work.asked")], None, NOW)
     assert [delivery.hold for delivery in hands.held] == [CALL]
-    assert await store.plans.read_spent("plan-1") == Spent(0, 1, 100, 0.5)
+    assert await store.plans.read_spent("plan-1") == Spent(reserved=Reserved(1, 100, 0.5))
     used = Settlement(CALL, replace(CALL, tokens=60), entry())
     await store.queue.commit(Work(hands.held[0], Ack(), (), (used,)), NOW)
     assert await store.plans.read_spent("plan-1") == Spent(0, 1, 60, 0.5)
@@ -147,7 +167,7 @@ async def test_what_is_given_back_holds_nothing_and_what_nobody_saw_end_is_spent
     (gone,) = await claimed(store, "planner")
     (again,) = await claimed(store, "planner", now=NOW + LEASE)
     assert (gone.hold, again.attempt, again.hold) == (CALL, 2, None)
-    assert await store.plans.read_spent("plan-1") == Spent(0, 1, 100, 0.5)
+    assert await store.plans.read_spent("plan-1") == Spent(reserved=Reserved(1, 100, 0.5))
 
 
 async def test_a_plan_that_has_ended_holds_nothing(store: Store) -> None:
@@ -162,5 +182,5 @@ async def test_a_commit_that_is_undone_settles_nothing(store: Store) -> None:
     used = Settlement(CALL, replace(CALL, tokens=60), entry())
     with pytest.raises(VersionConflict):
         await store.queue.commit(Work(delivery, Ack(), (SavePlan(plan(version=4), 3),), (used,)), NOW)
-    assert await store.plans.read_spent("plan-1") == Spent(0, 1, 100, 0.5)
+    assert await store.plans.read_spent("plan-1") == Spent(reserved=Reserved(1, 100, 0.5))
     assert await store.plans.decisions("plan-1") == []

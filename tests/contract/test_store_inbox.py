@@ -110,10 +110,21 @@ async def test_what_rests_tells_until_when_and_why_and_its_rest_is_no_attempt(st
     plan_id = (await resting(store)).plan_id
     assert await store.queue.find_rest("planner", plan_id, NOW) == Rest(later(3600), "no line")
     assert await store.queue.find_rest("planner", "another", NOW) is None
-    assert await store.queue.find_rest("planner", plan_id, later(3600)) is None
+    assert await store.queue.find_rest("planner", plan_id, later(3600)) == Rest(None, "no line"), "it is due"
     assert await claimed(store, "planner", now=later(3599)) == []
     (goal,) = await claimed(store, "planner", now=later(3600))
     assert (goal.attempt, goal.fence) == (1, 2)
+    assert await store.queue.find_rest("planner", plan_id, later(3600)) == Rest(None, "no line"), "it is tried again"
+    await store.queue.commit(Work(goal, Ack(), ()), later(3601))
+    assert await store.queue.find_rest("planner", plan_id, later(3601)) is None
+
+
+async def test_what_is_handled_for_the_first_time_does_not_rest(store: Store) -> None:
+    await store.registry.register([planner()], NOW)
+    await store.queue.arrive([event("g-1", "goal.given")], NOW)
+    assert await store.queue.find_rest("planner", plan_id_of("g-1", "planner"), NOW) is None
+    await claimed(store, "planner")
+    assert await store.queue.find_rest("planner", plan_id_of("g-1", "planner"), NOW) is None
 
 
 @pytest.mark.parametrize(("type", "at_once"), [(CANCEL_REQUESTED, True), (DEADLINE_REACHED, True), (STRANDED, False)])

@@ -24,6 +24,7 @@ from soorma_ai import (
     Worker,
 )
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction
+from soorma_ai.domain.limits import Reserved
 from soorma_ai.domain.values import compact
 from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, Paid
 from soorma_ai.ports import ModelAnswer, ModelQuestion
@@ -127,7 +128,8 @@ async def test_max_actions_given_twice_and_differently_is_a_config_error() -> No
 async def test_a_cost_limit_with_an_unpriced_model_is_a_config_error(platform: Platform) -> None:
     minds = planner([], limits=Limits(max_cost_usd=1.0))
     minds.reasoner = ScriptedReasoner([], usd_per_token=None)
-    with pytest.raises(ConfigError, match="max_cost_usd"):
+    cures = r"max_cost_usd=1.0, .*: give the planner price=\(in, out\), .*soorma-ai\[llm\].*or limit max_tokens"
+    with pytest.raises(ConfigError, match=cures):
         await platform.start(minds, stock())
 
 
@@ -205,7 +207,40 @@ async def test_an_answer_whose_price_is_not_told_costs_what_was_reserved(platfor
     minds = planner([], limits=Limits(max_cost_usd=5.0))
     minds.reasoner = ScriptedReasoner(itertools.repeat(answer), usd_per_token=0.001)
     plan = await order(platform, minds, stock())
-    assert (await ended(platform, plan.plan_id)).usage.cost_usd > 1
+    cost = (await ended(platform, plan.plan_id)).usage.cost_usd
+    assert cost is not None and cost > 1
+
+
+async def test_a_plan_whose_model_has_no_known_price_has_spent_an_unknown_amount(platform: Platform) -> None:
+    minds = planner([])
+    minds.reasoner = ScriptedReasoner([complete({})], usd_per_token=None)
+    plan = await order(platform, minds, stock())
+    await plan.result(timeout=20)
+    usage = (await platform.plan(plan.plan_id)).usage
+    assert (usage.cost_usd, usage.at_least_usd, usage.reserved) == (None, 0.0, Reserved())
+    (line,) = (await platform.tracker.plans()).plans
+    assert line.spent == usage
+
+
+async def test_what_is_reserved_for_a_call_in_flight_is_not_spent(platform: Platform) -> None:
+    asked, answers = asyncio.Event(), asyncio.Event()
+
+    async def slow(_: ModelQuestion) -> Any:
+        asked.set()
+        await answers.wait()
+        return complete({})
+
+    minds = planner([])
+    minds.reasoner = ScriptedReasoner(slow, usd_per_token=0.001)
+    plan = await order(platform, minds, stock())
+    await asked.wait()
+    spent = await platform.services.store.plans.read_spent(plan.plan_id)
+    assert (spent.tokens, spent.cost_usd, spent.llm_calls) == (0, 0.0, 0)
+    assert spent.reserved.llm_calls == 1 and spent.reserved.tokens > 1000 and spent.reserved.cost_usd > 1
+    answers.set()
+    await plan.result(timeout=20)
+    after = await platform.services.store.plans.read_spent(plan.plan_id)
+    assert after.reserved == Reserved() and after.tokens > 0
 
 
 async def test_an_unpriced_planner_cannot_spend_a_trees_budget_in_dollars(platform: Platform) -> None:
@@ -269,7 +304,7 @@ async def test_however_many_branches_decide_at_once_no_more_is_spent_than_the_es
     plan = await order(platform, root, minds, _crowd())
     await until_all_ended(platform, BRANCHES + 1)
     usage = (await platform.plan(plan.plan_id)).usage
-    used = usage.tokens if limit == "max_tokens" else usage.cost_usd / price
+    used = usage.tokens if limit == "max_tokens" else (usage.cost_usd or 0) / price
     assert len(together) >= 8 and 0.7 * most < used <= (1 + error) * most
     ends = [one.reason for one in await platform.plans(limit=100) if one.reason]
     assert ends and all(f"limit_exceeded: {limit}" in reason or "cancelled" in reason for reason in ends)

@@ -155,6 +155,38 @@ def _reply(request: EventEnvelope) -> EventEnvelope:
     return reply_to(request, success=not fails, **({"error": {"code": "x", "message": "no"}} if fails else {}))
 
 
+@pytest.mark.parametrize("way", ["publish", "request", "plan"])
+async def test_a_request_that_people_approved_is_one_action(platform: Platform, way: str) -> None:
+    tool, gated = Tool("hand"), Tool("bank")
+
+    @tool.on_invoke("hand.requested")
+    async def hand(request: InvocationContext, context: PlatformContext) -> None:
+        if way == "publish":
+            await context.bus.publish("action-requests", "money.requested", {})
+        else:
+            await context.bus.request("money.requested", {}, "money.sent")
+
+    @gated.on_invoke("money.requested", approval="always")
+    async def send(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        return {}
+
+    first = "money.requested" if way == "plan" else "hand.requested"
+    plan = await order(platform, planner([publish(first), complete({})]), tool, gated)
+    question = await plan.next_wait(timeout=PATIENCE)
+    assert question is not None
+    await platform.answer(question.wait_id, {"approved": True})
+    await plan.result(timeout=PATIENCE)
+
+    async def is_done() -> bool:
+        found = await platform.tracker.actions(plan.plan_id)
+        return all(one.status.is_final for one in found) and "money.requested" in {one.event_type for one in found}
+
+    await until(platform, is_done)
+    names = [one.event_type for one in await platform.tracker.actions(plan.plan_id)]
+    assert sorted(names) == sorted({first, "money.requested"})
+    assert (await platform.tracker.plan_progress(plan.plan_id)).total == len(names)
+
+
 def clerk() -> Worker:
     made = Worker("clerk")
 

@@ -56,6 +56,7 @@ async def answers(platform: Platform, plan: PlanHandle) -> str:
     maria = platform.as_user(tenant_id="default", user_id="maria", roles={"manager"})
     assert_type(maria, Client)
     assert_type(await plan.next_wait(), Wait | None)
+    assert_type(await plan.next_wait(timeout=20), Wait | None)
     for wait in await maria.waits():
         assert_type(wait, Wait)
         assert_type(wait.deadline, datetime | None)

@@ -54,6 +54,13 @@ def test_what_was_done_is_told(key: tuple[str, tuple[str, ...]], count: float, w
     assert wanted in lines(Standing(), {key: count})
 
 
+def test_calls_of_unknown_price_are_no_zero_dollars() -> None:
+    told = lines(Standing(), {("unpriced", ()): 2})
+    assert "soorma_unpriced_calls_total 2" in told
+    assert not [one for one in told if one.startswith("soorma_cost_dollars")]
+    assert "soorma_cost_dollars_total 0" in lines(Standing())
+
+
 def test_ten_thousand_names_make_a_hundred_series_and_nothing_is_lost() -> None:
     hostile = [backlog(f"agent-{n}" * 50, 1 + (n == 77), minutes=n) for n in range(10_000)]
     told = [line for line in lines(Standing([*hostile, backlog("(others)")])) if line.startswith("soorma_backlog{")]

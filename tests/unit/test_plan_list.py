@@ -61,6 +61,12 @@ def test_a_plan_that_ended_says_why_and_how_long_it_took() -> None:
     assert shown == ["plan-1", "failed", "3 h", "1.2k", "$0.0123", "goal.given", "no\\x1b[2J stock"]
 
 
+def test_programs_get_no_dollars_where_a_price_is_not_known() -> None:
+    one = plan()
+    unpriced = replace(line(one), spent=Spent(0, 1, 7, None, 0.5))
+    assert row(one, "", unpriced)[-2:] == ("7", "")
+
+
 def test_programs_get_whole_ids_and_numbers() -> None:
     one = plan("p" * 36)
     assert row(one, "it sleeps", line(one)) == (

@@ -7,7 +7,9 @@ from msgspec.structs import replace
 
 from soorma_ai.core.report.lines import thought_of
 from soorma_ai.domain.history import JournalEntry, JournalKey, Verdict
-from soorma_ai.terminal.wording import call_facts
+from soorma_ai.domain.limits import Limits, Reserved, Spent
+from soorma_ai.terminal.plan_list import short_cost
+from soorma_ai.terminal.wording import call_facts, cost_so_far, spending
 
 ENTRY = JournalEntry(
     key=JournalKey("planner", "event", 0),
@@ -29,6 +31,34 @@ ENTRY = JournalEntry(
     latency_ms=1500,
     at=datetime(2026, 1, 1, tzinfo=UTC),
 )
+
+
+@pytest.mark.parametrize(
+    ("spent", "told", "in_a_list"),
+    [
+        (Spent(), "$0.00", "$0.00"),
+        (Spent(cost_usd=0.0123), "$0.0123", "$0.0123"),
+        (Spent(cost_usd=None), "price unknown", "unknown"),
+        (Spent(cost_usd=None, at_least_usd=1.5), "at least $1.50", ">$1.50"),
+    ],
+)
+def test_an_unknown_price_is_told_as_unknown_and_never_as_nothing(spent: Spent, told: str, in_a_list: str) -> None:
+    assert (cost_so_far(spent), short_cost(spent)) == (told, in_a_list)
+    assert told in spending(spent, Limits()) and ("$0.00" in told) == (spent == Spent())
+
+
+@pytest.mark.parametrize(
+    ("spent", "limits", "told"),
+    [
+        (Spent(1, 2, 300, 0.5), Limits(max_cost_usd=2.0), "300 of 500,000 tokens, $0.5000 of $2.00 spent"),
+        (Spent(1, 2, 300, None), Limits(), "300 of 500,000 tokens, price unknown"),
+        (Spent(1, 2, 300, None, 0.25), Limits(), "300 of 500,000 tokens, at least $0.2500 spent"),
+        (Spent(reserved=Reserved(1, 4345, 0.5)), Limits(), "$0.00 spent, 4,345 tokens and $0.5000 reserved"),
+        (Spent(reserved=Reserved(1, 4345)), Limits(), "$0.00 spent, 4,345 tokens reserved"),
+    ],
+)
+def test_what_is_spent_is_told_apart_from_what_is_reserved(spent: Spent, limits: Limits, told: str) -> None:
+    assert spending(spent, limits).endswith(told)
 
 
 @pytest.mark.parametrize(

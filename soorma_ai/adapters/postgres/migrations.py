@@ -9,8 +9,9 @@ from soorma_ai.adapters.postgres import guard
 from soorma_ai.adapters.postgres.listener import PRESENT
 from soorma_ai.adapters.postgres.schema import SCHEMA, VERSION, make, spell
 from soorma_ai.adapters.sql.agent_keys import KEY, name_by_key
+from soorma_ai.adapters.sql.model_tables import RESERVED
 from soorma_ai.adapters.sql.people_tables import ANSWERED
-from soorma_ai.adapters.sql.schema import statements, statements_of
+from soorma_ai.adapters.sql.schema import AGED, statements, statements_of
 from soorma_ai.errors import ConfigError
 
 OLDEST_SERVER = 160000
@@ -23,12 +24,14 @@ STEPS: dict[int, tuple[str, ...]] = {
         *guard.make(guard.TABLES),
     ),
     # A document that holds a NUL is none to jsonb; see `json_part`.
-    11: name_by_key(
-        lambda document, field, value: (
-            rf"replace(jsonb_set(replace({document}, '\u0000', '\ue000')::jsonb, '{{{field.replace('.', ',')}}}', "
-            rf"to_jsonb({value}))::text, U&'\E000', '\u0000')"
-        ),
-        f"""(
+    11: (
+        *spell((*statements(RESERVED), *statements(AGED))),
+        *name_by_key(
+            lambda document, field, value: (
+                rf"replace(jsonb_set(replace({document}, '\u0000', '\ue000')::jsonb, '{{{field.replace('.', ',')}}}', "
+                rf"to_jsonb({value}))::text, U&'\E000', '\u0000')"
+            ),
+            f"""(
             SELECT jsonb_agg(coalesce(
                 (
                     SELECT {KEY} FROM agent
@@ -36,6 +39,7 @@ STEPS: dict[int, tuple[str, ...]] = {
                 ), named.value
             )) FROM json_array_elements_text(json_part(rest, '$.producers')::json) AS named (value)
         )""",
+        ),
     ),
 }
 # The first version that PostgreSQL has had.

@@ -13,7 +13,7 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
 from soorma_ai.domain.memos import DropMemo, KeepMemo
-from soorma_ai.errors import VersionConflict
+from soorma_ai.errors import LocalProtocolError, VersionConflict
 from soorma_ai.ports import Work
 
 
@@ -33,9 +33,13 @@ def send(
 ) -> None:
     if session is not None:
         memory.open_session(db, session)
-    for event in events:
-        log.publish(db, event)
+    new = {event.id for event in events if log.publish(db, event)}
     if expect is not None and expectations.status_of(db, expect.id) is None:
+        if expect.id not in new and any(event.id == expect.id for event in events):
+            raise LocalProtocolError(
+                f"{expect.subject!r} was sent under this key before, and nothing expects its reply any more: it was "
+                "published without one, or its reply is no longer kept; give the request a key of its own"
+            )
         expectations.insert(db, expect)
 
 

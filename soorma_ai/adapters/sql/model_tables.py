@@ -2,6 +2,9 @@
 
 `prompt_part`: text of questions to models, of a plan or, where `plan_id` is empty, of all plans of a tenant; `used_at`
 is when such a one was in use, within a day.
+
+`budget`: what a tree has spent, settled. `held_*` is reserved for calls without an answer yet; limits count both.
+`unpriced_calls` are those whose price is not known: `cost_usd` is that of the others.
 """
 
 MODEL_TABLES = """
@@ -21,6 +24,18 @@ CREATE TABLE budget (
     actions INTEGER NOT NULL DEFAULT 0,
     llm_calls INTEGER NOT NULL DEFAULT 0,
     tokens INTEGER NOT NULL DEFAULT 0,
-    cost_usd REAL NOT NULL DEFAULT 0
+    cost_usd REAL NOT NULL DEFAULT 0,
+    unpriced_calls INTEGER NOT NULL DEFAULT 0,
+    held_calls INTEGER NOT NULL DEFAULT 0,
+    held_tokens INTEGER NOT NULL DEFAULT 0,
+    held_usd REAL NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
+"""
+
+# What the columns of a budget held before counts as settled.
+RESERVED = """
+ALTER TABLE budget ADD COLUMN unpriced_calls INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE budget ADD COLUMN held_calls INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE budget ADD COLUMN held_tokens INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE budget ADD COLUMN held_usd REAL NOT NULL DEFAULT 0
 """

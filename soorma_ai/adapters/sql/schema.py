@@ -30,6 +30,13 @@ VERSION = 12
 APPLICATION_ID = 0x536F6F72
 
 
+# Questions, counted by kind and age without a look at their rows.
+AGED = """
+CREATE INDEX expectation_age ON expectation (tenant, kind, opened_at)
+    WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt')
+"""
+
+
 def statements(script: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in script.split(";") if part.strip())
 
@@ -385,6 +392,7 @@ CREATE TABLE store (only_one INTEGER PRIMARY KEY CHECK (only_one = 1), id TEXT N
 {MODEL_TABLES}
 {MEMO_TABLES}
 {ANSWERED};
+{AGED};
 {PEOPLE_TABLES}
 """)
 

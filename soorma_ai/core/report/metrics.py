@@ -37,7 +37,8 @@ _COUNTERS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
     "leases_lost": ("leases_lost", (), "Handlings whose lease another had taken before they could commit."),
     "model_calls": ("model_calls", (), "Calls of models that were paid."),
     "tokens": ("tokens", (), "Tokens of models, read and written."),
-    "dollars": ("cost_dollars", (), "US dollars for calls of models."),
+    "dollars": ("cost_dollars", (), "US dollars for calls of models, as far as their price is known."),
+    "unpriced": ("unpriced_calls", (), "Calls of models whose price is not known: no dollars are counted for them."),
     "decisions": ("decisions", ("action", "verdict"), "Answers of models, by what they decide and what became of it."),
     "http": ("http_requests", ("operation", "status"), "Calls over HTTP, by operation and class of status."),
 }
@@ -64,7 +65,9 @@ def metrics(
     yield _gauge("unsent_oldest_seconds", "Age of the oldest of these.", [({}, age)])
     for what, (name, labels, words) in _COUNTERS.items():
         found = [(dict(zip(labels, by, strict=True)), count) for (one, by), count in counted.items() if one == what]
-        yield Family(f"soorma_{name}_total", "counter", words, found or ([] if labels else [({}, 0)]))
+        # Calls of unknown price alone are no zero dollars.
+        is_unknown = bool(labels) or (what == "dollars" and ("unpriced", ()) in counted)
+        yield Family(f"soorma_{name}_total", "counter", words, found or ([] if is_unknown else [({}, 0)]))
 
 
 def write(families: Iterable[Family]) -> str:

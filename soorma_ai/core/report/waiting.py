@@ -22,10 +22,15 @@ def describe_state(
     nobody = [f"nobody takes {one.event_type!r} yet" for one in untaken]
     unheard = {one.request_id for one in untaken}
     waits = [one for one in expectations if one.status is ExpectationStatus.OPEN and one.id not in unheard]
-    sleeps = [f"it sleeps until {rest.until:%Y-%m-%d %H:%M:%S} UTC: {clip(rest.reason, _MOST_CHARS)}"] if rest else []
+    sleeps = [_rest(rest)] if rest else []
     said = list(dict.fromkeys([*sleeps, *nobody, *(words for one in waits if (words := _say(one)))]))
     more = [f"{len(said) - MOST_NAMED} more"] if len(said) > MOST_NAMED else []
     return "; ".join([f"it is {status}", *said[:MOST_NAMED], *more])
+
+
+def _rest(rest: Rest) -> str:
+    when = "it is being tried again" if rest.until is None else f"it sleeps until {rest.until:%Y-%m-%d %H:%M:%S} UTC"
+    return f"{when}: {clip(rest.reason, _MOST_CHARS)}"
 
 
 def _say(wait: Expectation) -> str:

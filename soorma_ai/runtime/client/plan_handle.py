@@ -14,8 +14,9 @@ from soorma_ai.domain.people import Person
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, read_as
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound, PlanCancelled, PlanFailed
+from soorma_ai.runtime.client.patience import Waiting
 from soorma_ai.runtime.handling.handling import Services
-from soorma_ai.runtime.handling.process.signals import questions_of, until
+from soorma_ai.runtime.handling.process.signals import questions_of
 from soorma_ai.runtime.views.plans import untaken_of_tree
 
 T = TypeVar("T", default=Json)
@@ -62,6 +63,7 @@ class PlanHandle:
         """
         clock = self._services.clock
         until_when = None if timeout is None else clock.monotonic() + seconds(timeout)
+        waiting = Waiting(self._services, self.plan_id)
         with self._services.signals.notice_of(self.plan_id) as ended:
             while True:
                 self._services.signals.check()
@@ -70,10 +72,8 @@ class PlanHandle:
                     return read_as(f"the result of plan {plan.plan_id}", as_, _result_of(plan))
                 left = POLL_SECONDS if until_when is None else min(POLL_SECONDS, until_when - clock.monotonic())
                 if left <= 0:
-                    raise DeadlineExceeded(
-                        f"plan {self.plan_id} has no result after {timeout} s; {await self.describe()}"
-                    )
-                await until(ended, clock, left)
+                    raise await self._too_late("result", timeout)
+                await waiting.wait(ended, left, plan)
 
     async def events(self) -> AsyncIterator[EventEnvelope]:
         """Yield every event of the plan's tree, from its goal on, as they come; end when the plan has. Raise NotFound
@@ -89,10 +89,15 @@ class PlanHandle:
                 if plan is not None and plan.status.is_final:
                     return
 
-    async def next_wait(self) -> Wait | None:
+    async def next_wait(self, timeout: float | timedelta | None = None) -> Wait | None:
         """Return the next question to a person in this plan's tree once it is open, None when the plan ends before.
-        Raise NotFound when it was removed."""
-        services, root = self._services, self.plan_id
+        `timeout` in seconds; None waits as long as the plan lives.
+
+        Raise DeadlineExceeded (the plan itself goes on), and NotFound when it was removed.
+        """
+        services, root, clock = self._services, self.plan_id, self._services.clock
+        until_when = None if timeout is None else clock.monotonic() + seconds(timeout)
+        waiting = Waiting(services, self.plan_id)
         while True:
             services.signals.check()
             with services.signals.notice_of(self.plan_id, questions_of(root)) as woken:
@@ -104,7 +109,10 @@ class PlanHandle:
                 question = next((wait for wait in map(Wait.of, open_now) if wait), None)
                 if question or (plan is not None and plan.status.is_final):
                     return question
-                await until(woken, services.clock, POLL_SECONDS)
+                left = POLL_SECONDS if until_when is None else min(POLL_SECONDS, until_when - clock.monotonic())
+                if left <= 0:
+                    raise await self._too_late("question", timeout)
+                await waiting.wait(woken, left, plan)
 
     async def untaken(self) -> list[Untaken]:
         """Return the requests of the plan and its children that nobody takes yet, oldest first."""
@@ -132,15 +140,19 @@ class PlanHandle:
         rest = await store.queue.find_rest(plan.agent, self.plan_id, now) if plan else None
         return describe_state(plan.status if plan else None, open_now, await self.untaken(), rest)
 
+    async def _too_late(self, what: str, timeout: float | timedelta | None) -> DeadlineExceeded:
+        return DeadlineExceeded(f"plan {self.plan_id} has no {what} after {timeout} s; {await self.describe()}")
+
     async def _looks(self) -> AsyncGenerator[PlanRecord | None]:
         """Yield the plan, None before a planner took it, and again whenever something may have changed."""
         services = self._services
-        watcher = services.signals.watch()
+        watcher, waiting = services.signals.watch(), Waiting(services, self.plan_id)
         try:
             while True:
                 services.signals.check()
-                yield await self._find()
-                await until(watcher, services.clock, POLL_SECONDS)
+                plan = await self._find()
+                yield plan
+                await waiting.wait(watcher, POLL_SECONDS, plan)
         finally:
             services.signals.unwatch(watcher)
 

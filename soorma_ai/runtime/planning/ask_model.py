@@ -14,7 +14,7 @@ from soorma_ai.core.schema.portable import wire_of
 from soorma_ai.core.telling.fence import fence, tokens_of
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import NO_ANSWER, Ending, JournalEntry, JournalKey, Kept, Sent, Verdict
-from soorma_ai.domain.limits import Charge, Payer, beyond, fill_in, next_call_after
+from soorma_ai.domain.limits import UNPRICED_CURES, Charge, Payer, beyond, fill_in, next_call_after
 from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, Same, compact, is_storable
 from soorma_ai.errors import (
     ConfigError,
@@ -136,7 +136,8 @@ async def _ask(
     sent, kept = _write_down(handling, inquiry, payer, question, call.retold)
     held = _most(reasoner, question)
     if held.cost_usd is None and payer.limits.max_cost_usd is not None:
-        raise ConfigError(f"the tree's budget is in US dollars, and the price of {reasoner.model} is not known")
+        price = f"the price of {reasoner.model} is not known: {UNPRICED_CURES}"
+        raise ConfigError(f"the tree's budget is in US dollars, and {price}")
     reserved = await _reserve(handling, payer, _charge(root, held))
     try:
         answer = _usable(await reasoner.ask(question))
@@ -232,7 +233,8 @@ def _tokens_in(same: Same[JsonObject]) -> int:
 def _charge(root_plan_id: str, spent: Paid) -> Charge:
     """Return the charge of a call; one that cost nothing was none."""
     tokens = spent.prompt_tokens + spent.completion_tokens
-    return Charge(root_plan_id, 1 if tokens else 0, tokens, spent.cost_usd or 0.0)
+    calls = 1 if tokens else 0
+    return Charge(root_plan_id, calls, tokens, spent.cost_usd or 0.0, calls if spent.cost_usd is None else 0)
 
 
 def _entry(handling: Handling, inquiry: Inquiry[T], payer: Payer, key: JournalKey, answer: ModelAnswer) -> JournalEntry:

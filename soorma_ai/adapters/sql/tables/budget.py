@@ -1,6 +1,7 @@
 """Spending of a plan's tree, and the answers it was spent on."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 from pydantic_core import from_json
 
@@ -8,7 +9,7 @@ from soorma_ai.adapters.sql.codec import CHARGE, JOURNAL, LIMITS, SHOWING, add_r
 from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import JournalEntry, Kept
-from soorma_ai.domain.limits import Charge, Limits, Spent, room_to_hold
+from soorma_ai.domain.limits import Charge, Limits, Reserved, Spent, room_to_hold
 from soorma_ai.domain.values import compact
 from soorma_ai.errors import ConfigError, LimitExceeded, VersionConflict
 from soorma_ai.ports import Settlement
@@ -17,6 +18,18 @@ _NEXT_CALL = """
     SELECT next_call, limits FROM plan
     WHERE plan_id = ? AND status NOT IN ('completed', 'failed', 'cancelled') AND next_call IS NOT NULL
 """
+# As `spent_of` reads them.
+COLUMNS = "actions, llm_calls, tokens, cost_usd, unpriced_calls, held_calls, held_tokens, held_usd"
+_ADD = f"""
+    INSERT INTO budget (root_plan_id, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (root_plan_id) DO UPDATE SET
+    {", ".join(f"{one} = budget.{one} + excluded.{one}" for one in COLUMNS.split(", "))}
+    RETURNING actions
+"""
+_USED = """
+    SELECT llm_calls + held_calls, tokens + held_tokens, cost_usd + held_usd FROM budget WHERE root_plan_id = ?
+"""
+_NOTHING = Charge("", 0, 0, 0.0)
 _KEEP = """
     INSERT INTO prompt_part (plan_id, tenant, digest, used_at, body) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (plan_id, tenant, digest) DO UPDATE SET used_at = excluded.used_at
@@ -25,29 +38,35 @@ _KEEP = """
 
 
 def read_spent(db: Reader, root_plan_id: str) -> Spent:
-    row = db.execute(
-        "SELECT actions, llm_calls, tokens, cost_usd FROM budget WHERE root_plan_id = ?", (root_plan_id,)
-    ).fetchone()
-    return Spent(*row) if row else Spent()
+    row = db.execute(f"SELECT {COLUMNS} FROM budget WHERE root_plan_id = ?", (root_plan_id,)).fetchone()
+    return spent_of(row) if row else Spent()
+
+
+def spent_of(row: Sequence[Any]) -> Spent:
+    """Read `COLUMNS`. Sums of dollars leave a dust behind that is no reservation."""
+    actions, calls, tokens, usd, unpriced, *held = row
+    held_calls, held_tokens, held_usd = (max(0, one) for one in held)
+    reserved = Reserved(held_calls, held_tokens, round(held_usd, 9))
+    if unpriced:
+        return Spent(actions, calls, tokens, None, usd, reserved)
+    return Spent(actions, calls, tokens, usd, reserved=reserved)
 
 
 def spend_actions(db: Reader, root_plan_id: str, actions: int, at_most: int | None) -> None:
-    total = _add(db, root_plan_id, Spent(actions=actions))
+    total = _add(db, root_plan_id, actions=actions)
     if at_most is not None and total > at_most:
         raise VersionConflict(f"plan tree {root_plan_id} has taken {total - actions} actions by now, of {at_most}")
 
 
 def reserve(db: Reader, charge: Charge, limits: Limits) -> None:
-    used = read_spent(db, charge.root_plan_id)
-    wanted = (
-        ("max_llm_calls", used.llm_calls, charge.llm_calls, limits.max_llm_calls),
-        ("max_tokens", used.tokens, charge.tokens, limits.max_tokens),
-        ("max_cost_usd", used.cost_usd, charge.cost_usd, limits.max_cost_usd),
-    )
-    for name, already, more, limit in wanted:
-        if limit is not None and already + more > limit:
-            raise LimitExceeded(name, f"{already:,} of {limit:,} used, this call may take {more:,}")
-    _add(db, charge.root_plan_id, Spent(0, charge.llm_calls, charge.tokens, charge.cost_usd))
+    row = db.execute(_USED, (charge.root_plan_id,)).fetchone() or (0, 0, 0.0)
+    most = (limits.max_llm_calls, limits.max_tokens, limits.max_cost_usd)
+    more = (charge.llm_calls, charge.tokens, charge.cost_usd)
+    wanted = zip(("max_llm_calls", "max_tokens", "max_cost_usd"), row, more, most, strict=True)
+    for name, already, needed, limit in wanted:
+        if limit is not None and already + needed > limit:
+            raise LimitExceeded(name, f"{already:,} of {limit:,} used, this call may take {needed:,}")
+    _add(db, charge.root_plan_id, held=charge)
 
 
 def hold(db: Connection, plan_id: str) -> Charge | None:
@@ -67,15 +86,12 @@ def hold(db: Connection, plan_id: str) -> Charge | None:
 
 def let_go(db: Reader, held: Charge) -> None:
     """Hold it no more."""
-    _add(db, held.root_plan_id, Spent(0, -held.llm_calls, -held.tokens, -held.cost_usd))
+    _add(db, held.root_plan_id, held=_negative(held))
 
 
 def settle(db: Connection, one: Settlement) -> None:
     reserved, actual, entry, showing = one.reserved, one.actual, one.entry, one.showing
-    difference = Spent(
-        0, actual.llm_calls - reserved.llm_calls, actual.tokens - reserved.tokens, actual.cost_usd - reserved.cost_usd
-    )
-    _add(db, reserved.root_plan_id, difference)
+    _add(db, reserved.root_plan_id, spent=actual, held=_negative(reserved))
     if entry is not None:
         _write_down(db, entry)
     if entry is not None and showing is not None:
@@ -156,13 +172,12 @@ def _is_raw(entry: JournalEntry) -> bool:
         return False
 
 
-def _add(db: Reader, root_plan_id: str, more: Spent) -> int:
+def _negative(charge: Charge) -> Charge:
+    return Charge(charge.root_plan_id, -charge.llm_calls, -charge.tokens, -charge.cost_usd)
+
+
+def _add(db: Reader, root_plan_id: str, *, actions: int = 0, spent: Charge = _NOTHING, held: Charge = _NOTHING) -> int:
     """Return the actions that are spent by then."""
-    row = db.execute(
-        "INSERT INTO budget (root_plan_id, actions, llm_calls, tokens, cost_usd) VALUES (?, ?, ?, ?, ?) "
-        "ON CONFLICT (root_plan_id) DO UPDATE SET actions = budget.actions + excluded.actions, "
-        "llm_calls = budget.llm_calls + excluded.llm_calls, tokens = budget.tokens + excluded.tokens, "
-        "cost_usd = budget.cost_usd + excluded.cost_usd RETURNING actions",
-        (root_plan_id, more.actions, more.llm_calls, more.tokens, more.cost_usd),
-    ).fetchall()
+    settled = (spent.llm_calls, spent.tokens, spent.cost_usd, spent.unpriced_calls)
+    row = db.execute(_ADD, (root_plan_id, actions, *settled, held.llm_calls, held.tokens, held.cost_usd)).fetchall()
     return row[0][0]

@@ -232,11 +232,17 @@ def hasten(db: Connection, agent: str, owner: str) -> None:
 
 def find_rest(db: Reader, agent: str, owner: str, now: datetime) -> Rest | None:
     row = db.execute(
-        "SELECT ready_at, reason FROM inbox "
-        f"WHERE agent = ? AND owner = ? AND {_IS_HEAD} AND state = 'queued' AND ready_at > ?",
-        (agent, owner, epoch(now)),
+        "SELECT state = 'queued' AND ready_at > ?, ready_at, reason FROM inbox "
+        f"WHERE agent = ? AND owner = ? AND {_IS_HEAD}",
+        (epoch(now), agent, owner),
     ).fetchone()
-    return Rest(moment(row[0]), row[1] or "") if row else None
+    if row is None:
+        return None
+    sleeps, ready_at, reason = row
+    if sleeps:
+        return Rest(moment(ready_at), reason or "")
+    # While it is tried again, the reason of the last try stands.
+    return Rest(None, reason) if reason else None
 
 
 def renew(db: Reader, deliveries: Sequence[Delivery], until: datetime) -> list[Delivery]:

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from soorma_ai.adapters.sql.codec import PLAN, moment
 from soorma_ai.adapters.sql.connection import Reader
-from soorma_ai.adapters.sql.tables import expectations
+from soorma_ai.adapters.sql.tables import budget, expectations
 from soorma_ai.domain.expectations import Expectation
-from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.tracking import Backlog
 from soorma_ai.ports import PlanFilter, StoredPlan, StoredPlans
@@ -20,8 +19,9 @@ _EXTENT = """
         SELECT seq FROM plan WHERE {index} AND seq < :before ORDER BY seq DESC LIMIT :most
     )
 """
+_SPENT = ", ".join(f"coalesce({one}, {'0.0' if one.endswith('_usd') else 0})" for one in budget.COLUMNS.split(", "))
 _PAGE = """
-    SELECT seq, plan.body, coalesce(actions, 0), coalesce(llm_calls, 0), coalesce(tokens, 0), coalesce(cost_usd, 0.0)
+    SELECT seq, plan.body, {spent}
     FROM plan LEFT JOIN budget USING (root_plan_id)
     WHERE {index} AND seq < :before AND seq >= :last {of} {search}
     ORDER BY seq DESC LIMIT :limit
@@ -82,9 +82,9 @@ def _page(
     }
     index, of = _conditions(user_id, wanted.session_id, status)
     looked, last = db.execute(_EXTENT.format(index=index), values).fetchone()
-    page = _PAGE.format(index=index, of=of, search=_SEARCH if wanted.search else "")
+    page = _PAGE.format(spent=_SPENT, index=index, of=of, search=_SEARCH if wanted.search else "")
     found = db.execute(page, {**values, "last": last or 0}).fetchall()
-    rows = tuple(StoredPlan(seq, PLAN.record(body), Spent(*spent)) for seq, body, *spent in found)
+    rows = tuple(StoredPlan(seq, PLAN.record(body), budget.spent_of(spent)) for seq, body, *spent in found)
     if len(rows) == limit:
         return StoredPlans(rows, rows[-1].seq, is_end=False)
     return StoredPlans(rows, last or 0, is_end=looked < MOST_LOOKED_AT)

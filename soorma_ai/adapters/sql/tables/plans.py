@@ -7,7 +7,7 @@ from typing import Any
 
 from soorma_ai.adapters.sql.codec import CHARGE, EXPECTATION, LIMITS, PLAN, STEP, STEPS, add_row, member
 from soorma_ai.adapters.sql.connection import Reader
-from soorma_ai.adapters.sql.tables import expectations, memory
+from soorma_ai.adapters.sql.tables import budget, expectations, memory
 from soorma_ai.domain.effects import DropValue, SaveValue
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation
@@ -25,12 +25,13 @@ _CAME = """
     FROM plan LEFT JOIN expectation AS came ON came.met_by = ? AND came.plan_id = plan.plan_id
     WHERE plan.plan_id = ? LIMIT 1
 """
-_IN_HAND = """
-    SELECT 'value', kind, key, body, 0, 0, 0, 0.0 FROM plan_value WHERE plan_id = :plan_id
+_IN_HAND = f"""
+    SELECT 'value', kind, key, body, 0, 0, 0, 0.0, 0, 0, 0, 0.0 FROM plan_value WHERE plan_id = :plan_id
     UNION ALL
-    SELECT 'open', expectation.body, '', '', 0, 0, 0, 0.0 FROM expectation WHERE plan_id = :plan_id AND status = 'open'
+    SELECT 'open', expectation.body, '', '', 0, 0, 0, 0.0, 0, 0, 0, 0.0 FROM expectation
+    WHERE plan_id = :plan_id AND status = 'open'
     UNION ALL
-    SELECT 'spent', '', '', '', actions, llm_calls, tokens, cost_usd FROM budget WHERE root_plan_id = :root_plan_id
+    SELECT 'spent', '', '', '', {budget.COLUMNS} FROM budget WHERE root_plan_id = :root_plan_id
 """
 _STANDING = "SELECT status, json_extract(rest, '$.cancel_requested') FROM plan WHERE plan_id = ?"
 _NEEDED = "SELECT CAST(json_extract(rest, '$.join.need') AS BIGINT) FROM expectation WHERE id = ? AND status = 'open'"
@@ -77,7 +78,7 @@ def in_hand(db: Reader, plan_id: str, root_plan_id: str) -> PlanInHand:
     bodies = (EXPECTATION.record(body) for body, *_ in found["open"])
     opened = sorted(bodies, key=lambda one: (one.opened_at, one.id))
     values = (_value(kind, key, body) for kind, key, body, *_ in found["value"])
-    spent = (Spent(*row[3:]) for row in found["spent"])
+    spent = (budget.spent_of(row[3:]) for row in found["spent"])
     return PlanInHand(tuple(sorted(values, key=lambda one: (one.kind, one.key))), tuple(opened), next(spent, Spent()))
 
 

@@ -13,7 +13,8 @@ _QUESTIONS = """
         END AS age, count(*)
     FROM (
         SELECT kind, opened_at FROM expectation
-        WHERE tenant = :tenant AND status = 'open' AND kind IN ('wait', 'gate', 'doubt') LIMIT :most
+        WHERE tenant = :tenant AND status = 'open' AND kind IN ('wait', 'gate', 'doubt')
+        ORDER BY tenant, kind, opened_at LIMIT :most
     ) AS asked GROUP BY kind, age
 """
 _DEAD = """

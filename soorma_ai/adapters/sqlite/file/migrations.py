@@ -3,8 +3,9 @@
 import sqlite3
 
 from soorma_ai.adapters.sql.agent_keys import KEY, name_by_key
+from soorma_ai.adapters.sql.model_tables import RESERVED
 from soorma_ai.adapters.sql.people_tables import ANSWERED
-from soorma_ai.adapters.sql.schema import APPLICATION_ID, STATEMENTS, VERSION, WHOLE, statements, statements_of
+from soorma_ai.adapters.sql.schema import AGED, APPLICATION_ID, STATEMENTS, VERSION, WHOLE, statements, statements_of
 
 _KEPT = "seq, agent, event_seq, owner, priority, state, ready_at, attempt, fence, reason, ended_at"
 _ALL = f"{_KEPT}, started, crashes, redriven"
@@ -225,9 +226,12 @@ STEPS: dict[int, tuple[str, ...]] = {
         *statements(ANSWERED),
         *statements_of("claim", "notice", "colleague", "absence", "link"),
     ),
-    11: name_by_key(
-        lambda document, field, value: f"json_set({document}, '$.{field}', {value})",
-        f"""(
+    11: (
+        *statements(RESERVED),
+        *statements(AGED),
+        *name_by_key(
+            lambda document, field, value: f"json_set({document}, '$.{field}', {value})",
+            f"""(
             SELECT json_group_array(coalesce(
                 (
                     SELECT {KEY} FROM agent
@@ -235,6 +239,7 @@ STEPS: dict[int, tuple[str, ...]] = {
                 ), named.value
             )) FROM json_each(rest, '$.producers') AS named
         )""",
+        ),
     ),
 }
 

@@ -20,6 +20,7 @@ class Counted(StrEnum):
     MODEL_CALLS = "model_calls"
     TOKENS = "tokens"
     DOLLARS = "dollars"
+    UNPRICED = "unpriced"
     DECISIONS = "decisions"
     HTTP = "http"
 
@@ -49,7 +50,10 @@ class Tallies:
         used, entry = settlement.actual, settlement.entry
         self.add(tenant_id, Counted.MODEL_CALLS, count=used.llm_calls)
         self.add(tenant_id, Counted.TOKENS, count=used.tokens)
-        self.add(tenant_id, Counted.DOLLARS, count=used.cost_usd)
+        if used.unpriced_calls:
+            self.add(tenant_id, Counted.UNPRICED, count=used.unpriced_calls)
+        elif used.llm_calls:
+            self.add(tenant_id, Counted.DOLLARS, count=used.cost_usd)
         if entry is not None:
             self.add(tenant_id, Counted.DECISIONS, action_of(entry), entry.verdict)
 
