@@ -30,7 +30,7 @@ from soorma_ai.ports import Delivery, Hands
 
 T = TypeVar("T")
 
-CLOSED_WITHIN = 5.0
+CLOSED_WITHIN = 2.0
 
 _LOG = logging.getLogger("soorma_ai.store")
 

@@ -22,7 +22,7 @@ from soorma_ai.runtime.loops.timers import keep_alive, keep_leases, keep_sweepin
 
 DRAIN_SECONDS = 10.0
 # Seconds for which the end of a process waits for its store, at each of two last steps.
-STORE_SECONDS = 3.0
+STORE_SECONDS = 2.0
 PAUSE_AFTER_FAULT = 1.0
 
 
