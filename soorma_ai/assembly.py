@@ -7,7 +7,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from soorma_ai.adapters.clock import KeptClock, SystemClock
+from soorma_ai.adapters.clock import KeptClock, SteadyClock, SystemClock
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.owner.control import ControlSocket, Converse
 from soorma_ai.adapters.owner.lock import Owner
@@ -48,7 +48,7 @@ async def assemble(
     """Open what a platform needs. `opened` closes it, the last one first, whatever one of them raises."""
     build_models()
     signals, store = Signals(), given.store
-    clock = given.clock or (SystemClock() if store else await _open_clock(opened, settings.store_url))
+    clock = SteadyClock(given.clock) if given.clock else await _open_clock(opened, settings.store_url, store)
     path = None if store or is_postgres(settings.store_url) else sqlite_path(settings.store_url)
     owner = opened.enter_context(Owner.take(path, purpose=purpose)) if path else None
     store = store or make_store(settings.store_url, statement_timeout=settings.statement_timeout)
@@ -106,9 +106,9 @@ async def make_clock(store_url: str) -> Clock:
     return clock
 
 
-async def _open_clock(opened: AsyncExitStack, store_url: str) -> Clock:
+async def _open_clock(opened: AsyncExitStack, store_url: str, given: Store | None) -> Clock:
     """Return the clock of a store, which is looked at again as long as the platform is open."""
-    clock = await make_clock(store_url)
+    clock = SystemClock() if given else await make_clock(store_url)
     if isinstance(clock, KeptClock):
         looking = asyncio.create_task(_keep_looking(clock, store_url))
         opened.push_async_callback(asyncio.wait, [looking])
