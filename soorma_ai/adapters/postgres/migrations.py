@@ -20,7 +20,8 @@ STEPS: dict[int, tuple[str, ...]] = {
         "ALTER TABLE inbox ADD COLUMN holder BIGINT NOT NULL DEFAULT 0",
         *spell((*statements(ANSWERED), *statements_of("claim", "notice", "colleague", "absence", "link"))),
         *guard.make(guard.TABLES),
-    )
+    ),
+    11: ('ALTER TABLE inbox ADD COLUMN outcome TEXT COLLATE "C"',),
 }
 # The first version that PostgreSQL has had.
 FIRST = 10

@@ -26,7 +26,7 @@ from soorma_ai.adapters.sql.memo_tables import MEMO_TABLES
 from soorma_ai.adapters.sql.model_tables import MODEL_TABLES
 from soorma_ai.adapters.sql.people_tables import ANSWERED, PEOPLE_TABLES
 
-VERSION = 11
+VERSION = 12
 APPLICATION_ID = 0x536F6F72
 
 
@@ -104,6 +104,7 @@ CREATE TABLE inbox (
     crashes INTEGER NOT NULL DEFAULT 0,
     redriven INTEGER NOT NULL DEFAULT 0,
     holder INTEGER NOT NULL DEFAULT 0,
+    outcome TEXT,
     UNIQUE (event_seq, agent)
 ) STRICT;
 CREATE UNIQUE INDEX inbox_head ON inbox (owner, agent) WHERE state IN ('queued', 'leased', 'in_doubt');
