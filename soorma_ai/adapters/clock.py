@@ -6,9 +6,12 @@ import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from soorma_ai.ports import Clock
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # As far as a clock stands still to let another come up.
 MOST_AHEAD = 1_000_000_000
+A_LITTLE = timedelta(seconds=1)
 
 
 class SystemClock:
@@ -40,6 +43,36 @@ class SystemClock:
 
     def new_id(self) -> str:
         return str(uuid.uuid4())
+
+
+class SteadyClock:
+    """A clock of the application's own, kept from going back. When it is put back by more than a little, this one goes
+    on by its monotonic clock until the other has come up; by a little, it stands still."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._last: tuple[datetime, float] | None = None
+
+    def now(self) -> datetime:
+        said, since = self._clock.now(), self._clock.monotonic()
+        if self._last is not None:
+            last, looked = self._last
+            passed = timedelta(seconds=since - looked)
+            said = max(said, last) if last + passed - said <= A_LITTLE else last + passed
+        self._last = said, since
+        return said
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await self._clock.sleep(seconds)
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> Callable[[], None]:
+        return self._clock.call_later(seconds, call)
+
+    def new_id(self) -> str:
+        return self._clock.new_id()
 
 
 class KeptClock(SystemClock):

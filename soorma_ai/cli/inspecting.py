@@ -4,6 +4,7 @@ import asyncio
 import os
 import platform
 import sqlite3
+import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -167,7 +168,8 @@ async def _store(access: Access) -> tuple[StoreFile, Life | None]:
         owner, schema = owner_of(path), schema_of(path)
         size = sum(one.stat().st_size for one in (path, path.with_name(f"{path.name}-wal")) if one.is_file())
         answers = owner is not None and await _answers(owner)
-        file = StoreFile(place, True, size, schema, owner=_describe_owner(owner), answers=answers)
+        mode = stat.S_IMODE(path.stat().st_mode)
+        file = StoreFile(place, True, size, schema, owner=_describe_owner(owner), answers=answers, mode=mode)
         return file, await _life_of_store(access) if schema == VERSION else None
     except SoormaError as error:
         return StoreFile(place, True, fault=str(error)), None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from soorma_ai.clients.address import address_of
 from soorma_ai.clients.answers import Accepted, Asked, Discarded, HeldBack, Published, Redriven, Row, Submitted
-from soorma_ai.clients.caller import Bounds, Caller
+from soorma_ai.clients.caller import GRACE, Bounds, Caller
 from soorma_ai.clients.exchange import MOST_ITEMS, Page, Response, get, post
 from soorma_ai.clients.inbox import AsyncInbox
 from soorma_ai.clients.line import AsyncLine, Line
@@ -25,7 +25,7 @@ from soorma_ai.domain.memory import SessionSummary
 from soorma_ai.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerOutcome
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus
 from soorma_ai.domain.values import Data, JsonObject, json_object
-from soorma_ai.errors import ConfigError, DeadlineExceeded, Held, LocalProtocolError
+from soorma_ai.errors import ConfigError, DeadlineExceeded, Held, LocalProtocolError, ServerUnavailable
 from soorma_ai.ports import EventPage, StoredEvent
 
 if TYPE_CHECKING:
@@ -134,16 +134,15 @@ class AsyncClient:
         where a person must approve it first; who may do that says so with `approve`.
         """
         begun, at_most = self._line.monotonic(), seconds(timeout)
-        request_id = await self.ask(
-            event_type,
-            data,
-            timeout=max(at_most, 0.001),
-            idempotency_key=idempotency_key,
-            session_id=session_id,
-            approve=approve,
-        )
-        left = max(0.0, begun + at_most - self._line.monotonic())
-        return await self._reply(request_id, left, f"no reply to {event_type!r} came within {at_most} s")
+        end, otherwise = begun + at_most, f"no reply to {event_type!r} came within {at_most} s"
+        body = _question(event_type, data, max(at_most, 0.001), session_id, approve=approve)
+        try:
+            request_id = await self._ask(event_type, body, idempotency_key, until=end + GRACE)
+        except ServerUnavailable as error:
+            if self._line.monotonic() < end:
+                raise
+            raise DeadlineExceeded(f"{otherwise}; {error}") from error
+        return await self._reply(request_id, max(0.0, end - self._line.monotonic()), otherwise)
 
     async def ask(
         self,
@@ -157,14 +156,12 @@ class AsyncClient:
     ) -> str:
         """Ask an agent as `request` does, and return the id by which `reply` waits for its reply, for as long as
         `timeout` from now. Raise Held as `request` does."""
-        body: JsonObject = {
-            "event_type": event_type,
-            "data": json_object(f"the data of {event_type!r}", data),
-            "timeout": seconds(timeout),
-            "session_id": session_id,
-            "approve": approve,
-        }
-        asked = await self._caller.read(post("requests", body=body, key=self._key(idempotency_key)), Asked)
+        body = _question(event_type, data, seconds(timeout), session_id, approve=approve)
+        return await self._ask(event_type, body, idempotency_key)
+
+    async def _ask(self, event_type: str, body: JsonObject, key: str | None, *, until: float | None = None) -> str:
+        request = post("requests", body=body, key=self._key(key))
+        asked = (await self._caller.ask(request, until=until)).read(Asked)
         if asked.wait_id is not None:
             raise Held(event_type, asked.wait_id, asked.request_id)
         return asked.request_id
@@ -350,6 +347,16 @@ class AsyncClient:
 
     def _key(self, given: str | None) -> str:
         return self._line.new_key() if given is None else given
+
+
+def _question(event_type: str, data: Data, timeout: float, session_id: str | None, *, approve: bool) -> JsonObject:
+    return {
+        "event_type": event_type,
+        "data": json_object(f"the data of {event_type!r}", data),
+        "timeout": timeout,
+        "session_id": session_id,
+        "approve": approve,
+    }
 
 
 def bounds_of(options: ClientOptions) -> Bounds:

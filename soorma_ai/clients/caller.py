@@ -19,7 +19,8 @@ LONGEST_POLL = 30.0
 # Servers send something every 15 seconds.
 SILENCE_SECONDS = 45.0
 STEADY_SECONDS = 5.0
-_GRACE = 5.0
+# Seconds by which the answer to a call that waits may be late.
+GRACE = 0.5
 _EARLY = 0.5
 
 T = TypeVar("T")
@@ -91,8 +92,13 @@ class Caller:
             asked_at = self.line.monotonic()
             left = LONGEST_POLL if timeout is None else max(0.0, begun + timeout - asked_at)
             wait = min(LONGEST_POLL, left)
-            end = None if timeout is None else asked_at + left + min(_GRACE, self._bounds.timeout)
-            response = await self.ask(request_of(wait), wait=wait, until=end)
+            end = None if timeout is None else asked_at + left + min(GRACE, self._bounds.timeout)
+            try:
+                response = await self.ask(request_of(wait), wait=wait, until=end)
+            except ServerUnavailable:
+                if timeout is None or self.line.monotonic() < begun + timeout:
+                    raise
+                return None
             if not is_open(response):
                 return response
             now = self.line.monotonic()

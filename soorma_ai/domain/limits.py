@@ -12,6 +12,8 @@ from soorma_ai.errors import ConfigError, Paid
 
 # Deliveries that may wait before clients are told to come back later.
 MAX_BACKLOG = 10_000
+# Seconds that a statement of a database on a server may take, before its connection is given up.
+STATEMENT_SECONDS = 30.0
 
 # Cures for a limit in dollars on a model of unknown price.
 UNPRICED_CURES = (

@@ -440,7 +440,9 @@ async def test_after_a_restart_the_journey_goes_on_in_its_phase(path: Path, cloc
         assert (told.count("phase.checkpoint"), told.count("agent.thinking")) == (1, 4)
 
 
-async def test_a_thought_is_told_once_however_often_its_handling_is_repeated(platform: Platform) -> None:
+async def test_a_thought_is_told_once_however_often_its_handling_is_repeated(
+    platform: Platform, clock: VirtualClock
+) -> None:
     tries: list[str] = []
 
     class Unlucky(Writer):
@@ -453,7 +455,7 @@ async def test_a_thought_is_told_once_however_often_its_handling_is_repeated(pla
     agent = Unlucky(STRAIGHT)
     await platform.start(agent, library())
     journey = await agent.initialize(BRIEF)
-    await as_time_passes(platform.services.clock, partial(has_ended, platform, journey.plan_id))  # type: ignore[arg-type]
+    await as_time_passes(clock, partial(has_ended, platform, journey.plan_id))
     assert (await ended(platform, journey.plan_id)).status == "completed"
     assert len(tries) == 6
     assert [event.type for event in await seen(platform)].count("agent.thinking") == 4

@@ -250,7 +250,9 @@ MEETING: dict[str, Call] = {
     "registry.discover": lambda c, t: _listed(c.registry.discover([f"skill of {t.agent}"]), lambda one: True),
     "registry.query": lambda c, t: _listed(c.registry.query(name=t.agent), lambda one: True),
     "registry.events": lambda c, t: _listed(c.registry.events(owner=t.agent), lambda one: True),
-    "registry.live_events": lambda c, t: _listed(c.registry.live_events(), lambda one: plain_name(one.agent) == t.agent),
+    "registry.live_events": lambda c, t: _listed(
+        c.registry.live_events(), lambda one: plain_name(one.agent) == t.agent
+    ),
     "registry.get_event": lambda c, t: _found(c.registry.get_event(f"{t.agent}.asked")),
     "registry.get_event_schema": lambda c, t: _found(c.registry.get_event_schema(f"{t.agent}.asked")),
 }

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from kit import PATIENCE, happens, killed, published, until
+from kit import PATIENCE, as_time_passes, happens, killed, open_platform, published, until
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Retry, Tool
 from soorma_ai.adapters.sql.parts import SqlQueue
@@ -123,3 +123,35 @@ def killing(at_work: asyncio.Semaphore) -> Tool:
         await asyncio.Event().wait()
 
     return tool
+
+
+class PutBack(VirtualClock):
+    """A clock whose wall is put back while a program runs."""
+
+    ahead = timedelta()
+
+    def now(self) -> datetime:
+        return super().now() + self.ahead
+
+
+async def test_a_retry_comes_though_the_clock_was_put_back(path: Path) -> None:
+    attempts, clock, tool = list[int](), PutBack(), Tool("till")
+
+    @tool.on_invoke("pay.requested", attempts=4)
+    async def pay(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        attempts.append(request.attempt)
+        if request.attempt < 3:
+            clock.ahead -= timedelta(days=40)
+            raise ConnectionError("away")
+        return {"paid": True}
+
+    async with open_platform(path, clock) as platform:
+        await platform.start(tool)
+        asked = asyncio.ensure_future(platform.request("pay.requested", {}, timeout=60))
+        await as_time_passes(clock, lambda: is_done(asked))
+        assert (await asked)["success"]
+    assert attempts == [1, 2, 3]
+
+
+async def is_done(asked: asyncio.Future[Any]) -> bool:
+    return asked.done()

@@ -132,7 +132,9 @@ async def test_what_its_process_held_when_it_ended_comes_again(platform: Platfor
         for _ in range(2):  # the reply to the first was lost
             assert (await http.post(place(second, "commit"), json=answer(second, 2))).status_code == 204
         assert (await platform.reply(asked, timeout=5))["result"] == {"double": 2}
-        assert len([e for e in await platform.services.store.events.events() if e.event.source == "doubler@default"]) == 1
+        assert (
+            len([e for e in await platform.services.store.events.events() if e.event.source == "doubler@default"]) == 1
+        )
 
 
 async def test_a_loan_that_was_lost_on_its_way_is_lent_again_and_no_attempt(platform: Platform) -> None:

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from soorma_ai.adapters.clock import KeptClock, SystemClock
+from soorma_ai.adapters.clock import KeptClock, SteadyClock, SystemClock
 from soorma_ai.testing.clock import START, VirtualClock
 
 MICROSECOND = timedelta(microseconds=1)
@@ -48,6 +48,39 @@ def test_the_clock_never_goes_back_nor_stands_still_and_follows_when_it_is_put_f
     ticks = iter(range(len(wall)))
     clock = SystemClock(wall=lambda: next(seconds) * 10**9, monotonic=lambda: next(ticks) * 10**9)
     assert [clock.now().timestamp() for _ in wall] == went
+
+
+class Looked(VirtualClock):
+    """A clock whose wall is put where a test says; its monotonic clock is that of a look each second."""
+
+    def __init__(self, wall: list[float]) -> None:
+        super().__init__()
+        self._wall = iter(enumerate(wall))
+        self._looks = -1
+
+    def now(self) -> datetime:
+        self._looks, seconds = next(self._wall)
+        return START + timedelta(seconds=seconds)
+
+    def monotonic(self) -> float:
+        return float(self._looks)
+
+
+@pytest.mark.parametrize(
+    ("wall", "went"),
+    [
+        ([0, 1, 2], [0, 1, 2]),
+        ([0, 1, -3598, -3597], [0, 1, 2, 3]),
+        ([0, 1, 7202, 7203], [0, 1, 7202, 7203]),
+        ([0, 3600, 2, 3, 3603], [0, 3600, 3601, 3602, 3603]),
+        ([0, 1, 1.5, 2.5], [0, 1, 1.5, 2.5]),
+        ([0, 1, 0.9, 2], [0, 1, 2, 2.0]),
+        ([5, 5.5, 6.5], [5, 5.5, 6.5]),
+    ],
+)
+def test_a_clock_of_the_applications_own_is_kept_from_going_back(wall: list[float], went: list[float]) -> None:
+    clock = SteadyClock(Looked(wall))
+    assert [(clock.now() - START).total_seconds() for _ in wall] == went
 
 
 def at(seconds: float) -> datetime:

@@ -74,6 +74,7 @@ def test_what_needs_something_is_said_after_what_it_needs() -> None:
         ("store", replace(FACTS, store=StoreFile("shop.db", False), life=None), Level.NOTE, "no file", "makes it"),
         ("store", replace(FACTS, store=replace(STORE, schema=7)), Level.NOTE, "older than 8", "soorma backup"),
         ("store", replace(FACTS, store=replace(STORE, fault="it is damaged")), Level.FAULT, "damaged", "see what"),
+        ("store file", replace(FACTS, store=replace(STORE, mode=0o644)), Level.NOTE, "mode 0644", "chmod 600 shop.db"),
         ("store", replace(FACTS, store=DATABASE), Level.FINE, "PostgreSQL 16.4, schema 8", ""),
         ("store", replace(FACTS, store=replace(DATABASE, schema=7)), Level.FAULT, "older than 8", "soorma db upgrade"),
         (

@@ -183,7 +183,7 @@ def _guard(database: Path, info: OwnerInfo) -> int | None:
         if (owner := _owned.get(_inode(database))) is not None:
             raise AlreadyOwned(database, owner)
     try:
-        descriptor = os.open(database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError:
         return None
     wanted = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, _GUARDED_BYTE, 1, 0)

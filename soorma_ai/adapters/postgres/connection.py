@@ -16,6 +16,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
 from soorma_ai.adapters.postgres.faults import in_our_words
+from soorma_ai.adapters.postgres.limits import LimitedConnection, StatementLimit
 from soorma_ai.adapters.postgres.schema import SCHEMA
 from soorma_ai.adapters.postgres.spelling import spell
 from soorma_ai.adapters.postgres.words import Postings
@@ -37,8 +38,9 @@ class Connection(family.Connection):
     words = Postings()
     taking = "FOR UPDATE OF inbox SKIP LOCKED"
 
-    def __init__(self, url: str, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, url: str, loop: asyncio.AbstractEventLoop, limit: StatementLimit | None = None) -> None:
         super().__init__()
+        self._limit = limit or StatementLimit()
         self._loop = loop
         self.changes = 0
         self.registry = 0
@@ -68,7 +70,7 @@ class Connection(family.Connection):
         """Begin a transaction by these, and look which number the registry has, in one message, by another connection
         when there is none. Raise psycopg.Error."""
         if self._raw is None or self._raw.closed:
-            self._raw = connect(self._url)
+            self._raw = connect(self._url, self._limit)
         self._patience = LOOP_WITHIN
         found = self._raw.execute("; ".join((*statements, _REGISTRY)).encode())
         while found.nextset():
@@ -211,7 +213,6 @@ class TextDumper(StrDumper):
         return super().dump(_without_nul(obj))
 
 
-# A host that vanishes, or stands still, in a transaction holds up all others no longer than this.
 _SESSION = {
     "search_path": SCHEMA,
     "timezone": "UTC",
@@ -224,15 +225,32 @@ _SESSION = {
 }
 
 
-def connect(url: str, *, is_house: bool = False) -> psycopg.Connection:
+def _limits(limit: StatementLimit) -> dict[str, str]:
+    """Return the limits that the server keeps. A host that vanishes, or stands still, in a transaction holds up others
+    no longer than they wait for its lock, and each is told so before its own statement is over."""
+    whole = limit.seconds * 1000
+    return {
+        "statement_timeout": f"{whole:.0f}ms",
+        "lock_timeout": f"{whole * 2 / 3:.0f}ms",
+        "idle_in_transaction_session_timeout": f"{whole / 2:.0f}ms",
+    }
+
+
+def connect(url: str, limit: StatementLimit | None = None, *, is_house: bool = False) -> psycopg.Connection:
     """Return a connection on which nobody's rows are seen before it is said in whose name; or all, as the house has it.
-    Raise psycopg.Error."""
-    made = psycopg.connect(
+    Without a `limit` a statement takes as long as it takes. Raise psycopg.Error."""
+    made = LimitedConnection.connect(
         url, autocommit=True, connect_timeout=CONNECTED_WITHIN, keepalives_idle=10, keepalives_interval=5
     )
+    made.limit = limit or StatementLimit(CONNECTED_WITHIN)
     # Texts are told to be such, so that a statement means the same whatever a parameter stands beside.
     made.adapters.register_dumper(str, TextDumper)
-    settings = {**_SESSION, "soorma.house": "on" if is_house else ""}
+    settings = {**_SESSION, **(_limits(limit) if limit else {}), "soorma.house": "on" if is_house else ""}
     told = ", ".join(f"set_config('{name}', '{value}', false)" for name, value in settings.items())
-    made.execute(f"SELECT {told}".encode())
+    try:
+        made.execute(f"SELECT {told}".encode())
+    except BaseException:
+        made.close()
+        raise
+    made.limit = limit
     return made

@@ -12,6 +12,7 @@ from typing import TypeVar
 from soorma_ai.adapters.postgres import guard
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.faults import in_our_words
+from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.listener import Listener, present
 from soorma_ai.adapters.postgres.migrations import prepare
 from soorma_ai.adapters.postgres.news import News, join
@@ -29,6 +30,8 @@ from soorma_ai.ports import Delivery, Hands
 
 T = TypeVar("T")
 
+CLOSED_WITHIN = 2.0
+
 _LOG = logging.getLogger("soorma_ai.store")
 
 
@@ -37,9 +40,11 @@ class Database(database.Database):
 
     guards = True
 
-    def __init__(self, url: str, *, read_only: bool, absence: timedelta) -> None:
+    def __init__(self, url: str, *, read_only: bool, absence: timedelta, statement_timeout: float) -> None:
         super().__init__(keeps=True)
         self._url = url
+        self._statement_timeout = statement_timeout
+        self._limit = StatementLimit(statement_timeout)
         self._absence = absence
         self._voiding: set[asyncio.Task[None]] = set()
         self._read_only = read_only
@@ -71,22 +76,24 @@ class Database(database.Database):
         if self._readers is not None:
             return
         loop = asyncio.get_running_loop()
+        self._limit = StatementLimit(self._statement_timeout)
         await asyncio.to_thread(self._prepare)
-        self._readers = Readers(self._url)
+        self._readers = Readers(self._url, self._limit)
         if self._read_only:
             return
         self._writer = Writer(
-            Connection(self._url, loop),
+            Connection(self._url, loop, self._limit),
+            self._limit,
             begun=self._forget_changes,
             ending=self._ending,
             on_commit=self.on_commit,
             forget=self._forget,
         )
-        listener = self._listener = Listener(self._url, loop, self, self._absence.total_seconds())
+        listener = self._listener = Listener(self._url, loop, self, self._absence.total_seconds(), self._limit)
         self._writer.connection.holder = listener.number
-        beside = Connection(self._url, loop)
+        beside = Connection(self._url, loop, self._limit)
         beside.holder, beside.is_beside = listener.number, True
-        self._claims = Writer(beside)
+        self._claims = Writer(beside, self._limit)
         try:
             with in_our_words():
                 await asyncio.to_thread(listener.begin)
@@ -96,6 +103,8 @@ class Database(database.Database):
             raise
 
     async def close(self) -> None:
+        """Finish what was asked for before, within `CLOSED_WITHIN`; a server that stands still is left."""
+        self._limit.end_within(CLOSED_WITHIN)
         writer, readers, listener, claims = self._writer, self._readers, self._listener, self._claims
         self._writer = self._readers = self._listener = self._claims = None
         if claims is not None:

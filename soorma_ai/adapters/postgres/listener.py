@@ -14,6 +14,7 @@ import psycopg
 from psycopg.sql import quote
 
 from soorma_ai.adapters.postgres.connection import connect
+from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.news import News, join, read, write
 from soorma_ai.adapters.sql.connection import Reader
 from soorma_ai.adapters.sql.tables.inbox import IS_SUSPECT
@@ -65,8 +66,11 @@ class Listener:
     number, `number`, as long as it lasts, and takes it again by another one when it is lost. A process that nobody sees
     for `absence` is gone. `me` is what this process signs its notifications with."""
 
-    def __init__(self, url: str, loop: asyncio.AbstractEventLoop, told: Told, absence: float):
+    def __init__(
+        self, url: str, loop: asyncio.AbstractEventLoop, told: Told, absence: float, limit: StatementLimit
+    ) -> None:
         self._url = url
+        self._limit = limit
         self.number = 1 + randbelow(MOST)
         self.me = str(self.number)
         self._loop = loop
@@ -98,7 +102,7 @@ class Listener:
                 self._raw.close()
 
     def _connect(self) -> psycopg.Connection:
-        made = connect(self._url, is_house=True)
+        made = connect(self._url, self._limit, is_house=True)
         made.execute(_BE_PRESENT.encode(), (self.number,))
         made.execute(f"LISTEN {CHANNEL}")
         return made

@@ -25,6 +25,7 @@ STEPS: dict[int, tuple[str, ...]] = {
     ),
     # A document that holds a NUL is none to jsonb; see `json_part`.
     11: (
+        'ALTER TABLE inbox ADD COLUMN outcome TEXT COLLATE "C"',
         *spell((*statements(RESERVED), *statements(AGED))),
         *name_by_key(
             lambda document, field, value: (

@@ -5,10 +5,12 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from time import monotonic
 from typing import TypeVar
 
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words
+from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.writer import PAUSES
 from soorma_ai.adapters.sql.acting import Acting
 from soorma_ai.errors import StoreUnavailable
@@ -23,13 +25,14 @@ _BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 class Readers:
     """What one query reads is all of one moment."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, limit: StatementLimit) -> None:
+        self._limit = limit
         self._loop = asyncio.get_running_loop()
         self._closing = threading.Event()
         self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="soorma-store-reader")
         self._idle: queue.SimpleQueue[Connection] = queue.SimpleQueue()
         for _ in range(READERS):
-            self._idle.put(Connection(url, self._loop))
+            self._idle.put(Connection(url, self._loop, limit))
 
     async def read(self, query: Callable[[Connection], T], acting: Acting) -> T:
         """A server that is gone is tried again for a while; reading twice harms nobody."""
@@ -44,13 +47,16 @@ class Readers:
             self._idle.get().close()
 
     def _read(self, query: Callable[[Connection], T], acting: Acting) -> T:
-        db = self._idle.get()
+        if self._closing.is_set():
+            raise StoreUnavailable("the store is closed")
+        db, begun = self._idle.get(), monotonic()
         try:
             for pause in PAUSES:
                 try:
                     return _once(db, query, acting)
                 except StoreUnavailable as error:
-                    if self._closing.is_set() or not (db.is_lost or isinstance(error, Interrupted)):
+                    is_over = self._closing.is_set() or self._limit.left_of(begun) <= 0
+                    if is_over or not (db.is_lost or isinstance(error, Interrupted)):
                         raise
                 self._closing.wait(pause)
             return _once(db, query, acting)

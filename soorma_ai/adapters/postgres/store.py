@@ -9,6 +9,7 @@ from soorma_ai.adapters.sql.acting import HOUSE
 from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.parts import SqlQueue, SqlRegistry, SqlStore
 from soorma_ai.adapters.sql.tables import inbox, registry
+from soorma_ai.domain.limits import STATEMENT_SECONDS
 from soorma_ai.ports import Delivery, Queue, Registry
 
 
@@ -30,12 +31,20 @@ class PostgresRegistry(SqlRegistry):
 
 class PostgresStore(SqlStore):
     """The store in the database of a `postgresql://` URL, which other processes may use at the same time. `read_only`
-    is for looking at it. What a process has leased is free when nobody has seen it for `absence`."""
+    is for looking at it. What a process has leased is free when nobody has seen it for `absence`. `statement_timeout`:
+    seconds that a statement may take, before its connection is given up."""
 
     database: Database
 
-    def __init__(self, url: str, *, read_only: bool = False, absence: timedelta = ABSENCE) -> None:
-        super().__init__(Database(url, read_only=read_only, absence=absence))
+    def __init__(
+        self,
+        url: str,
+        *,
+        read_only: bool = False,
+        absence: timedelta = ABSENCE,
+        statement_timeout: float = STATEMENT_SECONDS,
+    ) -> None:
+        super().__init__(Database(url, read_only=read_only, absence=absence, statement_timeout=statement_timeout))
 
     def _make_parts(self) -> None:
         super()._make_parts()

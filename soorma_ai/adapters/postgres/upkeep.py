@@ -10,19 +10,20 @@ from msgspec import Struct
 from psycopg.conninfo import conninfo_to_dict
 
 from soorma_ai.adapters.postgres import guard, migrations
-from soorma_ai.adapters.postgres.connection import connect
+from soorma_ai.adapters.postgres.connection import CONNECTED_WITHIN, connect
 from soorma_ai.adapters.postgres.faults import translate
+from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.schema import VERSION
 from soorma_ai.errors import ConfigError
 
 
 @contextmanager
-def connection_to(url: str) -> Generator[psycopg.Connection]:
+def connection_to(url: str, limit: StatementLimit | None = None) -> Generator[psycopg.Connection]:
     """A connection for as long as this lasts. Raise ConfigError for a database that cannot be used, StoreUnavailable
     for one that may come back."""
     check(url)
     try:
-        with connect(url) as made:
+        with connect(url, limit) as made:
             yield made
     except psycopg.ProgrammingError as error:
         raise ConfigError(
@@ -52,7 +53,7 @@ class Look(Struct, frozen=True):
 
 def look_at(url: str) -> Look:
     """Raise as `reached` does, and ConfigError for a database that is newer."""
-    with connection_to(url) as made:
+    with connection_to(url, StatementLimit()) as made:
         found = made.execute("SELECT current_setting('server_version')").fetchone()
         schema = migrations.version_of(made)
         unguarded = guard.why_open(made) if schema == VERSION else ""
@@ -61,7 +62,7 @@ def look_at(url: str) -> Look:
 
 def time_at(url: str) -> datetime:
     """Return the moment by the clock of the server, by which all go who share the database. Raise as `reached`."""
-    with connection_to(url) as made:
+    with connection_to(url, StatementLimit(CONNECTED_WITHIN)) as made:
         return _time_of(made)
 
 

@@ -10,12 +10,14 @@ from collections import deque
 from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
+from time import monotonic
 from typing import Any, TypeVar
 
 import psycopg
 
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words
+from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.sql.acting import HOUSE, Acting
 from soorma_ai.adapters.sql.jobs import Helper, Job
 from soorma_ai.errors import StoreUnavailable
@@ -45,6 +47,7 @@ class Writer:
     def __init__(
         self,
         connection: Connection,
+        limit: StatementLimit,
         *,
         begun: Callable[[Connection, int], None] = lambda db, registry: None,
         ending: Callable[[Connection], str] = lambda db: "",
@@ -52,6 +55,7 @@ class Writer:
         forget: Callable[[], None] = lambda: None,
     ) -> None:
         self.connection = connection
+        self._limit = limit
         self._begun = begun
         self._ending = ending
         self._on_commit = on_commit
@@ -121,22 +125,27 @@ class Writer:
 
     def _write(self, group: list[Job[Any]]) -> None:
         """Store whatever was asked for by now, on the helper's thread."""
-        self._wrote = False
+        self._wrote, begun = False, monotonic()
         self._gather(group)
-        for pause in (*PAUSES, None) if group else ():
+        for pause in (*PAUSES, None):
+            # Nobody waits any more for what was called with a shorter time limit.
+            group[:] = [job for job in group if job.wanted]
+            if not group:
+                return
             try:
                 fault = self._try(group, apart=False)
             except _Apart:
                 fault = self._try(group, apart=True)
             if fault is None:
                 return
-            if pause is None or not isinstance(fault, Interrupted) or self._closing.is_set():
+            is_over = pause is None or self._closing.is_set() or self._limit.left_of(begun) <= 0
+            if is_over or not isinstance(fault, Interrupted):
                 for job in group:
                     lost = StoreUnavailable(str(fault))
                     lost.__cause__ = fault
                     job.fail(lost)
                 return
-            if self.connection.is_lost:
+            if self.connection.is_lost and pause is not None:
                 self._closing.wait(pause)
 
     def _gather(self, group: list[Job[Any]]) -> None:

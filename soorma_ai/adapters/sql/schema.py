@@ -111,6 +111,7 @@ CREATE TABLE inbox (
     crashes INTEGER NOT NULL DEFAULT 0,
     redriven INTEGER NOT NULL DEFAULT 0,
     holder INTEGER NOT NULL DEFAULT 0,
+    outcome TEXT,
     UNIQUE (event_seq, agent)
 ) STRICT;
 CREATE UNIQUE INDEX inbox_head ON inbox (owner, agent) WHERE state IN ('queued', 'leased', 'in_doubt');

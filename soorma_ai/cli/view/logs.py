@@ -8,7 +8,8 @@ from traceback import StackSummary, TracebackException
 from typing import cast
 
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.terminal.escapes import one_line, printable
+from soorma_ai.terminal.escapes import one_line
+from soorma_ai.terminal.tracebacks import traceback_lines
 from soorma_ai.terminal.wording import short_id
 
 _PACKAGE = str(Path(__file__).parents[2])
@@ -38,13 +39,14 @@ def describe(message: str, fields: Mapping[str, object]) -> str:
 
 
 class ForPeople(logging.Formatter):
-    """Format each record as one line, but for the traceback of a bug."""
-
-    def formatMessage(self, record: logging.LogRecord) -> str:
-        return one_line(f"{record.levelname.lower()}: {describe(record.message, fields_of(record))}")
+    """Format each record as one line, with the traceback of a bug indented below. No text of an error begins a line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record))
+        record.message = record.getMessage()
+        lines = [one_line(f"{record.levelname.lower()}: {describe(record.message, fields_of(record))}")]
+        if record.exc_info and record.exc_info[1] is not None:
+            lines += [f"  {line}" for line in traceback_lines(record.exc_info[1])]
+        return "\n".join(lines)
 
 
 def frames_of(record: logging.LogRecord) -> list[str]:

@@ -46,7 +46,8 @@ class Setting(Struct, frozen=True):
 class StoreFile(Struct, frozen=True):
     """`fault` is why it cannot be read. `schema` None: there is none to be read. `owner` None: nobody's; else
     `answers` says whether it takes calls. `size` None: a database on a server, which has no owner; `server` is what
-    that is, `ahead` how far its clock is before ours, and `unguarded` why its rows are kept from nobody."""
+    that is, `ahead` how far its clock is before ours, and `unguarded` why its rows are kept from nobody. `mode`:
+    permissions of the file."""
 
     place: str
     is_there: bool
@@ -58,6 +59,7 @@ class StoreFile(Struct, frozen=True):
     server: str = ""
     ahead: timedelta = timedelta()
     unguarded: str = ""
+    mode: int = 0o600
 
 
 class Broker(Struct, frozen=True):
@@ -139,6 +141,9 @@ def _store(one: StoreFile, known: int) -> Iterator[Finding]:
     yield _database(one, known)
     if one.size is not None:
         yield from _owner(one)
+        if one.mode & 0o077:
+            found = f"mode {one.mode:04o}: other users of this machine reach it"
+            yield Finding("store file", Level.NOTE, found, f"chmod 600 {one.place}, unless it is shared on purpose")
     elif not one.fault:
         yield from _shared_store(one, known)
 

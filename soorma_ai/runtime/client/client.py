@@ -29,6 +29,7 @@ from soorma_ai.runtime.client.own import check_receiver, check_session, make_ses
 from soorma_ai.runtime.client.people import own_question, right_to_answer, take_answer, with_claims
 from soorma_ai.runtime.client.plan_handle import PlanHandle, seconds
 from soorma_ai.runtime.client.replies import reply_within
+from soorma_ai.runtime.client.time_limit import within
 from soorma_ai.runtime.client.upkeep import Upkeep
 from soorma_ai.runtime.handling.handling import must_be_outside
 from soorma_ai.runtime.views import plans as reading
@@ -103,12 +104,16 @@ class Client(Upkeep):
         Raise DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply. Raise Held
         where a person must approve it first; who may do that says so with `approve`.
         """
-        event, definition, expectation = await self._question(event_type, data, timeout, idempotency_key, session_id)
-        with self.services.signals.notice_of(event.id) as answered:
-            async with self._changing("request", event.id) as change:
-                await intake.take_request(change, self.person, event, definition, expectation, approve=approve)
-            is_new = idempotency_key is None
-            return await reply_within(self.services, expectation, answered, seconds(timeout), is_new=is_new)
+        at_most = seconds(timeout)
+        async with within(self.services.clock, at_most, f"a request of {event_type!r}"):
+            event, definition, expectation = await self._question(
+                event_type, data, at_most, idempotency_key, session_id
+            )
+            with self.services.signals.notice_of(event.id) as answered:
+                async with self._changing("request", event.id) as change:
+                    await intake.take_request(change, self.person, event, definition, expectation, approve=approve)
+                is_new = idempotency_key is None
+                return await reply_within(self.services, expectation, answered, at_most, is_new=is_new)
 
     async def ask(
         self,
@@ -130,13 +135,15 @@ class Client(Upkeep):
     async def reply(self, request_id: str, *, timeout: float | timedelta = DEFAULT_TIMEOUT) -> JsonObject:
         """Wait for the reply to a request of before, as `request` does. Raise NotFound, DeadlineExceeded."""
         must_be_outside()
-        expectation = await self.services.store.plans.expectation(request_id)
-        missing = f"no request {request_id} of tenant {self.person.tenant_id!r}; Held carries its id"
-        if expectation is None or expectation.kind is not ExpectationKind.CLIENT:
-            raise NotFound(missing)
-        check(self.person, "reply", expectation, missing)
-        with self.services.signals.notice_of(request_id) as answered:
-            return await reply_within(self.services, expectation, answered, seconds(timeout))
+        at_most = seconds(timeout)
+        async with within(self.services.clock, at_most, f"the reply to {request_id}"):
+            expectation = await self.services.store.plans.expectation(request_id)
+            missing = f"no request {request_id} of tenant {self.person.tenant_id!r}; Held carries its id"
+            if expectation is None or expectation.kind is not ExpectationKind.CLIENT:
+                raise NotFound(missing)
+            check(self.person, "reply", expectation, missing)
+            with self.services.signals.notice_of(request_id) as answered:
+                return await reply_within(self.services, expectation, answered, at_most)
 
     async def publish(
         self,

@@ -15,6 +15,7 @@ from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, read_as
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound, PlanCancelled, PlanFailed
 from soorma_ai.runtime.client.patience import Waiting
+from soorma_ai.runtime.client.time_limit import within
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.process.signals import questions_of
 from soorma_ai.runtime.views.plans import untaken_of_tree
@@ -62,14 +63,19 @@ class PlanHandle:
         RemoteProtocolError for a result that does not fit the model.
         """
         clock = self._services.clock
-        until_when = None if timeout is None else clock.monotonic() + seconds(timeout)
-        waiting = Waiting(self._services, self.plan_id)
+        at_most = None if timeout is None else seconds(timeout)
+        until_when = None if at_most is None else clock.monotonic() + at_most
+        async with within(clock, at_most, f"the result of plan {self.plan_id}"):
+            return read_as(f"the result of plan {self.plan_id}", as_, await self._result(until_when, timeout))
+
+    async def _result(self, until_when: float | None, timeout: float | timedelta | None) -> Json:
+        clock, waiting = self._services.clock, Waiting(self._services, self.plan_id)
         with self._services.signals.notice_of(self.plan_id) as ended:
             while True:
                 self._services.signals.check()
                 plan = await self._find()
                 if plan is not None and plan.status.is_final:
-                    return read_as(f"the result of plan {plan.plan_id}", as_, _result_of(plan))
+                    return _result_of(plan)
                 left = POLL_SECONDS if until_when is None else min(POLL_SECONDS, until_when - clock.monotonic())
                 if left <= 0:
                     raise await self._too_late("result", timeout)
@@ -95,8 +101,14 @@ class PlanHandle:
 
         Raise DeadlineExceeded (the plan itself goes on), and NotFound when it was removed.
         """
+        clock = self._services.clock
+        at_most = None if timeout is None else seconds(timeout)
+        until_when = None if at_most is None else clock.monotonic() + at_most
+        async with within(clock, at_most, f"the next question of plan {self.plan_id}"):
+            return await self._next_wait(until_when, timeout)
+
+    async def _next_wait(self, until_when: float | None, timeout: float | timedelta | None) -> Wait | None:
         services, root, clock = self._services, self.plan_id, self._services.clock
-        until_when = None if timeout is None else clock.monotonic() + seconds(timeout)
         waiting = Waiting(services, self.plan_id)
         while True:
             services.signals.check()

@@ -1,6 +1,10 @@
 """A log line is a constant name with fields, in the text for people and in `record.fields` for machines."""
 
 import logging
+import re
+
+# Text of others stays within its line, whatever formats it: control characters and the line breaks of Unicode.
+_ODD = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 _log = logging.getLogger("soorma_ai")
 
@@ -16,5 +20,9 @@ def warn(name: str, *, bug: BaseException | None = None, **fields: object) -> No
 
 def _write(level: int, name: str, fields: dict[str, object], bug: BaseException | None) -> None:
     if _log.isEnabledFor(level):
-        told = " ".join(f"{key}={value}" for key, value in fields.items())
+        told = _ODD.sub(_escape, " ".join(f"{key}={value}" for key, value in fields.items()))
         _log.log(level, "%s %s", name, told, extra={"fields": fields}, exc_info=bug)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()

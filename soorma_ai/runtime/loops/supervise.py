@@ -22,6 +22,8 @@ from soorma_ai.runtime.loops.relay import hand_over, relay, take_in, tell
 from soorma_ai.runtime.loops.timers import keep_alive, keep_leases, keep_sweeping, run_timers
 
 DRAIN_SECONDS = 10.0
+# Seconds for which the end of a process waits for its store, at each of two last steps.
+STORE_SECONDS = 2.0
 PAUSE_AFTER_FAULT = 1.0
 
 
@@ -118,11 +120,31 @@ class Supervisor:
         for task, hand in hands.items():
             if not task.done():
                 hand.leave()
-        await asyncio.gather(*self._tasks, *hands, return_exceptions=True)
+        await self._end([*self._tasks, *hands])
         async with AsyncExitStack() as stopping:
-            stopping.push_async_callback(self._services.store.registry.leave, self._services.presence.names)
+            stopping.push_async_callback(self._leave)
             for agent in reversed(self._agents):
                 stopping.push_async_callback(_let_go, agent)
+
+    async def _end(self, tasks: Sequence[asyncio.Task[None]]) -> None:
+        """Wait for tasks that were cancelled. What waits for a store that does not answer is left behind: what it would
+        give back is free when its lease is over."""
+        if not tasks:
+            return
+        _, stuck = await asyncio.wait(tasks, timeout=STORE_SECONDS)
+        for task in stuck:
+            task.cancel()
+            warn("task_left_behind", task=task.get_name(), reason="the store does not answer")
+
+    async def _leave(self) -> None:
+        """Tell the store that these agents have ended, as far as it answers in time."""
+        leaving = asyncio.ensure_future(self._services.store.registry.leave(self._services.presence.names))
+        done, _ = await asyncio.wait([leaving], timeout=STORE_SECONDS)
+        if not done:
+            leaving.cancel()
+            warn("leave_failed", reason="the store does not answer; who looks finds these agents silent")
+            return
+        leaving.result()
 
     def _take_name(self, name: str) -> None:
         if name in self._names:

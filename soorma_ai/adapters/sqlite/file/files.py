@@ -1,15 +1,18 @@
 """Opening the file, and telling why it cannot be opened."""
 
+import os
 import sqlite3
 from collections.abc import Generator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+from soorma_ai.adapters.owner.lock import owner_of
 from soorma_ai.adapters.sql.schema import APPLICATION_ID, VERSION
 from soorma_ai.adapters.sqlite.file.connection import BUSY_MS, Connection, Looking
 from soorma_ai.adapters.sqlite.file.faults import translate
 from soorma_ai.adapters.sqlite.file.migrations import migrate
+from soorma_ai.adapters.sqlite.file.wal import check_wal
 from soorma_ai.errors import ConfigError, NotFound
 
 C = TypeVar("C", bound=sqlite3.Connection)
@@ -25,6 +28,8 @@ def open_writer(path: Path | None) -> Connection:
     try:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
+            _make_private(path)
+            check_wal(path)
         connection = _open(Connection, ":memory:" if path is None else str(path))
     except (OSError, sqlite3.Error) as error:
         raise ConfigError(f"cannot open the store {path}: {error}; give a file in a writable directory") from error
@@ -40,6 +45,8 @@ def open_reader(path: Path, *, oldest: int = VERSION) -> Looking:
     brought forward."""
     if not path.is_file():
         raise NotFound(f"there is no store at {path}; start the platform once, or give the path of its store")
+    if owner_of(path) is None:
+        check_wal(path)
     try:
         connection = _open(Looking, f"{path.absolute().as_uri()}?mode=ro", uri=True)
     except sqlite3.Error as error:
@@ -80,6 +87,15 @@ def _closed_on_fault(connection: sqlite3.Connection, path: Path | None) -> Gener
     except ConfigError:
         connection.close()
         raise
+
+
+def _make_private(path: Path) -> None:
+    """Make a file that only this user reads; the log and the index beside it get its mode. One that is there keeps
+    its own: it may be shared on purpose, and `soorma doctor` tells."""
+    with suppress(FileExistsError):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        os.fchmod(descriptor, 0o600)
+        os.close(descriptor)
 
 
 def _open(kind: type[C], database: str, *, uri: bool = False) -> C:

@@ -227,6 +227,11 @@ STEPS: dict[int, tuple[str, ...]] = {
         *statements_of("claim", "notice", "colleague", "absence", "link"),
     ),
     11: (
+        "ALTER TABLE inbox RENAME TO inbox_11",
+        _INBOX,
+        f"INSERT INTO inbox ({_ALL}, holder) SELECT {_ALL}, holder FROM inbox_11 ORDER BY seq",
+        "DROP TABLE inbox_11",
+        *_INBOX_INDEXES,
         *statements(RESERVED),
         *statements(AGED),
         *name_by_key(
