@@ -72,7 +72,9 @@ def means_of(
 
 
 def first_share(limits: Limits) -> int:
-    return FIRST_SHARE if limits.max_events is None else min(FIRST_SHARE, limits.max_events)
+    """Return what a root begins with; under a small limit a part of it, so that what one branch leaves unused is not
+    missed by the others."""
+    return FIRST_SHARE if limits.max_events is None else min(FIRST_SHARE, limits.max_events // 8)
 
 
 def begin_lineage(lineage: Lineage, root_id: str, limits: Limits | None = None) -> Lineage:
