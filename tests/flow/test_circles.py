@@ -1,6 +1,6 @@
 """Circles stop: what agents set off by each other is bounded, in plans and outside of them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -133,9 +133,9 @@ async def test_facts_that_call_each_other_are_stopped_and_lie_with_the_dead_lett
     platform: Platform, clock: VirtualClock
 ) -> None:
     await platform.start(repeats("tick", "tock.came", "tick.came"), repeats("tock", "tick.came", "tock.came"))
-    await platform.publish("business-facts", "tick.came", {"n": 0})
+    await platform.publish("business-facts", "tick.came", {})
     await told(platform, clock, "max_hops")
-    assert await count(platform) == Limits().max_hops + 1
+    assert await count(platform) == 65
 
 
 @pytest.mark.parametrize("publishes", [0, 1])
@@ -164,7 +164,7 @@ async def test_facts_and_requests_in_one_circle_are_stopped(platform: Platform) 
 
 def mixed() -> tuple[ChoreographyPlanner, Worker]:
     """A planner that asks a worker, which gives the same goal to the planner."""
-    minds = planner(lambda question: publish("part.requested", n=1))
+    minds = planner([publish("part.requested", n=n) for n in range(20)])
     return minds, passes_on("parts", "part.requested", "order.received")
 
 
@@ -193,7 +193,7 @@ async def test_a_circle_within_a_plan_is_told_to_the_plan(platform: Platform) ->
 async def test_a_circle_that_doubles_makes_no_more_than_max_events(path: Path, clock: VirtualClock) -> None:
     async with limited(path, clock, Limits(max_events=500)) as platform:
         await platform.start(repeats("twice", "twice.came", "twice.came", times=2))
-        await platform.publish("business-facts", "twice.came", {"n": 0})
+        await platform.publish("business-facts", "twice.came", {})
         await told(platform, clock, "max_events")
         assert 300 <= await count(platform) <= 501
 
@@ -201,7 +201,7 @@ async def test_a_circle_that_doubles_makes_no_more_than_max_events(path: Path, c
 async def test_listeners_that_repeat_a_fact_share_what_is_left_of_it(path: Path, clock: VirtualClock) -> None:
     async with limited(path, clock, Limits(max_events=500)) as platform:
         await platform.start(*(repeats(f"ear-{n}", "heard.came", "heard.came") for n in range(3)))
-        await platform.publish("business-facts", "heard.came", {"n": 0})
+        await platform.publish("business-facts", "heard.came", {})
         await told(platform, clock, "max_events")
         assert 300 <= await count(platform) <= 501
 
@@ -212,7 +212,7 @@ async def test_a_plan_s_own_limit_on_events_holds_for_its_workers(platform: Plat
 
     @tool.on_invoke("twice.requested")
     async def start(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
-        await context.bus.announce("twice.came", {"n": 0})
+        await context.bus.announce("twice.came", {})
         return {}
 
     await platform.start(minds, tool, repeats("twice", "twice.came", "twice.came", times=2))
@@ -223,7 +223,7 @@ async def test_a_plan_s_own_limit_on_events_holds_for_its_workers(platform: Plat
 
 
 @asynccontextmanager
-async def limited(path: Path, clock: VirtualClock, limits: Limits) -> AsyncIterator[Platform]:
+async def limited(path: Path, clock: VirtualClock, limits: Limits) -> AsyncGenerator[Platform]:
     async with Platform(f"sqlite:///{path}", clock=clock, limits=limits) as platform:
         yield platform
 
@@ -238,7 +238,7 @@ async def test_a_chain_of_60_facts_comes_to_its_end(platform: Platform) -> None:
             await context.bus.announce("link.came", {"n": len(last)})
 
     await platform.start(agent)
-    await platform.publish("business-facts", "link.came", {"n": 0})
+    await platform.publish("business-facts", "link.came", {})
     await until(platform, lambda: len(last) == 61)
     assert await platform.dead_letters() == []
 
