@@ -15,7 +15,7 @@ from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival
-from soorma_ai.domain.limits import STATEMENT_SECONDS
+from soorma_ai.domain.limits import STATEMENT_SECONDS, Limits
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import Frozen
 from soorma_ai.errors import ConfigError, SoormaError
@@ -40,6 +40,7 @@ class Given(Struct, frozen=True):
     bus: Bus | None = None
     clock: Clock | None = None
     embedder: Embedder | None = None
+    limits: Limits = Limits()
 
 
 async def assemble(
@@ -59,6 +60,7 @@ async def assemble(
         PromptFiles(*settings.prompts_dirs),
         signals,
         max_backlog=settings.max_backlog,
+        limits=given.limits,
         make_reasoner=make_reasoner,
         embedding=Embedding(given.embedder) if given.embedder else None,
     )

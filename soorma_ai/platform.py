@@ -5,10 +5,11 @@ import signal
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import partial
-from typing import Self
+from typing import Self, cast
 
 from soorma_ai.agents.agent import Agent
 from soorma_ai.agents.given import must_have
+from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import clip
 from soorma_ai.errors import ConfigError, LocalProtocolError
@@ -26,7 +27,8 @@ class Platform(Client):
     `store_url` and `bus_url` come from SOORMA_STORE_URL and SOORMA_BUS_URL when not given. `store`, `bus` and
     `clock` replace the adapters that the URLs choose. With an `embedder`, what is remembered is found by what it means,
     too. With a `retention`, plans that ended longer ago than that, of every tenant, and old events of none are removed
-    while agents run, as `prune` removes them; without, nothing is.
+    while agents run, as `prune` removes them; without, nothing is. `limits` bound what agents set off outside of plans,
+    by `max_nesting`, `max_hops` and `max_events`.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class Platform(Client):
         clock: Clock | None = None,
         embedder: Embedder | None = None,
         retention: timedelta | None = None,
+        limits: Limits | None = None,
         purpose: str = "an application",
     ) -> None:
         must_have("Platform", "store", store, "notify", "a Store; the place of one is store_url=")
@@ -53,6 +56,9 @@ class Platform(Client):
             is_postgres(self._settings.store_url)
         self._store, self._bus, self._clock, self._embedder = store, bus, clock, embedder
         self._retention = None if retention is None else must_be_kept_long_enough(retention)
+        if limits is not None and not isinstance(cast(object, limits), Limits):
+            raise ConfigError(f"Platform(limits={clip(repr(limits), 80)}): give Limits(max_events=10_000, ...)")
+        self._limits = limits or Limits()
         self._purpose = purpose
         self._supervisor: Supervisor | None = None
         self._closing = AsyncExitStack()
@@ -85,9 +91,8 @@ class Platform(Client):
         from soorma_ai.assembly import Given, assemble
 
         opened.callback(self._forget)
-        self._open_services, self._supervisor = await assemble(
-            opened, self._settings, self._purpose, Given(self._store, self._bus, self._clock, self._embedder)
-        )
+        given = Given(self._store, self._bus, self._clock, self._embedder, self._limits)
+        self._open_services, self._supervisor = await assemble(opened, self._settings, self._purpose, given)
         if self._retention is not None:
             self._supervisor.beside["retention"] = partial(keep_pruning, self._open_services, self._retention)
 

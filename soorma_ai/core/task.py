@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
+from soorma_ai.core.breaker import begin_lineage
 from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Moment, Waiter, open_expectation
 from soorma_ai.core.expecting.replies import check_address
 from soorma_ai.core.expecting.wakeups import ABANDONED, wake_for
@@ -39,7 +40,7 @@ def task_of(request: EventEnvelope, agent: str, default_event: str, now: datetim
         agent=agent,
         event_type=request.type,
         data=request.data,
-        lineage=request.lineage,
+        lineage=begin_lineage(request.lineage, request.id),
         answer_key=request.correlation_id or request.id,
         answer_event=request.response_event or default_event,
         answer_topic=request.response_topic or EventTopic.ACTION_RESULTS,

@@ -57,7 +57,10 @@ def topic_of(topic: EventTopic | str) -> EventTopic:
 
 class Lineage(Record, frozen=True):
     """Fields that an event inherits from its cause. The reply key is no part of it. `hops` counts how often a request
-    that led to it went from one store to another, and `depth` the planners in a row that led to the last of these."""
+    that led to it went from one store to another, and `depth` the planners in a row that led to the last of these.
+
+    Four say what of the breaker is left (`core.breaker`): requests that may still lie within each other, facts
+    that may still follow each other, events that may still descend from this one, and the root from which they do."""
 
     tenant_id: str = "default"
     user_id: str = "local"
@@ -69,6 +72,10 @@ class Lineage(Record, frozen=True):
     traceparent: str | None = None
     hops: int | None = None
     depth: int | None = None
+    nesting_left: int | None = None
+    hops_left: int | None = None
+    share: int | None = None
+    origin: str | None = None
 
 
 class ReplyAddress(Struct, frozen=True):
@@ -123,6 +130,10 @@ class EventEnvelope(BaseModel):
     traceparent: str | None = None
     hops: Annotated[int, Field(ge=0)] | None = None
     depth: Annotated[int, Field(ge=0)] | None = None
+    nesting_left: Annotated[int, Field(ge=0)] | None = None
+    hops_left: Annotated[int, Field(ge=0)] | None = None
+    share: Annotated[int, Field(ge=0)] | None = None
+    origin: str | None = None
     target: str | None = None
     # Set by the framework: the request that a reply answers; nobody defined a request when it was published; who sent
     # this may meet no waits but their own; a request of another store, for agents of this one alone.

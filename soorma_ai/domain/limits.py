@@ -20,13 +20,20 @@ UNPRICED_CURES = (
     "give the planner price=(in, out), in dollars per token, or pip install 'soorma-ai[llm]', whose table has the "
     "prices of known models; or limit max_tokens instead"
 )
+# One handling publishes at most so many events, and none with more data, wherever its agent runs.
+MAX_EVENTS_AT_ONCE = 5_000
+MAX_EVENT_BYTES = 2**20
+# The budget of events drawn of a root is named so, with the root behind it.
+DRAWN = "events:"
 
 
 class Limits(Record, frozen=True):
     """The circuit breaker. None switches one off. An action is a published request or a DELEGATE.
 
     Kept with the root plan: children, restarts and pauses all draw on the same budget.
-    `max_depth` counts planners in a row; `max_repeats` stops the same decision in the same state.
+    `max_depth` counts planners in a row; `max_repeats` stops the same decision in the same state. Three hold for all
+    that one root sets off, outside of plans too: `max_nesting` counts requests within each other, `max_hops` facts in a
+    row, `max_events` everything. A tree of 1,000 parts with ten events each makes about 30,000 events.
     """
 
     max_actions: int | None = 20
@@ -37,9 +44,12 @@ class Limits(Record, frozen=True):
     max_depth: int | None = 5
     max_parallel: int | None = 32
     max_repeats: int | None = 3
+    max_nesting: int | None = 16
+    max_hops: int | None = 64
+    max_events: int | None = 50_000
 
     def __post_init__(self) -> None:
-        for name in ("max_actions", "max_llm_calls", "max_tokens", "max_depth", "max_parallel", "max_repeats"):
+        for name in _COUNTS:
             value, least = cast(object, getattr(self, name)), 1 if name == "max_repeats" else 0
             if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
                 raise ConfigError(
@@ -58,6 +68,12 @@ class Reserved(Record, frozen=True):
     llm_calls: int = 0
     tokens: int = 0
     cost_usd: float = 0.0
+
+
+_COUNTS = (
+    *("max_actions", "max_llm_calls", "max_tokens", "max_depth", "max_parallel", "max_repeats"),
+    *("max_nesting", "max_hops", "max_events"),
+)
 
 
 class Spent(Record, frozen=True):

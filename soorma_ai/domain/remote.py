@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter
 
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, Untaken
+from soorma_ai.domain.limits import MAX_EVENTS_AT_ONCE
 from soorma_ai.domain.memory import Remembered, SessionSummary
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.records import Record
@@ -23,7 +24,7 @@ from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Frozen, Json, JsonObje
 
 LONGEST_NAME: Final = 1_000
 MOST_LENT: Final = 16
-MOST_ACTS: Final = 5_000
+MOST_ACTS: Final = MAX_EVENTS_AT_ONCE
 
 _Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 _Text = Annotated[str, Field(max_length=10_000)]

@@ -24,7 +24,7 @@ class Delivery(Struct, frozen=True):
 
     `started` is the fence under which a handler that must not run twice has begun, and nobody knows how far it
     came; 0 is none. `redriven` counts how often the delivery was brought back from the dead letters. `hold` is charged
-    already, for the next call of its plan's model.
+    already, for the next call of its plan's model. `copies` of the event were handed to agents, this one among them.
     """
 
     seq: int
@@ -36,6 +36,7 @@ class Delivery(Struct, frozen=True):
     started: int = 0
     redriven: int = 0
     hold: Charge | None = None
+    copies: int = 1
 
 
 class Settlement(Struct, frozen=True):

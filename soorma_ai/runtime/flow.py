@@ -36,6 +36,7 @@ from soorma_ai.errors import (
     VersionConflict,
 )
 from soorma_ai.ports import LONGEST_RUN, Delivery
+from soorma_ai.runtime.handling.breaker import hand_back
 from soorma_ai.runtime.handling.doubts import ask_people, last_word
 from soorma_ai.runtime.handling.execute import execute, settle_alone, validate
 from soorma_ai.runtime.handling.hand import Hand
@@ -168,15 +169,18 @@ def _dispose(handling: Handling, found: Route | None, error: Exception) -> Dispo
     if handling.is_in_doubt:
         can_find_out = found is not None and found.finds_out
         return dispose_in_doubt(error, attempt, can_find_out=can_find_out, claims=handling.delivery.fence)
-    return dispose(error, attempt, handling.tries, claims=handling.delivery.fence)
+    is_asked = handling.event.topic is EventTopic.ACTION_REQUESTS or handling.has_plan or handling.task is not None
+    return dispose(error, attempt, handling.tries, claims=handling.delivery.fence, is_asked=is_asked)
 
 
 async def _tell(handling: Handling, found: Route | None, disposal: Disposal) -> None:
     if disposal.failure:
         tell = found.failed if found else tell_for_agent
         await tell(handling, disposal.failure)
+        hand_back(handling)
     elif isinstance(disposal.disposition, InDoubt):
         await ask_people(handling, disposal.disposition.reason)
+        hand_back(handling)
     elif disposal.rests and found and found.rests:
         await found.rests(handling)
 

@@ -17,10 +17,10 @@ from soorma_ai.adapters.sql.parts import SqlPlans, SqlQueue, SqlStore
 from soorma_ai.adapters.sql.tables import behind, budget, expectations, inbox
 from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.adapters.sqlite.store import SqliteStore
-from soorma_ai.domain.effects import Publish
+from soorma_ai.domain.effects import Publish, Spend
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, ExpectationStatus
-from soorma_ai.domain.limits import Charge, Limits
+from soorma_ai.domain.limits import DRAWN, Charge, Limits, Spent
 from soorma_ai.domain.people import Answer
 from soorma_ai.errors import StoreUnavailable
 from soorma_ai.ports import Delivery, Hands, Settlement, Work
@@ -141,6 +141,28 @@ class ForgetsWhatWasHeld(SqlQueue):
         return await self.database.write(operation)
 
 
+DRAWN_BY_NOW = dict[str, int]()
+
+
+class DrawsInMemory(SqlQueue):
+    """Events that are drawn of a root are counted by the process alone."""
+
+    async def commit(self, work: Work, now: datetime) -> Arrival:
+        drawn = [one for one in work.effects if isinstance(one, Spend) and one.root_plan_id.startswith(DRAWN)]
+        unbound = tuple(replace(one, at_most=None) if one in drawn else one for one in work.effects)
+        arrival = await super().commit(replace(work, effects=unbound), now)
+        for one in drawn:
+            DRAWN_BY_NOW[one.root_plan_id] = DRAWN_BY_NOW.get(one.root_plan_id, 0) + one.actions
+        return arrival
+
+
+class ReadsFromMemory(SqlPlans):
+    async def read_spent(self, root_plan_id: str) -> Spent:
+        if root_plan_id.startswith(DRAWN):
+            return Spent(actions=DRAWN_BY_NOW.get(root_plan_id, 0))
+        return await super().read_spent(root_plan_id)
+
+
 class FiresOutside(SqlQueue):
     """The timer goes in one transaction, and its event is published in another."""
 
@@ -258,6 +280,7 @@ BUGS = {
     "answer without compare-and-set": Bug({"plans": AnswersBlindly}),
     "claim not on disk": Bug({"queue": ClaimsInMemory}, ClaimsLater),
     "hold given back after a crash": Bug({"queue": ForgetsWhatWasHeld}),
+    "drawn events counted in memory": Bug({"queue": DrawsInMemory, "plans": ReadsFromMemory}),
     "timer fired outside the transaction": Bug({"queue": FiresOutside}),
     "journal file in memory": Bug(sqlite=JournalInMemory),
     "error of the disk taken for success": Bug({"plans": TakesErrorsForSuccess}),

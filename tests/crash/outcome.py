@@ -38,7 +38,7 @@ _PASSING = {
 }
 
 # What differs when results come in another order, or others of them at once, beside the ids.
-_ORDER = {"causationid", "ordinal", "version", "prompt_hash", "sent"}
+_ORDER = {"causationid", "ordinal", "version", "prompt_hash", "sent", "share"}
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 _EVENTS = "SELECT event.body FROM event"

@@ -14,7 +14,7 @@ import outage_layer
 import syscall_layer
 from blows import Blow
 from bugs import BUGS
-from programs import FAN_IN, KILLING, ORDER
+from programs import CIRCLES, FAN_IN, KILLING, ORDER
 from trial import PATIENCE, Crashless, Program, Stage, Trial
 
 Attempt = Callable[[], Trial]
@@ -44,6 +44,9 @@ PLANTED = {
     "answer without compare-and-set": Planted(failpoint_layer.LAYER, "took the answers of", hidden=False),
     "claim not on disk": Planted(killing_layer.LAYER, "attempts counted: [1, 1"),
     "hold given back after a crash": Planted(failpoint_layer.LAYER, "fewer charged", ("model.told",)),
+    "drawn events counted in memory": Planted(
+        failpoint_layer.LAYER, "too many", ("echo.told:1", "echo.told:2"), program=CIRCLES
+    ),
     "timer fired outside the transaction": Planted(failpoint_layer.LAYER, "missing", ("sql.insert.event:9",)),
     "journal file in memory": Planted(syscall_layer.LAYER, "damaged", ("pwrite64",)),
     "error of the disk taken for success": Planted(io_error_layer.LAYER, "journal", ("fdatasync",)),

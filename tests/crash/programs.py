@@ -239,8 +239,16 @@ FAN_IN = Program(
     any_order=True,
 )
 
+CIRCLES = Program(
+    "circles that are stopped",
+    HERE / "circle_flow.py",
+    _comes_to([{"stopped": 2}], {"pass": 5, "echo": 24}),
+    _POINTS - {"sql.delete.timer"} | _MODEL | _TASKS | {"sql.insert.budget", "pass.told", "echo.told"},
+    sampled=_SAMPLED,
+)
+
 EXAMPLES = (DELEGATION, DELEGATION_AT_ONCE, STATE_MACHINE, RESEARCH_ADVISOR, JOURNEY)
-PROGRAMS = {program.name: program for program in (ORDER, BY_A_BROKER, ORDERS, AWAY, FAN_IN, *EXAMPLES)}
+PROGRAMS = {program.name: program for program in (ORDER, BY_A_BROKER, ORDERS, AWAY, FAN_IN, CIRCLES, *EXAMPLES)}
 
 # Suspects rest for minutes.
 _IN_A_HURRY = {"hurry": 60}

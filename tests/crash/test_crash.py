@@ -15,7 +15,7 @@ import remote_layer
 import strace
 import syscall_layer
 from planted import IN_A_FILE, NEEDS_STRACE, PLANTED, Hunter
-from programs import AWAY, BY_A_BROKER, EXAMPLES, FAN_IN, ORDER, ORDERS, THAT_KILL
+from programs import AWAY, BY_A_BROKER, CIRCLES, EXAMPLES, FAN_IN, ORDER, ORDERS, THAT_KILL
 from proof import Tally, summary, verdict
 from trial import Crashless, Program, Stage, Trial
 
@@ -112,6 +112,15 @@ def test_results_that_are_handled_together_survive_a_kill(stage: Stage, rng: ran
     runs = [position for position in everything if position.point.startswith(("run.", "count.told"))]
     chosen = [*rng.sample(runs, 4), *rng.sample(everything, 2), *failpoint_layer.twice(runs, 2, rng)]
     trials = failpoint_layer.run(stage, FAN_IN, undisturbed.end, chosen)
+    assert violations(trials) == []
+    assert sum(trial.kills for trial in trials) > 5
+
+
+def test_a_kill_gives_a_circle_nothing_back_of_what_it_has_spent(stage: Stage, rng: random.Random) -> None:
+    undisturbed = stage.crashless(CIRCLES)
+    everything = failpoint_layer.positions(undisturbed.passed)
+    chosen = [*rng.sample(everything, 6), *failpoint_layer.twice(everything, 2, rng)]
+    trials = failpoint_layer.run(stage, CIRCLES, undisturbed.end, chosen)
     assert violations(trials) == []
     assert sum(trial.kills for trial in trials) > 5
 

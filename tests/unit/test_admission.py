@@ -40,6 +40,7 @@ from soorma_ai.errors import LocalProtocolError
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 UNTIL = NOW + timedelta(days=1)
 OWN = Lineage("acme", "ann", "s-1", "g-1", "p-1", "p-0", UNTIL)
+WORKING = replace(OWN, origin="r-1")
 PAY = EventDefinition(event_name="pay.requested")
 FACTS = EventTopic.BUSINESS_FACTS
 RESULTS = EventTopic.ACTION_RESULTS
@@ -79,7 +80,7 @@ def moment(ordinals: Iterator[int] | None = None) -> Moment:
 
 
 def told(at: Moment, type: str, topic: EventTopic = FACTS, **fields: Any) -> Publish:
-    return Publish(at.event(OWN, topic, type, {"n": 1}, **fields))
+    return Publish(at.event(WORKING, topic, type, {"n": 1}, **fields))
 
 
 def delegated(at: Moment, group: str | None = None, place: int = 0) -> tuple[Effect, ...]:
@@ -231,7 +232,7 @@ def test_an_event_is_of_the_delivery_s_lineage_and_agent_whatever_it_says(change
     (made,) = made_of(Publish(foreign_event(**changes), is_cleared=True))
     assert isinstance(made, Publish)
     event = made.event
-    assert (event.lineage, event.source, event.causation_id) == (OWN, "adder", "r-1")
+    assert (event.lineage, event.source, event.causation_id) == (WORKING, "adder", "r-1")
     assert (event.own, event.unchecked, event.target, made.is_cleared) == (None, None, None, False)
 
 

@@ -97,7 +97,8 @@ def test_what_the_official_library_writes_is_an_event() -> None:
 
 
 def test_attribute_names_on_the_wire_are_lower_case_and_hold_no_underscore() -> None:
-    others = {"unchecked": True, "own": True, "stays": True, "hops": 1, "depth": 2}
+    others = {"unchecked": True, "own": True, "stays": True, "hops": 1, "depth": 2, "nesting_left": 3}
+    others |= {"hops_left": 4, "share": 5}
     texts = set(EventEnvelope.model_fields) - {*WIRE, *others, "response_topic", "deadline"}
     given = dict.fromkeys(texts, "c")
     envelope = event(**given, response_topic="action-results", deadline=NOW, **others)
@@ -193,7 +194,7 @@ def test_lineage_is_inherited_whole_and_the_address_of_an_answer_is_no_part_of_i
     known: Any = {"topic": EventTopic.ACTION_REQUESTS, "type": "stock.reserve", "data": {}, "time": NOW}
     address = ReplyAddress("request-1", "stock.reserved", EventTopic.TASK_EVENTS)
     keys = {"correlation_id": "not this", "causation_id": "e-0"}
-    lineage = replace(LINEAGE, hops=1, depth=2)
+    lineage = replace(LINEAGE, hops=1, depth=2, nesting_left=3, hops_left=4, share=5, origin="e-0")
     request = new_event(lineage, event_id="e-1", source="planner", reply_to=address, **keys, **known)
     assert request.lineage == lineage
     assert None not in astuple(request.lineage)

@@ -22,7 +22,7 @@ QUESTION = {"response_event": "answered", "timeout_seconds": 60}
 
 
 def test_a_task_is_known_by_its_request_and_answers_where_that_says() -> None:
-    assert (TASK.task_id, TASK.lineage, TASK.data) == ("t-1", LINEAGE, {"text": "hi"})
+    assert (TASK.task_id, TASK.lineage, TASK.data) == ("t-1", replace(LINEAGE, origin="t-1"), {"text": "hi"})
     assert (TASK.answer_key, TASK.answer_event, TASK.answer_topic) == ("t-1", "note.done", "action-results")
     asked = {"correlation_id": "mine", "response_event": "told", "response_topic": "plan-events"}
     task = task_of(REQUEST.model_copy(update=asked), "clerk", "note.done", NOW)

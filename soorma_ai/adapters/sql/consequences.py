@@ -21,11 +21,16 @@ def apply(
     db: Connection, effects: Iterable[decided.Effect], now: datetime, about: StoredEvent | None = None
 ) -> list[decided.Effect]:
     """Return the effects that changed something. `about` is the event in hand, with its place in the log."""
-    return [effect for effect in effects if _apply(db, effect, now, about)]
+    wanted = list(effects)
+    copies = sum(isinstance(effect, decided.Put) for effect in wanted)
+    return [effect for effect in wanted if _apply(db, effect, now, about, copies)]
 
 
-def _apply(db: Connection, effect: decided.Effect, now: datetime, about: StoredEvent | None) -> bool:
-    if isinstance(effect, decided.OfTheEvent):
+def _apply(db: Connection, effect: decided.Effect, now: datetime, about: StoredEvent | None, copies: int) -> bool:
+    if isinstance(effect, decided.Put):
+        assert about is not None, f"there is no event in hand for {effect}"
+        return inbox.put(db, about, effect, now, copies=copies)
+    if isinstance(effect, decided.AboutTheEvent):
         assert about is not None, f"there is no event in hand for {effect}"
         return _apply_about(db, effect, now, about)
     match effect:
@@ -60,10 +65,8 @@ def _apply(db: Connection, effect: decided.Effect, now: datetime, about: StoredE
     return True
 
 
-def _apply_about(db: Connection, effect: decided.OfTheEvent, now: datetime, about: StoredEvent) -> bool:
+def _apply_about(db: Connection, effect: decided.AboutTheEvent, now: datetime, about: StoredEvent) -> bool:
     match effect:
-        case decided.Put(agent, owner, priority):
-            return inbox.put(db, about, agent, owner, priority, now)
         case decided.KeepEarly(stray):
             if not expectations.tell_stray(db, stray, now):
                 return False

@@ -14,6 +14,7 @@ from msgspec import Struct
 from soorma_ai.adapters.sql.codec import epoch
 from soorma_ai.adapters.sql.connection import PARTS_IN_USE, Reader
 from soorma_ai.domain.identity import AUDIT_KEPT
+from soorma_ai.domain.limits import DRAWN
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Pruned
@@ -21,6 +22,7 @@ from soorma_ai.ports import Pruned
 _TREES, _REQUESTS, _LOOSE = "trees", "requests", "loose"
 
 _ROOTS = "(SELECT value FROM json_each(:roots))"
+_LEDGERS = f"(SELECT value FROM json_each(:roots) UNION ALL SELECT '{DRAWN}' || value FROM json_each(:roots))"
 _GOING = "(SELECT value FROM json_each(:going))"
 _PLANS = f"(SELECT plan_id FROM plan WHERE root_plan_id IN {_ROOTS})"
 _FINAL = "('completed', 'failed', 'cancelled')"
@@ -37,12 +39,10 @@ ENDED = f"""
 
 _SAME_GOAL = """
     SELECT DISTINCT other.root_plan_id FROM plan
-    JOIN event ON event.id = plan.goal_id
-    JOIN inbox ON inbox.event_seq = event.seq
+    JOIN event ON event.id = plan.goal_id JOIN inbox ON inbox.event_seq = event.seq
     JOIN plan AS other ON other.plan_id = inbox.owner AND other.goal_id = plan.goal_id
     WHERE plan.plan_id = :root
 """
-
 
 _TENANTS = """
     WITH RECURSIVE known(tenant) AS (
@@ -165,7 +165,8 @@ REMOVE_PLANS = (
     f"DELETE FROM wait_key WHERE expectation_id IN (SELECT id FROM expectation WHERE plan_id IN {_PLANS})",
     *(f"DELETE FROM {table} WHERE plan_id IN {_PLANS}" for table in (*_HISTORY, "shown", "cancellation", "plan_value")),
     *(f"DELETE FROM {table} WHERE tenant = :tenant AND plan_id IN {_PLANS}" for table in ("memory", "memory_item")),
-    *(f"DELETE FROM {table} WHERE root_plan_id IN {_ROOTS}" for table in ("budget", "plan")),
+    f"DELETE FROM budget WHERE root_plan_id IN {_LEDGERS}",
+    f"DELETE FROM plan WHERE root_plan_id IN {_ROOTS}",
 )
 REMOVE_SOME = tuple(
     f"DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} WHERE plan_id IN {_PLANS} LIMIT :limit)"
@@ -178,8 +179,8 @@ _IDS = f"(SELECT id FROM event WHERE seq IN {_SEQS})"
 _PAYERS = f"""(
     SELECT inbox.agent || ':' || event.id FROM inbox JOIN event ON event.seq = inbox.event_seq
     WHERE inbox.event_seq IN {_SEQS}
-    UNION ALL
-    SELECT owner FROM inbox
+    UNION ALL SELECT '{DRAWN}' || id FROM event WHERE seq IN {_SEQS}
+    UNION ALL SELECT owner FROM inbox
     WHERE event_seq IN {_SEQS} AND NOT EXISTS (SELECT 1 FROM plan WHERE plan.plan_id = inbox.owner)
 )"""
 REMOVE_EVENTS = (
@@ -309,9 +310,8 @@ class _Batch:
             "roots": "[]",
             "going": "[]",
         }
-        self._rows = 0
+        self._rows, self.has_written = 0, False
         self._going: set[str] = set()
-        self.has_written = False
         self.plans = self.events = self.kept = 0
 
     def trees(self, place: _Place) -> _Place:

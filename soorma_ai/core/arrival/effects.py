@@ -111,11 +111,12 @@ class Wake(Struct, frozen=True):
     event: EventEnvelope
 
 
-OfTheEvent = Put | KeepEarly | ForgetEarly | KeepUntaken | DropUntaken
+AboutTheEvent = KeepEarly | ForgetEarly | KeepUntaken | DropUntaken
 
 # A stray is told once, however often its event comes.
 Effect = (
-    OfTheEvent
+    Put
+    | AboutTheEvent
     | Open
     | Meet
     | Replace

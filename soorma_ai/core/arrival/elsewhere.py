@@ -5,6 +5,7 @@ from itertools import count
 
 from msgspec.structs import asdict
 
+from soorma_ai.core.breaker import from_abroad, returning
 from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Moment, Waiter, earliest, open_expectation
 from soorma_ai.core.expecting.replies import check_address
 from soorma_ai.domain.effects import Effect, Publish
@@ -64,6 +65,7 @@ def take_request(copy: EventEnvelope, sender: str, now: datetime) -> tuple[Effec
     request = copy.model_copy(
         update={
             **dict.fromkeys(_OF_ONE_STORE),
+            **from_abroad(copy),
             "id": request_id,
             "source": CLIENT,
             "correlation_id": request_id,
@@ -108,7 +110,7 @@ def take_reply(
         correlation_id=request.correlation_id or request.id,
         causation_id=request.id,
         answers=request.id,
-        **asdict(request.lineage),
+        **asdict(returning(request.lineage)),
     )
 
 

@@ -1,5 +1,6 @@
 """Events that a bus brings: which of them are written down, and as what."""
 
+from soorma_ai.core.breaker import from_abroad
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic
 from soorma_ai.domain.values import derived_id
 
@@ -21,6 +22,7 @@ def _as_a_clients(event: EventEnvelope) -> EventEnvelope:
     no reply, and what it asks for is checked, and held where a person must approve, as it is handed over."""
     return event.model_copy(
         update={
+            **from_abroad(event),
             "id": derived_id("stranger", event.tenant_id, event.id),
             "source": CLIENT,
             "answers": None,

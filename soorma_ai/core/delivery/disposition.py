@@ -30,6 +30,7 @@ from soorma_ai.errors import (
 )
 
 MAX_ATTEMPTS = 5
+BREAKERS = ("max_nesting", "max_hops", "max_events", "events_per_handling", "max_event_bytes")
 FIRST_DELAY = timedelta(milliseconds=500)
 LONGEST_DELAY = timedelta(minutes=1)
 # Between two that want to write the same, which takes them some milliseconds.
@@ -60,8 +61,11 @@ class Disposal(Struct, frozen=True):
     rests: bool = False
 
 
-def dispose(error: Exception, attempt: int, tries: Tries = USUAL, *, claims: int = 1) -> Disposal:
-    """`attempt` counts from 1, as `claims`, which are how often it was handed over in all."""
+def dispose(
+    error: Exception, attempt: int, tries: Tries = USUAL, *, claims: int = 1, is_asked: bool = True
+) -> Disposal:
+    """`attempt` counts from 1, as `claims`, which are how often it was handed over in all. Where nobody `is_asked` for,
+    and so nobody told, what trips the breaker stays for people to see."""
     said = message_of(error)
     match error:
         case Retry(counts=False):
@@ -81,6 +85,9 @@ def dispose(error: Exception, attempt: int, tries: Tries = USUAL, *, claims: int
             return Disposal(Ack(), Failure(error.code, said))
         case OutcomeUnknown():
             return Disposal(InDoubt(said))
+        case LimitExceeded(limit=name) if name in BREAKERS and not is_asked:
+            advice = f"{said}; look for a circle (soorma registry check)"
+            return Disposal(DeadLetter(advice), Failure(error.code, said, ends_plan=True))
         case DecisionError() | ModelRefused() | ContentFiltered() | LimitExceeded():
             return Disposal(Ack(), Failure(error.code, said, ends_plan=True))
         case _ if isinstance(error, tries.retry_on) or may_pass(error):

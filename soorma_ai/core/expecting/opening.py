@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import TypedDict, Unpack
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.core.expecting.answers import event_of_expiry
 from soorma_ai.domain.effects import Effect, Expect, Publish, Schedule
@@ -143,7 +144,7 @@ def open_expectation(
     timer = _deadline_timer(waiter, opened)
     if ask is None:
         return (Expect(opened), *timer)
-    announced = _announcement(waiter.lineage, opened, ask, moment, about)
+    announced = _announcement(replace(waiter.lineage, share=None), opened, ask, moment, about)
     return (Expect(opened), Publish(announced), *timer, *_reminders(opened, ask, announced))
 
 

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from soorma_ai.core.breaker import returning
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic, completion_of, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.replies import content_of, failure_reply
@@ -29,7 +30,7 @@ def refuse(request: EventEnvelope, code: str, message: str, now: datetime) -> Ev
     """The platform's reply to a request that comes to nothing: to its response event and topic, with its reply key."""
     key = request.correlation_id or request.id
     return new_event(
-        request.lineage,
+        returning(request.lineage),
         event_id=derived_id("refusal", request.id),
         source=SYSTEM,
         topic=request.response_topic or EventTopic.ACTION_RESULTS,

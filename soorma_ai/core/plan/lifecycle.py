@@ -6,6 +6,7 @@ from itertools import count
 
 from msgspec.structs import replace
 
+from soorma_ai.core.breaker import begin_lineage
 from soorma_ai.core.expecting.opening import Moment, earliest
 from soorma_ai.core.expecting.wakeups import ABANDONED, DEADLINE_REACHED, wake_for, wake_plan
 from soorma_ai.core.plan.history import append_step
@@ -37,6 +38,7 @@ def begin(
     own = moment.now + limits.deadline if limits.deadline and not parent else None
     is_prolonged = parent and goal.deadline and (parent.deadline is None or goal.deadline <= moment.now)
     deadline = earliest(own, None if is_prolonged else goal.deadline, parent.deadline if parent else None)
+    lineage = begin_lineage(goal.lineage, plan_id, None if parent else limits)
     plan = PlanRecord(
         plan_id=plan_id,
         agent=moment.agent,
@@ -45,7 +47,7 @@ def begin(
         goal_id=goal.id,
         goal_event=goal.type,
         goal_data=goal.data,
-        lineage=replace(goal.lineage, goal_id=goal.id, plan_id=plan_id, root_plan_id=root_plan_id, deadline=deadline),
+        lineage=replace(lineage, goal_id=goal.id, plan_id=plan_id, root_plan_id=root_plan_id, deadline=deadline),
         limits=limits,
         created_at=moment.now,
         updated_at=moment.now,
@@ -66,7 +68,7 @@ def begin(
 
 def before_it_began(goal: EventEnvelope, agent: str) -> PlanRecord:
     """A plan as it looks between the arrival of its goal and its first decision. Its limits are not known yet."""
-    unlimited = Limits(None, None, None, None, None, None, None, None)
+    unlimited = Limits(None, None, None, None, None, None, None, None, None, None, None)
     begun = begin(goal, None, unlimited, "", Moment(goal, agent, goal.time, count())).plan
     return replace(begun, status=PlanStatus.PENDING, steps=0, deadline=None)
 

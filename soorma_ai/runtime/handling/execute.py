@@ -17,6 +17,7 @@ from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable, TransientError
 from soorma_ai.ports import Clock, Delivery, Settlement, Work
 from soorma_ai.runtime.handling.bill import Bill
+from soorma_ai.runtime.handling.breaker import keep_within
 from soorma_ai.runtime.handling.handling import Handling, Services
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.handling.process.signals import questions_of
@@ -48,10 +49,12 @@ async def must_be_wanted(handling: Handling) -> None:
 
 async def validate(handling: Handling) -> None:
     """Check requests against their receivers' schema before they are published (facts are not checked), and hold those
-    that a person must approve. What nobody takes is marked, to be looked at when it is handed over."""
+    that a person must approve. What nobody takes is marked, to be looked at when it is handed over. All of it has to
+    be within the limits."""
     services = handling.services
     if services.is_remote:
         return
+    await keep_within(handling)
     published = [effect for effect in handling.recorded if isinstance(effect, Publish)]
     for effect in (effect for effect in published if effect.event.topic is EventTopic.ACTION_REQUESTS):
         event, now = effect.event, services.clock.now()

@@ -19,7 +19,7 @@ from soorma_ai.domain.effects import DropValue, Effect, Outcome, SavePlan, SaveV
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, Lineage
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import JoinProgress, Step
-from soorma_ai.domain.limits import MAX_BACKLOG, Charge, Payer
+from soorma_ai.domain.limits import MAX_BACKLOG, Charge, Limits, Payer
 from soorma_ai.domain.plans import Marked, PlanInHand, PlanRecord
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.tasks import TaskRecord
@@ -42,7 +42,7 @@ def _make_no_reasoner(settings: ModelSettings) -> Reasoner:
 
 
 class Services(Struct, frozen=True):
-    """Ways to the outside. So many as `max_backlog` may wait; where the store `is_remote`, it checks what is asked."""
+    """Ways to the outside. At most `max_backlog` wait; a store that `is_remote` checks; `limits`: outside of plans."""
 
     store: Store
     clock: Clock
@@ -52,6 +52,7 @@ class Services(Struct, frozen=True):
     circuits: Circuits = field(default_factory=Circuits)
     histories: Histories = field(default_factory=Histories)
     max_backlog: int = MAX_BACKLOG
+    limits: Limits = Limits()
     make_reasoner: Callable[[ModelSettings], Reasoner] = _make_no_reasoner
     embedding: Embedding | None = None
     is_remote: bool = False
@@ -254,11 +255,11 @@ class Handling:
             if isinstance(effect, SaveValue | DropValue):
                 self.values.apply(effect)
             else:
-                self._recorded.own.append(effect)
+                self._recorded.add(effect)
 
     def rewrite(self, effects: Iterable[Effect]) -> None:
         """Take these in the place of what was recorded of this delivery; the context has ended."""
-        self._recorded.own = list(effects)
+        self._recorded.rewrite(effects)
 
     def moment(self) -> Moment:
         self.must_be_open()
@@ -308,9 +309,8 @@ class Handling:
         self.taken_up = plan.plan_id
 
     async def in_hand(self) -> PlanInHand:
-        """Return what is stored beside the plan's row. It is read once: whoever changes its values or opens more saves
-        the plan, which is a conflict; what closes meanwhile comes as a delivery of its own, and what others of the
-        tree spend is found by the commit. A plan that is just begun has nothing, but for what its root has spent."""
+        """Return what is stored beside the plan's row, read once: a change of its values saves the plan, which is a
+        conflict; what closes meanwhile is a delivery of its own, and the commit finds what others of the tree spend."""
         if self._in_hand is None:
             self._in_hand = await self.services.store.plans.in_hand(self.plan.plan_id, self.plan.root_plan_id)
         return self._in_hand

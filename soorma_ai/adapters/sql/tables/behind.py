@@ -5,13 +5,14 @@ from datetime import datetime
 
 from soorma_ai.adapters.sql.codec import epoch
 from soorma_ai.adapters.sql.connection import Reader
-from soorma_ai.adapters.sql.tables.inbox import lease_lost, seqs
+from soorma_ai.adapters.sql.tables.inbox import COPIES, lease_lost, seqs
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.errors import RemoteProtocolError
 from soorma_ai.ports import Delivery
 
-BEHIND = """
-    SELECT inbox.seq, inbox.fence, CAST(event.body AS BLOB) FROM inbox JOIN event ON event.seq = inbox.event_seq
+BEHIND = f"""
+    SELECT inbox.seq, inbox.fence, CAST(event.body AS BLOB), {COPIES}
+    FROM inbox JOIN event ON event.seq = inbox.event_seq
     WHERE inbox.agent = ? AND inbox.owner = ? AND inbox.state = 'blocked' ORDER BY inbox.seq LIMIT ?
 """
 
@@ -28,14 +29,14 @@ _NOTE = """
 
 def behind(db: Reader, delivery: Delivery, limit: int) -> list[Delivery]:
     found: list[Delivery] = []
-    for seq, fence, body in db.execute(BEHIND, (delivery.agent, delivery.owner, limit)).fetchall():
+    for seq, fence, body, copies in db.execute(BEHIND, (delivery.agent, delivery.owner, limit)).fetchall():
         try:
             event = EventEnvelope.from_json(body)
         except RemoteProtocolError:
             return found  # it is set aside when it comes first
         if fence > 0:
             return found
-        found.append(Delivery(seq, delivery.agent, delivery.owner, event, 1, 1))
+        found.append(Delivery(seq, delivery.agent, delivery.owner, event, 1, 1, copies=copies))
     return found
 
 

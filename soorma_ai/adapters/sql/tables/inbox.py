@@ -10,6 +10,7 @@ from soorma_ai.adapters.sql.codec import behind, epoch, moment
 from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.adapters.sql.tables import budget
 from soorma_ai.adapters.sql.tables import events as log
+from soorma_ai.core.arrival.effects import Put
 from soorma_ai.core.arrival.suspects import SUSPECT_FROM
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventEnvelope
@@ -20,9 +21,11 @@ from soorma_ai.domain.stores import MAILBOX
 from soorma_ai.errors import LeaseLost, RemoteProtocolError
 from soorma_ai.ports import Delivery, StoredEvent
 
-_CLAIM = """
+COPIES = "(SELECT count(*) FROM inbox AS copy WHERE copy.event_seq = inbox.event_seq)"
+
+_CLAIM = f"""
     SELECT inbox.seq, inbox.agent, inbox.owner, inbox.attempt + 1, inbox.fence + 1, inbox.started, inbox.redriven,
-        CAST(event.body AS BLOB)
+        CAST(event.body AS BLOB), {COPIES}
     FROM inbox JOIN event ON event.seq = inbox.event_seq
 """
 
@@ -49,8 +52,8 @@ HAS_WORK = """
     SELECT 1 FROM inbox WHERE agent = ? AND state IN ('queued', 'leased') AND ready_at <= ? LIMIT 1
 """
 
-_LEASED = """
-    SELECT inbox.agent, inbox.owner, inbox.attempt, inbox.started, inbox.redriven, CAST(event.body AS BLOB)
+_LEASED = f"""
+    SELECT inbox.agent, inbox.owner, inbox.attempt, inbox.started, inbox.redriven, CAST(event.body AS BLOB), {COPIES}
     FROM inbox JOIN event ON event.seq = inbox.event_seq
     WHERE inbox.seq = ? AND inbox.state = 'leased' AND inbox.fence = ?
 """
@@ -98,10 +101,11 @@ _IS_HEAD = "state IN ('queued', 'leased', 'in_doubt')"
 _HEAD = f"SELECT 1 FROM inbox WHERE agent = ? AND owner = ? AND {_IS_HEAD} LIMIT 1"
 
 
-def put(db: Connection, about: StoredEvent, agent: str, owner: str, priority: int, now: datetime) -> bool:
+def put(db: Connection, about: StoredEvent, wanted: Put, now: datetime, *, copies: int = 1) -> bool:
     """Return False if this agent got this event before. A row is born claimed that stands first in the line of its
-    owner, when there is a free hand for it."""
-    values = {"agent": agent, "event": about.seq, "owner": owner, "priority": priority}
+    owner, when there is a free hand for it. So many `copies` of the event are put."""
+    agent, owner = wanted.agent, wanted.owner
+    values = {"agent": agent, "event": about.seq, "owner": owner, "priority": wanted.priority}
     if db.execute(_HEAD, (agent, owner)).fetchone() is not None:
         return db.execute(_QUEUE, {**values, "state": "blocked"}).rowcount == 1
     if not db.take_hand(agent):
@@ -113,7 +117,8 @@ def put(db: Connection, about: StoredEvent, agent: str, owner: str, priority: in
     if not row:
         db.give_back_hand(agent)
         return False
-    db.taken.append(Delivery(row[0][0], agent, owner, about.event, 1, 1, hold=_hold(db, about.event, owner)))
+    hold = _hold(db, about.event, owner)
+    db.taken.append(Delivery(row[0][0], agent, owner, about.event, 1, 1, hold=hold, copies=copies))
     return True
 
 
@@ -136,8 +141,9 @@ def find_leased(db: Reader, seq: int, fence: int) -> Delivery | None:
     row = db.execute(_LEASED, (seq, fence)).fetchone()
     if row is None:
         return None
-    agent, owner, attempt, started, redriven, body = row
-    return Delivery(seq, agent, owner, EventEnvelope.from_json(body), attempt, fence, started, redriven)
+    agent, owner, attempt, started, redriven, body, copies = row
+    event = EventEnvelope.from_json(body)
+    return Delivery(seq, agent, owner, event, attempt, fence, started, redriven, copies=copies)
 
 
 def was_ended(db: Reader, agent: str, seq: int, fence: int) -> bool:
@@ -318,7 +324,7 @@ def _take(db: Connection, query: str, values: tuple[object, ...], now: datetime,
 
 
 def _delivery(db: Connection, row: tuple[Any, ...], now: datetime) -> Delivery | None:
-    seq, agent, owner, attempt, fence, started, redriven, body = row
+    seq, agent, owner, attempt, fence, started, redriven, body, copies = row
     try:
         event = EventEnvelope.from_json(body)
     except RemoteProtocolError as error:
@@ -329,7 +335,7 @@ def _delivery(db: Connection, row: tuple[Any, ...], now: datetime) -> Delivery |
         return None
     # What was held for an attempt that nobody saw end may have been spent.
     hold = _hold(db, event, owner) if attempt == 1 else None
-    return Delivery(seq, agent, owner, event, attempt, fence, started, redriven, hold)
+    return Delivery(seq, agent, owner, event, attempt, fence, started, redriven, hold, copies)
 
 
 def _hold(db: Connection, event: EventEnvelope, owner: str) -> Charge | None:

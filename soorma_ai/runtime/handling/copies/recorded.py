@@ -10,6 +10,7 @@ from soorma_ai.domain.effects import (
     DropValue,
     Effect,
     Expect,
+    Publish,
     SavePlan,
     SaveSubTask,
     SaveTask,
@@ -18,10 +19,12 @@ from soorma_ai.domain.effects import (
 )
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.history import Step
+from soorma_ai.domain.limits import MAX_EVENTS_AT_ONCE
 from soorma_ai.domain.memory import MemoryChange
 from soorma_ai.domain.memos import MemoChange
 from soorma_ai.domain.plans import Marked
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.errors import LimitExceeded
 
 
 class Changes(Struct, frozen=True):
@@ -39,6 +42,26 @@ class Recorded:
     def __init__(self, before: Iterable[Effect] = ()) -> None:
         self.before = tuple(before)
         self.own: list[Effect] = []
+        self._published = 0
+
+    def add(self, effect: Effect) -> None:
+        """Raise LimitExceeded for more events than one handling may publish."""
+        self._published += isinstance(effect, Publish)
+        self.must_be_few()
+        self.own.append(effect)
+
+    def must_be_few(self) -> None:
+        """Raise LimitExceeded, also where a handler went on that was told so before."""
+        if self._published > MAX_EVENTS_AT_ONCE:
+            said = f"one handling publishes at most {MAX_EVENTS_AT_ONCE:,} events"
+            raise LimitExceeded(
+                "events_per_handling", f"{said}; let others do parts of it, each on a request of its own"
+            )
+
+    def rewrite(self, effects: Iterable[Effect]) -> None:
+        """Take these as what the handling has recorded. Raise LimitExceeded as `add` does."""
+        self.must_be_few()
+        self.own = list(effects)
 
     @property
     def all(self) -> tuple[Effect, ...]:

@@ -1,0 +1,77 @@
+"""The breaker at work on a handling: what it publishes is paid for, and carries what is left."""
+
+from collections.abc import Sequence
+
+from msgspec import json
+from msgspec.structs import replace
+
+from soorma_ai.core.breaker import Means, check_depth, cost_of, grant, ledger_of, means_of, most_drawn, spread
+from soorma_ai.domain.effects import Effect, Publish, Spend
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.limits import MAX_EVENT_BYTES, Limits
+from soorma_ai.errors import LimitExceeded
+from soorma_ai.runtime.handling.handling import Handling
+
+
+async def keep_within(handling: Handling) -> None:
+    """Pay for what was recorded. Raise LimitExceeded, by the name of the limit, for what goes beyond one."""
+    events = _published(handling)
+    if not events:
+        return
+    _check_sizes(events)
+    means = _means_of(handling)
+    if min(means.nesting, means.hops) == 0:
+        check_depth(events, means, await _limits_of(handling))
+    lacking = cost_of(events, means) - means.share
+    granted, drawn = await _draw(handling, means, lacking, len(events)) if lacking > 0 else (0, ())
+    _stamp(handling, spread(events, means, granted), drawn)
+
+
+def hand_back(handling: Handling) -> None:
+    """Let what is told of a failure carry what is left. It is told, whatever is left."""
+    if events := _published(handling):
+        _stamp(handling, spread(events, _means_of(handling)))
+
+
+def _published(handling: Handling) -> list[EventEnvelope]:
+    return [effect.event for effect in handling.recorded if isinstance(effect, Publish)]
+
+
+def _means_of(handling: Handling) -> Means:
+    delivery, limits = handling.delivery, handling.services.limits
+    if handling.has_plan:
+        limits = handling.plan.limits
+    is_owned = handling.has_plan or handling.task is not None
+    working = handling.working_lineage
+    return means_of(delivery.event, working, limits, is_owned=is_owned, copies=delivery.copies)
+
+
+async def _draw(handling: Handling, means: Means, lacking: int, parts: int) -> tuple[int, tuple[Effect, ...]]:
+    """Return how many events are drawn of what the root has left, and the effect that does so."""
+    limits = await _limits_of(handling, means.origin)
+    ledger = ledger_of(means.origin)
+    spent = await handling.services.store.plans.read_spent(ledger)
+    granted = grant(lacking, parts, spent.actions, limits)
+    return granted, (Spend(ledger, granted, most_drawn(limits)),)
+
+
+async def _limits_of(handling: Handling, origin: str | None = None) -> Limits:
+    """Return the limits of the tree that the handling works for; with an `origin`, those by which that root counts."""
+    services, root = handling.services, handling.working_lineage.root_plan_id
+    if root is None or origin not in (None, root):
+        return services.limits
+    plan = handling.plan if handling.has_plan else await services.store.plans.plan(root)
+    return plan.limits if plan else services.limits
+
+
+def _stamp(handling: Handling, events: Sequence[EventEnvelope], more: Sequence[Effect] = ()) -> None:
+    stamped = iter(events)
+    recorded = [replace(one, event=next(stamped)) if isinstance(one, Publish) else one for one in handling.recorded]
+    handling.rewrite([*recorded, *more])
+
+
+def _check_sizes(events: Sequence[EventEnvelope]) -> None:
+    for event in events:
+        if (size := len(json.encode(event.data))) > MAX_EVENT_BYTES:
+            said = f"the data of {event.type!r} is {size:,} bytes, and {MAX_EVENT_BYTES:,} may be: keep it outside"
+            raise LimitExceeded("max_event_bytes", said)
