@@ -62,8 +62,11 @@ def _apply(db: Connection, effect: decided.Effect, now: datetime, about: StoredE
 
 def _apply_about(db: Connection, effect: decided.OfTheEvent, now: datetime, about: StoredEvent) -> bool:
     match effect:
-        case decided.Put(agent, owner, priority):
-            return inbox.put(db, about, agent, owner, priority, now)
+        case decided.Put(agent, owner, priority, timer):
+            is_new = inbox.put(db, about, agent, owner, priority, now)
+            if is_new and timer is not None:
+                timers.schedule(db, timer)
+            return is_new
         case decided.KeepEarly(stray):
             if not expectations.tell_stray(db, stray, now):
                 return False
