@@ -169,7 +169,8 @@ def mailboxes(db: Reader) -> list[str]:
 
 
 def claim_mail(db: Connection, mailbox: str, now: datetime, lease: timedelta, fresh: int, again: int) -> list[Delivery]:
-    taken = _take(db, _MAIL, (mailbox, epoch(now), 0, 0, fresh), now, lease)
+    # What was never sent is not put off, which the index tells without the rows.
+    taken = _take(db, _MAIL, (mailbox, 0.0, 0, 0, fresh), now, lease)
     if again:
         taken += _take(db, _MAIL, (mailbox, epoch(now), 1, _MOST_POSTS, again), now, lease)
     return taken
