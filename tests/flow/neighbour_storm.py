@@ -1,7 +1,7 @@
 """Two stores on one NATS, which is killed again and again, each time with all its data, while one asks the other.
 
-PYTHONPATH=tests:tests/flow python tests/flow/neighbour_storm.py                         500 requests, 20 kills
-PYTHONPATH=tests:tests/flow python tests/flow/neighbour_storm.py --requests 40 --kills 2 --seed 7
+make neighbours                                            500 requests, 20 kills
+make neighbours ARGS="--requests 40 --kills 2 --seed 7"    a small one
 """
 
 import argparse
@@ -37,8 +37,8 @@ _TOOK = "number taken:"
 
 @dataclass
 class Stormed:
-    """What came of so many requests: the numbers that were answered rightly, how often each was handled, what was told
-    of the others, and how long an answer took at most after it was asked for."""
+    """Outcome: the numbers with a right answer, the count of handlings of each, the faults of the others, and the
+    longest wait for an answer."""
 
     answered: set[int] = field(default_factory=set[int])
     handled: Counter[int] = field(default_factory=Counter[int])
@@ -46,10 +46,6 @@ class Stormed:
     kills: int = 0
     longest: float = 0.0
     left: int = 0
-
-    @property
-    def lost(self) -> set[int]:
-        return set(self.handled) - self.answered
 
     @property
     def doubled(self) -> list[int]:
@@ -69,7 +65,7 @@ def counter(handled: Counter[int]) -> Tool:
 
 
 def asker() -> ChoreographyPlanner:
-    """A planner that asks once, and completes with what it is told."""
+    """Return a planner that asks once, and completes with the answer."""
 
     def decide(prompt: Any) -> Any:
         said = str(prompt).replace("\\", "")
@@ -144,7 +140,7 @@ async def _some_are_answered(home: Platform, found: Stormed, asking: list[asynci
 
 
 async def _are_done(*platforms: Platform) -> int:
-    """Return how much is left in the mailboxes when they should be empty."""
+    """Return the number of events left in the mailboxes when they should be empty."""
     for one in platforms:
         with suppress(TimeoutError):
             await until(one, partial(_is_empty, one))
@@ -156,7 +152,7 @@ async def _is_empty(platform: Platform) -> bool:
 
 
 async def in_mailboxes(platform: Platform) -> int:
-    """Return how much is kept for other stores."""
+    """Return the number of events kept for other stores."""
     found = await platform.services.store.queue.backlogs("default", 1_000)
     return sum(one.waiting + one.in_hand for one in found if one.agent.startswith(MAILBOX))
 

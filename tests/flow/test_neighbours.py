@@ -458,24 +458,40 @@ async def test_a_store_needs_no_more_permissions_than_are_told(tmp_path: Path) -
     server.stop()
 
 
+@pytest.mark.parametrize(
+    "point",
+    [
+        "handler",
+        "soorma_ai.runtime.loops.exchange:_take_request",  # stored, and nobody is told
+        "soorma_ai.adapters.nats.bus:NatsBus.post",  # NATS has the reply
+        "soorma_ai.runtime.loops.exchange:homes_of",  # the receipt for the reply has come, and is not noted
+    ],
+)
 async def test_a_store_killed_while_it_is_asked_answers_once_when_it_is_back(
-    tmp_path: Path, nats_server: NatsServer
+    tmp_path: Path, nats_server: NatsServer, point: str
 ) -> None:
     url, asked = nats_server.namespace_url(), tmp_path / "asked"
     async with Platform(f"sqlite:///{tmp_path / 'home.db'}", url) as home:
         await home.start(planner(asks(RESERVE, order_id="A")))
         plan = await home.submit("order.received", {"number": 1})
-        first = life(tmp_path, url, asked)
+        first = life(tmp_path, url, asked, point)
         assert await asyncio.to_thread(first.wait) == -signal.SIGKILL
-        second = life(tmp_path, url, asked)
+        second = life(tmp_path, url, asked, point)
         assert await plan.result(timeout=LONG) == {"ok": True}
         counted = Counter(event.type for event in await events(home))
         assert counted[RESERVE] == counted[f"{RESERVE}.completed"] == 1
+        await until(home, lambda: _has_no_mail(home))
+        reply = await home.request(RESERVE, {"order_id": "B"}, timeout=LONG)  # the second process is up by then
+        assert reply["success"]
         second.send_signal(signal.SIGTERM)
         assert await asyncio.to_thread(second.wait) == 0
         await until(home, lambda: is_gone(home, "stock"))
 
 
-def life(folder: Path, url: str, asked: Path) -> subprocess.Popen[bytes]:
+async def _has_no_mail(platform: Platform) -> bool:
+    return await in_mailboxes(platform) == 0
+
+
+def life(folder: Path, url: str, asked: Path, point: str) -> subprocess.Popen[bytes]:
     settings = {"SOORMA_STORE_URL": f"sqlite:///{folder / 'there.db'}", "SOORMA_BUS_URL": url}
-    return subprocess.Popen([sys.executable, str(PROGRAM), str(asked)], env={**os.environ, **settings})
+    return subprocess.Popen([sys.executable, str(PROGRAM), str(asked), point], env={**os.environ, **settings})

@@ -1,4 +1,4 @@
-"""Receipts between stores: what was sent to another store is kept, and sent again, until that store has it."""
+"""Receipts between stores. A request or reply for another store is kept, and sent again, until its receipt comes."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -55,7 +55,7 @@ def timer_of_silence(store: str, request_id: str) -> str:
 
 
 def write_receipts(confirmed: Sequence[Confirmed], now: datetime, new_id: str) -> list[tuple[str, EventEnvelope]]:
-    """Return what is sent to each store, and to which: one event for each tenant."""
+    """Return pairs of a store and a receipt for it, one for each tenant."""
     said: dict[tuple[str, str], list[Confirmed]] = {}
     for one in confirmed:
         said.setdefault((one.store, one.tenant_id), []).append(one)

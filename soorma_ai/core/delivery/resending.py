@@ -1,5 +1,5 @@
-"""The rule for how much is sent to another store again: what it confirms makes room for more, and a silent store gets a
-probe a minute, however much is kept for it."""
+"""The rate at which events are sent to another store again. A receipt makes room for another event, and a silent store
+gets a probe a minute."""
 
 from datetime import datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Events that only the platform publishes, in one list, and the check of everybody else who publishes."""
+"""Events that only the platform publishes, in one list, and the check of all other publishers."""
 
 from soorma_ai.core.expecting.wakeups import WAKE_EVENTS
 from soorma_ai.domain.states import ANNOUNCEMENTS

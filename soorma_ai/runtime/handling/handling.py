@@ -33,7 +33,6 @@ from soorma_ai.runtime.handling.copies.sub_tasks import SubTasks
 from soorma_ai.runtime.handling.process.circuits import Circuits
 from soorma_ai.runtime.handling.process.embedding import Embedding
 from soorma_ai.runtime.handling.process.histories import Histories
-from soorma_ai.runtime.handling.process.neighbourhood import Neighbourhood
 from soorma_ai.runtime.handling.process.signals import Presence, Signals
 from soorma_ai.runtime.handling.requests import request_type
 
@@ -52,7 +51,6 @@ class Services(Struct, frozen=True):
     presence: Presence = field(default_factory=Presence)
     circuits: Circuits = field(default_factory=Circuits)
     histories: Histories = field(default_factory=Histories)
-    neighbourhood: Neighbourhood = field(default_factory=Neighbourhood)
     max_backlog: int = MAX_BACKLOG
     make_reasoner: Callable[[ModelSettings], Reasoner] = _make_no_reasoner
     embedding: Embedding | None = None

@@ -1,4 +1,4 @@
-"""What other stores send: requests, replies, and receipts for what was sent to them."""
+"""Intake from other stores: requests, replies and receipts."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,13 +35,13 @@ class _Ended(Struct, frozen=True):
 
 
 async def take_copies(services: Services, brought: Sequence[Brought]) -> None:
-    """Take in what other stores sent. Each is told what became of it, as soon as that is stored."""
+    """Take in events of other stores. A receipt for each is owed as soon as its outcome is stored."""
     confirmed: list[Confirmed] = []
     replies: list[EventEnvelope] = []
     ended = _Ended()
     for one in brought:
         copy, sender, refused = one.event, one.sender or "", None
-        if services.neighbourhood.hear(sender, services.clock.now()):
+        if services.signals.neighbourhood.hear(sender, services.clock.now()):
             services.signals.mail.set()
         try:
             if is_receipt(copy):
@@ -50,7 +50,7 @@ async def take_copies(services: Services, brought: Sequence[Brought]) -> None:
                 refused = await _take_request(services, copy, sender)
             else:
                 replies += await _take_reply(services, copy, sender)
-                # Who replies has taken the request.
+                # A reply shows that the request was taken.
                 ended.add(sender, copy.tenant_id, copy.answers)
         except ProtocolError as error:
             refused = str(error)
@@ -61,7 +61,7 @@ async def take_copies(services: Services, brought: Sequence[Brought]) -> None:
     if replies:
         await arrive(services, replies)
     for one in confirmed:
-        services.neighbourhood.owe(one)
+        services.signals.neighbourhood.owe(one)
     for (store, tenant_id), told in ended.told.items():
         await _end(services, store, tenant_id, told)
 
@@ -87,7 +87,7 @@ async def _take_request(services: Services, copy: EventEnvelope, sender: str) ->
 
 
 async def _take_reply(services: Services, copy: EventEnvelope, sender: str) -> Iterable[EventEnvelope]:
-    """Return the reply as it is to be written down, if it is. Raise RemoteProtocolError."""
+    """Return the reply in the form of this store; nothing for a forgotten request. Raise RemoteProtocolError."""
     store, now = services.store, services.clock.now()
     source = await store.registry.agent(copy.source, now)
     lives_in = source.registration.store if source else None
@@ -104,10 +104,10 @@ def _read(receipt: EventEnvelope, sender: str, ended: _Ended) -> None:
 
 
 async def _end(services: Services, store: str, tenant_id: str, told: Mapping[str, str | None]) -> None:
-    """End the deliveries in the mailbox of a store of which it has told, and of no other store's."""
+    """End the deliveries that a store has told of, in its own mailbox alone."""
     queue, now = services.store.queue, services.clock.now()
     found = await queue.claim_named(mailbox_of(store), tenant_id, list(told), now, LEASE)
-    services.neighbourhood.note_receipt(store, len(found))
+    services.signals.neighbourhood.note_receipt(store, len(found))
     going_home = await homes_of(services, found)
     for one in found:
         work = _ending(one, store, told[one.event.id], is_reply=one.event.correlation_id in going_home, now=now)

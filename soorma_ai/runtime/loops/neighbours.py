@@ -1,5 +1,5 @@
-"""What a store has to do with others on the same bus: its agents are announced, those of others are registered, and
-what waits in a mailbox is sent to its store until that has it."""
+"""Work with other stores on the same bus: its own agents are announced, theirs are registered, and events in a mailbox
+are sent until the receipt comes."""
 
 import asyncio
 from collections.abc import Sequence
@@ -62,7 +62,7 @@ async def hear_announcement(services: Services, store_id: str, said: Announcemen
     """Register the agents of another store that live, as far as they may be; an own announcement comes back, too."""
     if said.store == store_id:
         return
-    if services.neighbourhood.hear(said.store, services.clock.now()):
+    if services.signals.neighbourhood.hear(said.store, services.clock.now()):
         services.signals.mail.set()
     registry, now = services.store.registry, services.clock.now()
     known = await _known(services, said)
@@ -86,8 +86,7 @@ async def hear_announcement(services: Services, store_id: str, said: Announcemen
 
 
 async def empty_mailboxes(services: Services, neighbours: Neighbours) -> None:
-    """Send what waits for other stores, again and again, until they say that they have it. What is sent twice is known
-    there."""
+    """Send events in mailboxes, again and again, until their receipts come. A copy that comes twice is known there."""
     while True:
         sent, rest = 0, LONGEST_REST
         try:
@@ -102,9 +101,9 @@ async def empty_mailboxes(services: Services, neighbours: Neighbours) -> None:
 
 
 async def send_receipts(services: Services, neighbours: Neighbours) -> None:
-    """Tell other stores what was taken from them. A receipt that is lost is asked for again."""
+    """Send receipts. A lost one is sent when its event comes again."""
     while True:
-        owed = services.neighbourhood.take_receipts(BATCH)
+        owed = services.signals.neighbourhood.take_receipts(BATCH)
         receipts = write_receipts(owed, services.clock.now(), services.clock.new_id()) if owed else []
         try:
             for store_id, said in receipts:
@@ -112,7 +111,7 @@ async def send_receipts(services: Services, neighbours: Neighbours) -> None:
         except TransientError:
             await services.clock.sleep(PAUSE_AFTER_FAULT)
         if not owed:
-            await until(services.neighbourhood.to_confirm, services.clock, None)
+            await until(services.signals.neighbourhood.to_confirm, services.clock, None)
 
 
 async def _rest(services: Services, mailbox: str) -> float:
@@ -153,12 +152,12 @@ class _Letter(Struct, frozen=True):
 async def _empty(services: Services, neighbours: Neighbours, mailbox: str) -> int:
     """Send some of what waits in a mailbox; return how much was claimed."""
     store_id, now, queue = store_of_mailbox(mailbox) or "", services.clock.now(), services.store.queue
-    room = min(BATCH, services.neighbourhood.room(store_id, now))
+    room = min(BATCH, services.signals.neighbourhood.room(store_id, now))
     claimed = await queue.claim_mail(mailbox, now, LEASE, BATCH, room)
     if not claimed and room and (suspect := await queue.claim_suspect([mailbox], now, LEASE)) is not None:
         claimed = [suspect]
     if again := sum(one.attempt > 1 for one in claimed):
-        services.neighbourhood.note_posts(store_id, again, now)
+        services.signals.neighbourhood.note_posts(store_id, again, now)
     try:
         letters = await _copies(services, claimed)
         await _carry(services, neighbours, store_id, await _those_that_may(services, letters))
@@ -184,8 +183,8 @@ async def _copies(services: Services, claimed: Sequence[Delivery]) -> list[_Lett
 
 
 async def _those_that_may(services: Services, letters: Sequence[_Letter]) -> list[_Letter]:
-    """Return letters that may leave; whoever asked for another is told why it does not. A letter whose time is over
-    ends: of a request the notice of silence has been told by then, and a reply is set aside."""
+    """Return letters that may leave; a requester is told why its letter may not. A letter whose time is over ends: by
+    then the notice of silence was published for a request, and a reply becomes a dead letter."""
     leaving: list[_Letter] = []
     now = services.clock.now()
     for one in letters:
@@ -200,8 +199,8 @@ async def _those_that_may(services: Services, letters: Sequence[_Letter]) -> lis
 
 
 async def _carry(services: Services, neighbours: Neighbours, store_id: str, letters: Sequence[_Letter]) -> None:
-    """Send letters. One that the bus can never carry holds up no other. What is sent again has another name, or the bus
-    would take it for what it has lost since."""
+    """Send letters. One that the bus can never carry holds up no other. Each post has a name of its own, since a bus
+    drops a name that it knows, though it may have lost the event."""
     if not letters:
         return
     try:

@@ -1,5 +1,5 @@
-"""Other stores, as this process knows them: when each was heard last, what is on its way there, and the receipts that
-are to be sent. Forgotten with the process: then a store is asked again, and asks again."""
+"""Other stores, as this process knows them: when each was heard last, how many posts are under way, and the receipts
+still to be sent. All of it is forgotten with the process, since both sides send again."""
 
 import asyncio
 from collections import deque
@@ -8,7 +8,7 @@ from datetime import datetime
 from soorma_ai.core.delivery.resending import Line, confirm, hear, post, room
 from soorma_ai.domain.stores import Confirmed
 
-# Receipts beyond that are dropped, the oldest first: the other store sends again, and is told again.
+# Receipts beyond that are dropped, the oldest first, since the other store sends its events again.
 MOST_RECEIPTS = 10_000
 
 
@@ -19,20 +19,20 @@ class Neighbourhood:
         self.to_confirm = asyncio.Event()
 
     def room(self, store: str, now: datetime) -> int:
-        """Return how much may be sent to a store again now."""
+        """Return the number of events that may be sent to a store again now."""
         return room(self._line(store, now), now)
 
     def note_posts(self, store: str, count: int, now: datetime) -> None:
-        """Note that so much was sent to a store again."""
+        """Note the number of events that were sent to a store again."""
         self._lines[store] = post(self._line(store, now), count, now)
 
     def note_receipt(self, store: str, count: int) -> None:
-        """Note that a store has told what became of so much."""
+        """Note the number of events for which a store has sent receipts."""
         if line := self._lines.get(store):
             self._lines[store] = confirm(line, count)
 
     def hear(self, store: str, now: datetime) -> bool:
-        """Note that a store was heard; tell whether it had been silent. Of one that is sent nothing nothing is kept."""
+        """Note that a store was heard, if anything was sent to it again; tell whether it had been silent."""
         before = self._lines.get(store)
         if before is None:
             return False
@@ -45,7 +45,7 @@ class Neighbourhood:
         self.to_confirm.set()
 
     def take_receipts(self, most: int) -> list[Confirmed]:
-        """Return receipts to be sent now, which are owed no more."""
+        """Remove and return receipts, to be sent now."""
         return [self._receipts.popleft() for _ in range(min(most, len(self._receipts)))]
 
     def _line(self, store: str, now: datetime) -> Line:
