@@ -46,7 +46,7 @@ NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst everywhere nats soak crash crash-remote bench bench-processes grown screenshots docs clean renew
+.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst everywhere nats soak neighbours crash crash-remote bench bench-processes grown screenshots docs clean renew
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,6 +101,9 @@ nats: .make/dev ## the flow tests over a NATS server, which the test group bring
 
 soak: .make/dev ## 60 s of kills of every process and server under 1,000 plans; ARGS="--bus nats --seed 7", "--plans 100", "--planted"
 	@PYTHONPATH=tests:tests/crash:tests/soak $(PYTHON) tests/soak/soak.py $(ARGS)
+
+neighbours: .make/dev ## two stores, 500 requests, NATS killed with its data 20 times; ARGS="--requests 100 --kills 5 --seed 7"
+	@PYTHONPATH=tests:tests/flow $(PYTHON) tests/flow/neighbour_storm.py $(ARGS)
 
 crash: .make/dev ## kill and err at every point of a program; ARGS="--sample 40 --seed 7", "--store postgresql --bus nats"
 	@PYTHONPATH=tests $(PYTHON) tests/crash/proof.py $(ARGS)

@@ -147,7 +147,7 @@ async def _open_bus(opened: AsyncExitStack, settings: Settings, services: Servic
         from soorma_ai.adapters.nats.bus import NatsBus
     except ModuleNotFoundError as error:
         raise ConfigError("a bus on NATS needs its client: pip install 'soorma-ai[nats]'") from error
-    from soorma_ai.runtime.loops.neighbours import empty_mailboxes, keep_announcing, say_goodbye
+    from soorma_ai.runtime.loops.neighbours import empty_mailboxes, keep_announcing, say_goodbye, send_receipts
 
     store_id = await services.store.upkeep.store_id(services.clock.new_id())
     bus = NatsBus(url.servers, url.namespace, hide_password(settings.bus_url), store_id)
@@ -156,6 +156,7 @@ async def _open_bus(opened: AsyncExitStack, settings: Settings, services: Servic
     opened.push_async_callback(say_goodbye, services, bus)
     beside["announcing"] = partial(keep_announcing, services, bus)
     beside["mailboxes"] = partial(empty_mailboxes, services, bus)
+    beside["receipts"] = partial(send_receipts, services, bus)
     return bus
 
 

@@ -12,6 +12,7 @@ from typing import assert_never
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from soorma_ai.core.expecting.authorship import check_author
 from soorma_ai.core.expecting.opening import ORDINALS_APART, Moment
 from soorma_ai.core.expecting.replies import check_address
 from soorma_ai.core.task import TASK_TIMEOUT, ask, delegate, end, question_of
@@ -47,7 +48,6 @@ from soorma_ai.domain.remote import (
     PutOff,
     Remembering,
 )
-from soorma_ai.domain.states import ANNOUNCEMENTS
 from soorma_ai.domain.tasks import DelegationSpec, TaskRecord
 from soorma_ai.domain.values import UNSTORABLE, Json, clip, derived_id, is_storable
 from soorma_ai.errors import LocalProtocolError
@@ -139,8 +139,7 @@ def _effects(act: AnyAct, at: Standing, before: Sequence[Effect]) -> Iterable[Ef
 
 
 def _event(act: Publishing, at: Standing) -> EventEnvelope:
-    if act.type in ANNOUNCEMENTS:
-        raise LocalProtocolError(f"{act.type!r} tells people what they are asked; only the platform publishes it")
+    check_author(act.type)
     is_own_key = act.correlation_id in (at.cause.correlation_id, at.cause.id)
     if act.answers and not (at.cause.topic is EventTopic.ACTION_REQUESTS and is_own_key):
         raise LocalProtocolError(f"{act.type!r} answers no request that was handed to {at.agent} by this delivery")

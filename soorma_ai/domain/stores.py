@@ -1,11 +1,17 @@
 """Stores that share a bus: what one announces, and where what is meant for another waits."""
 
+from collections.abc import Mapping
 from datetime import timedelta
+
+from msgspec import field
 
 from soorma_ai.domain.records import Record
 from soorma_ai.domain.registry import Registration
 
 MAILBOX = "store:"
+# What a store tells another of what it has taken, and what it tells of a request of its own that no store has taken.
+RECEIPT = "store.receipt"
+REQUEST_UNKNOWN = "request.unknown"
 
 
 def mailbox_of(store_id: str) -> str:
@@ -16,6 +22,22 @@ def mailbox_of(store_id: str) -> str:
 def store_of_mailbox(name: str) -> str | None:
     """Return the store whose mailbox this is; None: it is an agent's name."""
     return name.removeprefix(MAILBOX) if name.startswith(MAILBOX) else None
+
+
+class Receipt(Record, frozen=True):
+    """Ids of what a store has taken from another by now, and of what it will never take, each with its reason."""
+
+    taken: tuple[str, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class Confirmed(Record, frozen=True):
+    """What became of an event that another store sent: it is taken, or refused for a reason."""
+
+    store: str
+    tenant_id: str
+    event_id: str
+    refused: str | None = None
 
 
 class Home(Record, frozen=True):

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.stores import Announcement
 from soorma_ai.ports.rows import Brought, StoredEvent
 
@@ -71,6 +72,10 @@ class Neighbours(Protocol):
 
     async def post(self, store_id: str, rows: Sequence[StoredEvent]) -> None:
         """Return when the broker has taken them all for that store. Raise as `Bus.publish` does."""
+        ...
+
+    async def tell(self, store_id: str, said: EventEnvelope) -> None:
+        """Send an event to one store. It may be lost. Raise BusUnavailable."""
         ...
 
     async def announce(self, said: Announcement) -> None:

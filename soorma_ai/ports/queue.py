@@ -99,8 +99,18 @@ class Queue(Protocol):
         ...
 
     async def mailboxes(self) -> list[str]:
-        """Return the mailboxes of other stores in which something waits (`domain.stores`); they are claimed from as
-        agents' inboxes are."""
+        """Return the mailboxes of other stores in which something waits (`domain.stores`)."""
+        ...
+
+    async def claim_mail(self, mailbox: str, now: datetime, lease: timedelta, fresh: int, again: int) -> list[Delivery]:
+        """Claim from a mailbox as `claim` does from an agent's inbox: up to `fresh` deliveries that were never in hand,
+        and up to `again` others."""
+        ...
+
+    async def claim_named(
+        self, mailbox: str, tenant_id: str, event_ids: Sequence[str], now: datetime, lease: timedelta
+    ) -> list[Delivery]:
+        """Claim the deliveries of these events of a tenant that are not done, from their holders, too."""
         ...
 
     async def begin(self, delivery: Delivery) -> None:

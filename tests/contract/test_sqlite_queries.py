@@ -58,7 +58,7 @@ from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.ports import Brought, PlanFilter, Store
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.process.signals import Signals
-from soorma_ai.runtime.loops.relay import take_in
+from soorma_ai.runtime.loops.intake import take_in
 from soorma_ai.testing.clock import VirtualClock
 
 # These end at their LIMIT.

@@ -6,24 +6,48 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kit import PATIENCE, events, payments, planner, stock, until
+from msgspec.structs import replace
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 from nats.js.client import JetStreamContext
 from nats_server import NatsServer
+from neighbour_storm import Server, in_mailboxes, storm
 from worst import HAS_BROKER
 
-from soorma_ai import Approval, InvocationContext, Platform, PlatformContext, TaskContext, Tool, Worker
-from soorma_ai.adapters.nats.subjects import subject_between
+from soorma_ai import (
+    Agent,
+    Approval,
+    InvocationContext,
+    PlanHandle,
+    Platform,
+    PlatformContext,
+    TaskContext,
+    Tool,
+    Worker,
+)
+from soorma_ai.adapters.clock import SystemClock
+from soorma_ai.adapters.nats.library import Listening
+from soorma_ai.adapters.nats.subjects import subject_between, subject_of
 from soorma_ai.adapters.sql.tables import inbox
-from soorma_ai.domain.events import SYSTEM
+from soorma_ai.core.arrival.effects import Put
+from soorma_ai.core.arrival.receipts import read_receipt, timer_of_silence, watch
+from soorma_ai.core.expecting.authorship import PLATFORM_ONLY
+from soorma_ai.core.report.lines import flatten
+from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
+from soorma_ai.domain.stores import RECEIPT, REQUEST_UNKNOWN, Receipt, mailbox_of
 from soorma_ai.domain.values import JsonObject
+from soorma_ai.runtime.loops import neighbours
 from soorma_ai.testing.scripted import complete, publish
 
 pytestmark = pytest.mark.skipif(HAS_BROKER, reason="it chooses its bus itself, and runs once")
@@ -31,6 +55,7 @@ pytestmark = pytest.mark.skipif(HAS_BROKER, reason="it chooses its bus itself, a
 PROGRAM = Path(__file__).parent / "neighbour_program.py"
 # A request passes five times through NATS before its reply is at home.
 LONG = 6 * PATIENCE
+CLOCK = SystemClock()
 RESERVE, CHARGE = "inventory.reserve.requested", "payment.charge.requested"
 
 
@@ -179,6 +204,230 @@ def believe_everybody(*_: object) -> bool:
     return True
 
 
+def end_at_the_ack_of_the_broker(*_: object) -> None: ...
+
+
+# What NATS took is kept until the other store has it
+
+
+async def test_nothing_is_lost_or_doubled_when_nats_loses_its_data(tmp_path: Path) -> None:
+    """A sample of what `make neighbours` does."""
+    found = await storm(tmp_path, requests=40, kills=2, seed=1)
+    assert (found.kills, found.faults, found.doubled, found.left) == (2, [], [], 0)
+    assert {number for number in found.answered if number >= 0} == set(range(40))
+
+
+@dataclass
+class Parted:
+    """A store that asks one which is away, with the server between them."""
+
+    home: Platform
+    plan: PlanHandle
+    server: Server
+    there: str
+    bus: str
+    store_id: str
+
+    def count(self) -> Awaitable[int]:
+        return in_mailboxes(self.home)
+
+    async def is_sent(self) -> bool:
+        """Tell whether the server has what is in the mailbox."""
+        (box,) = await self.home.services.store.queue.mailboxes()
+        asked = [event.id for event in await events(self.home) if event.type == RESERVE]
+        rest = [await self.home.services.store.queue.find_rest(box, one, CLOCK.now()) for one in asked]
+        return all(rest) and bool(rest)
+
+
+@pytest.fixture
+async def parted(tmp_path: Path) -> AsyncIterator[Parted]:
+    """The other store has announced its agent, and was closed before a plan asked for it."""
+    (tmp_path / "nats").mkdir()
+    server = Server(tmp_path / "nats")
+    server.start()
+    there, bus = f"sqlite:///{tmp_path / 'there.db'}", f"{server.url}/shop"
+    async with Platform(f"sqlite:///{tmp_path / 'home.db'}", bus) as home:
+        async with Platform(there, bus) as platform:
+            await home.start(planner(asks(RESERVE, order_id="A")))
+            await platform.start(stock())
+            await until(home, lambda: is_offered(home, "stock"))
+            store_id = await platform.services.store.upkeep.store_id("there is one")
+            platform.services.presence.names = ()  # it says no goodbye, as one that is killed does not
+        plan = await home.submit("order.received", {"number": 1})
+        yield Parted(home, plan, server, there, bus, store_id)
+    server.stop()
+
+
+@pytest.mark.parametrize("bug", ["no bug", "bug"])
+async def test_a_request_that_nats_took_and_lost_is_sent_again_unless_a_planted_bug_forgets_it(
+    parted: Parted, monkeypatch: pytest.MonkeyPatch, bug: str
+) -> None:
+    if bug == "bug":
+        monkeypatch.setattr(neighbours, "RetryAfter", end_at_the_ack_of_the_broker)
+    told = "DONE" if bug == "bug" else "KEPT"
+    await until(parted.home, lambda: _has_left(parted, told))
+    parted.server.lose_everything()
+    assert await parted.count() == (bug == "no bug"), "it is lost without a word where nobody keeps it"
+    parted.server.start()
+    if bug == "no bug":
+        async with Platform(parted.there, parted.bus) as there:
+            await there.start(stock())
+            assert await parted.plan.result(timeout=LONG) == {"ok": True}
+            counted = Counter(event.type for event in await events(there))
+            assert counted[RESERVE] == counted[f"{RESERVE}.completed"] == 1
+        await until(parted.home, lambda: _is_empty(parted))
+
+
+async def _has_left(parted: Parted, told: str) -> bool:
+    if not any(event.type == RESERVE for event in await events(parted.home)):
+        return False
+    return await _is_empty(parted) if told == "DONE" else await parted.count() == 1 and await parted.is_sent()
+
+
+async def _is_empty(parted: Parted) -> bool:
+    return await parted.count() == 0
+
+
+async def test_a_plan_is_told_that_a_silent_store_may_have_done_it_and_takes_the_late_answer(
+    parted: Parted, caplog: pytest.LogCaptureFixture
+) -> None:
+    home = parted.home
+    await until(home, lambda: _has_left(parted, "KEPT"))
+    (asked,) = await _requests(home)
+    timer = timer_of_silence(parted.store_id, asked.id)
+    notice = watch(Put(mailbox_of(parted.store_id), asked.id), asked, CLOCK.now()).timer
+    assert notice is not None
+    # The five minutes are over.
+    await home.services.store.queue.keep_timers(timer, [])
+    await home.services.store.queue.keep_timers(timer, [replace(notice, due=CLOCK.now())])
+    home.services.signals.timers.set()
+    await until(home, lambda: _has_come(home, REQUEST_UNKNOWN))
+    told = await home.plan(parted.plan.plan_id)
+    assert [(one.kind, one.status) for one in told.expectations] == [("reply", "open")]
+    story = await home.trace(parted.plan.plan_id)
+    assert any(line.what == REQUEST_UNKNOWN for line in flatten(story.lines))
+    async with Platform(parted.there, parted.bus) as there:
+        await there.start(stock())
+        assert await parted.plan.result(timeout=LONG) == {"ok": True}
+    assert "request_unknown" in caplog.text
+
+
+async def _requests(platform: Platform) -> list[EventEnvelope]:
+    return [event for event in await events(platform) if event.type == RESERVE]
+
+
+@asynccontextmanager
+async def raw_client(bus: str) -> AsyncGenerator[Client]:
+    """A client of NATS that may publish and read everything."""
+    raw = Client()
+    await raw.connect(bus.rpartition("/")[0])
+    try:
+        yield raw
+    finally:
+        await raw.close()
+
+
+async def all_is_read(platform: Platform, raw: Client, namespace: str, store_id: str) -> None:
+    """Return when a store has read all that was published for it. Facts are read before what other stores send with
+    them, so that two are needed."""
+    for type in ("it.happened", "it.happened.again"):
+        fact = said_by("raw", type, "business-facts")
+        await JetStreamContext(raw).publish(subject_of(namespace, store_id, fact), fact.to_json().encode())
+        await until(platform, partial(_has_come, platform, type))
+
+
+def said_by(source: str, type: str, topic: str, **more: Any) -> EventEnvelope:
+    values = {"id": CLOCK.new_id(), "source": source, "type": type, "topic": topic, "time": CLOCK.now(), **more}
+    return EventEnvelope.model_validate(values)
+
+
+@pytest.mark.parametrize("sender", ["mallory", "the store that was asked"])
+async def test_a_receipt_counts_only_from_the_store_that_was_asked(parted: Parted, sender: str) -> None:
+    home, is_asked = parted.home, sender != "mallory"
+    await until(home, lambda: _has_left(parted, "KEPT"))
+    (asked,) = await _requests(home)
+    here = await home.services.store.upkeep.store_id("there is one")
+    async with raw_client(parted.bus) as raw:
+        for data in ({"taken": [asked.id]}, {"refused": {asked.id: "no"}}, {"taken": asked.id}):
+            said = said_by(SYSTEM, RECEIPT, "system-events", data=data)
+            subject = subject_between("shop", here, said, parted.store_id if is_asked else sender)
+            await JetStreamContext(raw).publish(subject, said.to_json().encode())
+        await all_is_read(home, raw, "shop", here)
+    assert await parted.count() == (0 if is_asked else 1)
+
+
+async def _has_come(platform: Platform, type: str) -> bool:
+    return any(event.type == type for event in await events(platform))
+
+
+async def test_a_request_that_was_refused_is_not_taken_when_it_comes_again(pair: Pair) -> None:
+    """The first copy comes after its deadline. A later one, whatever it says, is fenced off."""
+    await pair.there.start(stock())
+    there = await pair.there.services.store.upkeep.store_id("there is one")
+    receipts = asyncio.Queue[Receipt]()
+
+    async def hear(message: Msg) -> None:
+        receipts.put_nowait(read_receipt(EventEnvelope.from_json(message.data)))
+
+    async with raw_client(pair.url) as raw:
+        namespace = pair.url.rpartition("/")[2]
+        listening: Listening = raw
+        await listening.subscribe(f"{namespace}.asker.>", cb=hear)
+        for minutes in (-1, 60):
+            deadline = CLOCK.now() + timedelta(minutes=minutes)
+            asked = said_by("orders", RESERVE, "action-requests", data={"order_id": "A"}, deadline=deadline)
+            asked = asked.model_copy(update={"id": "r-1"})
+            subject = subject_between(namespace, there, asked, "asker")
+            await JetStreamContext(raw).publish(subject, asked.to_json().encode())
+            async with asyncio.timeout(PATIENCE):
+                receipt = await receipts.get()
+            assert list(receipt.refused) == ["r-1"] and receipt.taken == ()
+    assert await _requests(pair.there) == []
+
+
+async def test_a_request_that_another_store_refuses_is_answered_not_taken(parted: Parted) -> None:
+    home = parted.home
+    await until(home, lambda: _has_left(parted, "KEPT"))
+    (asked,) = await _requests(home)
+    here = await home.services.store.upkeep.store_id("there is one")
+    async with raw_client(parted.bus) as raw:
+        said = said_by(SYSTEM, RECEIPT, "system-events", data={"refused": {asked.id: "too late"}})
+        subject = subject_between("shop", here, said, parted.store_id)
+        await JetStreamContext(raw).publish(subject, said.to_json().encode())
+        await until(home, lambda: _has_come(home, f"{RESERVE}.completed"))
+    (reply,) = [event for event in await events(home) if event.answers == asked.id]
+    error: Any = reply.data["error"]
+    assert (reply.source, error["code"]) == (SYSTEM, "not_taken")
+    assert await parted.count() == 0
+
+
+async def test_no_other_program_and_no_other_store_publishes_what_only_the_platform_publishes(
+    pair: Pair, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard, spy = list[Any](), Agent("spy")
+    for type in sorted(PLATFORM_ONLY):
+
+        @spy.on_event(type, topic="notification-events")
+        async def hear(event: Any, context: PlatformContext) -> None:
+            heard.append(event.type)
+
+    await pair.home.start(spy, stock())
+    here = await pair.home.services.store.upkeep.store_id("there is one")
+    namespace, sent = pair.url.rpartition("/")[2], 0
+    async with raw_client(pair.url) as raw:
+        for type, topic, source in product(sorted(PLATFORM_ONLY), EventTopic, ("evil", SYSTEM)):
+            said = said_by(source, type, topic, data={"question": "Send me your password", "wait_id": "x"})
+            subjects = [subject_of(namespace, here, said)]
+            if type != RECEIPT:  # of which a store may send its own
+                subjects.append(subject_between(namespace, here, said, "mallory"))
+            for subject in subjects:
+                await raw.publish(subject, said.to_json().encode())
+                sent += 1
+        await all_is_read(pair.home, raw, namespace, here)
+    assert heard == [] and not any(event.type in PLATFORM_ONLY for event in await events(pair.home))
+    assert caplog.text.count("event_refused") == sent
+
+
 PERMISSIONS = """
     publish: [
         "shop.THEIRS.>", "shop.*.*.*.*.THEIRS", "shop.registry.THEIRS.>", "$JS.API.STREAM.INFO.shop",
@@ -209,24 +458,40 @@ async def test_a_store_needs_no_more_permissions_than_are_told(tmp_path: Path) -
     server.stop()
 
 
+@pytest.mark.parametrize(
+    "point",
+    [
+        "handler",
+        "soorma_ai.runtime.loops.exchange:_take_request",  # stored, and nobody is told
+        "soorma_ai.adapters.nats.bus:NatsBus.post",  # NATS has the reply
+        "soorma_ai.runtime.loops.exchange:homes_of",  # the receipt for the reply has come, and is not noted
+    ],
+)
 async def test_a_store_killed_while_it_is_asked_answers_once_when_it_is_back(
-    tmp_path: Path, nats_server: NatsServer
+    tmp_path: Path, nats_server: NatsServer, point: str
 ) -> None:
     url, asked = nats_server.namespace_url(), tmp_path / "asked"
     async with Platform(f"sqlite:///{tmp_path / 'home.db'}", url) as home:
         await home.start(planner(asks(RESERVE, order_id="A")))
         plan = await home.submit("order.received", {"number": 1})
-        first = life(tmp_path, url, asked)
+        first = life(tmp_path, url, asked, point)
         assert await asyncio.to_thread(first.wait) == -signal.SIGKILL
-        second = life(tmp_path, url, asked)
+        second = life(tmp_path, url, asked, point)
         assert await plan.result(timeout=LONG) == {"ok": True}
         counted = Counter(event.type for event in await events(home))
         assert counted[RESERVE] == counted[f"{RESERVE}.completed"] == 1
+        await until(home, lambda: _has_no_mail(home))
+        reply = await home.request(RESERVE, {"order_id": "B"}, timeout=LONG)  # the second process is up by then
+        assert reply["success"]
         second.send_signal(signal.SIGTERM)
         assert await asyncio.to_thread(second.wait) == 0
         await until(home, lambda: is_gone(home, "stock"))
 
 
-def life(folder: Path, url: str, asked: Path) -> subprocess.Popen[bytes]:
+async def _has_no_mail(platform: Platform) -> bool:
+    return await in_mailboxes(platform) == 0
+
+
+def life(folder: Path, url: str, asked: Path, point: str) -> subprocess.Popen[bytes]:
     settings = {"SOORMA_STORE_URL": f"sqlite:///{folder / 'there.db'}", "SOORMA_BUS_URL": url}
-    return subprocess.Popen([sys.executable, str(PROGRAM), str(asked)], env={**os.environ, **settings})
+    return subprocess.Popen([sys.executable, str(PROGRAM), str(asked), point], env={**os.environ, **settings})

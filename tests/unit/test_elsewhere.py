@@ -10,6 +10,9 @@ from soorma_ai.core.arrival.elsewhere import (
     copy_of_reply,
     copy_of_request,
     hops_fault,
+    id_here,
+    is_refusal,
+    record_refusal,
     refusal_of_copy,
     take_reply,
     take_request,
@@ -17,7 +20,7 @@ from soorma_ai.core.arrival.elsewhere import (
 from soorma_ai.core.expecting.opening import LONGEST_WAIT
 from soorma_ai.domain.effects import Expect, Publish, Schedule
 from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope
-from soorma_ai.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.stores import Home, mailbox_of
 from soorma_ai.errors import RemoteProtocolError
 from unit.kit import END, HOUR, LINEAGE, NOW, event
@@ -117,6 +120,30 @@ def test_no_store_has_a_reply_sent_where_only_the_platform_speaks(address: dict[
         take_request(EventEnvelope.model_validate(ASKED.model_dump() | address), "home", NOW)
 
 
+@pytest.mark.parametrize("topic", ["business-facts", "notification-events", "system-events"])
+def test_a_store_publishes_no_fact_and_no_notice_here(topic: str) -> None:
+    with pytest.raises(RemoteProtocolError, match="no request"):
+        taken(topic=topic)
+
+
+def test_no_request_is_called_as_what_only_the_platform_publishes() -> None:
+    with pytest.raises(RemoteProtocolError, match="only the platform"):
+        taken(type="notification.human_input")
+
+
+def test_a_request_that_comes_at_its_deadline_is_not_taken() -> None:
+    with pytest.raises(RemoteProtocolError, match="after its deadline"):
+        taken(deadline=NOW)
+
+
+def test_a_refusal_is_recorded_under_the_id_by_which_a_later_copy_would_be_known() -> None:
+    copy = copy_of_request(ASKED, 2)
+    (recorded,) = [one.expectation for one in record_refusal(copy, "home", NOW) if isinstance(one, Expect)]
+    assert recorded.id == taken()[0].id == id_here(copy, "home")
+    assert recorded.status is ExpectationStatus.CLOSED and is_refusal(recorded)
+    assert not is_refusal(taken()[0])
+
+
 # On the way home
 
 
@@ -152,6 +179,14 @@ def test_what_a_store_says_of_its_agents_is_said_by_that_store_and_not_by_this_p
 def test_no_store_speaks_for_agents_of_others(lives_in: str | None) -> None:
     with pytest.raises(RemoteProtocolError, match="does not live there"):
         take_reply(REPLIED, "there", lives_in, ASKED)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"type": "notification.human_input"}, {"type": "part.lost"}, {"topic": "notification-events"}]
+)
+def test_a_reply_that_the_request_did_not_ask_for_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(RemoteProtocolError, match="answers no"):
+        take_reply(EventEnvelope.model_validate(REPLIED.model_dump() | changes), "there", "there", ASKED)
 
 
 def test_no_tenant_answers_another() -> None:

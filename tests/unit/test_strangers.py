@@ -4,7 +4,9 @@ agent, and what is gone stays gone."""
 import pytest
 
 from soorma_ai.core.arrival.strangers import as_written_down
+from soorma_ai.core.expecting.authorship import PLATFORM_ONLY
 from soorma_ai.domain.events import CLIENT, SYSTEM
+from soorma_ai.errors import RemoteProtocolError
 from unit.kit import event
 
 GIVEN = event("order.paid", id="e-1", topic="business-facts", tenant_id="acme", source=SYSTEM, answers="q-1")
@@ -34,3 +36,12 @@ def test_the_request_of_a_stranger_is_checked_as_it_is_handed_over(topic: str, u
     given = event("pay", id="e-1", topic=topic, unchecked=False)
     named = as_written_down(given, None, is_own=False)
     assert named is not None and named.unchecked is unchecked
+
+
+@pytest.mark.parametrize("topic", ["notification-events", "plan-events", "system-events", "business-facts"])
+@pytest.mark.parametrize("event_type", sorted(PLATFORM_ONLY))
+def test_no_other_program_publishes_what_only_the_platform_publishes(event_type: str, topic: str) -> None:
+    given = event(event_type, id="e-1", topic=topic, source=SYSTEM)
+    with pytest.raises(RemoteProtocolError, match="only the platform publishes it"):
+        as_written_down(given, "acme", is_own=False)
+    assert as_written_down(given, given.tenant_id, is_own=True) is given

@@ -101,6 +101,12 @@ class NatsBus:
         to = [subject_between(self._namespace, store_id, row.event, self.store_id) for row in rows]
         await self._publish(rows, to)
 
+    async def tell(self, store_id: str, said: EventEnvelope) -> None:
+        self._connection.must_be_up()
+        subject = subject_between(self._namespace, store_id, said, self.store_id)
+        with self._connection.in_our_words(f"carry {said.type!r}"):
+            await self._connection.client.publish(subject, said.to_json().encode())
+
     async def announce(self, said: Announcement) -> None:
         self._connection.must_be_up()
         subject = registry_subject(self._namespace, said.store, said.tenant_id)

@@ -117,6 +117,14 @@ class RemoteQueue:
     async def mailboxes(self) -> list[str]:
         return []
 
+    async def claim_mail(self, mailbox: str, now: datetime, lease: timedelta, fresh: int, again: int) -> list[Delivery]:
+        return []
+
+    async def claim_named(
+        self, mailbox: str, tenant_id: str, event_ids: Sequence[str], now: datetime, lease: timedelta
+    ) -> list[Delivery]:
+        return []
+
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
         return Arrival()
 

@@ -29,7 +29,10 @@ def apply(
 def _apply(db: Connection, effect: decided.Effect, now: datetime, about: StoredEvent | None, copies: int) -> bool:
     if isinstance(effect, decided.Put):
         assert about is not None, f"there is no event in hand for {effect}"
-        return inbox.put(db, about, effect, now, copies=copies)
+        is_new = inbox.put(db, about, effect, now, copies=copies)
+        if is_new and effect.timer is not None:
+            timers.schedule(db, effect.timer)
+        return is_new
     if isinstance(effect, decided.AboutTheEvent):
         assert about is not None, f"there is no event in hand for {effect}"
         return _apply_about(db, effect, now, about)

@@ -80,6 +80,8 @@ class SqlQueue(Part):
     was_ended = reading(inbox.was_ended)
     has_work = reading(inbox.has_work, HOUSE)
     mailboxes = reading(inbox.mailboxes, HOUSE)
+    claim_mail = writing(inbox.claim_mail, HOUSE)
+    claim_named = writing(inbox.claim_named, HOUSE)
     begin = writing(inbox.begin)
     release = writing(inbox.release, HOUSE)
     renew = writing(inbox.renew, HOUSE)

@@ -4,13 +4,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from soorma_ai.agents.contexts.memory import MemoryClient
+from soorma_ai.core.expecting.authorship import check_author
 from soorma_ai.core.expecting.replies import check_address
 from soorma_ai.core.task import question_of
 from soorma_ai.domain.effects import Declare, Publish
 from soorma_ai.domain.events import EventTopic, Lineage, ReplyAddress, topic_of
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.states import ANNOUNCEMENTS, HUMAN_INPUT
+from soorma_ai.domain.states import HUMAN_INPUT
 from soorma_ai.domain.values import Data, JsonObject, json_object, must_be_text
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.handling.handling import Handling
@@ -50,8 +51,7 @@ class BusClient:
         payload = json_object(f"the data of {event_type!r}", data)
         if event_type == HUMAN_INPUT and topic_of(topic) is EventTopic.NOTIFICATION_EVENTS:
             return await self._ask(payload)
-        if event_type in ANNOUNCEMENTS:
-            raise LocalProtocolError(f"{event_type!r} tells people what they are asked; only the platform publishes it")
+        check_author(event_type)
         moment = self._handling.moment()
         event_id = moment.event_id(event_type)
         reply_to = None

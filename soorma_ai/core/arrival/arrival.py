@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from soorma_ai.core.arrival.effects import Answered, Effect, Hasten, KeepEarly, Meet, Put, Replace, Resolve, Stop
 from soorma_ai.core.arrival.meeting import fits, owner_of
+from soorma_ai.core.arrival.receipts import watch
 from soorma_ai.core.arrival.takers import Index
 from soorma_ai.core.arrival.untaken import keep
 from soorma_ai.core.delivery.doubts import doubt_id
@@ -107,7 +108,7 @@ def meaning_of(event: EventEnvelope, heard: Heard, expected: Expectation | None)
 def arrive(heard: Heard, found: NamedRows, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
     """Give each agent one copy. What a plan waits for is its own before its agent's subscription, or it would hang."""
     meets = _meet(heard, found, event, now)
-    takers = () if heard.is_untaken or found.was_untaken else heard.takers
+    takers = () if heard.is_untaken or found.was_untaken else [watch(put, event, now) for put in heard.takers]
     if heard.is_untaken and not found.was_untaken:
         meets = (*meets, *keep(event, found.expected))
     puts = {put.agent: put for put in (*heard.listeners, *takers, *meets) if isinstance(put, Put)}

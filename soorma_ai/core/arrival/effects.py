@@ -15,11 +15,13 @@ LAST = 1
 
 
 class Put(Struct, frozen=True):
-    """The event in hand goes into the inbox of an agent, if it was not there before, in the line of `owner`."""
+    """The event in hand goes into the inbox of an agent, if it was not there before, in the line of `owner`; then its
+    timer, if any, is set."""
 
     agent: str
     owner: str
     priority: int = FIRST
+    timer: Schedule | None = None
 
 
 class Open(Struct, frozen=True):

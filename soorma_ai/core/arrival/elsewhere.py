@@ -3,14 +3,23 @@
 from datetime import datetime
 from itertools import count
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from soorma_ai.core.breaker import from_abroad, returning
-from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Moment, Waiter, earliest, open_expectation
+from soorma_ai.core.expecting.authorship import platform_only
+from soorma_ai.core.expecting.opening import (
+    LONGEST_WAIT,
+    ExpectationSpec,
+    Moment,
+    Waiter,
+    earliest,
+    expectation_of,
+    open_expectation,
+)
 from soorma_ai.core.expecting.replies import check_address
-from soorma_ai.domain.effects import Effect, Publish
-from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic, completion_of
-from soorma_ai.domain.expectations import ExpectationKind
+from soorma_ai.domain.effects import Effect, Expect, Publish
+from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic, Lineage, completion_of
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.letters import CANNOT_ARRIVE
 from soorma_ai.domain.replies import failure_reply
 from soorma_ai.domain.stores import Home, mailbox_of
@@ -19,6 +28,8 @@ from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 
 # As many planners stand in a row at home.
 MOST_HOPS = 5
+# The event that is expected of a request that is not taken: none.
+_REFUSED = ""
 
 # What means something in the store where it was said alone.
 _OF_ONE_STORE = ("goal_id", "plan_id", "root_plan_id", "causation_id", "unchecked", "own", "stays")
@@ -59,9 +70,9 @@ def take_request(copy: EventEnvelope, sender: str, now: datetime) -> tuple[Effec
         check_address(reply_event, topic)
     except LocalProtocolError as error:
         raise RemoteProtocolError(str(error)) from error
-    if fault := hops_fault(copy):
+    if fault := _request_fault(copy, now):
         raise RemoteProtocolError(fault)
-    request_id = _id_here(copy, sender)
+    request_id = id_here(copy, sender)
     request = copy.model_copy(
         update={
             **dict.fromkeys(_OF_ONE_STORE),
@@ -85,6 +96,19 @@ def take_request(copy: EventEnvelope, sender: str, now: datetime) -> tuple[Effec
     return (*opened, Publish(request))
 
 
+def record_refusal(copy: EventEnvelope, sender: str, now: datetime) -> tuple[Effect, ...]:
+    """Return what stands in the place of a request that is not taken, so that no copy of it is taken later."""
+    refused = ExpectationSpec(id_here(copy, sender), ExpectationKind.REPLY, _REFUSED, subject=copy.type)
+    lineage = Lineage(tenant_id=copy.tenant_id, user_id=copy.user_id)
+    closed = expectation_of(Waiter(mailbox_of(sender), lineage, None), refused, now)
+    return (Expect(replace(closed, status=ExpectationStatus.CLOSED, closed_at=now)),)
+
+
+def is_refusal(recorded: Expectation) -> bool:
+    """Tell whether this record is of a request that was not taken."""
+    return recorded.event_type == _REFUSED
+
+
 def take_reply(
     copy: EventEnvelope, sender: str, lives_in: str | None, request: EventEnvelope | None
 ) -> EventEnvelope | None:
@@ -96,10 +120,12 @@ def take_reply(
         return None
     if request.tenant_id != copy.tenant_id:
         raise RemoteProtocolError(f"a reply of tenant {copy.tenant_id!r} to a request of another tenant")
+    if fault := _reply_fault(copy, request):
+        raise RemoteProtocolError(fault)
     if copy.source != SYSTEM and lives_in != sender:
         raise RemoteProtocolError(f"store {sender!r} speaks for {copy.source!r}, which does not live there")
     return EventEnvelope(
-        id=_id_here(copy, sender),
+        id=id_here(copy, sender),
         source=mailbox_of(sender) if copy.source == SYSTEM else copy.source,
         type=copy.type,
         topic=copy.topic,
@@ -114,5 +140,23 @@ def take_reply(
     )
 
 
-def _id_here(copy: EventEnvelope, sender: str) -> str:
+def id_here(copy: EventEnvelope, sender: str) -> str:
+    """Return the id of a copy in this store. It is made of the copy's origin, so that the same copy is known again."""
     return derived_id("elsewhere", sender, copy.tenant_id, copy.id)
+
+
+def _request_fault(copy: EventEnvelope, now: datetime) -> str:
+    """Return why a request is not taken; empty when it is."""
+    if copy.topic is not EventTopic.ACTION_REQUESTS:
+        return f"{copy.type!r} on {copy.topic} is no request"
+    if copy.deadline is not None and copy.deadline <= now:
+        return f"{copy.type!r} came at {now.isoformat()}, after its deadline {copy.deadline.isoformat()}"
+    return platform_only(copy.type) or hops_fault(copy)
+
+
+def _reply_fault(copy: EventEnvelope, request: EventEnvelope) -> str:
+    """Return why this is no reply to the request; empty when it is."""
+    wanted = request.response_event or completion_of(request.type), request.response_topic or EventTopic.ACTION_RESULTS
+    if (copy.type, copy.topic) == wanted:
+        return platform_only(copy.type)
+    return f"{copy.type!r} on {copy.topic} answers no {request.type!r}, whose reply is {wanted[0]!r} on {wanted[1]}"

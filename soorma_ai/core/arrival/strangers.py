@@ -1,13 +1,16 @@
 """Events that a bus brings: which of them are written down, and as what."""
 
 from soorma_ai.core.breaker import from_abroad
+from soorma_ai.core.expecting.authorship import platform_only
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic
 from soorma_ai.domain.values import derived_id
+from soorma_ai.errors import RemoteProtocolError
 
 
 def as_written_down(event: EventEnvelope, known_tenant: str | None, *, is_own: bool) -> EventEnvelope | None:
     """Return an event as it is written down, None for one that is not. `known_tenant` is whose the log has this id, if
-    it has it; one of our own was in the log before it was sent.
+    it has it; one of our own was in the log before it was sent. Raise RemoteProtocolError for an event of another
+    program that only the platform publishes.
 
     One of our own that the log has no more was pruned, or its user forgotten: it is a copy that comes late, and would
     bring back what has gone."""
@@ -20,6 +23,8 @@ def _as_a_clients(event: EventEnvelope) -> EventEnvelope:
     """Return the event of a stranger. Its id is made of its tenant and the id that it came with, so that it neither
     takes one that will be another's nor is taken for another's. It is a client's, whatever it says of itself: it meets
     no reply, and what it asks for is checked, and held where a person must approve, as it is handed over."""
+    if reason := platform_only(event.type):
+        raise RemoteProtocolError(reason)
     return event.model_copy(
         update={
             **from_abroad(event),

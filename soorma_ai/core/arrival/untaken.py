@@ -5,6 +5,7 @@ from datetime import datetime
 from itertools import count
 
 from soorma_ai.core.arrival.effects import DropUntaken, Effect, KeepUntaken, Open, Put, Wake
+from soorma_ai.core.arrival.receipts import watch
 from soorma_ai.core.expecting.gates import approval_for, hold
 from soorma_ai.core.expecting.opening import LONGEST_WAIT, Moment, Waiter, earliest
 from soorma_ai.core.expecting.replies import id_when_let_go, is_open_reply, refuse
@@ -51,7 +52,7 @@ def hand_over(
         return (drop, Wake(refuse(request, INVALID_REQUEST, message, now)))
     approval = approval_for(definition, request.data, context)
     if approval is None:
-        return (drop, *takers)
+        return (drop, *(watch(put, request, now) for put in takers))
     # Its id is in the log; what people let go comes under another one, with the same reply key.
     again = request.model_copy(update={"id": id_when_let_go(request.id), "unchecked": None})
     waiter = Waiter(SYSTEM, request.lineage, request.deadline, longest=LONGEST_WAIT)

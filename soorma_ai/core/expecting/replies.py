@@ -3,11 +3,11 @@
 from datetime import datetime
 
 from soorma_ai.core.breaker import returning
+from soorma_ai.core.expecting.authorship import platform_only
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic, completion_of, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.replies import content_of, failure_reply
 from soorma_ai.domain.schemas import describe, violations
-from soorma_ai.domain.states import ANNOUNCEMENTS
 from soorma_ai.domain.values import JsonObject, derived_id
 from soorma_ai.errors import InvalidResult, LocalProtocolError
 
@@ -50,7 +50,7 @@ def id_when_let_go(request_id: str) -> str:
 
 def check_address(event_type: str, topic: EventTopic) -> None:
     """Raise LocalProtocolError for an address of replies at which only the platform speaks."""
-    if topic is EventTopic.PLAN_EVENTS or event_type in ANNOUNCEMENTS:
+    if topic is EventTopic.PLAN_EVENTS or platform_only(event_type):
         raise LocalProtocolError(f"no reply can be {event_type!r} on {topic}: only the platform publishes that")
 
 

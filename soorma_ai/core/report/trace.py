@@ -29,6 +29,7 @@ from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.plans import PlanDetails, PlanStatus
 from soorma_ai.domain.states import HUMAN_INPUT
+from soorma_ai.domain.stores import REQUEST_UNKNOWN
 from soorma_ai.domain.values import JsonObject
 
 # Agents may answer each other for ever; deeper lines are listed side by side.
@@ -343,7 +344,12 @@ class _Tree:
         """Tell whether this is a wake-up, belongs to a planner's turn, or met some other expectation."""
         plan, met = self._plans.get(event.plan_id or ""), self._met_by.get(event.id)
         in_a_turn = plan is not None and _is_made_by(plan, event) and cause_id in self._causes[plan.plan_id]
-        return event.source == SYSTEM or in_a_turn or (met is not None and met.id != cause_id)
+        is_told_nowhere_else = event.type == REQUEST_UNKNOWN
+        return (
+            (event.source == SYSTEM and not is_told_nowhere_else)
+            or in_a_turn
+            or (met is not None and met.id != cause_id)
+        )
 
     def _is_of_a_step(self, event: EventEnvelope) -> bool:
         """Tell whether the line of a step shows the event."""

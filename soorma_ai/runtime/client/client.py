@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from soorma_ai.core.authority import check, only_user, steers_all
 from soorma_ai.core.expecting.answers import decision_meant
+from soorma_ai.core.expecting.authorship import check_author
 from soorma_ai.core.expecting.opening import Waiter, expectation_of
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, Wait
@@ -17,7 +18,6 @@ from soorma_ai.domain.memory import SessionSummary
 from soorma_ai.domain.people import ACCEPTED, Answer, AnswerOutcome, Person, roles_of
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.states import ANNOUNCEMENTS
 from soorma_ai.domain.values import UNSTORABLE, Data, JsonObject, derived_id, is_storable, json_object, must_be_text
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import EventPage
@@ -164,8 +164,7 @@ class Client(Upkeep):
         `request` does.
         """
         where = topic_of(topic)
-        if event_type in ANNOUNCEMENTS:
-            raise LocalProtocolError(f"{event_type!r} tells people what they are asked; only the platform publishes it")
+        check_author(event_type)
         if where is EventTopic.ACTION_REQUESTS:
             if plan_id is not None:
                 raise LocalProtocolError("a request from outside belongs to no plan; leave plan_id= out")

@@ -1,5 +1,5 @@
-"""What a store has to do with others on the same bus: its agents are announced, those of others are registered, and
-what waits in a mailbox is carried to its store."""
+"""Work with other stores on the same bus: its own agents are announced, theirs are registered, and events in a mailbox
+are sent until the receipt comes."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from soorma_ai.core.arrival.announcing import Known, announce, hear
 from soorma_ai.core.arrival.elsewhere import copy_of_reply, copy_of_request, hops_fault, refusal_of_copy
+from soorma_ai.core.arrival.receipts import UNCONFIRMED, is_over, pause_before_next, write_receipts
 from soorma_ai.core.expecting.replies import refuse
-from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, Effect, Publish
+from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, Effect, Publish, RetryAfter
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.letters import CANNOT_ARRIVE, cannot_arrive
 from soorma_ai.domain.stores import Announced, Announcement, store_of_mailbox
@@ -20,12 +21,15 @@ from soorma_ai.runtime.handling.hand import LEASE
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.handling.process.signals import HEARTBEAT, until
+from soorma_ai.runtime.loops.exchange import homes_of
 from soorma_ai.runtime.loops.relay import hand_over
 
 BATCH = 64
 PAUSE_AFTER_FAULT = 0.5
 # However often others ask who lives here.
 ANNOUNCED_AGAIN_AFTER = 1.0
+# Seconds between two looks at the mailboxes.
+SHORTEST_REST, LONGEST_REST = 0.25, 10.0
 
 
 async def keep_announcing(services: Services, neighbours: Neighbours) -> None:
@@ -58,6 +62,8 @@ async def hear_announcement(services: Services, store_id: str, said: Announcemen
     """Register the agents of another store that live, as far as they may be; an own announcement comes back, too."""
     if said.store == store_id:
         return
+    if services.signals.neighbourhood.hear(said.store, services.clock.now()):
+        services.signals.mail.set()
     registry, now = services.store.registry, services.clock.now()
     known = await _known(services, said)
     is_known = all(one.registration.agent in known for one in said.living)
@@ -80,17 +86,39 @@ async def hear_announcement(services: Services, store_id: str, said: Announcemen
 
 
 async def empty_mailboxes(services: Services, neighbours: Neighbours) -> None:
-    """Carry what waits for other stores, until they have it. What is carried twice is known there."""
+    """Send events in mailboxes, again and again, until their receipts come. A copy that comes twice is known there."""
     while True:
-        carried = 0
+        sent, rest = 0, LONGEST_REST
         try:
             for mailbox in await services.store.queue.mailboxes():
-                carried += await _empty(services, neighbours, mailbox)
+                sent += await _empty(services, neighbours, mailbox)
+                rest = min(rest, await _rest(services, mailbox))
         except TransientError:
             await services.clock.sleep(PAUSE_AFTER_FAULT)
             continue
-        if not carried:
-            await until(services.signals.mail, services.clock, LEASE.total_seconds())
+        if not sent:
+            await until(services.signals.mail, services.clock, rest)
+
+
+async def send_receipts(services: Services, neighbours: Neighbours) -> None:
+    """Send receipts. A lost one is sent when its event comes again."""
+    while True:
+        owed = services.signals.neighbourhood.take_receipts(BATCH)
+        receipts = write_receipts(owed, services.clock.now(), services.clock.new_id()) if owed else []
+        try:
+            for store_id, said in receipts:
+                await neighbours.tell(store_id, said)
+        except TransientError:
+            await services.clock.sleep(PAUSE_AFTER_FAULT)
+        if not owed:
+            await until(services.signals.neighbourhood.to_confirm, services.clock, None)
+
+
+async def _rest(services: Services, mailbox: str) -> float:
+    """Return the seconds until more of a mailbox is due."""
+    now = services.clock.now()
+    due = await services.store.queue.next_due([mailbox], now)
+    return LONGEST_REST if due is None else max(SHORTEST_REST, (due - now).total_seconds())
 
 
 async def _announce(services: Services, neighbours: Neighbours, *, asks: bool) -> None:
@@ -122,11 +150,14 @@ class _Letter(Struct, frozen=True):
 
 
 async def _empty(services: Services, neighbours: Neighbours, mailbox: str) -> int:
-    """Carry some of what waits in a mailbox; return how much was claimed."""
+    """Send some of what waits in a mailbox; return how much was claimed."""
     store_id, now, queue = store_of_mailbox(mailbox) or "", services.clock.now(), services.store.queue
-    claimed = await queue.claim(mailbox, now, LEASE, BATCH)
-    if not claimed and (suspect := await queue.claim_suspect([mailbox], now, LEASE)) is not None:
+    room = min(BATCH, services.signals.neighbourhood.room(store_id, now))
+    claimed = await queue.claim_mail(mailbox, now, LEASE, BATCH, room)
+    if not claimed and room and (suspect := await queue.claim_suspect([mailbox], now, LEASE)) is not None:
         claimed = [suspect]
+    if again := sum(one.attempt > 1 for one in claimed):
+        services.signals.neighbourhood.note_posts(store_id, again, now)
     try:
         letters = await _copies(services, claimed)
         await _carry(services, neighbours, store_id, await _those_that_may(services, letters))
@@ -139,13 +170,11 @@ async def _empty(services: Services, neighbours: Neighbours, mailbox: str) -> in
 
 
 async def _copies(services: Services, claimed: Sequence[Delivery]) -> list[_Letter]:
-    plans = services.store.plans
-    keys = [one.event.correlation_id for one in claimed if one.event.correlation_id is not None]
-    homes = {one.id: one.home for one in await plans.named_expectations(keys) if one.home is not None}
+    plans, homes = services.store.plans, await homes_of(services, claimed)
     letters: list[_Letter] = []
     for one in claimed:
         event = one.event
-        if home := homes.get(event.correlation_id or ""):
+        if home := homes.get(event.correlation_id):
             letters.append(_Letter(one, copy_of_reply(event, home)))
         else:
             plan = await plans.plan(event.plan_id) if event.plan_id is not None else None
@@ -154,10 +183,15 @@ async def _copies(services: Services, claimed: Sequence[Delivery]) -> list[_Lett
 
 
 async def _those_that_may(services: Services, letters: Sequence[_Letter]) -> list[_Letter]:
-    """Return letters that may leave; whoever asked for another is told why it does not."""
+    """Return letters that may leave; a requester is told why its letter may not. A letter whose time is over ends: by
+    then the notice of silence was published for a request, and a reply becomes a dead letter."""
     leaving: list[_Letter] = []
+    now = services.clock.now()
     for one in letters:
-        if one.copy.answers is None and (fault := hops_fault(one.copy)):
+        is_reply = one.copy.answers is not None
+        if is_over(one.delivery.event, one.delivery.attempt - 1, now, is_reply=is_reply):
+            await _end(services, [one.delivery], DeadLetter(UNCONFIRMED) if is_reply else Ack())
+        elif not is_reply and (fault := hops_fault(one.copy)):
             await _refuse(services, one.delivery, LimitExceeded.code, fault, Ack())
         else:
             leaving.append(one)
@@ -165,13 +199,15 @@ async def _those_that_may(services: Services, letters: Sequence[_Letter]) -> lis
 
 
 async def _carry(services: Services, neighbours: Neighbours, store_id: str, letters: Sequence[_Letter]) -> None:
-    """Send letters. One that the bus can never carry holds up no other."""
+    """Send letters. One that the bus can never carry holds up no other. Each post has a name of its own, since a bus
+    drops a name that it knows, though it may have lost the event."""
     if not letters:
         return
     try:
-        await neighbours.post(store_id, [StoredEvent(one.delivery.seq, one.copy) for one in letters])
+        rows = [StoredEvent(one.delivery.seq, one.copy, one.delivery.attempt - 1) for one in letters]
+        await neighbours.post(store_id, rows)
     except BusUnavailable as error:
-        await _end(services, [one.delivery for one in letters if one.delivery.seq in error.taken])
+        await _keep(services, [one.delivery for one in letters if one.delivery.seq in error.taken])
         raise
     except LocalProtocolError as error:
         if len(letters) > 1:
@@ -181,7 +217,13 @@ async def _carry(services: Services, neighbours: Neighbours, store_id: str, lett
         else:
             await _set_aside(services, neighbours, store_id, letters[0], error)
         return
-    await _end(services, [one.delivery for one in letters])
+    await _keep(services, [one.delivery for one in letters])
+
+
+async def _keep(services: Services, deliveries: Sequence[Delivery]) -> None:
+    """Let deliveries that were sent wait for their receipts."""
+    pauses = (RetryAfter(pause_before_next(one.attempt), UNCONFIRMED) for one in deliveries)
+    await asyncio.gather(*(_end(services, [one], pause) for one, pause in zip(deliveries, pauses, strict=True)))
 
 
 async def _set_aside(

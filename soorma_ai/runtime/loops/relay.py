@@ -7,9 +7,8 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.letters import cannot_arrive
 from soorma_ai.domain.stores import store_of_mailbox
-from soorma_ai.domain.values import clip
-from soorma_ai.errors import BusUnavailable, LocalProtocolError, ProtocolError, SoormaError, TransientError
-from soorma_ai.ports import Brought, Bus, StoredEvent
+from soorma_ai.errors import BusUnavailable, LocalProtocolError, SoormaError, TransientError
+from soorma_ai.ports import Bus, StoredEvent
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import note, warn
 from soorma_ai.runtime.handling.process.signals import Signals, until
@@ -57,48 +56,7 @@ async def _send(services: Services, bus: Bus, waiting: Sequence[StoredEvent]) ->
     await services.store.queue.mark_sent([row.seq for row in waiting], services.clock.now())
 
 
-async def take_in(services: Services, brought: Sequence[Brought]) -> None:
-    """Write what a bus brought into the inbox; returning acknowledges it."""
-    # The rules for what arrives are the store's, and loaded with it.
-    from soorma_ai.core.arrival.strangers import as_written_down
-
-    given = [one for one in brought if one.sender is None]
-    known = await services.store.events.tenants_of([one.event.id for one in given])
-    written = (as_written_down(one.event, known.get(one.event.id), is_own=one.is_own) for one in given)
-    if events := [event for event in written if event is not None]:
-        await _arrive(services, events)
-    if replies := await _take_copies(services, [one for one in brought if one.sender is not None]):
-        await _arrive(services, replies)
-
-
-async def _take_copies(services: Services, brought: Sequence[Brought]) -> list[EventEnvelope]:
-    """Take requests of other stores in, and return replies to what was asked of them as they are to be written down.
-    What a store may not say is told in the log, and is nothing."""
-    replies: list[EventEnvelope] = []
-    for one in brought:
-        try:
-            replies += await _take_copy(services, one.event, one.sender or "")
-        except ProtocolError as error:
-            warn("event_refused", sender=one.sender, event_type=clip(one.event.type, 80), reason=clip(str(error), 300))
-    return replies
-
-
-async def _take_copy(services: Services, copy: EventEnvelope, sender: str) -> list[EventEnvelope]:
-    # The rules for what arrives are the store's, and loaded with it.
-    from soorma_ai.core.arrival.elsewhere import take_reply, take_request
-
-    store, now = services.store, services.clock.now()
-    if copy.answers is None:
-        await store.queue.send_once(take_request(copy, sender, now), now)
-        return []
-    source = await store.registry.agent(copy.source, now)
-    reply = take_reply(
-        copy, sender, source.registration.store if source else None, await store.events.event(copy.answers)
-    )
-    return [reply] if reply is not None else []
-
-
-async def _arrive(services: Services, events: Sequence[EventEnvelope]) -> None:
+async def arrive(services: Services, events: Sequence[EventEnvelope]) -> None:
     """An event that cannot arrive holds up no other."""
     try:
         await services.store.queue.arrive(events, services.clock.now())
@@ -109,7 +67,7 @@ async def _arrive(services: Services, events: Sequence[EventEnvelope]) -> None:
     except Exception as error:
         if len(events) > 1:
             for event in events:
-                await _arrive(services, [event])
+                await arrive(services, [event])
         else:
             await _set_aside(services, events[0], error)
 

@@ -18,7 +18,8 @@ from soorma_ai.runtime.handling.hand import GRACE_SECONDS, LEASE, Sheltered
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.loops.consume import Consumer, handle_suspects
-from soorma_ai.runtime.loops.relay import hand_over, relay, take_in, tell
+from soorma_ai.runtime.loops.intake import take_in
+from soorma_ai.runtime.loops.relay import hand_over, relay, tell
 from soorma_ai.runtime.loops.timers import keep_alive, keep_leases, keep_sweeping, run_timers
 
 DRAIN_SECONDS = 10.0

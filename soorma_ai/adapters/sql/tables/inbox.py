@@ -39,6 +39,20 @@ CLAIMABLE = f"""{_CLAIM}
 
 _CLAIM_ONE = f"{_CLAIM} WHERE inbox.seq = ? AND inbox.state = 'queued' AND {_NO_SUSPECT} AND inbox.ready_at <= ?"
 
+_MAIL = f"""{_CLAIM}
+    WHERE inbox.agent = ? AND inbox.state IN ('queued', 'leased') AND {_NO_SUSPECT} AND inbox.ready_at <= ?
+        AND inbox.attempt BETWEEN ? AND ?
+    ORDER BY inbox.priority, inbox.seq LIMIT ?
+"""
+_MOST_POSTS = 2**31 - 1
+
+# CROSS: the events are looked up first, and not all that waits in the mailbox.
+_NAMED = f"""
+    {_CLAIM.replace("FROM inbox JOIN event ON", "FROM event CROSS JOIN inbox ON")}
+    WHERE event.id IN (SELECT value FROM json_each(?)) AND event.tenant = ? AND inbox.agent = ?
+        AND inbox.state IN ('queued', 'leased')
+"""
+
 # To the letter as the index inbox_suspect has it, which is asked instead of that of the agents: few are suspects.
 IS_SUSPECT = f"inbox.state IN ('queued', 'leased') AND inbox.crashes > {SUSPECT_FROM - 1}"
 SUSPECT = f"""{_CLAIM}
@@ -158,6 +172,20 @@ def has_work(db: Reader, agent: str, now: datetime) -> bool:
 def mailboxes(db: Reader) -> list[str]:
     query = "SELECT DISTINCT agent FROM inbox WHERE agent >= ? AND agent < ? AND state IN ('queued', 'leased')"
     return sorted(name for (name,) in db.execute(query, (MAILBOX, behind(MAILBOX))).fetchall())
+
+
+def claim_mail(db: Connection, mailbox: str, now: datetime, lease: timedelta, fresh: int, again: int) -> list[Delivery]:
+    # What was never sent is not put off, which the index tells without the rows.
+    taken = _take(db, _MAIL, (mailbox, 0.0, 0, 0, fresh), now, lease)
+    if again:
+        taken += _take(db, _MAIL, (mailbox, epoch(now), 1, _MOST_POSTS, again), now, lease)
+    return taken
+
+
+def claim_named(
+    db: Connection, mailbox: str, tenant_id: str, event_ids: Sequence[str], now: datetime, lease: timedelta
+) -> list[Delivery]:
+    return _take(db, _NAMED, (json.dumps(list(event_ids)), tenant_id, mailbox), now, lease)
 
 
 def begin(db: Reader, delivery: Delivery) -> None:

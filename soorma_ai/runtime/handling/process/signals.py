@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.ports import Clock, Registry
+from soorma_ai.runtime.handling.process.neighbourhood import Neighbourhood
 from soorma_ai.runtime.handling.process.tallies import Tallies
 
 HEARTBEAT = timedelta(seconds=60)
@@ -20,11 +21,12 @@ class Notice(asyncio.Event):
 
 
 class Signals:
-    """`tallies` are of what has happened in this process so far. `mail` waits for other stores; agents have been
-    `registered`, or other stores ask who lives here."""
+    """`tallies` count what has happened in this process so far; `neighbourhood` is its knowledge of other stores.
+    `mail` waits for other stores; agents have been `registered`, or other stores ask who lives here."""
 
     def __init__(self) -> None:
         self.tallies = Tallies()
+        self.neighbourhood = Neighbourhood()
         self._agents: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._watchers: set[asyncio.Event] = set()
         self._awaited: defaultdict[str, set[Notice]] = defaultdict(set)

@@ -1,0 +1,26 @@
+"""Events that only the platform publishes."""
+
+import pytest
+
+from soorma_ai.core.expecting.authorship import PLATFORM_ONLY, check_author, platform_only
+from soorma_ai.core.expecting.wakeups import WAKE_EVENTS
+from soorma_ai.domain.states import ANNOUNCEMENTS
+from soorma_ai.domain.stores import RECEIPT, REQUEST_UNKNOWN
+from soorma_ai.errors import LocalProtocolError
+
+
+def test_the_list_is_whole() -> None:
+    assert {*ANNOUNCEMENTS, *WAKE_EVENTS, RECEIPT, REQUEST_UNKNOWN} == PLATFORM_ONLY
+    assert all("only the platform publishes it" in platform_only(one) for one in PLATFORM_ONLY)
+    assert platform_only("order.placed") == ""
+
+
+@pytest.mark.parametrize("event_type", sorted(PLATFORM_ONLY - WAKE_EVENTS))
+def test_no_client_and_no_agent_publishes_them(event_type: str) -> None:
+    with pytest.raises(LocalProtocolError, match="only the platform publishes it"):
+        check_author(event_type)
+
+
+@pytest.mark.parametrize("event_type", ["order.placed", *sorted(WAKE_EVENTS)])
+def test_others_may_be_published_and_a_wake_up_of_an_agent_moves_nothing(event_type: str) -> None:
+    check_author(event_type)

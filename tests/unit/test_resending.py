@@ -1,0 +1,43 @@
+"""How much is sent to another store again, by what it has confirmed and by when it was heard."""
+
+from datetime import timedelta
+
+from soorma_ai.core.delivery.resending import CONFIRMED_WITHIN, PROBED_EVERY, WINDOW, Line, confirm, hear, post, room
+from soorma_ai.domain.registry import AGENT_GONE_AFTER
+from unit.kit import NOW
+
+SECOND = timedelta(seconds=1)
+
+
+def test_a_window_is_sent_and_no_more_until_some_of_it_is_confirmed() -> None:
+    line = post(Line(NOW), WINDOW, NOW)
+    assert room(Line(NOW), NOW) == WINDOW
+    assert room(line, NOW + SECOND) == 0
+    assert room(confirm(line, 10), NOW + SECOND) == 10
+    assert room(confirm(line, 10_000), NOW + SECOND) == WINDOW
+
+
+def test_posts_that_nobody_confirms_take_no_room_after_ten_seconds() -> None:
+    line = post(Line(NOW), WINDOW, NOW)
+    assert room(line, NOW + CONFIRMED_WITHIN) == WINDOW
+    assert post(line, 3, NOW + CONFIRMED_WITHIN).under_way == 3
+    assert post(confirm(line, 10), 3, NOW + SECOND).under_way == WINDOW - 10 + 3
+
+
+def test_a_silent_store_gets_one_probe_a_minute_however_much_is_kept_for_it() -> None:
+    """Ten thousand open requests of a store that is dead for an hour."""
+    line, sent, now = Line(NOW), 0, NOW
+    kept = 10_000
+    while now < NOW + timedelta(hours=1):
+        if count := min(kept, room(line, now)):
+            line, sent = post(line, count, now), sent + count
+        now += SECOND
+    before = WINDOW * (AGENT_GONE_AFTER // CONFIRMED_WITHIN)
+    assert before <= sent <= before + timedelta(hours=1) // PROBED_EVERY
+
+
+def test_a_store_that_is_heard_again_gets_the_whole_window() -> None:
+    later = NOW + timedelta(hours=1)
+    assert room(Line(NOW), later) == 1 and Line(NOW).is_silent(later)
+    assert room(post(Line(NOW), 1, later), later + SECOND) == 0
+    assert room(hear(Line(NOW), later), later) == WINDOW
