@@ -16,6 +16,12 @@ BUS_URL = "SOORMA_BUS_URL"
 PROMPTS_DIR = "SOORMA_PROMPTS_DIR"
 BACKLOG = "SOORMA_MAX_BACKLOG"
 STATEMENT_TIMEOUT = "SOORMA_STATEMENT_TIMEOUT"
+MOST_CONNECTIONS = "SOORMA_MAX_CONNECTIONS"
+MOST_OF_ADDRESS = "SOORMA_MAX_CONNECTIONS_OF_ADDRESS"
+MOST_STREAMS_OF_TENANT = "SOORMA_MAX_STREAMS_OF_TENANT"
+HEADER_TIMEOUT = "SOORMA_HEADER_TIMEOUT"
+KEEP_ALIVE = "SOORMA_KEEP_ALIVE"
+TRUSTED_PROXIES = "SOORMA_TRUSTED_PROXIES"
 SERVER_URL = "SOORMA_URL"
 TOKEN = "SOORMA_TOKEN"
 OIDC_ISSUER = "SOORMA_OIDC_ISSUER"
@@ -31,6 +37,7 @@ OIDC_TENANT_ID = "SOORMA_OIDC_TENANT"
 DEFAULT_STORE_URL = "sqlite:///soorma.db"
 DEFAULT_BUS_URL = "local:"
 DEFAULT_NAMESPACE = "soorma"
+LONGEST_NUMBER = 9
 DEFAULT_SCOPES = "openid profile email"
 
 _POSTGRES = ("postgresql", "postgres")
@@ -60,6 +67,20 @@ VARIABLES = (
         STATEMENT_TIMEOUT,
         f"{STATEMENT_SECONDS:g}",
         "Seconds that a statement on PostgreSQL may take before its connection is given up, as a frozen server's is.",
+    ),
+    Variable(
+        MOST_CONNECTIONS,
+        "",
+        "Open connections of `serve` and `dev`: 4000, or fewer where the process may open too few files.",
+    ),
+    Variable(MOST_OF_ADDRESS, "", "Open connections of one address; half of all, where nothing is given."),
+    Variable(MOST_STREAMS_OF_TENANT, "", "Open streams of one tenant; an eighth of the connections, at most 500."),
+    Variable(HEADER_TIMEOUT, "10", "Seconds for the headers of a request to come in."),
+    Variable(KEEP_ALIVE, "15", "Seconds that a connection stays open between two requests; longer than the proxy's."),
+    Variable(
+        TRUSTED_PROXIES,
+        "",
+        "Addresses and networks of proxies, with commas, whose `X-Forwarded-For` and `X-Forwarded-Proto` count.",
     ),
     Variable(SERVER_URL, "", "The server that commands and agents without a store call."),
     Variable(TOKEN, "", "Who calls it; better here than on a command line, which others of the machine can read."),
@@ -98,9 +119,16 @@ def read_settings(store_url: str | None = None, bus_url: str | None = None) -> S
 
 
 def _max_backlog() -> int:
-    given = os.environ.get(BACKLOG) or str(MAX_BACKLOG)
-    if not given.isascii() or not given.isdigit() or int(given) < 1:
-        raise ConfigError(f"{BACKLOG}={given!r}: give a number from 1")
+    return _number(BACKLOG) or MAX_BACKLOG
+
+
+def _number(name: str) -> int | None:
+    """Return a number from 1 that the environment gives. Raise ConfigError for anything else."""
+    given = os.environ.get(name)
+    if not given:
+        return None
+    if not given.isascii() or not given.isdigit() or len(given) > LONGEST_NUMBER or int(given) < 1:
+        raise ConfigError(f"{name}={given[:40]!r}: give a number from 1")
     return int(given)
 
 
@@ -109,6 +137,31 @@ def _statement_timeout() -> float:
     if not re.fullmatch(r"\d{1,5}(\.\d+)?", given, re.ASCII) or float(given) < 1:
         raise ConfigError(f"{STATEMENT_TIMEOUT}={given!r}: give seconds, from 1 to 99999")
     return float(given)
+
+
+class ServerBounds(Struct, frozen=True):
+    """Limits of the connections of a server; None for those that follow from others."""
+
+    connections: int | None
+    of_address: int | None
+    streams_of_tenant: int | None
+    header_seconds: int
+    idle_seconds: int
+    proxies: tuple[str, ...]
+
+
+def read_bounds() -> ServerBounds:
+    """Read the limits of connections. Raise ConfigError."""
+    named = (one.strip() for one in os.environ.get(TRUSTED_PROXIES, "").split(","))
+    defaults = {one.name: one.default for one in VARIABLES}
+    return ServerBounds(
+        _number(MOST_CONNECTIONS),
+        _number(MOST_OF_ADDRESS),
+        _number(MOST_STREAMS_OF_TENANT),
+        _number(HEADER_TIMEOUT) or int(defaults[HEADER_TIMEOUT]),
+        _number(KEEP_ALIVE) or int(defaults[KEEP_ALIVE]),
+        tuple(one for one in named if one),
+    )
 
 
 @dataclass(frozen=True)

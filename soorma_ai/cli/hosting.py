@@ -15,10 +15,12 @@ from soorma_ai.errors import ConfigError
 from soorma_ai.platform import Platform
 from soorma_ai.ports import Authenticator, Inlet
 from soorma_ai.runtime.client.doors import Door
-from soorma_ai.settings import place_of_store, read_sign_in
+from soorma_ai.settings import place_of_store, read_bounds, read_sign_in
 
 if TYPE_CHECKING:
     from soorma_ai.adapters.tokens.code_flow import CodeFlow
+    from soorma_ai.server import Options
+    from soorma_ai.server.connections import Bounds
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8700
@@ -46,6 +48,7 @@ async def host(access: Access, hosted: Hosted, listener: socket.socket, until: a
     from soorma_ai.server import Options, app
     from soorma_ai.server.serving import serve, url_of
 
+    bounds, options = _bounds()
     agents, make, url = hosted.agents, hosted.make_authenticator, url_of(listener)
     async with AsyncExitStack() as stack:
         platform = await open_platform(stack, access, agents)
@@ -56,7 +59,7 @@ async def host(access: Access, hosted: Hosted, listener: socket.socket, until: a
         secret = _secret(access, is_open=make is None)
         provider = _provider() if make else None
         site = Console(secret=secret, links=links, provider=provider, embed_in=hosted.sites)
-        options = Options(roles=hosted.roles, inlets=inlets, doors=doors, site=site)
+        options |= Options(roles=hosted.roles, inlets=inlets, doors=doors, site=site)
         if hosted.names:
             options["hosts"] = hosted.names
         served = app(platform, auth=make(platform) if make else None, **options)
@@ -68,9 +71,38 @@ async def host(access: Access, hosted: Hosted, listener: socket.socket, until: a
             tasks.append(task)
 
         try:
-            await serve(served, listener, until, begin)
+            await serve(served, listener, until, begin, bounds)
         finally:
             await _end(tasks)
+
+
+def _bounds() -> "tuple[Bounds, Options]":
+    """Return the limits of connections, and of the streams among them. Raise ConfigError."""
+    from soorma_ai.server import Options
+    from soorma_ai.server.connections import Bounds
+    from soorma_ai.server.proxies import TrustedProxies
+    from soorma_ai.server.rates import MOST_CALLS_OF_TENANT, MOST_STREAMS, MOST_STREAMS_EACH, MOST_STREAMS_OF_TENANT
+    from soorma_ai.server.serving import most_connections
+
+    given = read_bounds()
+    most = most_connections(given.connections)
+    # The other half is for calls.
+    streams = max(1, min(MOST_STREAMS, most // 2))
+    of_tenant = given.streams_of_tenant or min(MOST_STREAMS_OF_TENANT, most // 8)
+    of_tenant = max(1, min(of_tenant, streams))
+    bounds = Bounds(
+        most,
+        given.of_address or max(1, most // 2),
+        given.header_seconds,
+        given.idle_seconds,
+        proxies=TrustedProxies(given.proxies),
+    )
+    return bounds, Options(
+        most_streams=streams,
+        most_streams_each=min(MOST_STREAMS_EACH, of_tenant),
+        most_streams_of_tenant=of_tenant,
+        most_calls_of_tenant=max(1, min(MOST_CALLS_OF_TENANT, most // 4)),
+    )
 
 
 def _secret(access: Access, *, is_open: bool) -> str:

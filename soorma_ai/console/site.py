@@ -279,14 +279,14 @@ class _Door:
         caller, desk = await self._admit(request), self._desk
         if request.method == "HEAD":
             return Response(None, HTTPStatus.OK, HEADERS, "text/event-stream")
-        client, name = desk.surroundings.client_of(caller), name_of(caller)
+        client = desk.surroundings.client_of(caller)
         key = await live.key_of(client, request.query_params.get("plan"))
-        desk.streams.take(name)
+        end = desk.streams.take(name_of(caller), caller.person.tenant_id)
         return EventStream(
             live.follow(client, desk.surroundings, key),
             client.services.clock,
             partial(desk.entrance.is_still_in, request, self._token_of),
-            partial(desk.streams.give_back, name),
+            end,
         )
 
     async def _admit(self, request: Request) -> Caller:

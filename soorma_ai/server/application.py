@@ -28,7 +28,16 @@ from soorma_ai.server.openapi import document
 from soorma_ai.server.operation import AnyOperation, Call, Form, Nothing, Stream
 from soorma_ai.server.options import check_options, check_origins
 from soorma_ai.server.problems import Problem, problem, problem_of, report_error, response_of, unfit
-from soorma_ai.server.rates import MOST_STREAMS, MOST_STREAMS_EACH, Buckets, OpenStreams, Rate
+from soorma_ai.server.rates import (
+    MOST_CALLS_OF_TENANT,
+    MOST_STREAMS,
+    MOST_STREAMS_EACH,
+    MOST_STREAMS_OF_TENANT,
+    Buckets,
+    CallsInHand,
+    OpenStreams,
+    Rate,
+)
 from soorma_ai.server.routes import OPERATIONS
 from soorma_ai.server.streams import EventStream
 from soorma_ai.server.surroundings import Surroundings
@@ -52,8 +61,9 @@ class Options(TypedDict, total=False):
     """`hosts`: the names by which this server may be called. `origins`: sites, as https://shop.example, whose pages may
     change something here. `roles`: those of `local`, beside operator, where there is no `auth`. `rate`: how often one
     token may call, None for as often as it likes. `most_bytes` of a body. `most_streams` that are open at once,
-    `most_streams_each` of one key, or of one user who comes without. `inlets`: where others post who have no token,
-    such as hooks. `doors`: other protocols that are spoken here. `site`: pages, such as the console."""
+    `most_streams_each` of one key, or of one user who comes without, `most_streams_of_tenant` of one tenant.
+    `most_calls_of_tenant`: calls in hand, those that wait included. `inlets`: where others post who have no token, such
+    as hooks. `doors`: other protocols that are spoken here. `site`: pages, such as the console."""
 
     hosts: Collection[str]
     origins: Collection[str]
@@ -62,6 +72,8 @@ class Options(TypedDict, total=False):
     most_bytes: int
     most_streams: int
     most_streams_each: int
+    most_streams_of_tenant: int
+    most_calls_of_tenant: int
     inlets: Collection[Inlet]
     doors: Collection[Door]
     site: Site
@@ -86,9 +98,12 @@ def app(platform: Client, *, auth: Authenticator | None = None, **options: Unpac
     )
     surroundings = Surroundings(platform)
     streams = OpenStreams(
-        options.get("most_streams", MOST_STREAMS), options.get("most_streams_each", MOST_STREAMS_EACH)
+        options.get("most_streams", MOST_STREAMS),
+        options.get("most_streams_each", MOST_STREAMS_EACH),
+        options.get("most_streams_of_tenant", MOST_STREAMS_OF_TENANT),
     )
-    desk = Desk(entrance, surroundings, streams, options.get("most_bytes", MOST_BYTES))
+    most_calls = options.get("most_calls_of_tenant", MOST_CALLS_OF_TENANT)
+    desk = Desk(entrance, surroundings, streams, options.get("most_bytes", MOST_BYTES), most_calls)
     site = options.get("site")
     pages = site.routes(desk) if site is not None else ()
     return assemble(desk, OPERATIONS, options.get("inlets", ()), options.get("doors", ()), pages)
@@ -136,10 +151,18 @@ class Refused(Exception):
 class Desk:
     """Takes calls from the entrance to their operations."""
 
-    def __init__(self, entrance: Entrance, surroundings: Surroundings, streams: OpenStreams, most_bytes: int) -> None:
+    def __init__(
+        self,
+        entrance: Entrance,
+        surroundings: Surroundings,
+        streams: OpenStreams,
+        most_bytes: int,
+        most_calls_of_tenant: int = MOST_CALLS_OF_TENANT,
+    ) -> None:
         self.entrance = entrance
         self.surroundings = surroundings
         self.streams = streams
+        self.calls = CallsInHand(most_calls_of_tenant)
         self.watching = Watching(entrance, surroundings)
         self._most_bytes = most_bytes
 
@@ -172,12 +195,11 @@ class Desk:
             key=_key_of(request) if operation.takes_key else None,
             last_event_id=_place_of(request) if operation.streams else None,
         )
-        found = await operation.handle(call)
+        with self.calls.hold(caller.person.tenant_id):
+            found = await operation.handle(call)
         if isinstance(found, Stream):
-            name = name_of(caller)
-            self.streams.take(name)
-            is_still_in = partial(self.entrance.is_still_in, request)
-            return EventStream(found.chunks, services.clock, is_still_in, partial(self.streams.give_back, name))
+            end = self.streams.take(name_of(caller), caller.person.tenant_id)
+            return EventStream(found.chunks, services.clock, partial(self.entrance.is_still_in, request), end)
         if isinstance(found.value, Problem):
             return response_of(found.value)
         kind = operation.answers[found.status]
@@ -199,16 +221,9 @@ class Desk:
             return Visiting(door, visit, await self.read(request), surroundings)
         caller = await self.entrance.admit(request, services.clock)
         visit = Visit(services, surroundings.client_of(caller), surroundings.follow_tree, has_auth)
-        body, name = await self.read(request), name_of(caller)
-        self.streams.take(name)
-        return Visiting(
-            door,
-            visit,
-            body,
-            surroundings,
-            partial(self.entrance.is_still_in, request),
-            partial(self.streams.give_back, name),
-        )
+        body = await self.read(request)
+        end = self.streams.take(name_of(caller), caller.person.tenant_id)
+        return Visiting(door, visit, body, surroundings, partial(self.entrance.is_still_in, request), end)
 
     async def _parse_sent(self, operation: AnyOperation, request: Request) -> Form:
         body = await self.read(request)

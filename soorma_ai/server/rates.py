@@ -1,8 +1,10 @@
-"""How often somebody may call, by a bucket of tokens each, which fills as time goes on; and how many streams they may
-hold open."""
+"""Rates of calls, by a bucket of tokens for each caller; bounds on calls in hand and on open streams."""
 
 from collections import Counter, OrderedDict
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 
 from msgspec import Struct
 
@@ -11,6 +13,8 @@ from soorma_ai.errors import ConfigError, Overloaded, TransientError
 MOST_BUCKETS = 10_000
 MOST_STREAMS = 2_000
 MOST_STREAMS_EACH = 100
+MOST_STREAMS_OF_TENANT = 500
+MOST_CALLS_OF_TENANT = 1_000
 RETRY = timedelta(seconds=10)
 
 
@@ -47,28 +51,71 @@ class Buckets:
         return len(self._left)
 
 
-class OpenStreams:
-    """Counts the streams that are open: of everybody at most `most`, of each caller at most `most_each`."""
+class CallsInHand:
+    """Counts the calls in hand of each tenant, those that wait for an answer among them."""
 
-    def __init__(self, most: int = MOST_STREAMS, most_each: int = MOST_STREAMS_EACH) -> None:
-        if most < 1 or most_each < 1:
-            raise ConfigError(f"most_streams={most}, most_streams_each={most_each}: give numbers above zero")
+    def __init__(self, most_of_tenant: int = MOST_CALLS_OF_TENANT) -> None:
+        if most_of_tenant < 1:
+            raise ConfigError(f"most_calls_of_tenant={most_of_tenant}: give a number above zero")
+        self._most_of_tenant = most_of_tenant
+        self._of_tenant = Counter[str]()
+
+    @contextmanager
+    def hold(self, tenant_id: str) -> Generator[None]:
+        """Count a call until the block ends. Raise Overloaded when the tenant has too many."""
+        if self._of_tenant[tenant_id] >= self._most_of_tenant:
+            raise Overloaded(
+                f"{self._most_of_tenant} calls of your tenant are in hand: wait for one to end", retry_after=RETRY
+            )
+        self._of_tenant[tenant_id] += 1
+        try:
+            yield
+        finally:
+            self._of_tenant[tenant_id] -= 1
+            if not self._of_tenant[tenant_id]:
+                del self._of_tenant[tenant_id]
+
+    def __len__(self) -> int:
+        return self._of_tenant.total()
+
+
+class OpenStreams:
+    """Counts the open streams: at most `most` in all, `most_each` of a caller, `most_of_tenant` of a tenant."""
+
+    def __init__(
+        self, most: int = MOST_STREAMS, most_each: int = MOST_STREAMS_EACH, most_of_tenant: int = MOST_STREAMS_OF_TENANT
+    ) -> None:
+        if min(most, most_each, most_of_tenant) < 1:
+            raise ConfigError(
+                f"most_streams={most}, most_streams_each={most_each}, most_streams_of_tenant={most_of_tenant}: "
+                "give numbers above zero"
+            )
         self._most = most
         self._most_each = most_each
+        self._most_of_tenant = most_of_tenant
         self._open = Counter[str]()
+        self._of_tenant = Counter[str]()
 
-    def take(self, key: str) -> None:
-        """Count one more. Raise Overloaded when too many are theirs, and TransientError when too many are open."""
+    def take(self, key: str, tenant_id: str) -> Callable[[], None]:
+        """Count one more, and return what ends it. Raise Overloaded when the caller or the tenant has too many, and
+        TransientError when too many are open."""
         if self._open[key] >= self._most_each:
             raise Overloaded(f"{self._most_each} streams are yours already: close one first", retry_after=RETRY)
+        if self._of_tenant[tenant_id] >= self._most_of_tenant:
+            raise Overloaded(
+                f"{self._most_of_tenant} streams of your tenant are open: close one first", retry_after=RETRY
+            )
         if self._open.total() >= self._most:
             raise TransientError(f"{self._most} streams are open: try again later", retry_after=RETRY)
         self._open[key] += 1
+        self._of_tenant[tenant_id] += 1
+        return partial(self._give_back, key, tenant_id)
 
-    def give_back(self, key: str) -> None:
-        self._open[key] -= 1
-        if not self._open[key]:
-            del self._open[key]
+    def _give_back(self, key: str, tenant_id: str) -> None:
+        for counter, name in ((self._open, key), (self._of_tenant, tenant_id)):
+            counter[name] -= 1
+            if not counter[name]:
+                del counter[name]
 
     def __len__(self) -> int:
         return self._open.total()

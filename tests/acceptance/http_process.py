@@ -23,10 +23,14 @@ class Served:
 
 
 @contextmanager
-def serving(store: Path, *options: str, app: str = "orders:agents", folder: Path = APPS) -> Generator[Served]:
-    """Runs until the block ends, which begins when calls are taken."""
+def serving(
+    store: Path, *options: str, app: str = "orders:agents", folder: Path = APPS, files: int | None = None
+) -> Generator[Served]:
+    """Runs until the block ends, which begins when calls are taken. The process may have so many files open."""
     told: list[str] = []
     command = (*SOORMA, "serve", app, "--port", "0", *options)
+    if files is not None:
+        command = ("sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command)
     with Shop(store).background(*command, ready="serves", told=told, folder=folder) as process:
         found = _URL.search("".join(told))
         assert found, told

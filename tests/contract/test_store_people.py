@@ -135,6 +135,18 @@ async def test_who_is_forgotten_has_nothing_in_hand_and_answers_for_nobody(store
     assert (await people.absences("default", NOW), await people.links("default", "a-1", 9)) == ([], [])
 
 
+async def test_a_link_that_was_revoked_stays_revoked_when_its_user_is_forgotten(store: Store) -> None:
+    people, revoked = store.people, MadeLink(LINK, "root", later(5))
+    await people.revoke_link(revoked)
+    await people.add_link(MadeLink(replace(LINK, made_at=later(9)), "root"))
+    await store.upkeep.begin_forgetting("default", "ann", NOW)
+    while not (await store.upkeep.forget(100)).is_done:
+        pass
+    found = await people.link("default", "question", "a-1", "ann")
+    assert found is not None and found.is_revoked, "the one made since is no good either"
+    assert found.revoked_at is not None and found.revoked_at >= later(5)
+
+
 async def test_what_is_long_over_is_removed(store: Store) -> None:
     await running(store, gate("a-1"))
     people, then = store.people, NOW + timedelta(days=40)

@@ -1,6 +1,8 @@
 """Webhooks: what goes out is signed, tried again and set aside; what comes in is an event once, of who may say it."""
 
 import base64
+import hashlib
+import hmac
 import json
 import threading
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ from kit import is_idle, planner, until
 from soorma_ai import Agent, EventDefinition, EventEnvelope, Platform, PlatformContext
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError, Unauthenticated
-from soorma_ai.gateways.webhooks import Came, Hook, Post, StandardWebhooks, Webhook
+from soorma_ai.gateways.webhooks import Came, GitHub, Hook, Post, StandardWebhooks, Webhook
 from soorma_ai.gateways.webhooks.outgoing import PAUSES
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, wait
@@ -304,3 +306,24 @@ async def test_who_does_not_share_the_secret_is_not_read(platform: Platform, clo
 def test_a_hook_has_a_name_that_fits_into_a_url() -> None:
     with pytest.raises(ConfigError, match="in a URL"):
         Hook("my/bank", SIGNER, paid, events_produced=())
+
+
+async def test_a_post_of_github_is_known_by_its_body_and_not_by_its_unsigned_id(platform: Platform) -> None:
+    def to_event(told: JsonObject) -> Came:
+        return Came("issue.opened", {"number": told["number"]})
+
+    hook = Hook("github", GitHub("a secret of 16 letters"), to_event, events_produced=["issue.opened"])
+    await platform.start(hook)
+
+    async def post(delivery: str, number: int) -> object:
+        body = json.dumps({"number": number}).encode()
+        signed = hmac.new(b"a secret of 16 letters", body, hashlib.sha256).hexdigest()
+        headers = {"x-hub-signature-256": f"sha256={signed}", "x-github-delivery": delivery}
+        return (await hook.take(Post(headers, body)))["event_id"]
+
+    first = await post("d-1", 1)
+    assert await post("d-1", 1) == first, "a redelivery"
+    assert await post("d-2", 1) == first, "sent again by a listener, under another id"
+    assert await post("d-1", 2) != first, "another body is another event"
+    events = [row.event for row in (await platform.events(limit=9)).events if row.event.type == "issue.opened"]
+    assert [one.data["number"] for one in events] == [1, 2]

@@ -352,6 +352,19 @@ async def test_push_is_refused_in_the_protocols_words(platform: Platform) -> Non
             )
 
 
+@pytest.mark.parametrize("streaming", [False, True])
+async def test_push_within_a_message_is_refused_before_anything_of_it_is_done(
+    platform: Platform, *, streaming: bool
+) -> None:
+    push = TaskPushNotificationConfig(url="http://127.0.0.1:1/")
+    asked = asking({"order_id": "A1"})
+    asked.configuration.task_push_notification_config.CopyFrom(push)
+    async with served(platform, *shop(), auth=KEYS) as url, speaking(url, "maria", streaming=streaming) as client:
+        with pytest.raises(PushNotificationNotSupportedError):
+            [one async for one in client.send_message(asked)]
+    assert await platform.as_user(tenant_id="shop", user_id="maria").plans() == []
+
+
 async def test_a_stream_that_is_left_leaves_nothing_behind(platform: Platform) -> None:
     async with served(platform, *shop(approval=BY_MANAGER), auth=KEYS) as url:
         async with speaking(url, "maria", streaming=True) as client:

@@ -29,7 +29,10 @@ SLACK_BODY = (
 def test_github_as_it_is_printed() -> None:
     signed = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
     post = Post({"x-hub-signature-256": signed, "x-github-delivery": "d-1"}, b"Hello, World!")
-    assert GitHub("It's a Secret to Everybody").verify(post, NOW) == "d-1"
+    known = GitHub("It's a Secret to Everybody").verify(post, NOW)
+    assert known == hashlib.sha256(post.body).hexdigest()
+    again = Post({"x-hub-signature-256": signed, "x-github-delivery": "d-2"}, post.body)
+    assert GitHub("It's a Secret to Everybody").verify(again, NOW) == known
 
 
 def test_slack_as_it_is_printed() -> None:

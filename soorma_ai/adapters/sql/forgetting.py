@@ -76,7 +76,10 @@ _SESSIONS = """
 """
 # What they did about questions of others, or were to do. Who answers for them, and for whom they do, ends.
 _OF_PERSON = (
-    *(f"DELETE FROM {table} WHERE tenant = :tenant AND user_id = :user" for table in ("claim", "colleague", "link")),
+    *(f"DELETE FROM {table} WHERE tenant = :tenant AND user_id = :user" for table in ("claim", "colleague")),
+    # A row that revokes links stays until they would have ended, and revokes those made after it, too.
+    "UPDATE link SET revoked_at = made_at WHERE tenant = :tenant AND user_id = :user AND revoked_at < made_at",
+    "DELETE FROM link WHERE tenant = :tenant AND user_id = :user AND revoked_at IS NULL",
     "DELETE FROM absence WHERE tenant = :tenant AND (user_id = :user OR deputy = :user)",
 )
 _TOLD = """

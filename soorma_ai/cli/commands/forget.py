@@ -15,8 +15,8 @@ from soorma_ai.terminal.printing import Printer, print_json
 BATCHES_AT_ONCE = 20
 STAYS = (
     "What stays: the audit's rows of what they changed (proof, removed with age), their API keys' rows (revoked, so "
-    "that a token is refused for good; hashes only), what is another's or shared (an approval that they gave in "
-    "somebody else's plan), and backups and logs."
+    "that a token is refused for good; hashes only), revoked links (until they would have ended), what is another's or "
+    "shared (an approval that they gave in somebody else's plan), and backups and logs."
 )
 
 
@@ -32,8 +32,9 @@ def forget(access: Access, user: str, *, yes: bool, as_json: bool) -> None:
     next application goes on with it by itself, as does the same command; what it tells is what it has removed itself.
 
     What stays, and why: rows of the audit, which prove what was changed, until they are old; rows of API keys, which
-    are revoked, since a token must be refused for good (of it only a hash is kept); what is another user's or shared by
-    the tenant, an approval in somebody else's plan included; backups and logs, which the store does not have.
+    are revoked, since a token must be refused for good (of it only a hash is kept); revoked links, until they would
+    have ended; what is another user's or shared by the tenant, an approval in somebody else's plan included; backups
+    and logs, which the store does not have.
     """
     must_mean_a_store()
     if not user:

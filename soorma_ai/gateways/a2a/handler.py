@@ -130,7 +130,7 @@ class PlanTasks(RequestHandler):
         visit, client = caller_of(context.state[VISIT])
         with as_a2a():
             validate_proto_required_fields(params)
-            validate_history_length(params.configuration)
+            _check_configuration(params)
             task_id = await self.take(client, params.message)
             if params.configuration.return_immediately:
                 standing = await find(client, task_id)
@@ -144,7 +144,7 @@ class PlanTasks(RequestHandler):
         visit, client = caller_of(context.state[VISIT])
         with as_a2a():
             validate_proto_required_fields(params)
-            validate_history_length(params.configuration)
+            _check_configuration(params)
             task_id = await self.take(client, params.message)
             async with aclosing(_follow(visit, client, task_id, params.configuration)) as events:
                 async for standing, event in events:
@@ -353,6 +353,13 @@ def as_a2a() -> Generator[None]:
         error_id = token_hex(8)
         warn("a2a_call_broke", bug=error, error_id=error_id, known=isinstance(error, SoormaError))
         raise InternalError(f"error {error_id}; the log of the server says more") from error
+
+
+def _check_configuration(params: SendMessageRequest) -> None:
+    """Raise before anything of a message is done."""
+    validate_history_length(params.configuration)
+    if params.configuration.HasField("task_push_notification_config"):
+        _refuse_push()
 
 
 def _refuse_push() -> NoReturn:

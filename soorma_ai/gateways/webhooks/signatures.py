@@ -65,7 +65,8 @@ class StandardWebhooks:
 
 @dataclass(frozen=True)
 class GitHub:
-    """Posts of GitHub. Its id is not signed: whoever sees a post may send it again under another."""
+    """Posts of GitHub. Its `X-GitHub-Delivery` is not signed, so a delivery is known by the digest of its body, which
+    is: the same body under another id is the same event, and another body under the same id is another event."""
 
     secret: str = field(repr=False)
 
@@ -75,7 +76,7 @@ class GitHub:
     def verify(self, post: Post, now: datetime) -> str:
         given = post.header("x-hub-signature-256").removeprefix("sha256=")
         _must_fit([given], [_mac(self.secret.encode(), post.body).hex()])
-        return post.header("x-github-delivery")
+        return hashlib.sha256(post.body).hexdigest()
 
 
 @dataclass(frozen=True)
