@@ -16,7 +16,7 @@ from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, read_as
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound, PlanCancelled, PlanFailed
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.process.signals import questions_of, until
-from soorma_ai.runtime.views.plans import untaken_of_tree
+from soorma_ai.runtime.views.plans import blocked_of, untaken_of_tree
 
 T = TypeVar("T", default=Json)
 
@@ -130,7 +130,8 @@ class PlanHandle:
         plan = await store.plans.plan(self.plan_id)
         open_now = await store.plans.expectations(plan_id=self.plan_id)
         rest = await store.queue.find_rest(plan.agent, self.plan_id, now) if plan else None
-        return describe_state(plan.status if plan else None, open_now, await self.untaken(), rest)
+        blocked = await blocked_of(self._services, plan) if plan else ()
+        return describe_state(plan.status if plan else None, open_now, await self.untaken(), rest, blocked)
 
     async def _looks(self) -> AsyncGenerator[PlanRecord | None]:
         """Yield the plan, None before a planner took it, and again whenever something may have changed."""

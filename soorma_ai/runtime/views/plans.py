@@ -12,7 +12,7 @@ from soorma_ai.domain import tracking
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, Untaken
 from soorma_ai.domain.people import Person
-from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, PlanValue, ValueKind
+from soorma_ai.domain.plans import Blocked, PlanDetails, PlanRecord, PlanStatus, PlanValue, ValueKind
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import PlanFilter
@@ -26,6 +26,7 @@ MOST_PLANS = 10_000
 MOST_UNTAKEN = 1_000
 ACTIVE = "active"
 MOST_AWAITED = 4
+MOST_BLOCKED = 100
 
 
 async def own_plan(services: Services, person: Person, plan_id: str, call: str = "plan") -> PlanRecord:
@@ -126,9 +127,19 @@ async def _details(services: Services, plan: PlanRecord, untaken: Sequence[Untak
         results={value.key: value.value for value in values if value.kind is ValueKind.RESULT},
         phases={value.key: value.value for value in values if value.kind is ValueKind.PHASE},
         machine=_machine_in(values),
+        blocked=await blocked_of(services, plan),
         rest=await store.queue.find_rest(plan.agent, plan_id, services.clock.now()),
         untaken=tuple(one for one in untaken if one.plan_id == plan_id),
     )
+
+
+async def blocked_of(services: Services, plan: PlanRecord) -> tuple[Blocked, ...]:
+    """Return why a plan needs an operator, and of a root why those of its tree do; its own reason first."""
+    own = (plan.blocked,) if plan.blocked else ()
+    if plan.status.is_final or plan.parent_plan_id is not None:
+        return own
+    tree = await services.store.plans.held_in_tree(plan.root_plan_id, MOST_BLOCKED)
+    return (*own, *(one.blocked for one in tree if one.blocked and one.plan_id != plan.plan_id))
 
 
 def _machine_in(values: Sequence[PlanValue]) -> JsonObject:
