@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from soorma_ai.core.authority import only_user
+from soorma_ai.core.authority import may, only_user
 from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.plans import PlanRecord
@@ -32,4 +32,5 @@ async def resume_all(store: Store, person: Person, now: datetime, agent: str | N
     the others go by what it finds."""
     tenant_id, user_id = person.tenant_id, only_user(person)
     held = await store.plans.held(MOST_RESUMED, agent=agent, tenant_id=tenant_id, user_id=user_id)
-    return [plan.plan_id for plan in held if await store.plans.resume(plan.plan_id, now)]
+    own = [plan.plan_id for plan in held if may(person, "resume", plan.lineage)]
+    return [plan_id for plan_id in own if await store.plans.resume(plan_id, now)]

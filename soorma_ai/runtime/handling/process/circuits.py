@@ -70,6 +70,7 @@ async def _call(
         known.refusals[asker.model] = Refusal(str(blocked), resumed_at, clock.monotonic())
         raise
     except ModelUnavailable as away:
+        known.refusals.pop(asker.model, None)
         known.circuit, known.reason = fail(known.circuit, asker.who, clock.now(), away.retry_after), str(away)
         own = rest_after(asker.rests) if away.retry_after is None else away.retry_after
         raise Outage(str(away), retry_after=max(own, time_left(known.circuit, clock.now()) or timedelta(0))) from away
