@@ -81,7 +81,7 @@ class Plans(Protocol):
     async def held(
         self, limit: int, *, agent: str | None = None, tenant_id: str | None = None, user_id: str | None = None
     ) -> list[PlanRecord]:
-        """Plans that rest until an operator resumes them, oldest rest first, each with its `blocked`."""
+        """Plans that rest until an operator resumes them, each with its `blocked`."""
         ...
 
     async def held_in_tree(self, root_plan_id: str, limit: int) -> list[PlanRecord]:

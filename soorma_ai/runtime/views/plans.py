@@ -27,6 +27,7 @@ MOST_UNTAKEN = 1_000
 ACTIVE = "active"
 MOST_AWAITED = 4
 MOST_BLOCKED = 100
+MOST_HELD = 500
 
 
 async def own_plan(services: Services, person: Person, plan_id: str, call: str = "plan") -> PlanRecord:
@@ -78,8 +79,18 @@ async def plan_page(
     awaited = defaultdict[str | None, list[Expectation]](list)
     for one in await services.store.plans.first_awaited(going, MOST_AWAITED) if going else ():
         awaited[one.plan_id].append(one)
-    lines = (plan_line(row.plan, row.spent, awaited[row.plan.plan_id]) for row in found.rows)
+    blocked = await _blocked_by_plan(services, person) if going else {}
+    lines = (
+        plan_line(row.plan, row.spent, awaited[row.plan.plan_id], blocked.get(row.plan.plan_id)) for row in found.rows
+    )
     return tracking.PlanPage(tuple(lines), found.before, found.is_end)
+
+
+async def _blocked_by_plan(services: Services, person: Person) -> dict[str, Blocked]:
+    """Return why plans need an operator, by their own ids and by those of their roots."""
+    held = await services.store.plans.held(MOST_HELD, tenant_id=person.tenant_id, user_id=only_user(person))
+    by_root = {plan.root_plan_id: plan.blocked for plan in held if plan.blocked}
+    return by_root | {plan.plan_id: plan.blocked for plan in held if plan.blocked}
 
 
 async def plan_details(services: Services, person: Person, plan_id: str) -> PlanDetails:

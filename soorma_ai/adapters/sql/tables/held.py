@@ -12,7 +12,7 @@ _HELD = f"""
     FROM inbox CROSS JOIN plan ON plan.plan_id = inbox.owner AND plan.agent = inbox.agent
     WHERE inbox.agent IN ({{agents}}) AND inbox.state IN ('queued', 'leased') AND inbox.ready_at > 0
         AND inbox.ready_at >= {FAR_AWAY} {{only}}
-    ORDER BY inbox.seq LIMIT :limit
+    LIMIT :limit
 """
 # By the plan's tree, each with the delivery that stands first in its line.
 _OF_TREE = f"""
