@@ -2,6 +2,7 @@
 
 SoormaError
 ├── ConfigError               wrong set-up; raised before anything runs
+│   └── ModelBlocked            a model refuses our set-up               -> the plan rests until an operator resumes it
 ├── ProtocolError             a rule of the conversation is broken     -> dead letter
 │   ├── LocalProtocolError      by us
 │   │   ├── IllegalTransition
@@ -70,6 +71,14 @@ class ConfigError(SoormaError):
     `soorma doctor` says where each setting comes from."""
 
     code = "config"
+
+
+class ModelBlocked(ConfigError):
+    """A model cannot be called until an operator mends its set-up: its key is refused, its quota is used up, its name
+    is not known, or a library is missing. A plan that has begun rests. To do: mend what the message names, then
+    `soorma plans resume`; a start of the process resumes as well."""
+
+    code = "model_blocked"
 
 
 class ProtocolError(SoormaError):

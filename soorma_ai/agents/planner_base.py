@@ -356,6 +356,7 @@ class BasePlanner(Agent):
     async def started(self, services: Services) -> None:
         await super().started(services)
         await self._schedules.keep(services)
+        await planning.turn.resume_at_start(services, self.name)
 
     def _schedule_next(self, handling: Handling) -> None:
         """Schedule the goal that follows the one in hand, in its own transaction."""

@@ -24,6 +24,7 @@ from soorma_ai.core.report.diagnosis import Broker, Facts, Life, Origin, Server,
 from soorma_ai.domain.limits import MAX_BACKLOG
 from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.people import Person
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.errors import ConfigError, Forbidden, SoormaError
 from soorma_ai.settings import (
     BACKLOG,
@@ -216,6 +217,7 @@ async def _life_of_store(access: Access) -> Life:
         newest = await store.events.events(limit=1, newest=True)
         standing = await store.queue.standing(access.tenant_id, now, MOST)
         agents = [(plain_name(one.agent), one.live) for one in await store.registry.agents(now)]
+        held = await store.plans.held(MOST, tenant_id=access.tenant_id)
         return Life(
             alive=[name for name, is_live in agents if is_live],
             gone=[name for name, is_live in agents if not is_live],
@@ -227,6 +229,8 @@ async def _life_of_store(access: Access) -> Life:
             newest=newest[0].event.time if newest else None,
             unsent=standing.unsent,
             unsent_since=standing.unsent_since,
+            blocked=len(held),
+            blocked_by=_reason_of(held),
         )
 
 
@@ -257,6 +261,7 @@ async def _ahead(asked: Asked, now: datetime) -> timedelta:
 
 async def _life_of_server(client: PlatformClient) -> Life:
     agents = [(one.name, one.live) for one in await client.registry.query(live=False)]
+    held = [plan for plan in await client.plans(status=PlanStatus.PAUSED, limit=MOST) if plan.blocked]
     return Life(
         alive=[name for name, is_live in agents if is_live],
         gone=[name for name, is_live in agents if not is_live],
@@ -264,7 +269,13 @@ async def _life_of_server(client: PlatformClient) -> Life:
         dead_letters=await _letters(client),
         untaken=len(await client.tracker.untaken(limit=MOST)),
         most=MOST,
+        blocked=len(held),
+        blocked_by=_reason_of(held),
     )
+
+
+def _reason_of(held: Sequence[PlanRecord]) -> str:
+    return next((plan.blocked.reason for plan in held if plan.blocked), "")
 
 
 async def _letters(client: PlatformClient) -> int:

@@ -61,6 +61,10 @@ class Cancelled(Record, frozen=True):
     cancelled: bool
 
 
+class Resumed(Record, frozen=True):
+    plan_ids: tuple[str, ...]
+
+
 class Redriven(Record, frozen=True):
     redriven: bool
 

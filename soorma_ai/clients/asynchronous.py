@@ -7,9 +7,9 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from soorma_ai.clients.address import address_of
-from soorma_ai.clients.answers import Accepted, Asked, Discarded, HeldBack, Published, Redriven, Row, Submitted
+from soorma_ai.clients.answers import Accepted, Asked, Discarded, HeldBack, Published, Redriven, Resumed, Row, Submitted
 from soorma_ai.clients.caller import GRACE, Bounds, Caller
-from soorma_ai.clients.exchange import MOST_ITEMS, Page, Response, get, post
+from soorma_ai.clients.exchange import MOST_ITEMS, Page, Request, Response, get, post
 from soorma_ai.clients.inbox import AsyncInbox
 from soorma_ai.clients.line import AsyncLine, Line
 from soorma_ai.clients.plan import AsyncPlan, cancel_plan, seconds
@@ -224,7 +224,9 @@ class AsyncClient:
             "note": note,
             "answer_id": answer_id or self._line.new_key(),
         }
-        request = post("waits", wait_id, "answer", body=body, is_safe=True)
+        return await self._outcome(post("waits", wait_id, "answer", body=body, is_safe=True))
+
+    async def _outcome(self, request: Request) -> AnswerOutcome:
         response = await self._caller.ask(request, also=_NOT_COUNTED)
         if response.status == HTTPStatus.OK:
             return AnswerOutcome(ACCEPTED, response.read(Accepted).detail)
@@ -238,6 +240,19 @@ class AsyncClient:
     async def cancel(self, plan_id: str, reason: str = "") -> bool:
         """Ask a plan to stop. False when it had ended already. Raise NotFound."""
         return await cancel_plan(self._caller, plan_id, reason)
+
+    async def resume(self, plan_id: str, data: Mapping[str, Any] | None = None, *, note: str = "") -> AnswerOutcome:
+        """Let a plan go on that was paused until somebody resumes it, with this input; or that needs an operator, with
+        all of its tree that does, now that its model's set-up is mended. Raise NotFound, Forbidden, and
+        IllegalTransition where nobody has to resume it."""
+        body: JsonObject = {"data": json_object("the input", data or {}), "note": note}
+        return await self._outcome(post("plans", plan_id, "resume", body=body))
+
+    async def resume_all(self, *, agent: str | None = None) -> list[str]:
+        """Let all plans of this person, or of the tenant for its operators, go on that need an operator; those of one
+        planner, if it is named. Return their ids."""
+        request = post("plans", "resume", body={"agent": agent}, is_safe=True)
+        return list((await self._caller.read(request, Resumed)).plan_ids)
 
     async def plans(
         self, *, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 50

@@ -200,6 +200,8 @@ class Client(Blocking[AsyncClient]):
     wait = blocking(AsyncClient.wait)
     answer = blocking(AsyncClient.answer)
     cancel = blocking(AsyncClient.cancel)
+    resume = blocking(AsyncClient.resume)
+    resume_all = blocking(AsyncClient.resume_all)
     plans = blocking(AsyncClient.plans)
     plan = blocking(AsyncClient.plan)
     prompt = blocking(AsyncClient.prompt)

@@ -53,6 +53,8 @@ def ending_of(disposition: done.Disposition) -> AnyEnding:
             return Handled()
         case done.RetryAfter(delay, reason, undone, counts):
             return PutOff(seconds=delay.total_seconds(), reason=reason, undone=undone, counts=counts)
+        case done.Hold():
+            raise LocalProtocolError("a plan is held beside the store, in the process that has it")
         case done.DeadLetter(reason, undone):
             return GivenUp(reason=reason, undone=undone)
         case done.InDoubt(reason):

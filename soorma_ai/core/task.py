@@ -49,6 +49,17 @@ def task_of(request: EventEnvelope, agent: str, default_event: str, now: datetim
     )
 
 
+def prolong(task: TaskRecord, awaited: Expectation | None) -> TaskRecord:
+    """Return the task with the deadline by which its answer is awaited, where a pause of its plan has moved that since
+    it was asked for; None while the pause lasts."""
+    before = task.lineage.deadline
+    if awaited is None or awaited.status is not ExpectationStatus.OPEN or before is None:
+        return task
+    if awaited.tenant_id != task.lineage.tenant_id or (awaited.deadline is not None and awaited.deadline <= before):
+        return task
+    return replace(task, lineage=replace(task.lineage, deadline=awaited.deadline))
+
+
 def waiter_of(task: TaskRecord) -> Waiter:
     return Waiter(task.agent, task.lineage, task.lineage.deadline, task_id=task.task_id, longest=LONGEST_WAIT)
 

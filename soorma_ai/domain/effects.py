@@ -178,6 +178,12 @@ class RetryAfter(Struct, frozen=True):
     counts: bool = True
 
 
+class Hold(Struct, frozen=True):
+    """Hand the delivery over again when an operator resumes its plan. It is no attempt."""
+
+    reason: str
+
+
 class DeadLetter(Struct, frozen=True):
     """Set the delivery aside for people. `undone` as with RetryAfter: when redriven, it may run."""
 
@@ -191,4 +197,4 @@ class InDoubt(Struct, frozen=True):
     reason: str
 
 
-Disposition = Ack | RetryAfter | DeadLetter | InDoubt
+Disposition = Ack | RetryAfter | Hold | DeadLetter | InDoubt

@@ -36,6 +36,16 @@ class Pause(Record, frozen=True):
     since: datetime
 
 
+class Blocked(Record, frozen=True):
+    """A rest of a plan that an operator ends: its model refuses the set-up for this `reason`. `resumed_at` is when it
+    was told to ask again."""
+
+    plan_id: str
+    reason: str
+    since: datetime
+    resumed_at: datetime | None = None
+
+
 class PlanRecord(Record, frozen=True):
     """The small row of a plan; its history is in its steps.
 
@@ -79,6 +89,7 @@ class PlanRecord(Record, frozen=True):
     failure: str | None = None
     next_call: Charge | None = None
     paused: Pause | None = None
+    blocked: Blocked | None = None
 
     @property
     def payer(self) -> Payer:
@@ -145,7 +156,8 @@ class PlanDetails(Record, frozen=True):
     asked, or by the event where no state did. `rest` is what it sleeps for, where that is no expectation. `shown` is
     what of the offer the model was shown, by the digests in `decisions`. `untaken` are its requests, and those for
     parts of its tasks, that nobody takes yet. `phases` is what a journey through phases keeps, `machine` its
-    states by name, where it has any."""
+    states by name, where it has any. `blocked` are the rests that an operator ends: its own first, and of a root those
+    of its tree."""
 
     plan_id: str
     goal_id: str
@@ -177,3 +189,4 @@ class PlanDetails(Record, frozen=True):
     untaken: tuple[Untaken, ...] = ()
     phases: JsonObject = field(default_factory=dict[str, Json])
     machine: JsonObject = field(default_factory=dict[str, Json])
+    blocked: tuple[Blocked, ...] = ()

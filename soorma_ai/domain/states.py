@@ -17,8 +17,9 @@ HUMAN_INPUT = "notification.human_input"
 WAIT_REMINDED = "plan.wait.reminded"
 WAIT_ESCALATED = "plan.wait.escalated"
 WAIT_HANDED_OVER = "plan.wait.handed_over"
+OPERATOR_NEEDED = "plan.operator.needed"
 # What people are told by, and so what only the platform publishes.
-ANNOUNCEMENTS = frozenset({HUMAN_INPUT, WAIT_REMINDED, WAIT_ESCALATED, WAIT_HANDED_OVER})
+ANNOUNCEMENTS = frozenset({HUMAN_INPUT, WAIT_REMINDED, WAIT_ESCALATED, WAIT_HANDED_OVER, OPERATOR_NEEDED})
 RESUMED = "plan.resumed"
 TIMEOUT = "timeout"
 REJECTED = "rejected"

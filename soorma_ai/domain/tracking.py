@@ -6,7 +6,7 @@ from enum import StrEnum
 from soorma_ai.domain.expectations import ExpectationKind, Untaken
 from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.memory import PlanSummary
-from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.plans import Blocked, PlanStatus
 from soorma_ai.domain.records import Record
 from soorma_ai.domain.values import Json
 
@@ -108,7 +108,8 @@ class Awaited(Record, frozen=True):
 
 
 class PlanLine(Record, frozen=True):
-    """A plan in a list. `spent` is by its whole tree, `awaits` the first few things that it waits for."""
+    """A plan in a list. `spent` is by its whole tree, `awaits` the first few things that it waits for, `blocked` why it
+    needs an operator, or of a root one of its tree."""
 
     plan_id: str
     root_plan_id: str
@@ -123,6 +124,7 @@ class PlanLine(Record, frozen=True):
     reason: str | None
     spent: Spent
     awaits: tuple[Awaited, ...] = ()
+    blocked: Blocked | None = None
 
 
 class PlanPage(Record, frozen=True):

@@ -78,6 +78,20 @@ class Plans(Protocol):
         """The newest whose goal is answered under this reply key."""
         ...
 
+    async def held(
+        self, limit: int, *, agent: str | None = None, tenant_id: str | None = None, user_id: str | None = None
+    ) -> list[PlanRecord]:
+        """Plans that rest until an operator resumes them, each with its `blocked`."""
+        ...
+
+    async def held_in_tree(self, root_plan_id: str, limit: int) -> list[PlanRecord]:
+        """Those of a plan's tree."""
+        ...
+
+    async def resume(self, plan_id: str, now: datetime) -> bool:
+        """Hand over at once what a plan rests on until an operator resumes it. False where it does not rest so."""
+        ...
+
     async def steps(self, plan_id: str, first: int = 0) -> list[Step]:
         """Steps in order, from the one of this number on."""
         ...

@@ -20,7 +20,7 @@ from soorma_ai.core.delivery.disposition import (
 )
 from soorma_ai.core.delivery.route import route
 from soorma_ai.core.delivery.runs import LONGEST_SECONDS, may_be_followed
-from soorma_ai.domain.effects import Ack, InDoubt, RetryAfter
+from soorma_ai.domain.effects import Ack, Disposition, Hold, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.values import account_of
@@ -52,9 +52,9 @@ PAUSE_BETWEEN_TRIES = 0.5
 class Route(Struct, frozen=True):
     """One handler of an agent. `decide` records what is to happen; `failed` records what the requester is told.
 
-    `rests` records that what it needs is away. `finds_out`: one that must not run twice, and that looks what happened
-    when it is handed over again. `attempts` is how often it may be handed over without an end before it counts as what
-    kills the process.
+    `rests` records that what it needs is away, or that an operator has to resume it. `finds_out`: one that must not run
+    twice, and that looks what happened when it is handed over again. `attempts` is how often it may be handed over
+    without an end before it counts as what kills the process.
     """
 
     topic: EventTopic | None
@@ -63,7 +63,7 @@ class Route(Struct, frozen=True):
     failed: Callable[[Handling, Failure], Awaitable[None]]
     continues: bool = False
     finds_out: bool = False
-    rests: Callable[[Handling], Awaitable[None]] | None = None
+    rests: Callable[[Handling, Disposition], Awaitable[None]] | None = None
     attempts: int = MAX_ATTEMPTS
 
 
@@ -170,7 +170,9 @@ def _dispose(handling: Handling, found: Route | None, error: Exception) -> Dispo
         can_find_out = found is not None and found.finds_out
         return dispose_in_doubt(error, attempt, can_find_out=can_find_out, claims=handling.delivery.fence)
     is_asked = handling.event.topic is EventTopic.ACTION_REQUESTS or handling.has_plan or handling.task is not None
-    return dispose(error, attempt, handling.tries, claims=handling.delivery.fence, is_asked=is_asked)
+    can_rest = found is not None and found.rests is not None
+    claims = handling.delivery.fence
+    return dispose(error, attempt, handling.tries, claims=claims, is_asked=is_asked, can_rest=can_rest)
 
 
 async def _tell(handling: Handling, found: Route | None, disposal: Disposal) -> None:
@@ -182,7 +184,7 @@ async def _tell(handling: Handling, found: Route | None, disposal: Disposal) -> 
         await ask_people(handling, disposal.disposition.reason)
         hand_back(handling)
     elif disposal.rests and found and found.rests:
-        await found.rests(handling)
+        await found.rests(handling, disposal.disposition)
 
 
 async def _give_up(handling: Handling, found: Route | None, refused: Exception) -> None:
@@ -204,6 +206,9 @@ def _report(handling: Handling, failed: Exception, disposal: Disposal) -> None:
     is_tried_again = isinstance(disposal.disposition, RetryAfter) and not handling.is_in_doubt
     expected = is_tried_again or isinstance(failed, SoormaError | Retry | Reject)
     then = outlook(disposal.disposition, delivery.seq)
+    if isinstance(disposal.disposition, Hold):
+        warn("plan_blocked", plan_id=delivery.owner, agent=delivery.agent, reason=failed, then=then)
+        return
     warn("delivery_failed", bug=None if expected else failed, **_fields(delivery, failed), then=then)
 
 

@@ -2,8 +2,10 @@
 
 from datetime import datetime, timedelta
 
+from soorma_ai.core.report.waiting import need_of
 from soorma_ai.domain.expectations import FOR_PEOPLE, ExpectationKind
 from soorma_ai.domain.limits import Spent
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.tracking import Awaited, PlanLine
 from soorma_ai.domain.values import clip
@@ -22,7 +24,8 @@ _BEFORE = 8 + 9 + 6 + 6 + 8 + 6 * GAP
 def row(plan: PlanRecord, state: str, line: PlanLine | None) -> tuple[str, ...]:
     """Return id, status, goal, planner, beginning, why it ended or sleeps, tokens, dollars; the last two are empty
     where they are not known, as the dollars are once the price of a call is unknown."""
-    said = map(one_line, (plan.goal_event, plan.agent, plan.created_at.isoformat(), plan.reason or state))
+    why = plan.reason or state or _need(line)
+    said = map(one_line, (plan.goal_event, plain_name(plan.agent), plan.created_at.isoformat(), why))
     dollars = line.spent.cost_usd if line else None
     spent = (str(line.spent.tokens) if line else "", "" if dollars is None else f"{dollars:.6f}")
     return (plan.plan_id, plan.status, *said, *spent)
@@ -63,7 +66,13 @@ def _rest(plan: PlanRecord, state: str, line: PlanLine | None) -> str:
     shown = [_wait_of(one) for one in awaited[:MOST_AWAITED]]
     if len(awaited) > MOST_AWAITED:
         shown.append("and more")
-    return plan.reason or "; ".join((*shown, *([state] if state else [])))
+    why = state or _need(line)
+    return plan.reason or "; ".join((*shown, *([why] if why else [])))
+
+
+def _need(line: PlanLine | None) -> str:
+    """Say why one of the plan's tree needs an operator, where the plan itself does not sleep."""
+    return need_of(line.blocked) if line and line.blocked else ""
 
 
 def _wait_of(one: Awaited) -> str:

@@ -7,7 +7,7 @@ from rich.tree import Tree
 
 from soorma_ai.core.report.lines import Asked, Line, LineKind
 from soorma_ai.core.report.trace import Trace
-from soorma_ai.core.report.waiting import describe_state
+from soorma_ai.core.report.waiting import describe_state, need_of
 from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, WAITING, Part, Printer, status_part, text_of
@@ -26,6 +26,7 @@ from soorma_ai.terminal.wording import (
 PAYLOAD = 240
 RESULTS = 480
 MOST_UNTAKEN = 10
+MOST_BLOCKED = 5
 
 
 def print_trace(trace: Trace, printer: Printer | None = None) -> None:
@@ -41,6 +42,8 @@ def print_trace(trace: Trace, printer: Printer | None = None) -> None:
         printer.line((f"state {one_line(trace.current_state)}, results {json_line(trace.results, RESULTS)}", DIM))
     if trace.rest:
         printer.line((f"{resting(trace.rest)}: {one_line(trace.rest.reason)}", WAITING))
+    for one in trace.blocked[:MOST_BLOCKED]:
+        printer.line((one_line(need_of(one)), WAITING))
     if state := _state(trace):
         printer.line((one_line(state), WAITING))
     for one in trace.untaken[:MOST_UNTAKEN]:

@@ -1,5 +1,6 @@
 """A root plan that is paused waits for as long as it takes; nothing else does."""
 
+import asyncio
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -8,6 +9,8 @@ import pytest
 from kit import (
     PATIENCE,
     as_time_passes,
+    happens,
+    held_for,
     is_idle,
     payments,
     planner,
@@ -363,3 +366,69 @@ async def test_a_user_agent_answers_the_question_of_a_plan(platform: Platform) -
     plan = await pursue(platform, "order.received", {}, user_agent, waiting())
     assert await plan.result(timeout=PATIENCE) == {"granted": True}
     assert await requested(platform, "order.received")
+
+
+@pytest.mark.parametrize("begins", ["before the pause", "during it", "after it"])
+async def test_a_task_that_was_asked_for_before_a_pause_has_as_much_more_time(
+    platform: Platform, clock: VirtualClock, begins: str
+) -> None:
+    """Its parts are asked for later than the plan's first deadline."""
+    seconds, begun, paused = 60.0, asyncio.Event(), asyncio.Event()
+    worker = Worker("reviewer")
+
+    @worker.on_task("review.requested")
+    async def review(task: TaskContext, context: PlatformContext) -> None:
+        begun.set()
+        await happens(paused)
+        await task.delegate("payment.charge.requested", {"amount": 7}, response_event="charged")
+
+    @worker.on_result("charged")
+    async def charged(result: Any, context: PlatformContext) -> None:
+        await (await result.restore_task()).complete({"paid": result.success})
+
+    root = Planner("editor", limits=Limits(deadline=timedelta(seconds=seconds)))
+    reviewing = {"action": {"event_type": "review.requested"}, "default_next": "done"}
+    states: Any = {
+        "start": {"default_next": "reviewing"},
+        "reviewing": reviewing,
+        "done": {"is_terminal": True, "result": {"paid": "{results.reviewing.paid}"}},
+    }
+
+    @root.on_goal("order.received", state_machine=states)
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        plan = await PlanContext.create_from_goal(goal, context)
+        await plan.execute_next()
+
+    @root.on_event("stop.wanted", topic="business-facts")
+    async def stop(event: EventContext, context: PlatformContext) -> None:
+        plan = await PlanContext.restore_by_correlation(event.correlation_id)
+        assert plan is not None
+        await plan.pause()
+
+    tool = payments()
+    for agent in (worker, tool):
+        await platform.services.store.registry.register([agent.registration()], clock.now())
+    await platform.start(root, *([worker] if begins == "before the pause" else []))
+    plan = await platform.submit("order.received", {})
+    await requested(platform, "review.requested")
+    if begins == "before the pause":
+        await happens(begun)
+    await platform.publish("business-facts", "stop.wanted", {}, correlation_id=plan.plan_id)
+    await sleeps(platform, plan.plan_id)
+    await held_for(platform, clock, timedelta(seconds=1.5 * seconds))
+    paused.set()
+    if begins != "after it":
+        await (platform.start(worker) if begins == "during it" else asyncio.sleep(0))
+        await requested(platform, "payment.charge.requested")
+        await held_for(platform, clock, timedelta(seconds=seconds))
+    assert await platform.resume(plan.plan_id) == "accepted"
+    if begins == "after it":
+        await until(platform, partial(_has_deadline, platform, plan.plan_id))
+        await platform.start(worker)
+        await requested(platform, "payment.charge.requested")
+    await platform.start(tool)
+    assert await plan.result(timeout=PATIENCE) == {"paid": True}
+
+
+async def _has_deadline(platform: Platform, plan_id: str) -> bool:
+    return (await platform.plan(plan_id)).deadline is not None

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from soorma_ai.adapters.models.guard import is_loopback
 from soorma_ai.domain.values import Json, JsonObject, clip
-from soorma_ai.errors import ConfigError, ContentFiltered, ModelUnavailable, RateLimited, SoormaError
+from soorma_ai.errors import ConfigError, ContentFiltered, ModelBlocked, ModelUnavailable, RateLimited, SoormaError
 
 _SECRET = re.compile(
     r"\b(?:sk|gsk|xai|hf)[-_](?=[\w-]*\d)[\w-]{16,}|\bsk-[\w-]*\*{2,}[\w*-]*|\bAIza[\w-]{20,}|Bearer\s+[\w.~+/=-]{12,}"
@@ -23,7 +23,11 @@ _TOO_LONG = re.compile(
     r"too many tokens|maximum number of tokens|exceeds? (the )?(available )?context",
     re.IGNORECASE,
 )
-_NO_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|credit balance is too low", re.IGNORECASE)
+_NO_QUOTA = re.compile(
+    r"insufficient_quota|exceeded your current quota|credit balance is too low|billing_(hard_limit_reached|not_active)",
+    re.IGNORECASE,
+)
+_GONE = re.compile(r"model_not_found|model_decommissioned|DeploymentNotFound", re.IGNORECASE)
 _NO_SUCH_FORM = re.compile(
     r"invalid schema|compiled grammar is too large|too many states|failed to parse grammar|too many strict tools|"
     r"response_format|response_schema|json_schema|structured output",
@@ -36,6 +40,7 @@ _NOBODY = frozenset({"ConnectError", "ConnectTimeout"})
 _MOST_CAUSES = 20
 _SHORTEST_SECRET = 8  # a shorter one is a placeholder, and may be a word of the message
 _MAY_WORK_LATER = frozenset({409, 425, 499})
+_AS_LOCAL = frozenset({"openai", "custom_openai", "openai_like", "hosted_vllm", "lm_studio", "llamafile"})
 
 
 class SchemaRejected(Exception):
@@ -105,14 +110,14 @@ def translate(failed: Failed, model: str, secrets: Iterable[str] = ()) -> Soorma
     if "ContentPolicyViolationError" in kinds or "content_filter" in (status, failed.code) or _FILTERED.search(text):
         return ContentFiltered(f"{model}: the provider filtered the request or the answer: {said}")
     if status in (401, 403) or kinds & {"AuthenticationError", "PermissionDeniedError"}:
-        guess = guess_at(failed.base)
-        return ConfigError(f"{model}: the provider does not accept the key (status {status}); set another one{guess}")
+        guess = guess_at(model, failed.base)
+        return ModelBlocked(f"{model}: the provider does not accept the key (status {status}); set another one{guess}")
     if status == 402 or failed.code == "insufficient_quota" or (_NO_QUOTA.search(text) and failed.pause is None):
-        return ConfigError(f"{model}: the provider's quota is used up; add credit or use another key")
+        return ModelBlocked(f"{model}: the provider's quota is used up; add credit or use another key")
     if status == 429 or "RateLimitError" in kinds:
         return RateLimited(f"{model}: too many requests: {said}", retry_after=failed.pause)
     if failed.unreached:
-        return ModelUnavailable(f"{model}: {failed.unreached} cannot be reached ({said}): {_advice(failed)}")
+        return ModelUnavailable(f"{model}: {failed.unreached} cannot be reached ({said}): {_advice(failed, model)}")
     if failed.timed_out:
         return ModelUnavailable(f"{model}: no answer in time")
     if isinstance(generation := failed.error.get("failed_generation"), str):
@@ -122,9 +127,11 @@ def translate(failed: Failed, model: str, secrets: Iterable[str] = ()) -> Soorma
     return ModelUnavailable(f"{model}: no usable answer: {said}", retry_after=failed.pause)
 
 
-def guess_at(base: str | None) -> str:
-    """Return what may have been forgotten, where no address of a server was given."""
-    return "; api_base is not set: is a local server meant? Give api_base=" if base is None else ""
+def guess_at(model: str, base: str | None) -> str:
+    """Return what may have been forgotten, where no address of a server was given. Local servers are named as OpenAI's
+    models are."""
+    is_hosted = model.partition("/")[0] not in _AS_LOCAL
+    return "" if base is not None or is_hosted else "; api_base is not set: is a local server meant? Give api_base="
 
 
 def unreached_url(error: BaseException) -> str:
@@ -142,10 +149,10 @@ def unreached_url(error: BaseException) -> str:
     return ""
 
 
-def _advice(failed: Failed) -> str:
+def _advice(failed: Failed, model: str) -> str:
     if failed.base is not None or is_loopback(failed.unreached):
         return "start the server there, or give the address of another by api_base="
-    return f"try again when the network is there{guess_at(failed.base)}"
+    return f"try again when the network is there{guess_at(model, failed.base)}"
 
 
 def error_in(text: str) -> JsonObject:
@@ -175,8 +182,8 @@ def _refusal(failed: Failed, model: str, said: str) -> ConfigError | SchemaRejec
             f"{model}: the prompt is longer than its context window: {said}. "
             "Use a model with a larger one, or shorten instructions, history or custom context"
         )
-    if status == 404:
-        return ConfigError(f"{model}: no such model, or not for this key: {said}{guess_at(failed.base)}")
+    if status in (404, 410) or _GONE.search(f"{failed.code} {failed.error.get('type')}"):
+        return ModelBlocked(f"{model}: no such model, or not for this key: {said}{guess_at(model, failed.base)}")
     if _NO_SUCH_FORM.search(text):
         return SchemaRejected(said)
     return ConfigError(f"{model}: the provider does not accept the request (status {status}): {said}")

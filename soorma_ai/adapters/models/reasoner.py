@@ -28,6 +28,7 @@ from soorma_ai.domain.history import Ending
 from soorma_ai.errors import (
     ConfigError,
     ContentFiltered,
+    ModelBlocked,
     ModelRefused,
     ModelUnavailable,
     Paid,
@@ -47,9 +48,13 @@ NO_KEY = "not-needed"
 _OURS = frozenset(
     {"messages", "response_model", "max_retries", "num_retries", "max_tokens", "stream", "context", "logger_fn"}
 )
+_CURE = "every call of a model sets that itself, so leave it out"
 _CREDENTIALS = ("_token", "_credentials", "_token_provider", "_key_id")
 _UNREADABLE = "the provider could not read the answer; give one JSON object that fits the schema"
 _LITELLM, _DIRECT = ThroughLiteLLM(), Direct()
+
+
+_Fault = ModelUnavailable | ContentFiltered | ModelRefused | ModelBlocked
 
 
 class _Reading(Struct, frozen=True):
@@ -87,7 +92,7 @@ class LiteLLMReasoner:
         **llm_kwargs: Any,
     ) -> None:
         if taken := sorted(_OURS & llm_kwargs.keys()):
-            raise ConfigError(f"LiteLLMReasoner sets {', '.join(taken)} itself; leave it out")
+            raise ConfigError(f"{model}: {', '.join(f'{name}=' for name in taken)} cannot be set; {_CURE}")
         if mode not in MODES:
             raise ConfigError(f"mode {mode!r} is none of {', '.join(MODES)}")
         if isinstance(finish_reasons, str):
@@ -121,12 +126,15 @@ class LiteLLMReasoner:
         return max(costs) if len(costs) == len(prices) else None
 
     def check(self) -> None:
+        """Raise ModelBlocked where a call cannot work: a library, an address or a key is missing, also of a
+        fallback."""
+        _tenacity()
         for model in self._models:
             self._ways[model].check(model, self._base(model))
             if not self._has_key(model):
                 names = " or ".join(self._ways[model].missing_keys(model))
-                guess = guess_at(self._base(model))
-                raise ConfigError(f"no key for {model}: set {names} in the environment, or give api_key={guess}")
+                guess = guess_at(model, self._base(model))
+                raise ModelBlocked(f"no key for {model}: set {names} in the environment, or give api_key={guess}")
 
     async def ask(self, question: ModelQuestion) -> ModelAnswer:
         started = self._monotonic()
@@ -153,17 +161,19 @@ class LiteLLMReasoner:
         )
 
     async def _say_first(self, question: ModelQuestion, spent: list[Paid], now: float) -> tuple[str, _Reading]:
-        """Get the first answer that there is. One that was away a moment ago is passed over, unless all were."""
-        first_fault: ModelUnavailable | ContentFiltered | ModelRefused | None = None
+        """Get the first answer that there is. One that was away or blocked a moment ago is passed over, unless all
+        were."""
+        faults: list[_Fault] = []
         for model in [model for model in self._models if self._away_until.get(model, now) <= now] or self._models:
             try:
                 return model, await self._say(model, question, spent)
-            except (ModelUnavailable, ContentFiltered, ModelRefused) as fault:
-                first_fault = first_fault or fault
-                if isinstance(fault, ModelUnavailable):
+            except (ModelUnavailable, ContentFiltered, ModelRefused, ModelBlocked) as fault:
+                faults.append(fault)
+                if isinstance(fault, ModelUnavailable | ModelBlocked):
                     self._away_until[model] = self._monotonic() + PASSED_OVER
-        assert first_fault is not None
-        raise first_fault
+                if isinstance(fault, ModelBlocked) and len(self._models) > 1:
+                    warn("model_blocked", reason=fault)
+        raise _worth_telling(faults)
 
     async def _say(self, model: str, question: ModelQuestion, spent: list[Paid]) -> _Reading:
         """Get one answer of one model: in another form if its provider refuses this one."""
@@ -264,11 +274,19 @@ class LiteLLMReasoner:
         return self._ways[model].price(model)
 
 
+def _worth_telling(faults: list[_Fault]) -> _Fault:
+    """Return the first fault; but one that passes by itself before one that an operator has to mend."""
+    first = faults[0]
+    if isinstance(first, ModelBlocked):
+        return next((fault for fault in faults if isinstance(fault, ModelUnavailable)), first)
+    return first
+
+
 def _tenacity() -> Any:
     try:
         return importlib.import_module("tenacity")
     except ImportError as error:
-        raise ConfigError(
+        raise ModelBlocked(
             "calling a model needs tenacity, which is not installed: pip install 'soorma-ai[direct]', or [llm]"
         ) from error
 

@@ -160,6 +160,14 @@ def stop(db: Connection, plan_id: str, reason: str, now: datetime) -> bool:
     return True
 
 
+def resume(db: Connection, plan_id: str, now: datetime) -> bool:
+    """Return False for a plan of which nothing is held for an operator."""
+    plan = plans.plan(db, plan_id)
+    if plan is None or plan.status.is_final or not inbox.is_held(db, plan.agent, plan_id):
+        return False
+    return len(apply(db, endings.resume(plan, now), now)) > 0
+
+
 def answer(db: Connection, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
     if not close(db, wait_id, ExpectationStatus.MET, now, met_by=wake.id, answer=answer):
         return False

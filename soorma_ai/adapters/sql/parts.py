@@ -30,6 +30,7 @@ from soorma_ai.adapters.sql.tables import (
 from soorma_ai.adapters.sql.tables import dead_letters as letters
 from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.adapters.sql.tables import expectations as expected
+from soorma_ai.adapters.sql.tables import held as held_rows
 from soorma_ai.adapters.sql.tables import plans as pursued
 from soorma_ai.adapters.sql.tables import standing as counts
 from soorma_ai.adapters.sql.tables import timers as timer_rows
@@ -189,6 +190,8 @@ class SqlPlans(Part):
     steps = reading(pursued.steps)
     plan_values = reading(pursued.values)
     find_marked = reading(pursued.find_marked)
+    held = reading(held_rows.held)
+    held_in_tree = reading(held_rows.held_in_tree)
     steps_at = reading(pursued.steps_at)
     join_progress = reading(pursued.join_progress)
     branches_that_came = reading(pursued.branches_that_came)
@@ -220,6 +223,10 @@ class SqlPlans(Part):
     async def cancel(self, plan_id: str, reason: str, now: datetime) -> bool:
         is_new, _ = await self.publish(lambda db: consequences.stop(db, plan_id, reason, now), now)
         return is_new
+
+    async def resume(self, plan_id: str, now: datetime) -> bool:
+        is_held, _ = await self.publish(lambda db: consequences.resume(db, plan_id, now), now)
+        return is_held
 
     async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
         is_first, _ = await self.publish(lambda db: consequences.answer(db, wait_id, answer, wake, now), now)

@@ -1,4 +1,4 @@
-"""`soorma plans`: list, show, cancel."""
+"""`soorma plans`: list, show, cancel, resume."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ MOST_AT_ONCE = 100
 
 @click.group()
 def plans() -> None:
-    """List, show and cancel plans."""
+    """List, show, cancel and resume plans."""
 
 
 @plans.command()
@@ -93,6 +93,34 @@ def cancel(access: Access, plan: str, reason: str, as_json: bool) -> None:
         Printer(stderr=True).line("no agents run on this store now; the plan stops when its planner runs")
     if not is_cancelled:
         raise click.exceptions.Exit(1)
+
+
+@plans.command()
+@click.argument("plan", type=Id(), required=False)
+@click.option("--all", "every", is_flag=True, help="All plans that need an operator.")
+@click.option("--agent", metavar="PLANNER", help="With --all: only plans of this planner.")
+@as_json
+@with_platform
+def resume(access: Access, plan: str | None, *, every: bool, agent: str | None, as_json: bool) -> None:
+    """Let a plan go on that was paused, or that needs an operator: its model asks again.
+
+    A plan needs an operator while its model refuses the set-up: a key, a quota, the model's name, a missing library.
+    """
+    if (plan is None) is not every or (agent is not None and not every):
+        raise click.UsageError("give a PLAN, or --all, with --agent if it is for one planner")
+    runner = CommandRunner(access)
+    if plan is not None:
+        plan_id = look_up(access, lambda client: find_plan(client, plan))
+        runner.steer(lambda client: client.resume(plan_id))
+        resumed = [plan_id]
+    else:
+        resumed = runner.steer(lambda client: client.resume_all(agent=agent))
+    if as_json:
+        print_json({"plan_ids": resumed})
+    else:
+        Printer().line(f"resumed plan {resumed[0]}" if plan else f"resumed {len(resumed)} plans")
+    if resumed and not runner.has_owner:
+        Printer(stderr=True).line("no agents run on this store now; a plan goes on when its planner runs")
 
 
 async def _states(client: PlatformClient, found: Sequence[PlanRecord]) -> dict[str, str]:

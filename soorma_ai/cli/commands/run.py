@@ -18,6 +18,7 @@ from soorma_ai.cli.loading import load_agents
 from soorma_ai.cli.options import Access, JsonObjectParam, Sound, as_json, with_access, with_person, with_voice
 from soorma_ai.cli.running import log_by, open_platform
 from soorma_ai.cli.view.live import Manner, Voice
+from soorma_ai.core.report.waiting import need_of
 from soorma_ai.domain.people import AnswerDecision, Person
 from soorma_ai.domain.plans import PlanDetails, PlanStatus
 from soorma_ai.errors import NotFound
@@ -185,6 +186,10 @@ async def _print_end(client: Client, plan_id: str, goal: Goal, voice: Voice) -> 
     for wait in waits:
         # At a keyboard it has been shown already.
         voice.ask(wait, goal.event, client.services.clock.now(), is_known=goal.answers is Answers.ASK)
+    for one in plan.blocked if plan else ():
+        voice.insist((f"plan {short_id(plan_id)}: {one_line(need_of(one))}", BAD))
+    if plan is not None and plan.blocked and not waits:
+        return WAITS
     status = plan.status if plan else "not begun"
     answered = "its questions are answered and " if waits else ""
     voice.insist(f"plan {short_id(plan_id)} is {status}; it goes on when {answered}its agents run")

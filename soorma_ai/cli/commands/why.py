@@ -47,7 +47,7 @@ def why(access: Access, plan: str, of_prompt: bool, decision: int | None, as_jso
         when = f"{offset(entry.at - details.created_at)} because of {one_line(cause)}"
         _print_entry(printer, number, entry, when, details.shown.get(entry.shown))
     if not details.status.is_final:
-        state = describe_state(details.status, details.expectations, details.untaken, details.rest)
+        state = describe_state(details.status, details.expectations, details.untaken, details.rest, details.blocked)
         printer.line((one_line(state), WAITING))
 
 

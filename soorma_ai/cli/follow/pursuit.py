@@ -22,7 +22,8 @@ MOST_PLANS = 10_000
 
 
 async def pursue(client: Client, plan_id: str, responder: Responder, voice: Voice, woken: asyncio.Event) -> None:
-    """Return when the plan has ended, or when only people can move it and nobody here will. `woken` is set whenever
+    """Return when the plan has ended, when only people can move it and nobody here will, or when an operator has to,
+    who is not waited for. `woken` is set whenever
     something may have changed."""
     telling = _Telling(voice)
     clock = client.services.clock
@@ -34,7 +35,9 @@ async def pursue(client: Client, plan_id: str, responder: Responder, voice: Voic
             is_answered_here = await responder.attend(waits)
             if trace.status.is_final:
                 return
-            if waits and not is_answered_here and await _only_people_can_move(client, plan_id):
+            blocked = frozenset(one.plan_id for one in trace.blocked if one.resumed_at is None)
+            is_waited_for = bool(waits) and is_answered_here and not blocked
+            if (waits or blocked) and not is_waited_for and await _only_people_can_move(client, plan_id, blocked):
                 return
         # Looking takes the longer the longer the plan is, and the agents run in this process: leave them most of it.
         await clock.sleep(PAUSE_PER_LOOK * (clock.monotonic() - looked_at))
@@ -78,15 +81,16 @@ async def waits_of(client: Client, root_plan_id: str) -> list[Wait]:
     return sorted((wait for wait in found if wait), key=Wait.urgency)
 
 
-async def _only_people_can_move(client: Client, root_plan_id: str) -> bool:
-    """Return whether every plan of the tree waits for a person, or for a child that does."""
+async def _only_people_can_move(client: Client, root_plan_id: str, blocked: frozenset[str]) -> bool:
+    """Return whether every plan of the tree waits for a person, or for a child that does; or is one of those that need
+    an operator."""
     store, tenant_id = client.services.store, client.person.tenant_id
     tree = await store.plans.plans(tenant_id=tenant_id, status=None, root_plan_id=root_plan_id, limit=MOST_PLANS)
     living = [plan for plan in tree if not plan.status.is_final]
     awaited = await store.plans.open_in_tree(root_plan_id)
     if any(one.kind is ExpectationKind.REPLY for one in awaited):
         return False
-    if {plan.plan_id for plan in living} != {one.plan_id for one in awaited}:
+    if {plan.plan_id for plan in living} != {one.plan_id for one in awaited} | blocked:
         return False
     goals = [one.id for one in awaited if one.kind is ExpectationKind.CHILD]
     return all(any(plan.plan_id == plan_id_of(goal, plan.agent) for plan in living) for goal in goals)

@@ -19,7 +19,7 @@ from soorma_ai.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSED
 from soorma_ai.domain.plans import PlanDetails, PlanStatus
 from soorma_ai.domain.states import RESUMED
 from soorma_ai.domain.tracking import PlanPage
-from soorma_ai.errors import Forbidden, IllegalTransition, LocalProtocolError, NotFound
+from soorma_ai.errors import Forbidden, LocalProtocolError, NotFound
 from soorma_ai.runtime.views.plans import ACTIVE, own_plan, trace_of
 
 PAGE = 50
@@ -135,7 +135,8 @@ async def show_plan(visitor: Visitor) -> ASGIApp:
         waits=await client.waits(plan_id=plan_id, limit=MOST_WAITS),
         children=children,
         steers=may(client.person, "cancel", record.lineage),
-        is_paused=any(can_answer(client.person, one, visitor.now) for one in _pauses(trace)),
+        is_paused=any(can_answer(client.person, one, visitor.now) for one in _pauses(trace))
+        or (bool(trace.blocked) and may(client.person, "resume", record.lineage)),
         events=events,
         next_events=None if events.is_end else visitor.frame.path("plans", plan_id, after=events.after),
         done=DONE.get(visitor.query_value("done"), ""),
@@ -196,13 +197,10 @@ async def cancel_plan(visitor: Visitor) -> ASGIApp:
 
 
 async def resume_plan(visitor: Visitor) -> ASGIApp:
-    """Let a plan go on that was paused until somebody resumes it."""
+    """Let a plan go on that was paused until somebody resumes it, or that needs an operator."""
     plan_id = visitor.part("plan_id")
-    plan = await visitor.client.plan(plan_id)
-    paused = _pauses(plan)
-    if not paused:
-        raise IllegalTransition(f"plan {plan.plan_id} is {plan.status}, and nobody has to resume it")
-    outcome = await visitor.client.answer(paused[0].id, {}, note=visitor.form_value("note").strip()[:LONGEST_REASON])
+    note = visitor.form_value("note").strip()[:LONGEST_REASON]
+    outcome = await visitor.client.resume(plan_id, note=note)
     return visitor.frame.see_other("plans", plan_id, done=str(outcome))
 
 

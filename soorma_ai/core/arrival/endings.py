@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from soorma_ai.core.arrival.effects import Effect, Forbid, Stop, Wake
+from soorma_ai.core.arrival.effects import Effect, Forbid, Hasten, Stop, Wake
 from soorma_ai.core.expecting import wakeups
-from soorma_ai.core.plan import pausing
+from soorma_ai.core.plan import blocking, pausing
 from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, PLAN_DEADLINE, before_it_began
 from soorma_ai.domain.effects import Postpone, SavePlan, SaveTask
 from soorma_ai.domain.events import EventEnvelope
@@ -47,6 +47,11 @@ def stop(plan_id: str, found: PlanRecord | _Goal | None, reason: str, now: datet
         return ()
     asked = replace(found, cancel_requested=reason, version=found.version + 1, updated_at=now)
     return SavePlan(asked, found.version), Wake(wakeups.wake_plan(wakeups.CANCEL_REQUESTED, asked, now))
+
+
+def resume(held: PlanRecord, now: datetime) -> tuple[Effect, ...]:
+    """Let a plan that rests until an operator resumes it ask its model again."""
+    return SavePlan(blocking.ask_again(held, now), held.version), Hasten(held.agent, held.plan_id)
 
 
 def takes_children_along(plan: PlanRecord) -> bool:

@@ -4,6 +4,8 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+# Seconds after which a plan that begins asks again, where others were refused.
+REFUSED_FOR = 60.0
 FIRST_REST = timedelta(seconds=5)
 LONGEST_REST = timedelta(minutes=5)
 
@@ -42,3 +44,18 @@ def fail(circuit: Circuit, who: str, now: datetime, asked: timedelta | None) -> 
     if circuit.failed in (None, who):
         return Circuit(circuit.failures, who, circuit.open_until)
     return Circuit(circuit.failures + 1, who, now + rest_after(circuit.failures))
+
+
+class Refusal(Struct, frozen=True):
+    """The last answer of a model that refuses our set-up. `resumed_at` is when the plan that met it was resumed, and
+    `at` the moment on a clock that only goes forward."""
+
+    reason: str
+    resumed_at: datetime | None
+    at: float
+
+
+def may_insist(refusal: Refusal, resumed_at: datetime | None, now: float) -> bool:
+    """Tell whether a plan may ask all the same: one that was resumed since, or any after a while. Those that were
+    resumed together go by what the first of them finds."""
+    return now >= refusal.at + REFUSED_FOR or resumed_at not in (None, refusal.resumed_at)

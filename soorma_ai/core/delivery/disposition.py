@@ -6,7 +6,7 @@ from zlib import crc32
 from msgspec import Struct
 
 from soorma_ai.core.delivery.transient import may_pass, pause_asked
-from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
+from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, Hold, InDoubt, RetryAfter
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, account_of, message_of
@@ -17,6 +17,7 @@ from soorma_ai.errors import (
     DecisionError,
     LimitExceeded,
     LocalProtocolError,
+    ModelBlocked,
     ModelRefused,
     Outage,
     OutcomeUnknown,
@@ -39,6 +40,7 @@ LONGEST_PAUSE = timedelta(seconds=2)
 LONGEST_ASKED = timedelta(seconds=LONGEST_WAIT_SECONDS)
 
 _FAULT = "a fault in the agent: asking again will not help"
+_UNMENDED = "asking again helps once an operator has mended it"
 
 
 class Tries(Struct, frozen=True):
@@ -62,10 +64,17 @@ class Disposal(Struct, frozen=True):
 
 
 def dispose(
-    error: Exception, attempt: int, tries: Tries = USUAL, *, claims: int = 1, is_asked: bool = True
+    error: Exception,
+    attempt: int,
+    tries: Tries = USUAL,
+    *,
+    claims: int = 1,
+    is_asked: bool = True,
+    can_rest: bool = False,
 ) -> Disposal:
-    """`attempt` counts from 1, as `claims`, which are how often it was handed over in all. Where nobody `is_asked` for,
-    and so nobody told, what trips the breaker stays for people to see."""
+    """`attempt` counts from 1, as `claims`, the number of times it was handed over in all. Without an asker (`is_asked`
+    is False) a tripped breaker stays as a dead letter. `can_rest`: the delivery is for a plan, which may rest until
+    an operator resumes it."""
     said = message_of(error)
     match error:
         case Retry(counts=False):
@@ -94,6 +103,8 @@ def dispose(
             return _again(account_of(error), pause_asked(error), attempt, tries.attempts, TransientError.code)
         case RemoteProtocolError():
             return _hopeless(error.code, said, "asking again in the same way will not help")
+        case ModelBlocked():
+            return Disposal(Hold(said), rests=True) if can_rest else _hopeless(error.code, said, _UNMENDED)
         case LocalProtocolError() | ConfigError():
             return _hopeless(error.code, said, _FAULT)
         case SoormaError():
@@ -144,6 +155,8 @@ def outlook(disposition: Disposition, seq: int) -> str:
     match disposition:
         case RetryAfter():
             return f"it is tried again in {disposition.delay.total_seconds():g} s"
+        case Hold():
+            return "its plan rests until an operator resumes it (soorma plans resume)"
         case DeadLetter():
             return f"it is a dead letter (soorma dead-letters show {seq})"
         case InDoubt():

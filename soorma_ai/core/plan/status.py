@@ -34,12 +34,14 @@ TABLE: dict[StatusTrigger, dict[PlanStatus, PlanStatus]] = {
 
 
 def move(plan: PlanRecord, trigger: StatusTrigger, now: datetime) -> PlanRecord:
-    """The plan in its new status; one that has ended has no next call. Raises IllegalTransition, and then nothing has
-    changed."""
+    """The plan in its new status; one that has ended has no next call, and only one that rests may need an operator.
+    Raises IllegalTransition, and then nothing has changed."""
     to = TABLE[trigger].get(plan.status)
     if to is None:
         legal = ", ".join(sorted(one for one in T if plan.status in TABLE[one])) or "nothing: it has ended"
         raise IllegalTransition(
             f"plan {plan.plan_id} is {plan.status}, and {trigger} is not possible; possible: {legal}"
         )
-    return replace(plan, status=to, updated_at=now, next_call=None if to.is_final else plan.next_call)
+    blocked = plan.blocked if trigger is StatusTrigger.REST else None
+    next_call = None if to.is_final else plan.next_call
+    return replace(plan, status=to, updated_at=now, next_call=next_call, blocked=blocked)

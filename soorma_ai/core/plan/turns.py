@@ -87,7 +87,8 @@ def must_have_time(plan: PlanRecord, moment: Moment) -> None:
         return
     called = moment.cause.type == DEADLINE_REACHED and moment.cause.source == SYSTEM
     if called or is_overdue(plan, moment.now):
-        raise LimitExceeded("deadline", f"the plan had until {plan.deadline}")
+        need = f"; since {plan.blocked.since} it needed an operator: {plan.blocked.reason}" if plan.blocked else ""
+        raise LimitExceeded("deadline", f"the plan had until {plan.deadline}{need}")
 
 
 def release(plan: PlanRecord, judged: Judged, released: Proposal, gate: Expectation, moment: Moment) -> Outcome:

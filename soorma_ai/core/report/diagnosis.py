@@ -81,7 +81,8 @@ class Server(Struct, frozen=True):
 
 class Life(Struct, frozen=True):
     """What goes on; of `backlog` None is known. Counts of `most` are that many or more. `newest` is when the newest
-    event was made. `unsent` events wait for the bus, the first of them since then."""
+    event was made. `unsent` events wait for the bus, the first of them since then. `blocked` plans need an operator,
+    the first of them for this reason."""
 
     alive: Sequence[str]
     gone: Sequence[str]
@@ -93,6 +94,8 @@ class Life(Struct, frozen=True):
     newest: datetime | None = None
     unsent: int = 0
     unsent_since: datetime | None = None
+    blocked: int = 0
+    blocked_by: str = ""
 
 
 class Facts(Struct, frozen=True):
@@ -225,6 +228,7 @@ def _life(life: Life, facts: Facts) -> Iterator[Finding]:
     if life.backlog is not None:
         yield _backlog(life.backlog, life, facts)
     yield _relay(life, facts)
+    yield _blocked(life)
     yield _count(life.questions, life.most, "questions to people", "soorma inbox")
     yield _count(
         life.untaken, life.most, "requests that nobody takes", "soorma events untaken, and start who takes them"
@@ -260,6 +264,14 @@ def _relay(life: Life, facts: Facts) -> Finding:
     if waited <= LONGEST_UNSENT:
         return Finding("unsent events", Level.FINE, found)
     return Finding("unsent events", Level.NOTE, found, "a process that runs agents sends them: start one, see the bus")
+
+
+def _blocked(life: Life) -> Finding:
+    what = "plans that need an operator"
+    if not life.blocked:
+        return Finding(what, Level.FINE, "none")
+    count = f"{life.blocked:,} or more" if life.blocked >= life.most else f"{life.blocked:,}"
+    return Finding(what, Level.FAULT, f"{count}; {life.blocked_by}", "mend that, then: soorma plans resume --all")
 
 
 def _count(count: int, most: int, what: str, advice: str) -> Finding:

@@ -26,7 +26,7 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind, Wait
 from soorma_ai.domain.history import SELECT, JournalEntry
 from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.states import HUMAN_INPUT, WAIT_ESCALATED, WAIT_HANDED_OVER, WAIT_REMINDED
+from soorma_ai.domain.states import HUMAN_INPUT, OPERATOR_NEEDED, WAIT_ESCALATED, WAIT_HANDED_OVER, WAIT_REMINDED
 
 _NOW = timedelta(0)
 # Ways in which an event is told: which of them depends on what else was there when it was looked at.
@@ -140,6 +140,9 @@ def _line_of(event: EventEnvelope, found: Found) -> Line | None:
     if event.source == SYSTEM and event.type in WAKE_EVENTS:
         return _woken(event, found.expectation)
     source = plain_name(event.source)
+    if event.source == SYSTEM and event.type == OPERATOR_NEEDED:
+        needs = f"needs an operator: {event.data.get('reason')}"
+        return Line(LineKind.TURN, _NOW, "", "the plan", needs, event_id=event.id)
     if report := report_of(event):
         return Line(LineKind.PROGRESS, _NOW, source, note=report.message, data=report.progress, event_id=event.id)
     if _ends_a_plan(event):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind
 from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.names import plain_name
-from soorma_ai.domain.plans import PlanRecord
+from soorma_ai.domain.plans import Blocked, PlanRecord
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Awaited, PlanLine
 from soorma_ai.domain.values import JsonObject
@@ -58,8 +58,11 @@ def _common(record: TaskRecord | PlanRecord) -> JsonObject:
     }
 
 
-def plan_line(plan: PlanRecord, spent: Spent, expected: Sequence[Expectation]) -> PlanLine:
-    """Return a plan as a list shows it. `expected` are some of the expectations that are open."""
+def plan_line(
+    plan: PlanRecord, spent: Spent, expected: Sequence[Expectation], blocked: Blocked | None = None
+) -> PlanLine:
+    """Return a plan as a list shows it. `expected` are some of the expectations that are open, `blocked` is why an
+    operator is needed."""
     return PlanLine(
         plan_id=plan.plan_id,
         root_plan_id=plan.root_plan_id,
@@ -74,6 +77,7 @@ def plan_line(plan: PlanRecord, spent: Spent, expected: Sequence[Expectation]) -
         reason=plan.reason,
         spent=spent,
         awaits=tuple(_wait(one) for one in expected if one.kind is not ExpectationKind.JOIN),
+        blocked=blocked,
     )
 
 

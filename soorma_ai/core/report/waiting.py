@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Untaken
-from soorma_ai.domain.plans import PlanStatus, Rest
+from soorma_ai.domain.plans import Blocked, PlanStatus, Rest
 from soorma_ai.domain.values import clip
 
 MOST_NAMED = 3
@@ -12,7 +12,11 @@ _SHORT_ID = 8  # commands take the beginning of an id
 
 
 def describe_state(
-    status: PlanStatus | None, expectations: Iterable[Expectation], untaken: Sequence[Untaken], rest: Rest | None = None
+    status: PlanStatus | None,
+    expectations: Iterable[Expectation],
+    untaken: Sequence[Untaken],
+    rest: Rest | None = None,
+    blocked: Sequence[Blocked] = (),
 ) -> str:
     """Return the plan's status and what it waits for; of much, a few of each kind. None: no planner took it yet."""
     if status is None:
@@ -23,7 +27,8 @@ def describe_state(
     unheard = {one.request_id for one in untaken}
     waits = [one for one in expectations if one.status is ExpectationStatus.OPEN and one.id not in unheard]
     sleeps = [_rest(rest)] if rest else []
-    said = list(dict.fromkeys([*sleeps, *nobody, *(words for one in waits if (words := _say(one)))]))
+    needs = [need_of(one) for one in blocked]
+    said = list(dict.fromkeys([*needs, *sleeps, *nobody, *(words for one in waits if (words := _say(one)))]))
     more = [f"{len(said) - MOST_NAMED} more"] if len(said) > MOST_NAMED else []
     return "; ".join([f"it is {status}", *said[:MOST_NAMED], *more])
 
@@ -31,6 +36,14 @@ def describe_state(
 def _rest(rest: Rest) -> str:
     when = "it is being tried again" if rest.until is None else f"it sleeps until {rest.until:%Y-%m-%d %H:%M:%S} UTC"
     return f"{when}: {clip(rest.reason, _MOST_CHARS)}"
+
+
+def need_of(blocked: Blocked) -> str:
+    """Say why a plan needs an operator, and what they do when that is mended."""
+    words = clip(blocked.reason, _MOST_CHARS)
+    if blocked.resumed_at is not None:
+        return f"it was resumed, and asks again: {words}"
+    return f"it needs an operator: {words} (soorma plans resume {blocked.plan_id[:_SHORT_ID]})"
 
 
 def _say(wait: Expectation) -> str:

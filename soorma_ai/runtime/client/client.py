@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
-from soorma_ai.core.authority import check, only_user, steers_all
+from soorma_ai.core.authority import check, may, only_user, steers_all
 from soorma_ai.core.expecting.answers import decision_meant
 from soorma_ai.core.expecting.authorship import check_author
 from soorma_ai.core.expecting.opening import Waiter, expectation_of
@@ -19,7 +19,7 @@ from soorma_ai.domain.people import ACCEPTED, Answer, AnswerOutcome, Person, rol
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import UNSTORABLE, Data, JsonObject, derived_id, is_storable, json_object, must_be_text
-from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound
 from soorma_ai.ports import EventPage
 from soorma_ai.runtime.client import intake
 from soorma_ai.runtime.client.inbox import Inbox
@@ -29,6 +29,7 @@ from soorma_ai.runtime.client.own import check_receiver, check_session, make_ses
 from soorma_ai.runtime.client.people import own_question, right_to_answer, take_answer, with_claims
 from soorma_ai.runtime.client.plan_handle import PlanHandle, seconds
 from soorma_ai.runtime.client.replies import reply_within
+from soorma_ai.runtime.client.resuming import find_pause, resume_all, resume_held
 from soorma_ai.runtime.client.time_limit import within
 from soorma_ai.runtime.client.upkeep import Upkeep
 from soorma_ai.runtime.handling.handling import must_be_outside
@@ -242,6 +243,29 @@ class Client(Upkeep):
         async with self._changing("cancel", plan_id) as change:
             await self._own_plan(plan_id, "cancel")
             return await change.store.plans.cancel(plan_id, reason or CANCELLED, self._now())
+
+    async def resume(self, plan_id: str, data: Mapping[str, Any] | None = None, *, note: str = "") -> AnswerOutcome:
+        """Let a plan go on that was paused until somebody resumes it, with this input; or that needs an operator, with
+        all of its tree that does, now that its model's set-up is mended. Raise NotFound, Forbidden, and
+        IllegalTransition where nobody has to resume it."""
+        must_be_outside()
+        paused, is_held = await find_pause(self.services.store, plan_id), False
+        plan = await self._own_plan(plan_id, "plan" if paused else "resume")
+        if may(self.person, "resume", plan.lineage):
+            async with self._changing("resume", plan_id) as change:
+                is_held = await resume_held(change.store, plan, self._now())
+        if paused:
+            return await self.answer(paused, data or {}, note=note)
+        if not is_held:
+            raise IllegalTransition(f"plan {plan_id} is {plan.status}, and nobody has to resume it")
+        return AnswerOutcome(ACCEPTED)
+
+    async def resume_all(self, *, agent: str | None = None) -> list[str]:
+        """Let all plans of this person, or of the tenant for its operators, go on that need an operator; those of one
+        planner, if it is named. Return their ids."""
+        must_be_outside()
+        async with self._changing("resume", agent or "all") as change:
+            return await resume_all(change.store, self.person, self._now(), agent)
 
     async def plans(
         self, *, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 50

@@ -18,7 +18,7 @@ from soorma_ai.runtime.client.patience import Waiting
 from soorma_ai.runtime.client.time_limit import within
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.process.signals import questions_of
-from soorma_ai.runtime.views.plans import untaken_of_tree
+from soorma_ai.runtime.views.plans import blocked_of, untaken_of_tree
 
 T = TypeVar("T", default=Json)
 
@@ -150,7 +150,8 @@ class PlanHandle:
         plan = await store.plans.plan(self.plan_id)
         open_now = await store.plans.expectations(plan_id=self.plan_id)
         rest = await store.queue.find_rest(plan.agent, self.plan_id, now) if plan else None
-        return describe_state(plan.status if plan else None, open_now, await self.untaken(), rest)
+        blocked = await blocked_of(self._services, plan) if plan else ()
+        return describe_state(plan.status if plan else None, open_now, await self.untaken(), rest, blocked)
 
     async def _too_late(self, what: str, timeout: float | timedelta | None) -> DeadlineExceeded:
         return DeadlineExceeded(f"plan {self.plan_id} has no {what} after {timeout} s; {await self.describe()}")

@@ -8,7 +8,17 @@ from functools import partial
 from msgspec.structs import replace
 
 from soorma_ai.core.expecting.wakeups import ABANDONED
-from soorma_ai.core.task import TaskQuestion, ask, delegate, end, producers_of, put_result, reply_to_keep, task_of
+from soorma_ai.core.task import (
+    TaskQuestion,
+    ask,
+    delegate,
+    end,
+    producers_of,
+    prolong,
+    put_result,
+    reply_to_keep,
+    task_of,
+)
 from soorma_ai.domain.effects import Expect, SaveSubTask, SaveTask
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
@@ -72,6 +82,7 @@ class TaskInHand:
         self, request: DelegationSpec, response_topic: EventTopic, timeout: timedelta | None, *, group: str | None
     ) -> str:
         self._must_be_open()
+        await self._keep_up()
         definition = await self.handling.request_type(request.event_type)
         moment = self.handling.moment()
         info, effects = delegate(
@@ -89,6 +100,7 @@ class TaskInHand:
 
     async def ask(self, question: TaskQuestion) -> str:
         self._must_be_open()
+        await self._keep_up()
         known = await self.handling.services.store.registry.known_events(self.record.lineage.tenant_id)
         producers = producers_of(question.response_event, known)
         wait_id, effects = ask(self.record, question, self.handling.moment(), producers)
@@ -139,8 +151,17 @@ class TaskInHand:
         expected = self.record.version if self._stored else None
         version = 0 if expected is None else expected + 1
         key = (record.agent, record.task_id)
-        self.handling.record(SaveTask(replace(record, state=state, version=version), expected))
+        record = replace(record, lineage=self.record.lineage, state=state, version=version)
+        self.handling.record(SaveTask(record, expected))
         self.handling.record(*(SaveSubTask(*key, number, copy(info)) for number, info in changed.items()))
+
+    async def _keep_up(self) -> None:
+        """Take the deadline that the asker has by now. A task that is stored moves with the pauses of its plan."""
+        is_capped = self.record.lineage.deadline is not None and self.record.lineage.root_plan_id is not None
+        if self._stored or not is_capped or self.handling.services.is_remote:
+            return
+        awaited = await self.handling.services.store.plans.expectation(self.record.answer_key)
+        self.record = self.handling.task = prolong(self.record, awaited)
 
     async def _open(self) -> list[Expectation]:
         stored = await self.handling.services.store.plans.task_expectations(self.record.agent, self.record.task_id)

@@ -1,6 +1,7 @@
 """Ask a model for one thing, judge what it says, and write every answer down before anything is done about it."""
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from functools import lru_cache, partial
 from typing import Generic, TypeVar, cast
 
@@ -29,6 +30,7 @@ from soorma_ai.errors import (
 from soorma_ai.ports import Message, ModelAnswer, ModelQuestion, Prompt, Reasoner, Settlement
 from soorma_ai.runtime.handling.execute import patiently
 from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.handling.process.circuits import Asker
 
 T = TypeVar("T")
 _Refusal = DecisionError | LimitExceeded | ModelRefused | ContentFiltered
@@ -89,7 +91,7 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T],
 
     What was answered in an earlier handling is taken from the journal, as the answer to what was shown then.
 
-    Raises the last DecisionError, ModelRefused, ContentFiltered, LimitExceeded, ConfigError, and Outage.
+    Raises the last DecisionError, ModelRefused, ContentFiltered, LimitExceeded, ConfigError, ModelBlocked and Outage.
     """
     plans = handling.services.store.plans
     journal = await plans.journal(handling.agent, handling.event.id) if handling.is_again else ()
@@ -107,8 +109,9 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T],
         else:
             room = room_after(unusable, reasoner.max_output_tokens)
             asking = partial(_ask, handling, reasoner, inquiry, payer, _Call(key, room, retold))
+            asker = Asker(payer.plan_id, reasoner.model, handling.rests, partial(_resumed_at, handling, payer))
             circuits, clock = handling.services.circuits, handling.services.clock
-            entry, judged = await circuits.call(reasoner.provider, payer.plan_id, handling.rests, clock, asking)
+            entry, judged = await circuits.call(reasoner.provider, asker, clock, asking)
         if isinstance(judged, Further):
             further = cast("Further[T]", judged)
             inquiry = further.inquiry
@@ -171,6 +174,11 @@ async def _ask(
         # With its entry it can be written twice: the journal has room for one. Without, it would be given back twice.
         await patiently(handling.services.clock, lambda: _settle(handling, settlement))
     return entry, judged
+
+
+async def _resumed_at(handling: Handling, payer: Payer) -> datetime | None:
+    plan = await handling.services.store.plans.plan(payer.plan_id)
+    return plan.blocked.resumed_at if plan and plan.blocked else None
 
 
 async def _settle(handling: Handling, settlement: Settlement) -> None:

@@ -15,7 +15,7 @@ from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.plan.turns import enters_phase
 from soorma_ai.domain.decisions import Judged, PlannerDecision, WaitAction, fingerprint
-from soorma_ai.domain.effects import Publish
+from soorma_ai.domain.effects import Disposition, Publish
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.states import States
@@ -94,8 +94,8 @@ class PlanningEngine:
     async def fail(self, handling: Handling, failure: Failure) -> None:
         await fail_turn(handling, failure, self._author.settings)
 
-    async def rest(self, handling: Handling) -> None:
-        await rest_turn(handling, self._author.settings)
+    async def rest(self, handling: Handling, disposition: Disposition) -> None:
+        await rest_turn(handling, disposition, self._author.settings)
 
     async def decide(
         self, handling: Handling, trigger: Trigger, custom: JsonObject, *, acts_at_once: bool = False

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from soorma_ai.core.deciding.judge import Situation, judge
 from soorma_ai.core.offering.offer import make_offer
+from soorma_ai.core.plan.blocking import block, unblock
 from soorma_ai.core.plan.joins import fire
 from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, begin, cancel, fail
 from soorma_ai.core.plan.requests import decision_of
@@ -13,7 +14,7 @@ from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.plan.turns import Facts, enters_phase, is_stranded, must_have_time, release, take_turn
 from soorma_ai.core.telling.earlier import tell_earlier
-from soorma_ai.domain.effects import Outcome
+from soorma_ai.domain.effects import Disposition, Hold, Outcome
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import StepKind
@@ -21,7 +22,7 @@ from soorma_ai.domain.people import Proposal
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.replies import Failure
 from soorma_ai.errors import ConfigError, NotFound
-from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.handling.handling import Handling, Services
 from soorma_ai.runtime.handling.requests import closing_event, read_reply
 from soorma_ai.runtime.planning.settings import PlannerSettings
 
@@ -29,6 +30,7 @@ from soorma_ai.runtime.planning.settings import PlannerSettings
 LAST_STEPS = 40
 # Of a session, so many of the last plans are looked at: some go on still, or are parts of others.
 MOST_OF_A_SESSION = 50
+MOST_RESUMED = 10_000
 EARLIER = "earlier in this session"
 
 
@@ -107,16 +109,29 @@ async def fail_turn(handling: Handling, failure: Failure, settings: PlannerSetti
     await fail_plan(handling, failure)
 
 
-async def rest_turn(handling: Handling, settings: PlannerSettings) -> None:
-    """Let the plan sleep, with its deadline, until this delivery is handed over again: its model is away."""
+async def rest_turn(handling: Handling, disposition: Disposition, settings: PlannerSettings) -> None:
+    """Let the plan sleep, with its deadline, until this delivery is handed over again: its model is away, or an
+    operator has to resume it."""
     plan = await handling.services.store.plans.plan(handling.delivery.owner)
     if plan is None:
         await _begin(handling, settings)
-    elif plan.status in (PlanStatus.PENDING, PlanStatus.RUNNING):
+    elif plan.status in (PlanStatus.PENDING, PlanStatus.RUNNING) or isinstance(disposition, Hold) or plan.blocked:
+        if plan.status.is_final:
+            return
         handling.load(plan)
     else:
         return
-    handling.apply(Outcome(move(handling.plan, StatusTrigger.REST, handling.services.clock.now())))
+    if isinstance(disposition, Hold):
+        handling.apply(block(handling.plan, disposition.reason, handling.moment()))
+    else:
+        handling.apply(Outcome(unblock(handling.plan, handling.services.clock.now())))
+
+
+async def resume_at_start(services: Services, agent: str) -> None:
+    """Let the plans of a planner that need an operator ask again: whoever mends a key starts the process with it."""
+    now, plans = services.clock.now(), services.store.plans
+    for plan in await plans.held(MOST_RESUMED, agent=agent):
+        await plans.resume(plan.plan_id, now)
 
 
 async def fail_taken_up(handling: Handling, failure: Failure) -> None:

@@ -12,7 +12,7 @@ from soorma_ai.domain import tracking
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, Untaken
 from soorma_ai.domain.people import Person
-from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, PlanValue, ValueKind
+from soorma_ai.domain.plans import Blocked, PlanDetails, PlanRecord, PlanStatus, PlanValue, ValueKind
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import PlanFilter
@@ -26,6 +26,8 @@ MOST_PLANS = 10_000
 MOST_UNTAKEN = 1_000
 ACTIVE = "active"
 MOST_AWAITED = 4
+MOST_BLOCKED = 100
+MOST_HELD = 500
 
 
 async def own_plan(services: Services, person: Person, plan_id: str, call: str = "plan") -> PlanRecord:
@@ -77,8 +79,18 @@ async def plan_page(
     awaited = defaultdict[str | None, list[Expectation]](list)
     for one in await services.store.plans.first_awaited(going, MOST_AWAITED) if going else ():
         awaited[one.plan_id].append(one)
-    lines = (plan_line(row.plan, row.spent, awaited[row.plan.plan_id]) for row in found.rows)
+    blocked = await _blocked_by_plan(services, person) if going else {}
+    lines = (
+        plan_line(row.plan, row.spent, awaited[row.plan.plan_id], blocked.get(row.plan.plan_id)) for row in found.rows
+    )
     return tracking.PlanPage(tuple(lines), found.before, found.is_end)
+
+
+async def _blocked_by_plan(services: Services, person: Person) -> dict[str, Blocked]:
+    """Return why plans need an operator, by their own ids and by those of their roots."""
+    held = await services.store.plans.held(MOST_HELD, tenant_id=person.tenant_id, user_id=only_user(person))
+    by_root = {plan.root_plan_id: plan.blocked for plan in held if plan.blocked}
+    return by_root | {plan.plan_id: plan.blocked for plan in held if plan.blocked}
 
 
 async def plan_details(services: Services, person: Person, plan_id: str) -> PlanDetails:
@@ -126,9 +138,19 @@ async def _details(services: Services, plan: PlanRecord, untaken: Sequence[Untak
         results={value.key: value.value for value in values if value.kind is ValueKind.RESULT},
         phases={value.key: value.value for value in values if value.kind is ValueKind.PHASE},
         machine=_machine_in(values),
+        blocked=await blocked_of(services, plan),
         rest=await store.queue.find_rest(plan.agent, plan_id, services.clock.now()),
         untaken=tuple(one for one in untaken if one.plan_id == plan_id),
     )
+
+
+async def blocked_of(services: Services, plan: PlanRecord) -> tuple[Blocked, ...]:
+    """Return why a plan needs an operator, and of a root why those of its tree do; its own reason first."""
+    own = (plan.blocked,) if plan.blocked else ()
+    if plan.status.is_final or plan.parent_plan_id is not None:
+        return own
+    tree = await services.store.plans.held_in_tree(plan.root_plan_id, MOST_BLOCKED)
+    return (*own, *(one.blocked for one in tree if one.blocked and one.plan_id != plan.plan_id))
 
 
 def _machine_in(values: Sequence[PlanValue]) -> JsonObject:

@@ -6,12 +6,10 @@ from typing import Literal
 from pydantic import Field
 
 from soorma_ai.core.report.trace import Trace
-from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.domain.history import SentPrompt
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus
-from soorma_ai.domain.states import RESUMED
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.errors import DeadlineExceeded, Held, IllegalTransition, PlanCancelled, PlanFailed
+from soorma_ai.errors import DeadlineExceeded, Held, PlanCancelled, PlanFailed
 from soorma_ai.runtime.client.client import CANCELLED
 from soorma_ai.runtime.client.plan_handle import PlanHandle
 from soorma_ai.runtime.views.plans import ACTIVE
@@ -115,6 +113,18 @@ class Resumption(Form):
     note: str = Field("", max_length=2_000)
 
 
+class ResumptionOfAll(Form):
+    """Without an `agent`, plans of all planners."""
+
+    agent: str | None = None
+
+
+class Resumed(Made):
+    """Plans that go on."""
+
+    plan_ids: tuple[str, ...]
+
+
 async def submit(call: Call[Patience, Goal]) -> Answer:
     """Give a goal to its planner.
 
@@ -199,16 +209,14 @@ async def cancel_plan(call: Call[OfPlan, Reason]) -> Answer:
 
 
 async def resume_plan(call: Call[OfPlan, Resumption]) -> Answer:
-    """Let a plan go on that was paused until somebody resumes it."""
-    plan = await call.client.plan(call.asked.plan_id)
-    paused = [
-        one.id
-        for one in plan.expectations
-        if one.event_type == RESUMED and one.ask is not None and one.status is ExpectationStatus.OPEN
-    ]
-    if not paused:
-        raise IllegalTransition(f"plan {plan.plan_id} is {plan.status}, and nobody has to resume it")
-    return tell(await call.client.answer(paused[0], call.sent.data, note=call.sent.note))
+    """Let a plan go on that was paused until somebody resumes it, or that needs an operator, with all of its tree that
+    does."""
+    return tell(await call.client.resume(call.asked.plan_id, call.sent.data, note=call.sent.note))
+
+
+async def resume_plans(call: Call[Nothing, ResumptionOfAll]) -> Answer:
+    """Let all plans go on that need an operator, or those of one planner."""
+    return Answer(Resumed(plan_ids=tuple(await call.client.resume_all(agent=call.sent.agent))))
 
 
 async def _end(surroundings: Surroundings, plan: PlanHandle, wait: float) -> End | None:
@@ -243,6 +251,7 @@ OPERATIONS: tuple[AnyOperation, ...] = (
     get("/v1/plans/{plan_id}/prompt", show_prompt, DecisionOfPlan, SentPrompt, NOT_FOUND),
     get("/v1/plans/{plan_id}/trace", show_trace, OfPlan, Trace, NOT_FOUND),
     post("/v1/plans/{plan_id}/cancel", cancel_plan, OfPlan, Reason, {_ENDED: Cancelled}, NOT_FOUND, CONFLICT),
+    post("/v1/plans/resume", resume_plans, Nothing, ResumptionOfAll, {_ENDED: Resumed}),
     post(
         "/v1/plans/{plan_id}/resume",
         resume_plan,

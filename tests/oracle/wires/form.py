@@ -55,9 +55,6 @@ class Failed:
     message: str
 
 
-Reply = Said | Failed
-
-
 @dataclass(frozen=True)
 class Sent:
     """What is written on the socket, as JSON."""
@@ -65,6 +62,9 @@ class Sent:
     body: Payload
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+Reply = Said | Failed | Sent
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,8 @@ class Wire:
                 return Sent(self.spell(reply, question))
             case Failed():
                 return self.fail(reply)
+            case Sent():
+                return reply
 
 
 def as_object(text: str) -> Payload | None:

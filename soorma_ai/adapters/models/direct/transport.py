@@ -14,7 +14,7 @@ from soorma_ai.adapters.models.faults import BadGeneration, Failed, find_secrets
 from soorma_ai.adapters.models.loops import close_with_loop
 from soorma_ai.adapters.models.prices import Price, installed_table, price_in
 from soorma_ai.adapters.models.transport import Call, Said
-from soorma_ai.errors import ConfigError, ModelUnavailable, Paid
+from soorma_ai.errors import ModelBlocked, ModelUnavailable, Paid
 
 MOST_CONNECTIONS = 1_000
 MOST_BYTES = 8 * 1024 * 1024
@@ -28,6 +28,7 @@ class Direct:
         return model.partition("/")[0]
 
     def check(self, model: str, base: str | None) -> None:
+        _httpx()
         _address(model, base)
 
     def missing_keys(self, model: str) -> list[str]:
@@ -60,7 +61,7 @@ class Direct:
         client = await self._client(is_plain=address.startswith("http://"))
         key = (call.key or key_of(call.model) or "").strip()
         if not key.isascii():
-            raise ConfigError(f"the key of {call.model} holds characters that no key has; copy it again")
+            raise ModelBlocked(f"the key of {call.model} holds characters that no key has; copy it again")
         headers: dict[str, str] = {
             "content-type": "application/json",
             **({"authorization": f"Bearer {key}"} if key else {}),
@@ -71,7 +72,7 @@ class Direct:
             request = client.build_request("POST", url, content=write(call), headers=headers, timeout=call.timeout)
             response = await client.send(request, stream=True)
         except (_httpx().InvalidURL, _httpx().UnsupportedProtocol) as error:
-            raise ConfigError(
+            raise ModelBlocked(
                 f"{call.model}: api_base={address!r} is no address; give one as https://host/v1"
             ) from error
         try:
@@ -79,7 +80,7 @@ class Direct:
         finally:
             await response.aclose()
         if response.is_redirect:
-            raise ConfigError(
+            raise ModelBlocked(
                 f"{call.model}: {address} sends its callers elsewhere; give api_base= the address that answers"
             )
         return read(response.status_code, content, response.headers.get("retry-after"))
@@ -99,7 +100,7 @@ class Direct:
 def _address(model: str, base: str | None) -> str:
     address = address_of(model, base)
     if not address:
-        raise ConfigError(f"it is not known where {model} is: give api_base=, the address of its server")
+        raise ModelBlocked(f"it is not known where {model} is: give api_base=, the address of its server")
     return address
 
 
@@ -120,6 +121,6 @@ def _httpx() -> Any:
     try:
         return importlib.import_module("httpx")
     except ImportError as error:
-        raise ConfigError(
+        raise ModelBlocked(
             "calling a model directly needs httpx, which is not installed: pip install 'soorma-ai[direct]', or [llm]"
         ) from error

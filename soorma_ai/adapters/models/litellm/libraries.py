@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from soorma_ai.adapters.models.loops import close_with_loop
-from soorma_ai.errors import ConfigError
+from soorma_ai.errors import ModelBlocked
 
 _SWITCHES = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else prices are fetched from GitHub at import
@@ -47,7 +47,7 @@ def libraries() -> Libraries:
             openai = importlib.import_module("openai")
             httpx = importlib.import_module("httpx")
         except ImportError as error:
-            raise ConfigError(
+            raise ModelBlocked(
                 f"calling a model needs {error.name or 'a library'} that is not installed: pip install 'soorma-ai[llm]'"
             ) from error
         litellm.ModelResponse()  # builds its models now, while their warnings are not heard

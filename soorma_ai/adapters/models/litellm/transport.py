@@ -16,7 +16,7 @@ from soorma_ai.adapters.models.litellm.shapes import arguments_for
 from soorma_ai.adapters.models.prices import Price, price_in
 from soorma_ai.adapters.models.transport import Call, Said
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.errors import ConfigError, Paid
+from soorma_ai.errors import ConfigError, ModelBlocked, Paid
 
 # Providers whose key has other names than their own.
 _KEYS = {"gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY")}
@@ -152,7 +152,7 @@ def _provider(model: str) -> str:
     try:
         return str(libs.litellm.get_llm_provider(model)[1])
     except libs.faults as error:
-        raise ConfigError(
+        raise ModelBlocked(
             f"unknown model {model!r}: name it '<provider>/<model>' with a provider that litellm knows, "
             "for instance 'openai/gpt-4o'"
         ) from error

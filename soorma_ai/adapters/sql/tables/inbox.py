@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
-from soorma_ai.adapters.sql.codec import behind, epoch, moment
+from soorma_ai.adapters.sql.codec import FAR_AWAY, behind, epoch, moment
 from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.adapters.sql.tables import budget
 from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.core.arrival.effects import Put
 from soorma_ai.core.arrival.suspects import SUSPECT_FROM
-from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
+from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, Hold, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import SUSPECTS
 from soorma_ai.domain.limits import Charge
@@ -72,9 +72,9 @@ _LEASED = f"""
     WHERE inbox.seq = ? AND inbox.state = 'leased' AND inbox.fence = ?
 """
 
-NEXT_DUE = """
+NEXT_DUE = f"""
     SELECT min(ready_at) FROM inbox
-    WHERE agent = ? AND state IN ('queued', 'leased') AND ready_at > 0 AND ready_at > ?
+    WHERE agent = ? AND state IN ('queued', 'leased') AND ready_at > 0 AND ready_at > ? AND ready_at < {FAR_AWAY}
 """
 
 # Whoever lets a lease run out has come to an end, or to a stop.
@@ -266,8 +266,8 @@ def hasten(db: Connection, agent: str, owner: str) -> None:
 
 def find_rest(db: Reader, agent: str, owner: str, now: datetime) -> Rest | None:
     row = db.execute(
-        "SELECT state = 'queued' AND ready_at > ?, ready_at, reason FROM inbox "
-        f"WHERE agent = ? AND owner = ? AND {_IS_HEAD}",
+        f"SELECT state = 'queued' AND ready_at > ?, ready_at, reason FROM inbox "
+        f"WHERE agent = ? AND owner = ? AND {_IS_HEAD} AND ready_at < {FAR_AWAY}",
         (epoch(now), agent, owner),
     ).fetchone()
     if row is None:
@@ -277,6 +277,12 @@ def find_rest(db: Reader, agent: str, owner: str, now: datetime) -> Rest | None:
         return Rest(moment(ready_at), reason or "")
     # While it is tried again, the reason of the last try stands.
     return Rest(None, reason) if reason else None
+
+
+def is_held(db: Reader, agent: str, owner: str) -> bool:
+    """Tell whether the first delivery in this line waits for an operator."""
+    query = f"SELECT 1 FROM inbox WHERE agent = ? AND owner = ? AND {_IS_HEAD} AND ready_at >= {FAR_AWAY}"
+    return db.execute(query, (agent, owner)).fetchone() is not None
 
 
 def renew(db: Reader, deliveries: Sequence[Delivery], until: datetime) -> list[Delivery]:
@@ -293,6 +299,8 @@ def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: d
             state, ready_at, reason, ended_at = "done", 0.0, None, epoch(now)
         case RetryAfter(delay=delay, reason=reason, undone=undone, counts=counts):
             state, ready_at, ended_at = "queued", epoch(now + delay), None
+        case Hold(reason=reason):
+            state, ready_at, ended_at, counts = "queued", FAR_AWAY, None, False
         case DeadLetter(reason=reason, undone=undone):
             state, ready_at, ended_at = "dead", 0.0, epoch(now)
         case InDoubt(reason=reason):

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from soorma_ai.domain.decisions import ACTIONS
-from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
+from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, Hold, InDoubt, RetryAfter
 from soorma_ai.domain.history import JournalEntry
 from soorma_ai.ports import Settlement
 
@@ -67,6 +67,8 @@ def outcome_of(disposition: Disposition) -> str:
             return "done"
         case RetryAfter():
             return "again"
+        case Hold():
+            return "held"
         case DeadLetter():
             return "dead letter"
         case InDoubt():
