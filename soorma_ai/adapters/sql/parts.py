@@ -77,7 +77,7 @@ class SqlQueue(Part):
     lend = writing(leases.lend, HOUSE)
     behind = reading(behind.behind)
     find_leased = reading(inbox.find_leased)
-    was_ended = reading(inbox.was_ended)
+    outcome = reading(inbox.outcome)
     has_work = reading(inbox.has_work, HOUSE)
     mailboxes = reading(inbox.mailboxes, HOUSE)
     begin = writing(inbox.begin)
