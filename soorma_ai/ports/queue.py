@@ -90,8 +90,9 @@ class Queue(Protocol):
         """Return the delivery of this row, while it is leased under this fence."""
         ...
 
-    async def was_ended(self, agent: str, seq: int, fence: int) -> bool:
-        """Tell whether a delivery of this agent has ended, and under this fence."""
+    async def outcome(self, agent: str, seq: int, fence: int) -> str | None:
+        """Return the `outcome` with which a delivery of this agent was committed under this fence; None where it was
+        not, or nothing was said."""
         ...
 
     async def has_work(self, agent: str, now: datetime) -> bool:

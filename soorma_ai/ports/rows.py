@@ -55,6 +55,7 @@ class Work(Struct, frozen=True):
 
     `following` stood right behind the delivery, were handled with it and end as it does, acknowledged. `in_vain` stood
     behind these and were handled for nothing: each stays where it is, and has been in hand, which is no attempt.
+    `outcome`: digest of what an agent elsewhere said of the delivery.
     """
 
     delivery: Delivery
@@ -63,6 +64,7 @@ class Work(Struct, frozen=True):
     bill: tuple[Settlement, ...] = ()
     following: tuple[Delivery, ...] = ()
     in_vain: tuple[Delivery, ...] = ()
+    outcome: str | None = None
 
 
 class Swept(Struct, frozen=True):

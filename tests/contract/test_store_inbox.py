@@ -272,12 +272,14 @@ async def test_a_lease_is_found_by_its_row_and_its_fence_until_it_ends_or_is_tak
     assert await store.queue.find_leased(first.seq, first.fence + 1) is None
     assert not await store.queue.has_work("worker", NOW)
     assert await store.queue.has_work("worker", later(LEASE.total_seconds() + 1))
-    await end(store, first)
+    assert await store.queue.outcome("worker", first.seq, first.fence) is None
+    await store.queue.commit(Work(first, Ack(), (), outcome="said"), NOW)
     assert await store.queue.find_leased(first.seq, first.fence) is None
-    assert await store.queue.was_ended("worker", first.seq, first.fence)
-    assert not await store.queue.was_ended("worker", first.seq, first.fence + 1)
-    assert not await store.queue.was_ended("other", first.seq, first.fence)
-    assert not await store.queue.was_ended("worker", second.seq, second.fence)
+    assert await store.queue.outcome("worker", first.seq, first.fence) == "said"
+    assert await store.queue.outcome("worker", first.seq, first.fence + 1) is None
+    assert await store.queue.outcome("other", first.seq, first.fence) is None
+    await end(store, second)
+    assert await store.queue.outcome("worker", second.seq, second.fence) is None
 
 
 async def test_an_agent_is_found_by_its_name_also_when_it_is_gone(store: Store) -> None:

@@ -288,6 +288,46 @@ async def test_a_delivery_of_another_agent_is_nothing_that_this_one_holds(platfo
 
 
 @pytest.mark.parametrize(
+    "other",
+    [
+        {"acts": [], "ending": {"end": "handled"}},
+        {"acts": [], "ending": {"end": "given_up", "reason": "x"}},
+        {"acts": [], "ending": {"end": "put_off", "seconds": 1, "reason": "x"}},
+        "another answer",
+        "one act more",
+    ],
+    ids=str,
+)
+async def test_other_acts_under_a_lease_that_has_ended_are_refused_and_the_same_again_are_not(
+    platform: Platform, other: dict[str, Any] | str
+) -> None:
+    await platform.start()
+    rights = of_shop("doubler", DOUBLE, makes=("fact.made",))
+    async with calling(app(platform, auth=Keys(own=rights)), "own") as http:
+        await http.post("/v1/agents", json=registration("doubler", DOUBLE))
+        client = platform.as_user(tenant_id="shop", user_id="maria")
+        asked = await client.ask(DOUBLE, {"number": 1})
+        held = await handed(platform, http)
+        fact = {"kind": "publish", "ordinal": 5, "topic": "business-facts", "type": "fact.made", "data": {}}
+        match other:
+            case "another answer":
+                other = answer(held, 7)
+            case "one act more":
+                other = {**answer(held, 2), "acts": [*answer(held, 2)["acts"], fact]}
+            case _:
+                assert isinstance(other, dict)
+        for _ in range(2):
+            assert (await http.post(place(held, "commit"), json=answer(held, 2))).status_code == 204
+        before = len(await platform.services.store.events.events())
+        refused = await http.post(place(held, "commit"), json=other)
+        assert (refused.status_code, refused.json()["code"]) == (409, "lease_lost"), refused.text
+        assert "with other acts" in refused.json()["detail"]
+        assert (await http.post(place(held, "commit"), json=answer(held, 2))).status_code == 204
+        assert len(await platform.services.store.events.events()) == before
+        assert (await client.reply(asked, timeout=5))["result"] == {"double": 2}
+
+
+@pytest.mark.parametrize(
     ("act", "said"),
     [
         ({"kind": "publish", "topic": "business-facts", "type": "order.placed", "data": {}}, "does not name"),
@@ -397,3 +437,36 @@ def answer(held: dict[str, Any], double: int) -> dict[str, Any]:
         "answers": True,
     }
     return {"acts": [said], "ending": {"end": "handled"}}
+
+
+async def test_more_than_a_commit_takes_is_refused_where_it_is_recorded(platform: Platform) -> None:
+    went_on, tool = list[str](), Tool("teller", events_produced=["told"])
+
+    @tool.on_invoke("tell.requested")
+    async def tell(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        for number in range(20):
+            await context.bus.publish("business-facts", "told", {"text": "x" * request.data["bytes"]})
+            went_on.append(f"{number}")
+        return {}
+
+    async with elsewhere(platform, tool):
+        small = await platform.request("tell.requested", {"bytes": 40_000}, timeout=5)
+        assert small["success"] and len(went_on) == 20
+        large = await platform.request("tell.requested", {"bytes": 400_000}, timeout=5)
+    assert went_on[20:] == ["0", "1"]
+    assert not large["success"]
+    assert "1,048,576 are taken of an agent that runs elsewhere" in str(large["error"])
+    told = [row.event for row in await platform.services.store.events.events() if row.event.type == "told"]
+    assert len(told) == 20
+
+
+async def test_a_result_that_no_commit_takes_is_a_failure_with_its_reason(platform: Platform) -> None:
+    tool = Tool("teller")
+
+    @tool.on_invoke("tell.requested")
+    async def tell(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        return {"text": "x" * 2**20}
+
+    async with elsewhere(platform, tool):
+        reply = await platform.request("tell.requested", {}, timeout=5)
+    assert "are taken of an agent that runs elsewhere" in str(reply["error"])

@@ -3,6 +3,7 @@
 What others do with a queue (arriving, timers, sweeping) is done in the process of the store.
 """
 
+import json
 from asyncio import Event
 from collections import defaultdict
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ from soorma_ai.domain.tracking import PROGRESS, Backlog
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Delivery, StoredEvent, Swept, Work
+from soorma_ai.runtime.handling.copies.recorded import must_be_committed
 
 _ACTS = TypeAdapter(list[Act])
 
@@ -89,6 +91,7 @@ class RemoteQueue:
             place = "/".join(map(str, fault["loc"][:3]))
             raise LocalProtocolError(f"what {delivery.agent} did cannot be told: {place}: {fault['msg']}") from error
         body = JsonObject(acts=_ACTS.dump_python(acts, mode="json", by_alias=True), ending=_dump(ending))
+        must_be_committed(len(json.dumps(body, separators=(",", ":"))))
         await self._door.tell(delivery.agent, *place_of(delivery), "commit", body=body)
         return Arrival()
 
@@ -166,7 +169,7 @@ class RemoteQueue:
     async def find_leased(self, seq: int, fence: int) -> Delivery | None:
         raise _beside_the_store("a delivery is lent")
 
-    async def was_ended(self, agent: str, seq: int, fence: int) -> bool:
+    async def outcome(self, agent: str, seq: int, fence: int) -> str | None:
         raise _beside_the_store("a delivery is lent")
 
     async def has_work(self, agent: str, now: datetime) -> bool:

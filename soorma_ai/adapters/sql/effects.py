@@ -18,7 +18,7 @@ from soorma_ai.ports import Work
 
 
 def commit(db: Connection, work: Work, now: datetime) -> None:
-    has_following = inbox.dispose(db, work.delivery, work.disposition, now)
+    has_following = inbox.dispose(db, work.delivery, work.disposition, now, work.outcome)
     behind.end(db, work.following, now)
     behind.note_in_hand(db, work.in_vain)
     for settlement in work.bill:

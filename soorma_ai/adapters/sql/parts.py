@@ -78,7 +78,7 @@ class SqlQueue(Part):
     lend = writing(leases.lend, HOUSE)
     behind = reading(behind.behind)
     find_leased = reading(inbox.find_leased)
-    was_ended = reading(inbox.was_ended)
+    outcome = reading(inbox.outcome)
     has_work = reading(inbox.has_work, HOUSE)
     mailboxes = reading(inbox.mailboxes, HOUSE)
     claim_mail = writing(inbox.claim_mail, HOUSE)

@@ -4,6 +4,8 @@ What it did comes back as acts. They are made into effects here, checked as thos
 its lease and fence.
 """
 
+import hashlib
+import json
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -30,7 +32,7 @@ from soorma_ai.domain.remote import (
     Remembering,
 )
 from soorma_ai.domain.tasks import TaskRecord
-from soorma_ai.domain.values import derived_id
+from soorma_ai.domain.values import JsonObject, derived_id
 from soorma_ai.errors import ConfigError, Forbidden, LeaseLost, LocalProtocolError, NotFound
 from soorma_ai.ports import AgentRow, Delivery
 from soorma_ai.runtime.client.loans import Loans
@@ -155,15 +157,22 @@ class Lending:
 
     async def commit(self, lease: Lease, acts: Sequence[AnyAct], ending: AnyEnding) -> None:
         """Commit what became of a delivery. Said again, since the answer was lost, it is the same and changes nothing.
-        Raise LeaseLost, VersionConflict, and LocalProtocolError for what this delivery or its agent may not."""
-        row = await self._row()
+        Raise LeaseLost, for other acts under a lease that has ended too, VersionConflict, and LocalProtocolError for
+        what this delivery or its agent may not."""
+        row, said = await self._row(), _digest(acts, ending)
         try:
             handling = await self._handling(row, await self._delivery(lease), acts, ending)
             await validate(handling)
-            await execute(handling, disposition_of(ending))
-        except LeaseLost:
-            if not await self._queue.was_ended(self._agent, lease.seq, lease.fence):
+            await execute(handling, disposition_of(ending), said)
+        except LeaseLost as lost:
+            known = await self._queue.outcome(self._agent, lease.seq, lease.fence)
+            if known is None:
                 raise
+            if known != said:
+                raise LeaseLost(
+                    f"delivery {lease.seq} was committed by fence {lease.fence} with other acts: those count, and "
+                    "nothing of these happened; lease what has come since"
+                ) from lost
 
     async def _handling(self, row: AgentRow, delivery: Delivery, acts: Sequence[AnyAct], ending: AnyEnding) -> Handling:
         """Return the handling of these acts, as it would be if they had been done here."""
@@ -245,6 +254,15 @@ class Lending:
         if row.registration.kind is AgentKind.PLANNER:
             raise ConfigError(f"{self._name} is a planner: planners run beside the store, in its process")
         return row
+
+
+def _digest(acts: Sequence[AnyAct], ending: AnyEnding) -> str:
+    said = {"acts": [_dump(act) for act in acts], "ending": _dump(ending)}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def _dump(said: AnyAct | AnyEnding) -> JsonObject:
+    return said.model_dump(mode="json", by_alias=True)
 
 
 def _must_be_elsewhere(services: Services, agent: str) -> None:

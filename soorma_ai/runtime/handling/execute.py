@@ -84,11 +84,11 @@ async def _goal_data(handling: Handling, plan_id: str | None) -> JsonObject | No
     return plan.goal_data if plan else None
 
 
-async def execute(handling: Handling, disposition: Disposition) -> None:
+async def execute(handling: Handling, disposition: Disposition, outcome: str | None = None) -> None:
     """Commit what was recorded. Raise LeaseLost, VersionConflict, StoreUnavailable; then nothing of it happened."""
     services, (first, *following) = handling.services, handling.deliveries
     bill, in_vain = handling.bill.settlements, handling.in_vain
-    work = Work(first, disposition, handling.effects, bill, tuple(following), in_vain)
+    work = Work(first, disposition, handling.effects, bill, tuple(following), in_vain, outcome)
     await patiently(services.clock, lambda: services.store.queue.commit(work, services.clock.now()))
     handling.bill.clear()
     _count(handling, disposition, bill)

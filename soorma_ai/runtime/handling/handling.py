@@ -255,7 +255,7 @@ class Handling:
             if isinstance(effect, SaveValue | DropValue):
                 self.values.apply(effect)
             else:
-                self._recorded.add(effect)
+                self._recorded.add(effect, is_remote=self.services.is_remote)
 
     def rewrite(self, effects: Iterable[Effect]) -> None:
         """Take these in the place of what was recorded of this delivery; the context has ended."""

@@ -88,7 +88,7 @@ NEXT_IN_LINE = "SELECT min(seq) FROM inbox WHERE agent = ? AND owner = ? AND sta
 
 # With whether anything stands behind it, so that nobody has to look where nothing does.
 _DISPOSE = """
-    UPDATE inbox SET state = ?, ready_at = ?, reason = ?, ended_at = ?,
+    UPDATE inbox SET state = ?, ready_at = ?, reason = ?, ended_at = ?, outcome = ?,
         started = CASE WHEN ? THEN 0 ELSE started END, attempt = attempt - CASE WHEN ? THEN 0 ELSE 1 END
     WHERE seq = ? AND state = 'leased' AND fence = ?
     RETURNING EXISTS (SELECT 1 FROM inbox AS behind WHERE agent = ? AND owner = ? AND state = 'blocked')
@@ -160,9 +160,10 @@ def find_leased(db: Reader, seq: int, fence: int) -> Delivery | None:
     return Delivery(seq, agent, owner, event, attempt, fence, started, redriven, copies=copies)
 
 
-def was_ended(db: Reader, agent: str, seq: int, fence: int) -> bool:
-    query = "SELECT 1 FROM inbox WHERE seq = ? AND agent = ? AND fence = ? AND state IN ('done', 'dead', 'in_doubt')"
-    return db.execute(query, (seq, agent, fence)).fetchone() is not None
+def outcome(db: Reader, agent: str, seq: int, fence: int) -> str | None:
+    query = "SELECT outcome FROM inbox WHERE seq = ? AND agent = ? AND fence = ? AND state <> 'leased'"
+    row = db.execute(query, (seq, agent, fence)).fetchone()
+    return row[0] if row else None
 
 
 def has_work(db: Reader, agent: str, now: datetime) -> bool:
@@ -291,7 +292,9 @@ def renew(db: Reader, deliveries: Sequence[Delivery], until: datetime) -> list[D
     return [delivery for delivery in deliveries if delivery.seq in renewed]
 
 
-def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: datetime) -> bool:
+def dispose(
+    db: Connection, delivery: Delivery, disposition: Disposition, now: datetime, outcome: str | None = None
+) -> bool:
     """Tell whether anything stands behind it, for `move_up`. Raise LeaseLost when it is somebody else's by now."""
     undone, counts = False, True
     match disposition:
@@ -307,7 +310,7 @@ def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: d
             state, ready_at, ended_at = "in_doubt", 0.0, None
         case _:
             assert_never(disposition)
-    ended = (state, ready_at, reason, ended_at, undone, counts, delivery.seq, delivery.fence)
+    ended = (state, ready_at, reason, ended_at, outcome, undone, counts, delivery.seq, delivery.fence)
     changed = db.execute(_DISPOSE, (*ended, delivery.agent, delivery.owner)).fetchall()
     if not changed:
         raise lease_lost(delivery)

@@ -1,5 +1,6 @@
 """Effects that a handling records, on top of those of the handlings before it in the same run: none is stored yet."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
@@ -23,8 +24,10 @@ from soorma_ai.domain.limits import MAX_EVENTS_AT_ONCE
 from soorma_ai.domain.memory import MemoryChange
 from soorma_ai.domain.memos import MemoChange
 from soorma_ai.domain.plans import Marked
+from soorma_ai.domain.remote import MOST_COMMITTED
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
-from soorma_ai.errors import LimitExceeded
+from soorma_ai.domain.values import Json
+from soorma_ai.errors import LimitExceeded, LocalProtocolError
 
 
 class Changes(Struct, frozen=True):
@@ -43,11 +46,19 @@ class Recorded:
         self.before = tuple(before)
         self.own: list[Effect] = []
         self._published = 0
+        # Bytes over HTTP of each and those before it.
+        self._bytes: list[int] = []
 
-    def add(self, effect: Effect) -> None:
-        """Raise LimitExceeded for more events than one handling may publish."""
+    def add(self, effect: Effect, *, is_remote: bool) -> None:
+        """Raise LimitExceeded for more events than one handling may publish, LocalProtocolError where a commit over
+        HTTP would not be taken with it."""
         self._published += isinstance(effect, Publish)
         self.must_be_few()
+        if is_remote:
+            del self._bytes[len(self.own) :]
+            size = (self._bytes[-1] if self._bytes else 0) + _size_of(effect)
+            must_be_committed(size)
+            self._bytes.append(size)
         self.own.append(effect)
 
     def must_be_few(self) -> None:
@@ -92,3 +103,29 @@ class Recorded:
         saved = [effect.task for effect in self.own if isinstance(effect, SaveTask)]
         changed = {effect.ordinal: effect.sub_task for effect in self.own if isinstance(effect, SaveSubTask)}
         return saved[-1] if saved else task, changed
+
+
+def must_be_committed(size: int) -> None:
+    """Raise LocalProtocolError for more bytes than one commit over HTTP may have."""
+    if size > MOST_COMMITTED:
+        raise LocalProtocolError(
+            f"this handler has recorded {size:,} bytes; {MOST_COMMITTED:,} are taken of an agent that runs elsewhere: "
+            "keep large data outside and send where it is, or run the agent beside the store"
+        )
+
+
+def _size_of(effect: Effect) -> int:
+    """Return the bytes that an effect takes up in a commit over HTTP, without what is around its data."""
+    match effect:
+        case Publish(event):
+            return _length(event.data)
+        case SaveTask(task):
+            return _length(task.state)
+        case SaveSubTask(sub_task=info):
+            return _length(info.result)
+        case _:
+            return 0
+
+
+def _length(value: Json) -> int:
+    return len(json.dumps(value, separators=(",", ":")))
