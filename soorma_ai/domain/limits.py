@@ -12,6 +12,9 @@ from soorma_ai.errors import ConfigError, Paid
 
 # Deliveries that may wait before clients are told to come back later.
 MAX_BACKLOG = 10_000
+# Events of one type that clients send for one plan before it waits for them; what the events hold, in characters.
+MOST_EARLY = 200
+MOST_EARLY_CHARS = 2 * 2**20
 
 
 class Limits(Record, frozen=True):
