@@ -25,6 +25,9 @@ MAX_EVENTS_AT_ONCE = 5_000
 MAX_EVENT_BYTES = 2**20
 # The budget of events drawn of a root is named so, with the root behind it.
 DRAWN = "events:"
+# Events of one type that clients send for one plan before it waits for them; what the events hold, in characters.
+MOST_EARLY = 200
+MOST_EARLY_CHARS = 2 * 2**20
 
 
 class Limits(Record, frozen=True):

@@ -22,7 +22,19 @@ from kit import (
     until,
 )
 
-from soorma_ai import GoalContext, Platform, PlatformContext, PublishAction, PublishAllAction, TransitionContext
+from soorma_ai import (
+    GoalContext,
+    InvocationContext,
+    Platform,
+    PlatformContext,
+    PublishAction,
+    PublishAllAction,
+    ResultContext,
+    TaskContext,
+    Tool,
+    TransitionContext,
+    Worker,
+)
 from soorma_ai.domain.decisions import CompleteAction, PlannerDecision
 from soorma_ai.ports import ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
@@ -132,6 +144,56 @@ async def test_what_was_withdrawn_is_not_published_though_a_person_lets_it_go_wh
     assert await platform.answer(second.wait_id, {"approved": True}) == "accepted"
     assert await plan.result(timeout=PATIENCE) == {"ok": 1}
     assert len(charged) == 1
+
+
+async def test_what_a_join_leaves_behind_asks_nobody_any_more(platform: Platform) -> None:
+    """Neither the worker that has the branch in hand, nor one that this asked."""
+    told: list[str] = []
+    clerk, boss = Worker("clerk"), Worker("boss")
+
+    @clerk.on_task("count.requested")
+    async def delegate(task: TaskContext, context: PlatformContext) -> None:
+        await task.delegate("sign.requested", {}, response_event="signed")
+
+    clerk.on_result("signed")(lambda result, context: None)
+
+    @boss.on_task("sign.requested")
+    async def ask(task: TaskContext, context: PlatformContext) -> None:
+        question = {"question": "sign?", "response_event": "was.signed", "timeout_seconds": 3600}
+        await context.bus.publish("notification-events", "notification.human_input", question)
+
+    @boss.on_result("was.signed")
+    async def sign(result: ResultContext, context: PlatformContext) -> None:
+        told.append(result.event_type)
+
+    async def decide(question: ModelQuestion) -> Any:
+        if len(minds.reasoner.questions) == 1:
+            return publish_all(publish("count.requested"), publish("go.requested"), need=1)
+        return wait("user.replied", "go on?")
+
+    go = asyncio.Event()
+    runner = Tool("runner")
+
+    @runner.on_invoke("go.requested")
+    async def run(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        await go.wait()
+        return {}
+
+    minds = planner(decide, external_events=["user.replied"])
+    plan = await order(platform, minds, clerk, boss, runner)
+    asked = await the_wait(platform)
+    assert asked.agent == "boss"
+    go.set()
+
+    async def is_withdrawn() -> bool:
+        return [wait.expected_event for wait in await platform.waits()] == ["user.replied"]
+
+    await until(platform, is_withdrawn)
+    assert await platform.answer(asked.wait_id, {"ok": True}) == "superseded"
+    said = minds.reasoner.questions[1].messages[1].content
+    assert "given up: nobody answered its question in time" in said
+    assert (await platform.plan(plan.plan_id)).status == "paused"
+    assert told == []
 
 
 async def test_cancelling_in_the_middle_reaches_every_open_branch(platform: Platform) -> None:

@@ -23,6 +23,7 @@ from kit import (
 
 from soorma_ai import Agent, Held, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.domain.limits import MOST_EARLY, MOST_EARLY_CHARS
 from soorma_ai.errors import Overloaded, StoreUnavailable
 from soorma_ai.ports import ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
@@ -171,3 +172,25 @@ async def test_a_full_disk_stops_intake_with_a_clear_error_and_recovers(
         found = await ended(platform, plan.plan_id)
         assert (found.status, asked) == ("completed", 2)
         assert (await platform.submit("order.received", {"again": True})).plan_id
+
+
+async def test_events_that_come_before_their_plan_waits_for_them_are_bounded(platform: Platform) -> None:
+    minds = planner([RESERVE, complete({})], external_events=["slot.chosen", "slot.left"])
+    account = payments("always")
+    plan = await order(platform, planner([publish("payment.charge.requested", amount=1)], name="other"), account)
+    other = await platform.submit("order.received", {}, planner="other", idempotency_key="other")
+    await platform.start(minds)
+
+    async def send(n: int, plan_id: str = plan.plan_id, name: str = "slot.chosen", pad: str = "") -> None:
+        data = {"n": n, "pad": pad}
+        await platform.publish("business-facts", name, data, plan_id=plan_id, idempotency_key=f"{plan_id} {name} {n}")
+
+    for n in range(MOST_EARLY):
+        await send(n)
+    with pytest.raises(Overloaded, match=r"200 events 'slot.chosen' .* before it waits for one"):
+        await send(MOST_EARLY)
+    await send(0)
+    await send(0, other.plan_id)
+    await send(0, name="slot.left", pad="x" * MOST_EARLY_CHARS)
+    with pytest.raises(Overloaded, match=r"1 events 'slot.left' of 2,"):
+        await send(1, name="slot.left")

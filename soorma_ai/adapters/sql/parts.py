@@ -205,6 +205,7 @@ class SqlPlans(Part):
     count_questions = reading(expected.count_questions)
     ladders = reading(expected.ladders)
     count_held = reading(expected.count_held, of_user=True)
+    count_early = reading(expected.count_early)
     questions_beginning = reading(expected.questions_beginning)
     named_expectations = reading(expected.find_all)
     group = reading(expected.of_group)

@@ -5,18 +5,19 @@ join fires once, by the branch that makes the count full or by its deadline, and
 A branch that comes after that step is late.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 
 from msgspec.structs import replace
 
 from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, open_expectation
+from soorma_ai.core.expecting.wakeups import ABANDONED, wake_for
 from soorma_ai.core.plan.history import append_step
 from soorma_ai.core.plan.requests import publish_or_hold, waiter_of
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.core.plan.triggers import Trigger, receive
 from soorma_ai.domain.decisions import Judged, PublishAllAction
-from soorma_ai.domain.effects import AppendStep, Close, Effect, Expect, Outcome, Spend
+from soorma_ai.domain.effects import AppendStep, Close, Effect, Expect, Outcome, Publish, Spend
 from soorma_ai.domain.events import EventEnvelope, EventTopic, completion_of
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Join
 from soorma_ai.domain.history import JoinProgress, Step, StepKind
@@ -26,6 +27,7 @@ from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import LocalProtocolError
 
 _WITHDRAWN = "withdrawn"
+_GIVEN_UP = "given up"
 
 
 def publish_together(
@@ -85,36 +87,68 @@ def progress_after(stored: JoinProgress, recorded: Sequence[Step], join_id: str)
     return JoinProgress(came, fired, None if fired else stored.needed)
 
 
+def asked_in_vain(join_id: str, open_now: Iterable[Expectation], in_tree: Iterable[Expectation]) -> frozenset[str]:
+    """Return the branches that a join leaves behind while a person is asked for their sake: by the worker that has one
+    in hand, or by one that this asked."""
+    tasks, asking = dict[str, str](), list[str]()
+    for one in in_tree:
+        if one.task_id is not None and one.kind in (ExpectationKind.WAIT, ExpectationKind.GATE):
+            asking.append(one.task_id)
+        elif one.task_id is not None:
+            tasks[one.id] = one.task_id
+    vain: set[str] = set()
+    for task in asking:
+        above: str | None = task
+        while above is not None and above not in vain:
+            vain.add(above)
+            above = tasks.get(above)
+    return frozenset(
+        one.id for one in open_now if one.branch_of == join_id and one.kind is ExpectationKind.REPLY and one.id in vain
+    )
+
+
 def fire(
-    plan: PlanRecord, join: Expectation, came: Sequence[Step], open_now: Sequence[Expectation], moment: Moment
+    plan: PlanRecord,
+    join: Expectation,
+    came: Sequence[Step],
+    open_now: Sequence[Expectation],
+    moment: Moment,
+    vain: Collection[str] = (),
 ) -> tuple[Outcome, Trigger]:
-    """Fire the join. `came` are the steps of the branches that came in time; what is still held is withdrawn."""
+    """Fire the join. `came` are the steps of the branches that came in time. What is still held is withdrawn, and so
+    are the branches that are asked `vain`."""
     asked = _what_was_asked(join)
+    given_up = [e for e in open_now if e.id in vain]
     withdrawn = [e for e in open_now if e.branch_of == join.id and e.kind is ExpectationKind.GATE]
     overdue = join.status is ExpectationStatus.EXPIRED
     text = _describe(len(came), asked.need, len(asked.asked))
     kind = StepKind.EXPIRED if overdue else StepKind.JOINED
     name = join.subject if overdue else ""
     running = move(plan, StatusTrigger.GO, moment.now)
-    data: Json = {_WITHDRAWN: [e.place for e in withdrawn]} if withdrawn else None
+    left = ((_WITHDRAWN, withdrawn), (_GIVEN_UP, given_up))
+    places: JsonObject = {name: [e.place for e in found] for name, found in left if found}
+    data = places or None
     stepped = append_step(
         running, kind, moment, name=name, data=data, note=text, expectation_id=join.id, join_id=join.id, fires=True
     )
-    closed: list[Effect] = [Close(e.id, ExpectationStatus.CLOSED, moment.now) for e in withdrawn]
+    closed: list[Effect] = [Close(e.id, ExpectationStatus.CLOSED, moment.now) for e in (*withdrawn, *given_up)]
+    closed += [Publish(wake_for(ABANDONED, e, moment.now)) for e in given_up]
     if not overdue:
         closed.append(Close(join.id, ExpectationStatus.MET, moment.now))
-    results = _results(asked, came, {e.place for e in withdrawn})
+    results = _results(asked, came, {e.place for e in withdrawn}, {e.place for e in given_up})
     return Outcome(stepped.plan, (*stepped.effects, *closed)), Trigger(text, [*results], join_id=join.id)
 
 
 def tell_results(join: Expectation, came: Sequence[Step], fired: Step) -> Sequence[JsonObject]:
     """Return what the plan was told of the join when it `fired`."""
-    withdrawn = {place for place in _withdrawn_at(fired) if isinstance(place, int)}
-    return _results(_what_was_asked(join), came, withdrawn)
+    withdrawn, given_up = (
+        {place for place in _withdrawn_at(fired, name) if isinstance(place, int)} for name in (_WITHDRAWN, _GIVEN_UP)
+    )
+    return _results(_what_was_asked(join), came, withdrawn, given_up)
 
 
-def _withdrawn_at(fired: Step) -> Sequence[Json]:
-    places = fired.data.get(_WITHDRAWN) if isinstance(fired.data, dict) else None
+def _withdrawn_at(fired: Step, name: str = _WITHDRAWN) -> Sequence[Json]:
+    places = fired.data.get(name) if isinstance(fired.data, dict) else None
     return places if isinstance(places, list) else ()
 
 
@@ -153,7 +187,7 @@ def _describe(came: int, need: int, asked: int) -> str:
     return f"The time for {asked} requests that were published together is over; {came} have come to an end."
 
 
-def _results(join: Join, came: Sequence[Step], withdrawn: set[int]) -> list[JsonObject]:
+def _results(join: Join, came: Sequence[Step], withdrawn: set[int], given_up: set[int]) -> list[JsonObject]:
     """Results in the order they were asked, each with what it was asked with, so that equal ones are told apart."""
     by_place = {step.place: step for step in came}
     results: list[JsonObject] = []
@@ -163,6 +197,8 @@ def _results(join: Join, came: Sequence[Step], withdrawn: set[int]) -> list[Json
             said = _answer_in(step)
         elif place in withdrawn:
             said = {"status": "not published: nobody approved it in time"}
+        elif place in given_up:
+            said = {"status": "given up: nobody answered its question in time"}
         else:
             said = {"status": "no answer yet"}
         results.append({"event": event_type, "data": data, **said})

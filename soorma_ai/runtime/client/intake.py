@@ -9,10 +9,12 @@ from msgspec.structs import replace
 
 from soorma_ai.core.expecting.answers import event_of_answer, judge_answer
 from soorma_ai.core.expecting.gates import approval_for, gate_id, hold_recorded
+from soorma_ai.core.expecting.keys import keys_of_event
 from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Moment, Waiter, expectation_of, first_opened
 from soorma_ai.domain.effects import Effect, Expect, Publish
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, ReplyAddress, completion_of, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.limits import MOST_EARLY, MOST_EARLY_CHARS
 from soorma_ai.domain.memory import OpenSession
 from soorma_ai.domain.names import agent_meant, plain_name
 from soorma_ai.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
@@ -51,11 +53,28 @@ async def take_from(
 
 async def _must_have_room(services: Services, event: EventEnvelope) -> None:
     store, most = services.store, services.max_backlog
+    await _may_come_early(services, event)
     begins = event.topic is EventTopic.ACTION_REQUESTS or not (event.plan_id or event.correlation_id)
     if begins and await store.queue.backlog(most) >= most and await store.events.event(event.id) is None:
         raise Overloaded(
             f"{most} deliveries wait already, so {event.type!r} was not taken: try again later, "
             "start the agents that they wait for, or allow more with SOORMA_MAX_BACKLOG"
+        )
+
+
+async def _may_come_early(services: Services, event: EventEnvelope) -> None:
+    """Raise Overloaded for an event whose plan does not wait for it yet, and has very many such events."""
+    if event.topic is EventTopic.ACTION_REQUESTS:
+        return
+    store, now = services.store, services.clock.now()
+    known = await store.registry.known_events(event.tenant_id)
+    definitions = (one.definition for one in known if one.definition.event_name == event.type)
+    keys = keys_of_event(event, definitions)
+    count, length = await store.plans.count_early(event.tenant_id, event.type, keys, now) if keys else (0, 0)
+    if (count >= MOST_EARLY or length >= MOST_EARLY_CHARS) and await store.events.event(event.id) is None:
+        raise Overloaded(
+            f"{count} events {event.type!r} of {length:,} characters came for {event.plan_id or keys[-1]} before it "
+            f"waits for one, and {MOST_EARLY} or {MOST_EARLY_CHARS:,} are kept: send it when the plan waits"
         )
 
 

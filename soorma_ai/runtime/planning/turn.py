@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from soorma_ai.core.deciding.judge import Situation, judge
 from soorma_ai.core.offering.offer import make_offer
 from soorma_ai.core.plan.blocking import block, unblock
-from soorma_ai.core.plan.joins import fire
+from soorma_ai.core.plan.joins import asked_in_vain, fire
 from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, begin, cancel, fail
 from soorma_ai.core.plan.requests import decision_of
 from soorma_ai.core.plan.status import StatusTrigger, move
@@ -180,7 +180,10 @@ async def _fire(handling: Handling, join_id: str) -> Trigger:
         raise NotFound(f"join {join_id} of plan {handling.plan.plan_id} is not stored any more")
     stored = await handling.services.store.plans.branches_that_came(handling.plan.plan_id, join.id)
     came = [*stored, *(step for step in handling.steps_recorded if step.join_id == join.id and not step.fires)]
-    outcome, trigger = fire(handling.plan, join, came, await handling.open_now(), handling.moment())
+    open_now = await handling.open_now()
+    in_tree = await handling.services.store.plans.open_in_tree(handling.plan.root_plan_id)
+    vain = asked_in_vain(join.id, open_now, in_tree)
+    outcome, trigger = fire(handling.plan, join, came, open_now, handling.moment(), vain)
     handling.apply(outcome)
     return trigger
 

@@ -27,6 +27,13 @@ _WAITING = """
     ) ORDER BY expectation.opened_at, expectation.id
 """
 
+_KEPT_EARLY = """
+    SELECT count(*), coalesce(sum(length(event.rest)), 0) FROM event WHERE seq IN (
+        SELECT event_seq FROM early
+        WHERE tenant = :tenant AND event_type = :type AND key IN (SELECT value FROM json_each(:keys)) AND expires > :now
+    )
+"""
+
 _BEGINNING = """
     WHERE id >= :first AND id < :behind AND tenant = :tenant
         AND kind IN (SELECT value FROM json_each(:kinds))
@@ -322,6 +329,15 @@ def came_early(db: Reader, wait: Expectation, now: datetime) -> Iterator[Early]:
         event = log.readable(db, seq)
         if event is not None:
             yield Early(seq, event)
+
+
+def count_early(db: Reader, tenant_id: str, event_type: str, keys: Sequence[str], now: datetime) -> tuple[int, int]:
+    """Return the number of events that are kept for a wait, and their length; nothing while a wait is open."""
+    if open_waits(db, tenant_id, event_type, keys):
+        return 0, 0
+    named = {"tenant": tenant_id, "type": event_type, "keys": json.dumps(list(keys)), "now": epoch(now)}
+    count, length = db.execute(_KEPT_EARLY, named).fetchone()
+    return count, length
 
 
 def keep_early(db: Reader, seq: int, kept: KeepEarly, now: datetime) -> None:
