@@ -8,7 +8,20 @@ from pathlib import Path
 import pytest
 from cli_kit import Shop
 
-from soorma_ai import AgentCapability, EventDefinition, InvocationContext, Platform, PlatformContext, Tool
+from soorma_ai import (
+    AgentCapability,
+    ChoreographyPlanner,
+    EventDefinition,
+    InvocationContext,
+    Limits,
+    Platform,
+    PlatformContext,
+    ResultContext,
+    TaskContext,
+    Tool,
+    Worker,
+)
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 
 DONE, ERROR = 0, 1
 TERMINAL = {"FORCE_COLOR": "1", "NO_COLOR": "1"}
@@ -117,3 +130,38 @@ def test_agents_are_listed_and_shown_with_their_events_by_either_name(shop: Shop
     told = shop.json("registry", "show", "invoice.pay")
     assert (told["agents"], [one["agent"] for one in told["events"]]) == ([], ["till"])
     assert "nothing here is called 'lost'" in shop("registry", "show", "lost").stderr
+
+
+def passes_on(name: str, takes: str, asks: str) -> Worker:
+    worker = Worker(name)
+
+    @worker.on_task(takes, description=f"Has {asks} done.")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await task.delegate(asks, {}, "passed")
+
+    @worker.on_result("passed")
+    async def done(result: ResultContext, context: PlatformContext) -> None:
+        await (await result.restore_task()).fail(result.error or "")
+
+    return worker
+
+
+async def go_in_a_circle(store: Path) -> str:
+    """Return the plan that asked two workers, who ask each other."""
+    minds = ScriptedReasoner([publish("ping"), complete({})])
+    asks = ChoreographyPlanner("asks", goals=["round.wanted"], reasoner=minds, limits=Limits(max_nesting=4))
+    async with Platform(f"sqlite:///{store}") as platform:
+        await platform.start(asks, passes_on("one", "ping", "pong"), passes_on("two", "pong", "ping"))
+        plan = await platform.submit("round.wanted", {})
+        await plan.result(timeout=60)
+        return plan.plan_id
+
+
+def test_a_circle_of_delegations_is_seen_in_the_log_and_why_names_the_limit_that_stopped_it(tmp_path: Path) -> None:
+    """Nothing declares whom a worker asks."""
+    shop = Shop(tmp_path / "shop.db")
+    plan_id = asyncio.run(go_in_a_circle(shop.store))
+    lines = [line.split("\t") for line in shop("registry", "check").stdout.splitlines()]
+    assert ["circle", "ping", "asks,two", "pong", "one"] in lines
+    told = shop("why", plan_id)
+    assert "ping: limit_exceeded: max_nesting" in told.stdout.splitlines()[-1]

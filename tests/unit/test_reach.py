@@ -8,6 +8,7 @@ from soorma_ai.core.selection.check import ADVICE, Finding, FoundEvent, Problem
 from soorma_ai.core.selection.reach import check_reach
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
+from unit.kit import event
 
 FACTS, RESULTS = EventTopic.BUSINESS_FACTS, EventTopic.ACTION_RESULTS
 
@@ -69,6 +70,18 @@ def test_a_long_circle_is_found_without_recursion() -> None:
     ]
     (circle,) = check_reach(made)
     assert (circle.problem, len(circle.events)) == (Problem.CIRCLE, many)
+
+
+def test_what_agents_were_seen_to_ask_for_closes_a_circle_and_a_clients_request_does_not() -> None:
+    """Nothing declares whom a worker delegates to."""
+    workers = [registered("ping takes ping"), registered("pong takes pong")]
+    seen = [
+        event("ping", topic="action-requests", source="pong"),
+        event("pong", topic="action-requests", source="ping"),
+    ]
+    assert check_reach(workers, published=seen) == [found(Problem.CIRCLE, "ping pong", "pong ping")]
+    of_a_client = [one.model_copy(update={"source": "client"}) for one in seen]
+    assert check_reach(workers, published=of_a_client) == []
 
 
 def test_each_problem_has_its_advice_and_what_may_be_meant_is_a_note() -> None:

@@ -1,5 +1,7 @@
 """`soorma why`: the decisions of a plan, with everything that was written down about them."""
 
+from collections.abc import Iterator
+
 import click
 
 from soorma_ai.cli.options import Access, Id, as_json, with_platform
@@ -8,9 +10,10 @@ from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.core.report.lines import thought_of
 from soorma_ai.core.report.waiting import describe_state
 from soorma_ai.domain.decisions import Showing
-from soorma_ai.domain.history import JournalEntry, SentPrompt
-from soorma_ai.domain.plans import PlanDetails
+from soorma_ai.domain.history import JournalEntry, SentPrompt, StepKind
+from soorma_ai.domain.plans import PlanDetails, PlanStatus
 from soorma_ai.domain.values import compact
+from soorma_ai.errors import LimitExceeded
 from soorma_ai.terminal.escapes import one_line, printable
 from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, WAITING, Printer, print_json
 from soorma_ai.terminal.wording import call_facts, offset, short_id
@@ -49,6 +52,8 @@ def why(access: Access, plan: str, of_prompt: bool, decision: int | None, as_jso
     if not details.status.is_final:
         state = describe_state(details.status, details.expectations, details.untaken, details.rest, details.blocked)
         printer.line((one_line(state), WAITING))
+    for told in _trips(details):
+        printer.line((one_line(told), BAD))
 
 
 async def _load(client: PlatformClient, plan: str) -> tuple[PlanDetails, dict[str, str]]:
@@ -56,6 +61,16 @@ async def _load(client: PlatformClient, plan: str) -> tuple[PlanDetails, dict[st
     details = await client.plan(await find_plan(client, plan))
     causes = [entry.key.cause_id for entry in details.decisions]
     return details, await types_of(client, details.plan_id, causes)
+
+
+def _trips(details: PlanDetails) -> Iterator[str]:
+    """Yield where a limit tripped: in what the plan set off, and in the plan itself."""
+    for step in details.steps:
+        error = step.data if isinstance(step.data, dict) and step.kind is StepKind.REPLIED else {}
+        if LimitExceeded.code in (error.get("code"), str(error.get("message")).partition(":")[0]):
+            yield f"{step.name}: {error.get('message')}"
+    if details.status is PlanStatus.FAILED and details.reason:
+        yield f"{details.status}: {details.reason}"
 
 
 async def _load_prompt(client: PlatformClient, plan: str, decision: int | None) -> SentPrompt:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from soorma_ai.core.selection.check import Finding, FoundEvent, Problem
-from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.registry import TAKEN, EventRole, RegisteredEvent
 
@@ -14,9 +14,12 @@ Key = tuple[EventTopic, str]
 _ANSWERED = (EventTopic.ACTION_RESULTS, EventTopic.NOTIFICATION_EVENTS, EventTopic.SYSTEM_EVENTS)
 
 
-def check_reach(registered: Iterable[RegisteredEvent], live: Collection[str] = ()) -> list[Finding]:
+def check_reach(
+    registered: Iterable[RegisteredEvent], live: Collection[str] = (), published: Iterable[EventEnvelope] = ()
+) -> list[Finding]:
     """Return requests that nobody takes, goals that nobody pursues, facts that nobody hears, and circles. `live` are
-    the agents that live; where there is none, nothing runs, and those that are gone count as well."""
+    the agents that live; where there is none, nothing runs, and those that are gone count as well. Events that agents
+    have `published` close circles, too: a request is made without being declared."""
     known = list(registered)
     makers, takers = _by_event(known, (EventRole.MAKES,)), _by_event(known, TAKEN)
     heard = _by_event(known, (*TAKEN, EventRole.AWAITS))
@@ -30,11 +33,23 @@ def check_reach(registered: Iterable[RegisteredEvent], live: Collection[str] = (
             findings.append(_finding(problem, name, takers.get(key) or makers[key]))
         elif topic not in (*_ANSWERED, EventTopic.ACTION_REQUESTS) and not heard.get(key):
             findings.append(_finding(Problem.UNHEARD, name, makers[key]))
+    made = _with_published(makers, published)
     circles = (
-        Finding(Problem.CIRCLE, tuple(FoundEvent(name, tuple(sorted(makers[_, name]))) for _, name in circle))
-        for circle in circles_in(makers, takers)
+        Finding(Problem.CIRCLE, tuple(FoundEvent(name, tuple(sorted(made[_, name]))) for _, name in circle))
+        for circle in circles_in(made, takers)
     )
     return sorted([*findings, *circles], key=lambda one: (list(Problem).index(one.problem), one.events[0].event_name))
+
+
+def _with_published(
+    makers: Mapping[Key, Collection[str]], published: Iterable[EventEnvelope]
+) -> Mapping[Key, Collection[str]]:
+    """Return who makes which event, by registrations and by the log. A client's events begin something anew."""
+    made = {key: set(agents) for key, agents in makers.items()}
+    for event in published:
+        if event.source not in (CLIENT, SYSTEM):
+            made.setdefault((event.topic, event.type), set()).add(event.source)
+    return made
 
 
 def circles_in(makers: Mapping[Key, Collection[str]], takers: Mapping[Key, Collection[str]]) -> list[list[Key]]:

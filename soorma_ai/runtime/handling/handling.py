@@ -154,7 +154,7 @@ class Handling:
         recorded, plan, touched = len(self._recorded.own), self._plan, self._touched
 
         def roll_back() -> None:
-            del self._recorded.own[recorded:]
+            self._recorded.undo(recorded)
             self._plan, self._touched, self._values = plan, touched, None
             self._memory = MemoryInHand(self.services.store.memory)
 

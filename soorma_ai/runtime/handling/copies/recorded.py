@@ -69,6 +69,11 @@ class Recorded:
                 "events_per_handling", f"{said}; let others do parts of it, each on a request of its own"
             )
 
+    def undo(self, count: int) -> None:
+        """Drop what was recorded after the first `count` effects."""
+        self._published -= sum(isinstance(effect, Publish) for effect in self.own[count:])
+        del self.own[count:]
+
     def rewrite(self, effects: Iterable[Effect]) -> None:
         """Take these as what the handling has recorded. Raise LimitExceeded as `add` does."""
         self.must_be_few()
