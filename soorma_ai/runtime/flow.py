@@ -23,11 +23,12 @@ from soorma_ai.core.delivery.runs import LONGEST_SECONDS, may_be_followed
 from soorma_ai.domain.effects import Ack, Disposition, Hold, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.replies import Failure
-from soorma_ai.domain.values import account_of
+from soorma_ai.domain.values import account_of, clip
 from soorma_ai.errors import (
     ConfigError,
     LeaseLost,
     NotFound,
+    Outage,
     ProtocolError,
     Reject,
     Retry,
@@ -47,6 +48,7 @@ from soorma_ai.runtime.handling.replies import tell_for_agent
 
 # Seconds, where a store takes nothing for longer than a commit is patient.
 PAUSE_BETWEEN_TRIES = 0.5
+LONGEST_TOLD_AGAIN = 60
 
 
 class Route(Struct, frozen=True):
@@ -208,6 +210,10 @@ def _report(handling: Handling, failed: Exception, disposal: Disposal) -> None:
     then = outlook(disposal.disposition, delivery.seq)
     if isinstance(disposal.disposition, Hold):
         warn("plan_blocked", plan_id=delivery.owner, agent=delivery.agent, reason=failed, then=then)
+        return
+    if isinstance(failed, Outage):  # whoever called the model has told all of it
+        said = clip(str(failed), LONGEST_TOLD_AGAIN)
+        warn("plan_rests", plan_id=delivery.owner, agent=delivery.agent, reason=said, then=then)
         return
     warn("delivery_failed", bug=None if expected else failed, **_fields(delivery, failed), then=then)
 
