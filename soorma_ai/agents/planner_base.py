@@ -59,6 +59,7 @@ from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolErro
 from soorma_ai.ports import Embedder, ModelSettings, Reasoner
 from soorma_ai.runtime import planning
 from soorma_ai.runtime.flow import Route
+from soorma_ai.runtime.handling.check_ahead import check_ahead
 from soorma_ai.runtime.handling.handling import Handling, Services
 from soorma_ai.runtime.handling.meanings import Meanings
 from soorma_ai.runtime.planning.settings import PlannerSettings, without_model
@@ -369,6 +370,7 @@ class BasePlanner(Agent):
     async def _begin(self, handling: Handling) -> None:
         self._schedule_next(handling)
         goal = handling.event
+        await check_ahead(self.goals[goal.type].payload_schema, goal.data)
         if faults := violations(self.goals[goal.type].payload_schema, goal.data):
             raise RemoteProtocolError(f"goal {goal.type!r} is off its schema: {describe(faults)}")
         await self._engine.begin(handling)

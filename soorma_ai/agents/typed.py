@@ -12,6 +12,7 @@ from soorma_ai.domain.registry import Approval, EventDefinition, approval_of
 from soorma_ai.domain.schemas import ANY_OBJECT, SchemaSource, describe, schema_of, violations
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError, InvalidResult, RemoteProtocolError
+from soorma_ai.runtime.handling.check_ahead import check_ahead
 
 Handler = Callable[..., Any]
 
@@ -29,8 +30,9 @@ class Shape:
         if self.schema is None and self._adapter is not None:
             self.schema = self._adapter.json_schema()
 
-    def read(self, what: str, data: JsonObject) -> Any:
+    async def read(self, what: str, data: JsonObject) -> Any:
         """Return data as a handler's type has it. Raise RemoteProtocolError for what does not fit."""
+        await check_ahead(self.schema, data)
         if self.schema and (faults := violations(self.schema, data)):
             raise RemoteProtocolError(f"{what} is off its schema: {describe(faults)}")
         if self._adapter is None:
@@ -40,12 +42,13 @@ class Shape:
         except ValidationError as error:
             raise RemoteProtocolError(f"{what} does not fit its type: {error}") from error
 
-    def write(self, what: str, value: object) -> Json:
+    async def write(self, what: str, value: object) -> Json:
         """Return a result as JSON. Raise InvalidResult for one that breaks the handler's own promise."""
         try:
             data: Json = to_jsonable_python(value, fallback=plain)
         except ValueError as error:
             raise InvalidResult(f"{what} is no JSON: {error}") from error
+        await check_ahead(self.schema, data)
         if self.schema and (faults := violations(self.schema, data)):
             raise InvalidResult(f"{what} is off its schema: {describe(faults)}")
         return data

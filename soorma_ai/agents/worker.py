@@ -130,7 +130,7 @@ class Worker(Agent):
         await must_be_wanted(handling)
         taken = self._task_handlers[handling.event.type]
         in_hand = TaskInHand.take(handling, taken.default_event)
-        task = self._context(in_hand)
+        task = await self._context(in_hand)
         await self._hand_over(taken.handler, task, task)
         await in_hand.save()
 
@@ -146,7 +146,7 @@ class Worker(Agent):
             return
         met, event = closing
         came = await in_hand.receive(met, event)
-        task = self._context(in_hand)
+        task = await self._context(in_hand)
         name = await self._name_of(met, in_hand)
         if name is not None:
             await self._hand_over(self._result_handlers[name], _result(name, met, came, task), task)
@@ -183,7 +183,7 @@ class Worker(Agent):
         else:
             await tell_requester(handling, failure)
 
-    def _context(self, in_hand: TaskInHand) -> TaskContext[Any]:
+    async def _context(self, in_hand: TaskInHand) -> TaskContext[Any]:
         record, handling = in_hand.record, in_hand.handling
         taken = self._task_handlers.get(record.event_type)
         if taken is None:
@@ -192,7 +192,7 @@ class Worker(Agent):
             task_id=record.task_id,
             event_type=record.event_type,
             plan_id=record.lineage.plan_id,
-            data=taken.takes.read(f"task {record.event_type!r}", record.data),
+            data=await taken.takes.read(f"task {record.event_type!r}", record.data),
             response_event=record.answer_event,
             response_topic=record.answer_topic,
             state=in_hand.state,

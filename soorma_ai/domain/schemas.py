@@ -7,30 +7,46 @@ References to the network are never followed.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from datetime import datetime, time
 from functools import lru_cache
 from ipaddress import IPv6Address
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
-from soorma_ai.domain.values import MOST_LEVELS, UNSTORABLE, Json, JsonObject, Same, clip, compact, follow, is_storable
-from soorma_ai.domain.visits import depth_of, visits_by_depth
+from soorma_ai.domain.patterns import MOST_STEPS
+from soorma_ai.domain.schema_cost import MOST_AT_ONCE, MOST_IN_ALL, Costs, length_of
+from soorma_ai.domain.schema_parts import Parts
+from soorma_ai.domain.schema_walk import At, Fault, Walk
+from soorma_ai.domain.values import (
+    MOST_LEVELS,
+    UNSTORABLE,
+    Json,
+    JsonObject,
+    Same,
+    clip,
+    compact,
+    excerpt,
+    follow,
+    is_storable,
+)
+from soorma_ai.domain.verdicts import Verdicts
+from soorma_ai.domain.visits import Graph, Place, depth_of, visits_of_root
 from soorma_ai.errors import ConfigError
 
 if TYPE_CHECKING:
     # Loaded when the first schema is checked.
-    from jsonschema_rs import Draft202012Validator, ValidationError
+    from jsonschema_rs import Draft202012Validator, FancyRegexOptions, Registry, ValidationError
 
 SchemaSource = Mapping[str, Json] | type
 
 ANY_OBJECT: JsonObject = {"type": "object"}
 MAX_REPORTED = 8
 MOST_VISITS = 10_000_000  # of parts of a schema, to know whether a value fits: about a tenth of a second
-MOST_TOLD = 10_000  # to tell where it does not, which takes far longer for each
 
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d[Tt])?\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d(:\d\d)?)?", re.ASCII)
 _SPAN = re.compile(
@@ -90,9 +106,14 @@ class Violation(Struct, frozen=True):
     found: str
     wanted: str
     message: str
+    more: bool = False  # faults follow that are not told
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.message} (rule {self.rule}, found {self.found}, wanted {self.wanted})"
+        told = f"{self.path}: {self.message} (rule {self.rule}, found {self.found}, wanted {self.wanted})"
+        return f"{told}; and more" if self.more else told
+
+
+_VERDICTS = Verdicts[Violation]()
 
 
 def schema_of(source: SchemaSource) -> JsonObject:
@@ -121,27 +142,65 @@ def check_schema(document: JsonObject) -> None:
         raise ConfigError("a JSON Schema whose references branch into so many alternatives cannot be checked in time")
 
 
+Passing = Callable[[str, Json], bool]
+
+
 def violations(
-    document: JsonObject, value: Json, *, passing: Callable[[str, Json], bool] | None = None
+    document: JsonObject, value: Json, *, passing: Passing | None = None, most: int = MOST_IN_ALL
 ) -> list[Violation]:
     """Return the first few places where the value does not fit.
 
-    `passing(rule, found)` excuses what breaks a rule only because it is not yet what it will be.
+    `passing(rule, found)` excuses what breaks a rule only because it is not yet what it will be. A value that is too
+    much for one call of the validator is checked in slices; `examine` lets others run between them. What would take
+    more than `most` units of work is refused.
     """
     checker = _checker(_spell(Same(document)))
-    visits = checker.visits(value)
-    if visits > MOST_TOLD:
-        fault = None if passing else checker.fault_without_a_place(value, visits)
-        return [fault] if fault else []
+    if checker.takes_at_once(value) and checker.validator.is_valid(value):
+        return []
+    known = _VERDICTS.recall(checker.spelled, value) if passing is None else None
+    if known is not None:
+        return list(known)
+    slices = examine(document, value, passing=passing, most=most)
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            return end.value
+
+
+def is_dear(document: JsonObject, value: Json) -> bool:
+    """Tell whether a check takes more than one call of the validator, and is not known from before."""
+    checker = _checker(_spell(Same(document)))
+    return not checker.takes_at_once(value) and _VERDICTS.recall(checker.spelled, value) is None
+
+
+def examine(
+    document: JsonObject, value: Json, *, passing: Passing | None = None, most: int = MOST_IN_ALL
+) -> Generator[None, None, list[Violation]]:
+    """Return the violations; yields after each slice of the work. What took more than one slice is remembered."""
+    checker = _checker(_spell(Same(document)))
     found: dict[Violation, None] = {}  # in order, each once
-    for error in checker.validator.iter_errors(value):
-        faults = [
-            f for f in _closest_faults(error) if passing is None or not passing(f.kind.name, cast(Json, f.instance))
-        ]
-        found |= {_violation(fault, document): None for fault in faults}
-        if len(found) >= MAX_REPORTED:
+    spent = whole = 0
+    for step in checker.steps(value):
+        if isinstance(step, Fault):
+            if passing is None or not passing(step.rule, step.found):
+                found[_violation(step, document)] = None
+            if len(found) > MAX_REPORTED:
+                break
+            continue
+        spent, whole = spent + step, whole + step
+        if whole > most:
+            found = {_violation(_too_dear(value), document): None}
             break
-    return list(found)[:MAX_REPORTED]
+        if spent > MOST_AT_ONCE:
+            yield
+            spent = step
+    told = list(found)
+    if len(told) > MAX_REPORTED:
+        told = [*told[: MAX_REPORTED - 1], replace(told[MAX_REPORTED - 1], more=True)]
+    if whole > MOST_AT_ONCE and (whole <= most or most == MOST_IN_ALL) and passing is None:
+        _VERDICTS.remember(checker.spelled, value, told)
+    return told
 
 
 def describe(faults: list[Violation]) -> str:
@@ -173,8 +232,10 @@ def _fault_of_draft(document: JsonObject) -> str:
 class _Checker(Struct, frozen=True):
     """A validator, and how often it may look at parts of its schema for values by their depth."""
 
+    spelled: str
     validator: "Draft202012Validator"
     visits_at: tuple[int, ...]
+    cost: int
 
     @property
     def most_levels(self) -> int:
@@ -182,20 +243,36 @@ class _Checker(Struct, frozen=True):
         found = (depth for depth, visits in enumerate(self.visits_at) if visits > MOST_VISITS)
         return next(found, MOST_LEVELS + 1) - 1
 
-    def visits(self, value: Json) -> int:
-        if max(self.visits_at) <= MOST_TOLD:
-            return 0
-        return self.visits_at[min(depth_of(value), len(self.visits_at) - 1)]
+    def takes_at_once(self, value: Json) -> bool:
+        """Tell whether one call can check the value, by its length."""
+        length = length_of(value)
+        return length is not None and length * self.cost <= MOST_AT_ONCE
 
-    def fault_without_a_place(self, value: Json, visits: int) -> Violation | None:
-        """Return what is wrong with a value for which it would take too long to say where."""
-        if visits > MOST_VISITS:
-            depth, most = f"{depth_of(value)} levels", f"at most {self.most_levels} levels"
-            words = "it is nested deeper than can be checked, since alternatives of the schema lead back to it"
-            return Violation("$", "nesting", json.dumps(depth), json.dumps(most), words)
-        if self.validator.is_valid(value):
-            return None
-        return Violation("$", "schema", clip(json.dumps(value), 120), '"the schema"', "it does not fit the schema")
+    def steps(self, value: Json) -> Iterator[int | Fault]:
+        if max(self.visits_at) > MOST_VISITS and depth_of(value) > self.most_levels:
+            return iter([self._too_deep(value)])
+        if self.spelled == "false":
+            return iter(
+                [Fault((), (), "falseSchema", value, None, f"False schema does not allow {excerpt(value, 80)}")]
+            )
+        parts = _parts(self.spelled)
+        if not parts.are_known:
+            return self._whole(parts, value)
+        return Walk(parts, _tell).faults(parts.document, value, At())
+
+    def _whole(self, parts: Parts, value: Json) -> Iterator[int | Fault]:
+        """Check with one call, where the references of a schema can be followed by the validator alone."""
+        if parts.costs.check(parts.document, value) is None:
+            return iter([_too_dear(value)])
+        if parts.costs.telling(parts.document, value) is not None:
+            return iter(_tell(self.validator, value, ()))
+        is_valid = self.validator.is_valid(value)
+        return iter(() if is_valid else [Fault((), ("schema",), "schema", value, "the schema", "it does not fit")])
+
+    def _too_deep(self, value: Json) -> Fault:
+        words = "it is nested deeper than can be checked, since alternatives of the schema lead back to it"
+        depth, most = f"{depth_of(value)} levels", f"at most {self.most_levels} levels"
+        return Fault((), ("nesting",), "nesting", depth, most, words)
 
 
 @lru_cache(maxsize=512)
@@ -206,15 +283,40 @@ def _spell(same: Same[JsonObject]) -> str:
 
 @lru_cache(maxsize=4096)
 def _checker(spelled: str) -> _Checker:
-    from jsonschema_rs import Draft202012Validator, ReferencingError, ValidationError
+    from jsonschema_rs import ReferencingError, ValidationError
 
     try:
         document = json.loads(spelled)
-        validator = Draft202012Validator(document, validate_formats=True, formats=_FORMATS, offline=True)
-        return _Checker(validator, visits_by_depth(document))
+        validator = _compile(document, None, None)
+        graph = Graph(document)
+        return _Checker(spelled, validator, visits_of_root(graph), Costs(graph).highest)
     except (ValidationError, ReferencingError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise ConfigError(f"malformed JSON Schema {clip(spelled, 200)}: {reason}") from error
+
+
+@lru_cache(maxsize=256)
+def _parts(spelled: str) -> Parts:
+    return Parts(json.loads(spelled), _compile)
+
+
+def _compile(
+    document: JsonObject, registry: "Registry | None", options: "FancyRegexOptions | None"
+) -> "Draft202012Validator":
+    from jsonschema_rs import Draft202012Validator, FancyRegexOptions
+
+    options = options or FancyRegexOptions(backtrack_limit=MOST_STEPS)
+    return Draft202012Validator(
+        document, validate_formats=True, formats=_FORMATS, offline=True, registry=registry, pattern_options=options
+    )
+
+
+def _tell(validator: "Draft202012Validator", value: Json, path: Place) -> Iterable[Fault]:
+    for error in validator.iter_errors(value):
+        for fault in _closest_faults(error):
+            kind, where = fault.kind, tuple(fault.schema_path)
+            found, wanted = cast(Json, fault.instance), cast(Json, kind.value)
+            yield Fault((*path, *fault.instance_path), where, kind.name, found, wanted, fault.message)
 
 
 def _closest_faults(error: "ValidationError") -> "Iterator[ValidationError]":
@@ -241,16 +343,40 @@ def _has_fault(faults: "list[ValidationError]", rules: tuple[str, ...], depth: i
     return any(fault.kind.name in rules and len(fault.instance_path) <= depth for fault in faults)
 
 
-def _violation(error: "ValidationError", document: JsonObject) -> Violation:
-    where = error.schema_path
-    is_named = not where or isinstance(where[-1], int) or where[-2:-1] in (["properties"], ["patternProperties"])
+def _violation(fault: Fault, document: JsonObject) -> Violation:
+    where = fault.where
+    is_named = not where or isinstance(where[-1], int) or where[-2:-1] in (("properties",), ("patternProperties",))
+    wanted, found = excerpt(follow(document, where, fault.wanted), 200), excerpt(fault.found, 120)
     return Violation(
-        path="$" + "".join(map(path_part, error.instance_path)),
+        path="$" + "".join(map(path_part, fault.path)),
         rule="false" if is_named else str(where[-1]),
-        found=clip(json.dumps(error.instance, default=str), 120),
-        wanted=clip(json.dumps(follow(document, where, error.kind.value), default=str), 200),
-        message=clip(error.message, 200),
+        found=found,
+        wanted=wanted,
+        message=clip(fault.message or _words(fault.rule, found, wanted), 200),
     )
+
+
+_WORDS = {
+    "type": "is not of type {}",
+    "enum": "is not one of {}",
+    "const": "is not {}",
+    "minItems": "has less than {} items",
+    "maxItems": "has more than {} items",
+    "minProperties": "has less than {} properties",
+    "maxProperties": "has more than {} properties",
+    "uniqueItems": "has non-unique elements",
+    "anyOf": "is not valid under any of the schemas listed in the 'anyOf' keyword",
+    "oneOf": "is not valid under any of the schemas listed in the 'oneOf' keyword",
+}
+
+
+def _words(rule: str, found: str, wanted: str) -> str:
+    return f"{clip(found, 80)} " + _WORDS.get(rule, f"breaks the rule {rule!r}, which is {{}}").format(clip(wanted, 80))
+
+
+def _too_dear(value: Json) -> Fault:
+    words = "it would take too long to check; send less at once, or give a schema with fewer alternatives"
+    return Fault((), ("cost",), "cost", value, "the schema", words)
 
 
 def path_part(part: str | int) -> str:

@@ -35,6 +35,7 @@ _NAMESPACE = bytes.fromhex("6f7b1a525c0e5d0c9f530d2f1a8f4c11")
 # With options, `json.dumps` makes an encoder for each value.
 _COMPACT = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _AS_IT_STANDS = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_IN_CHUNKS = json.JSONEncoder(default=str)
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
 
 
@@ -132,6 +133,16 @@ def _can_be_spelled(value: Json) -> bool:
 
 def clip(text: str, size: int) -> str:
     return text if len(text) <= size else f"{text[: size - 1]}…"
+
+
+def excerpt(value: Json, size: int) -> str:
+    """Return the beginning of a value as JSON, without spelling the rest of it."""
+    spelled = ""
+    for chunk in _IN_CHUNKS.iterencode(value[:size] if isinstance(value, str) else value):
+        spelled += chunk[: size + 1]
+        if len(spelled) > size:
+            break
+    return clip(spelled, size)
 
 
 def message_of(error: BaseException) -> str:

@@ -78,7 +78,7 @@ def test_a_schema_that_branches_without_end_is_refused_when_it_is_registered() -
 def test_a_value_is_refused_that_is_nested_deeper_than_can_be_checked() -> None:
     check_schema(TWINS)
     assert [violation.rule for violation in violations(TWINS, nested(3))] == ["anyOf"]
-    for levels, rule, words in ((16, "schema", "does not fit"), (60, "nesting", "deeper than can be checked")):
+    for levels, rule, words in ((16, "anyOf", "not valid under any"), (60, "nesting", "deeper than can be checked")):
         (violation,) = violations(TWINS, nested(levels))
         assert (violation.path, violation.rule) == ("$", rule) and words in violation.message
     right: Json = nested(0, {"x": 1})

@@ -14,6 +14,7 @@ from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.schemas import ANY_OBJECT, describe, violations
 from soorma_ai.domain.values import JsonObject, json_object
 from soorma_ai.errors import LocalProtocolError, NotFound, PayloadMismatch
+from soorma_ai.runtime.handling.check_ahead import check_ahead
 from soorma_ai.runtime.views.agents import Directory
 
 MOST_FOUND = 20
@@ -76,7 +77,7 @@ class EventToolkit:
         """
         event = await self._event(event_name, topic)
         payload = strip_wire_nulls(json_object(f"the data of {event_name!r}", data), event.payload_schema)
-        return _fit(f"data for event {event_name!r}", payload, event.payload_schema)
+        return await _fit(f"data for event {event_name!r}", payload, event.payload_schema)
 
     async def validate_response(
         self, event_name: str, data: Mapping[str, Any], *, topic: EventTopic | str | None = None
@@ -84,7 +85,7 @@ class EventToolkit:
         """Return the result, as it fits what the request of this name promises. Raises as `create_payload` does."""
         event = await self._event(event_name, topic)
         result = json_object(f"the response to {event_name!r}", data)
-        return _fit(f"the response to {event_name!r}", result, event.response_schema or ANY_OBJECT)
+        return await _fit(f"the response to {event_name!r}", result, event.response_schema or ANY_OBJECT)
 
     async def _event(self, name: str, topic: EventTopic | str | None) -> EventDefinition:
         catalogue = await self._catalogue()
@@ -97,7 +98,8 @@ class EventToolkit:
         return catalogue_of(await self._registry.live_events())
 
 
-def _fit(what: str, value: Any, schema: JsonObject) -> JsonObject:
+async def _fit(what: str, value: Any, schema: JsonObject) -> JsonObject:
+    await check_ahead(schema, value)
     if faults := violations(schema, value):
         raise PayloadMismatch(f"{what} does not match its schema: {describe(faults)}")
     return value

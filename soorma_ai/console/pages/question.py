@@ -74,7 +74,8 @@ async def answer(visitor: Visitor, around: Around, wait_id: str) -> Response:
         return await _take(visitor, around, details, sheet.do)
     if (changed := change_list(sheet)) is not None:
         return show(visitor, around, details, Shown(changed))
-    given = judge(details.asked, sheet)
+    # On a thread, since a large form is checked in slices.
+    given = await asyncio.to_thread(judge, details.asked, sheet)
     if isinstance(given, Refusal):
         if not details.standing.is_open:
             return show(visitor, around, details, Shown(fault=TOO_LATE, status=HTTPStatus.CONFLICT))

@@ -13,6 +13,7 @@ from soorma_ai.core.offering.offer import make_offer
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.registry import RegisteredEvent
+from soorma_ai.domain.schema_cost import MOST_IN_A_TRANSACTION
 from soorma_ai.domain.schemas import violations
 
 
@@ -38,7 +39,7 @@ def names_of(expectation: Expectation) -> tuple[tuple[str, str], ...]:
 def fits(wait: Expectation, event: EventEnvelope) -> bool:
     if wait.ask is None or event.type in wait.others:
         return True
-    return not violations(wait.ask.response_schema, event.data)
+    return not violations(wait.ask.response_schema, event.data, most=MOST_IN_A_TRANSACTION)
 
 
 def first_to_meet(wait: Expectation, came: Iterable[Early]) -> Early | None:

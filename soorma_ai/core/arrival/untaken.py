@@ -15,6 +15,7 @@ from soorma_ai.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.domain.expectations import Expectation, Stray, Untaken
 from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.registry import RegisteredEvent
+from soorma_ai.domain.schema_cost import MOST_IN_A_TRANSACTION
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import JsonObject
 
@@ -47,7 +48,7 @@ def hand_over(
         return (drop,)
     if definition is None:
         return ()
-    if faults := violations(definition.payload_schema, request.data):
+    if faults := violations(definition.payload_schema, request.data, most=MOST_IN_A_TRANSACTION):
         message = f"request {request.type!r} does not fit its receiver's schema: {describe(faults)}"
         return (drop, Wake(refuse(request, INVALID_REQUEST, message, now)))
     approval = approval_for(definition, request.data, context)

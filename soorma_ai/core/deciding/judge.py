@@ -169,6 +169,21 @@ def must_fit(decision: PlannerDecision, situation: Situation) -> None:
             pass
 
 
+def checks_of(decision: PlannerDecision, offer: Offer) -> list[tuple[JsonObject, Json]]:
+    """Return the values that `must_fit` judges, each with its schema."""
+    match decision.next_action:
+        case PublishAction() | PublishAllAction():
+            asked = [(offer.event(name), data) for name, data, _ in requests_in(decision)]
+            return [(definition.payload_schema, data) for definition, data in asked if definition is not None]
+        case DelegateAction(target_planner=planner, goal_event=goal, goal_data=data):
+            definition = offer.goal(planner, goal)
+            return [(definition.payload_schema, data)] if definition is not None else []
+        case CompleteAction(result=result):
+            return [(offer.result_schema or ANY_OBJECT, result)]
+        case WaitAction():
+            return []
+
+
 def must_be_possible_at_once(decision: PlannerDecision, at_once: int | None) -> None:
     """Raise NotAllowed for more requests together than may ever be open, before anything is made of them."""
     action = decision.next_action

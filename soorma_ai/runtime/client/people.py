@@ -11,10 +11,11 @@ from soorma_ai.core.expecting.answers import event_of_answer, judge_answer
 from soorma_ai.core.expecting.claims import current_claim
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, Wait
-from soorma_ai.domain.people import ACCEPTED, INVALID, Answer, AnswerOutcome, Person
+from soorma_ai.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.errors import NotFound
 from soorma_ai.ports import Registry, Store
+from soorma_ai.runtime.handling.check_ahead import check_ahead
 from soorma_ai.runtime.handling.requests import request_type
 
 
@@ -64,6 +65,7 @@ async def take_answer(store: Store, wait_id: str, given: Answer, person: Person,
     while True:
         asked = await own_question(store, person, wait_id, now)
         check_answer(person, asked, missing_question(person, wait_id))
+        await _check_ahead(asked, given)
         outcome = judge_answer(asked, given, person, now)
         if outcome != ACCEPTED or asked.answer is not None:
             return outcome
@@ -75,10 +77,19 @@ async def take_answer(store: Store, wait_id: str, given: Answer, person: Person,
         # Somebody was first since the question was read: judged again, on what stands now.
 
 
+async def _check_ahead(asked: Expectation, given: Answer) -> None:
+    ask = asked.ask
+    if ask is not None and given.decision is AnswerDecision.EDIT and ask.proposal is not None:
+        await check_ahead(ask.proposal.payload_schema, given.payload.get("data"))
+    elif ask is not None:
+        await check_ahead(ask.response_schema, given.payload)
+
+
 async def _fault_of(registry: Registry, event: EventEnvelope, now: datetime) -> str:
     """Return why a held request cannot be let go as its receivers define it now; empty where it can."""
     if event.topic is not EventTopic.ACTION_REQUESTS:
         return ""
     definition = await request_type(registry, event.tenant_id, event.type, now)
+    await check_ahead(definition.payload_schema if definition else None, event.data)
     faults = violations(definition.payload_schema, event.data) if definition else []
     return f"the payload does not fit {event.type!r} as it is defined now: {describe(faults)}" if faults else ""

@@ -18,6 +18,7 @@ from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable, Trans
 from soorma_ai.ports import Clock, Delivery, Settlement, Work
 from soorma_ai.runtime.handling.bill import Bill
 from soorma_ai.runtime.handling.breaker import keep_within
+from soorma_ai.runtime.handling.check_ahead import check_ahead
 from soorma_ai.runtime.handling.handling import Handling, Services
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.handling.process.signals import questions_of
@@ -63,6 +64,7 @@ async def validate(handling: Handling) -> None:
             marked = replace(effect, event=event.model_copy(update={"unchecked": True}))
             handling.rewrite(marked if one is effect else one for one in handling.recorded)
             continue
+        await check_ahead(definition.payload_schema, event.data)
         if faults := violations(definition.payload_schema, event.data):
             raise LocalProtocolError(f"request {event.type!r} does not fit its receiver's schema: {describe(faults)}")
         if effect.is_cleared:

@@ -8,8 +8,10 @@ from soorma_ai.core.offering.offer import request_in
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.registry import TAKEN, EventDefinition
+from soorma_ai.domain.replies import content_of
 from soorma_ai.errors import NotFound
 from soorma_ai.ports import EventLog, Registry
+from soorma_ai.runtime.handling.check_ahead import check_ahead
 
 
 async def request_type(registry: Registry, tenant_id: str, event_type: str, now: datetime) -> EventDefinition | None:
@@ -34,6 +36,7 @@ async def read_reply(registry: Registry, met: Expectation, event: EventEnvelope)
         return event
     defined = await registry.definitions(met.tenant_id, met.subject)
     promised = next((one.response_schema for one in defined if one.dataschema == met.dataschema), None)
+    await check_ahead(promised, content_of(event.data))
     read = event if promised is None else read_as_promised(event, promised)
     if read is event:
         return event
@@ -41,6 +44,8 @@ async def read_reply(registry: Registry, met: Expectation, event: EventEnvelope)
     known = await registry.known_events(met.tenant_id)
     own = (one.definition for one in known if one.agent == event.source and one.definition.event_name == met.subject)
     others = [one.response_schema for one in own if one.dataschema != met.dataschema]
+    for other in others:
+        await check_ahead(other, content_of(event.data))
     return event if any(other is None or read_as_promised(event, other) is event for other in others) else read
 
 

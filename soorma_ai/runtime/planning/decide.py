@@ -39,6 +39,7 @@ from soorma_ai.domain.states import PlanDefinition
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import PayloadMismatch
 from soorma_ai.ports import Clock
+from soorma_ai.runtime.handling.check_ahead import check_decision_ahead
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.handling.meanings import Means
 from soorma_ai.runtime.planning.ask_model import Further, Inquiry, ask_model
@@ -186,6 +187,7 @@ class _Subject(Struct, frozen=True):
             more = replace(view, showing=add_asked(view.showing, self.offer, unseen, self.settings.room))
             return Further(self.inquire(more), refuse_unseen(unseen, self.offer))
         mark = fingerprint(decision, self.occasion.trigger.known)
+        await check_decision_ahead(decision, self.offer)
         try:
             judged = judge(decision, await situation_now(self.handling, self.offer, mark, decision))
         except PayloadMismatch as mismatch:

@@ -32,6 +32,7 @@ from soorma_ai.domain.registry import EventRole
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.states import StateConfig
 from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.runtime.handling.check_ahead import check_ahead, check_decision_ahead
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.planning.decide import offer_now, situation_now
 from soorma_ai.runtime.planning.turn import fail_plan
@@ -98,7 +99,9 @@ class MachineInHand:
 
     async def finish(self, result: Json = None) -> None:
         view = await self.view_now()
-        ended = end(view, result, await self._result_schema())
+        schema = await self._result_schema()
+        await check_ahead(schema, result)
+        ended = end(view, result, schema)
         if isinstance(ended, Failure):
             await fail_plan(self._handling, ended)
         else:
@@ -135,6 +138,7 @@ class MachineInHand:
             handling.apply(park(plan, handling.moment(), asked.event_type))
             return None
         mark = fingerprint(decision, self._what_is_known())
+        await check_decision_ahead(decision, offer)
         judged = judge(decision, await situation_now(handling, offer, mark))
         outcome = publish_or_hold(plan, judged, handling.moment(), fingerprint=mark, reply=asked.reply)
         handling.apply(outcome)

@@ -57,6 +57,7 @@ from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.replies import ExpectedReply, Failure
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import Json, JsonObject, derived_id, digest
+from soorma_ai.runtime.handling.check_ahead import check_ahead
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.planning.ask_model import Inquiry, ask_model
 from soorma_ai.runtime.planning.decide import Check, decide, offer_now
@@ -309,6 +310,7 @@ class JourneyInHand:
     async def finish(self, summary: Json, schema: JsonObject | None, complete_event: SSEEvent) -> None:
         """End the plan with this summary as its answer, or fail it where its goal's caller was promised another."""
         handling = self.handling
+        await check_ahead(schema, summary)
         if faults := violations(schema or {}, summary):
             said = f"the summary does not match the goal's response schema: {describe(faults)}"
             await fail_plan(handling, Failure("payload_mismatch", said))

@@ -20,6 +20,7 @@ from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.states import States
 from soorma_ai.domain.values import JsonObject
+from soorma_ai.runtime.handling.check_ahead import check_decision_ahead
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.planning.decide import decide, offer_now, situation_now
 from soorma_ai.runtime.planning.machine import MachineInHand
@@ -115,6 +116,7 @@ class PlanningEngine:
             known = await handling.services.store.registry.known_events(handling.plan.lineage.tenant_id)
             offer = declare_wait(offer, wait.expected_event, known)
         decision = prepare_decision(decision, offer)
+        await check_decision_ahead(decision, offer)
         situation = await situation_now(handling, offer, fingerprint(decision, trigger.known), decision)
         return judge(decision, situation)
 

@@ -22,6 +22,7 @@ from soorma_ai.domain.people import Proposal
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.replies import Failure
 from soorma_ai.errors import ConfigError, NotFound
+from soorma_ai.runtime.handling.check_ahead import check_decision_ahead
 from soorma_ai.runtime.handling.handling import Handling, Services
 from soorma_ai.runtime.handling.requests import closing_event, read_reply
 from soorma_ai.runtime.planning.settings import PlannerSettings
@@ -197,7 +198,9 @@ async def _release(handling: Handling, released: Proposal, gate: Expectation) ->
         # Its action was reserved with those of the others.
         spent = replace(spent, actions=spent.actions - 1)
     situation = Situation(plan, offer, spent, handling.services.clock.now(), in_flight=await handling.in_flight())
-    judged = judge(decision_of(released.event_type, released.data, released.target), situation)
+    decision = decision_of(released.event_type, released.data, released.target)
+    await check_decision_ahead(decision, offer)
+    judged = judge(decision, situation)
     handling.apply(release(plan, judged, released, gate, handling.moment()))
 
 

@@ -1,0 +1,176 @@
+"""Cost of a check, estimated before it runs from the schema and the size of the value.
+
+A call of the validator holds the interpreter's lock from its start to its end. So no call is made that may take more
+than 20 ms. A unit is about 25 ns of the validator's time.
+"""
+
+from collections.abc import Iterable
+from typing import cast
+
+from msgspec import Struct
+from msgspec.json import Encoder as JsonEncoder
+
+from soorma_ai.domain.patterns import FEW_PLACES, MOST_STEPS, is_backtracking, places_in
+from soorma_ai.domain.values import MOST_LEVELS, Json, JsonObject
+from soorma_ai.domain.visits import Graph
+
+MOST_AT_ONCE = 200_000  # 5 ms on a quiet machine, 20 ms on a busy one
+MOST_IN_ALL = 1_000 * MOST_AT_ONCE
+MOST_IN_A_TRANSACTION = 40 * MOST_AT_ONCE  # where others wait for a lock
+MOST_MEASURED = MOST_AT_ONCE // 10  # parts, by code of our own
+CHARACTERS = 16  # that cost as much as a value
+_OF_AN_ERROR = 800  # to make it
+_OF_ITS_VALUE = 80  # to copy one part of the value into it
+_OF_AN_EVALUATION = 16
+_OF_A_FORMAT = 40
+_OF_A_FRACTION = 100
+_OF_A_PART = 10
+_OF_A_MULTIPLE = 1_000
+_OF_A_STEP = 8
+
+
+class Size(Struct, frozen=True):
+    """How many values there are in one, itself and its text counted, and on how many levels."""
+
+    parts: int
+    levels: int
+
+
+_SCALAR = Size(1, 0)
+_encode = JsonEncoder().encode
+
+
+def length_of(value: object) -> int | None:
+    """Return the bytes of a value as JSON, which are no fewer than its parts; None for what cannot be spelled."""
+    try:
+        return len(_encode(value))
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def measure(value: Json, most: int) -> Size | None:
+    """Return the size of a value; None for one of more than `most` parts."""
+    if not isinstance(value, dict | list):
+        return _SCALAR if not isinstance(value, str) else _size_of_text(value, most)
+    parts, levels, level = 1, 0, list[dict[str, Json] | list[Json]]([value])
+    while level:
+        levels += 1
+        below: list[dict[str, Json] | list[Json]] = []
+        for one in level:
+            parts += len(one)
+            if parts > most:
+                return None
+            text = sum(map(len, one)) if isinstance(one, dict) else 0
+            for item in one.values() if isinstance(one, dict) else one:
+                if isinstance(item, str):
+                    text += len(item)
+                elif isinstance(item, dict | list):
+                    below.append(item)
+            parts += text // CHARACTERS
+        if parts > most:
+            return None
+        level = below
+    return Size(parts, levels - 1)
+
+
+def _size_of_text(text: str, most: int) -> Size | None:
+    parts = 1 + len(text) // CHARACTERS
+    return Size(parts, 0) if parts <= most else None
+
+
+class Costs:
+    """What the schemas of one document cost, for values by their depth."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._rows = graph.totals(cost_of_schema)
+
+    def each(self, schema: JsonObject, levels: int) -> int:
+        """Return the most units for one part of a value that has so many levels."""
+        return self._rows[min(levels, len(self._rows) - 1)][self._graph.number_of(schema)]
+
+    @property
+    def highest(self) -> int:
+        return max(row[self._graph.root] for row in self._rows)
+
+    def check(self, schema: JsonObject, value: Json) -> int | None:
+        """Return the units that a check may take; None where these are too many for one call."""
+        units = self.check_spelled(schema, value)
+        if units is not None:
+            return units
+        size = measure(value, min(MOST_MEASURED, MOST_AT_ONCE // self.each(schema, 0)))
+        if size is None:
+            return None
+        units = size.parts * self.each(schema, size.levels)
+        return units if units <= MOST_AT_ONCE else None
+
+    def check_spelled(self, schema: JsonObject, value: object) -> int | None:
+        """Return the units by the length of the spelled value, which is quick; None where that is too much."""
+        each = self.each(schema, MOST_LEVELS)
+        if each > MOST_AT_ONCE // 2:
+            return None
+        length = 2 if value is None or isinstance(value, int | float) else length_of(value)
+        return None if length is None or length * each > MOST_AT_ONCE else length * each
+
+    def telling(self, schema: JsonObject, value: Json) -> int | None:
+        """Return the units that a call which makes all errors may take; None where these are too many."""
+        units = self.check(schema, value)
+        size = measure(value, MOST_MEASURED) if units is not None else None
+        if units is None or size is None:
+            return None
+        errors = size.parts * self._errors_of_each(schema, size.levels)
+        units += errors * (_OF_AN_ERROR + _OF_ITS_VALUE * size.parts)
+        return units if units <= 4 * MOST_AT_ONCE else None
+
+    def _errors_of_each(self, schema: JsonObject, levels: int) -> int:
+        return self._graph.visits[min(levels, len(self._graph.visits) - 1)][self._graph.number_of(schema)]
+
+
+def cost_of_schema(schema: JsonObject) -> int:
+    """Return the units for one part of a value, without the schemas in this one."""
+    units = 1 + sum(_length(schema.get(name)) for name in ("required", "dependentRequired", "dependentSchemas"))
+    units += _length(schema.get("properties")) // 4
+    units += _cost_of_options(schema["enum"]) if isinstance(schema.get("enum"), list) else 0
+    units += _cost_of_options([schema["const"]]) if "const" in schema else 0
+    units += cost_of_pattern(schema["pattern"]) if isinstance(schema.get("pattern"), str) else 0
+    patterns = schema.get("patternProperties")
+    units += sum(map(cost_of_pattern, patterns)) if isinstance(patterns, dict) else 0
+    units += _OF_A_FORMAT if "format" in schema else 0
+    units += _OF_A_PART if "uniqueItems" in schema else 0
+    units += _OF_A_MULTIPLE if "multipleOf" in schema else 0
+    is_evaluating = "unevaluatedItems" in schema or "unevaluatedProperties" in schema
+    return units + (_OF_AN_EVALUATION if is_evaluating else 0)
+
+
+def cost_of_pattern(pattern: object) -> int:
+    """Return the units for text of as many characters as cost one part."""
+    if not isinstance(pattern, str):
+        return 0
+    places = places_in(pattern)
+    units = 4 if places <= FEW_PLACES else CHARACTERS * places
+    return units + (MOST_STEPS * _OF_A_STEP if is_backtracking(pattern) else 0)
+
+
+def _length(value: Json) -> int:
+    return len(value) if isinstance(value, dict | list) else 0
+
+
+def _cost_of_options(options: Json) -> int:
+    """Return what a comparison takes: one look into a table where all are texts or all are integers, else many."""
+    found = cast(list[Json], options)
+    kinds = {type(one) for one in found if one is not None}
+    if kinds <= {str} or kinds <= {int} or kinds <= {bool}:
+        return 1
+    return sum(_cost_of_option(one) for one in found)
+
+
+def _cost_of_option(value: Json) -> int:
+    units, ahead = 0, [value]
+    while ahead:
+        one = ahead.pop()
+        units += _OF_A_FRACTION if isinstance(one, float) else 1
+        if isinstance(one, dict | list):
+            inner: Iterable[Json] = one.values() if isinstance(one, dict) else one
+            units += _OF_A_PART * len(one)
+            ahead += inner
+    return units

@@ -1,0 +1,44 @@
+"""Verdicts on large values, kept by the digest of the value: a payload is checked at each of the places it passes."""
+
+import hashlib
+import marshal
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+from msgspec.json import Encoder
+
+from soorma_ai.domain.values import Json
+
+MOST_KEPT = 256
+T = TypeVar("T")
+
+_encode = Encoder().encode
+
+
+class Verdicts(Generic[T]):
+    """The last verdicts, each by a spelled schema and the digest of a value. No value is held."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, bytes], tuple[T, ...]] = OrderedDict()
+
+    def recall(self, schema: str, value: Json) -> tuple[T, ...] | None:
+        key = _key(schema, value) if self._kept else None
+        return self._kept.get(key) if key is not None else None
+
+    def remember(self, schema: str, value: Json, verdict: Sequence[T]) -> None:
+        key = _key(schema, value)
+        if key is not None:
+            self._kept[key] = tuple(verdict)
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+
+
+def _key(schema: str, value: Json) -> tuple[str, bytes] | None:
+    try:
+        spelled = _encode(value)
+        if b"null" in spelled:  # NaN is spelled so too
+            spelled = marshal.dumps(value, 2)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return schema, hashlib.sha256(spelled).digest()

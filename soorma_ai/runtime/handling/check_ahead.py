@@ -1,0 +1,30 @@
+"""Checks of large values in slices, so that the loop serves others between them.
+
+The rules that judge a value ask for its violations without waiting. Where that is more than one call of the validator,
+the check is made here before, and the rule finds its verdict.
+"""
+
+import asyncio
+from weakref import WeakKeyDictionary
+
+from soorma_ai.core.deciding.judge import checks_of
+from soorma_ai.core.offering.offer import Offer
+from soorma_ai.domain.decisions import PlannerDecision
+from soorma_ai.domain.schemas import examine, is_dear
+from soorma_ai.domain.values import Json, JsonObject
+
+_TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+
+
+async def check_ahead(schema: JsonObject | None, value: Json) -> None:
+    """Check a value, one slice at each turn of the loop. Only one value is checked at a time, whoever sent it."""
+    if schema is None or not is_dear(schema, value):
+        return
+    async with _TURNS.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+        for _ in examine(schema, value):
+            await asyncio.sleep(0)
+
+
+async def check_decision_ahead(decision: PlannerDecision, offer: Offer) -> None:
+    for schema, value in checks_of(decision, offer):
+        await check_ahead(schema, value)
