@@ -85,6 +85,7 @@ class AsyncInbox:
         return (await self._caller.read(get("links", about=about or None), Page[MadeLink])).items
 
     async def revoke_link(self, kind: LinkKind, about: str = "", *, user_id: str | None = None) -> bool:
-        """End the links of a person about the same that were made until now. False where they are revoked."""
+        """End the links of a person about the same that were made until now. Kind `session` ends sessions of the
+        console, of everybody with `user_id="*"`. False where they are revoked."""
         body: JsonObject = {"kind": kind, "about": about, "user_id": user_id}
         return (await self._caller.read(post("links", "revoke", body=body, is_safe=True), _Revoked)).revoked

@@ -1,5 +1,6 @@
 """Links, read: those that are made here, and others."""
 
+import re
 from datetime import datetime
 from typing import Protocol
 
@@ -7,7 +8,10 @@ from msgspec import Struct
 
 from soorma_ai.adapters.tokens.links import Links
 from soorma_ai.domain.inbox import Link
-from soorma_ai.errors import Unauthenticated
+from soorma_ai.errors import ConfigError, Unauthenticated
+
+# Scheme, host and port, and none of the signs that mean more in a policy.
+_ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
 
 class ReadsLinks(Protocol):
@@ -32,3 +36,10 @@ class Opener(Struct, frozen=True):
             if self.others is None:
                 raise
         return self.others.read(token, now), False
+
+
+def check_site(origin: str) -> str:
+    """Return an origin as a policy names it. Raise ConfigError for anything else, which could loosen the policy."""
+    if _ORIGIN.fullmatch(origin) is None:
+        raise ConfigError(f"embed_in={origin!r} is no site: give its scheme and host, as https://shop.example")
+    return origin

@@ -1,17 +1,23 @@
-"""Sessions of browsers: a token that was signed in with, or whom a provider let in, sealed in a cookie; and what proves
-that a form is ours."""
+"""Sessions of browsers, sealed in cookies; and tokens that prove forms to be ours.
+
+A session holds the token of its sign-in, or the person that a provider let in. Its id and its beginning are checked
+against the store at each call, so that a session can be ended, and a copy of its cookie with it.
+"""
 
 import hmac
 import json
+import secrets
 from base64 import urlsafe_b64encode
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 
 from soorma_ai.core.tokens import SignIn, name_token, read_name
 from soorma_ai.domain.identity import Caller
+from soorma_ai.domain.inbox import EVERYBODY, SESSION_LASTS, Link
+from soorma_ai.domain.people import Person
 from soorma_ai.errors import ConfigError, Unauthenticated
 
 if TYPE_CHECKING:
@@ -20,8 +26,23 @@ if TYPE_CHECKING:
 SHORTEST_SECRET = 32
 LONGEST_TOKEN = 2_800  # sealed, it fits into the 4 kB of a cookie
 LONGEST_TARGET = 1_000
-SESSION = timedelta(hours=12)
+ID_BYTES = 12
 SIGN_IN = timedelta(minutes=10)
+
+
+class Session(Struct, frozen=True):
+    """A session: the token that was signed in with, or whom a provider let in."""
+
+    session_id: str
+    begun_at: datetime
+    token: str | Caller
+
+    def rights(self, person: Person) -> list[Link]:
+        """Return the rights that have to stand for this session of a person: its own, that of all their sessions, and
+        that of all sessions of the tenant."""
+        names = ((self.session_id, person.user_id), ("", person.user_id), ("", EVERYBODY))
+        begun, end = self.begun_at, self.begun_at + SESSION_LASTS
+        return [Link("session", about, person.tenant_id, name, frozenset(), begun, end) for about, name in names]
 
 
 class Sessions(Struct, frozen=True):
@@ -50,23 +71,21 @@ class Sessions(Struct, frozen=True):
 
     def seal(self, token: str, now: datetime) -> str:
         """Return what a cookie holds. Raise Unauthenticated for a token that is too long for one."""
-        return self._seal("session", token, now)
+        return self._seal_session("session", token, now)
 
     def seal_caller(self, caller: Caller, now: datetime) -> str:
         """Return the same for whom a provider let in, who has no token of ours. Raise Unauthenticated as `seal`."""
-        return self._seal("person", name_token(caller.person), now)
+        return self._seal_session("person", name_token(caller.person), now)
 
-    def open(self, sealed: str, now: datetime) -> str | Caller:
-        """Return the token, or whom a provider let in. Raise Unauthenticated for what is not ours, or has ended."""
+    def open(self, sealed: str, now: datetime) -> Session:
+        """Return a session. Raise Unauthenticated for one that is not ours, or is too old."""
         if not sealed:
             raise Unauthenticated("sign in first")
-        token = self._open("session", sealed, now, SESSION)
-        if token is not None:
-            return token
-        named = self._open("person", sealed, now, SESSION)
-        if named is None:
-            raise Unauthenticated("the session has ended: sign in")
-        return Caller(read_name(named))
+        for use in ("session", "person"):
+            said = self._open(use, sealed, now, SESSION_LASTS)
+            if said is not None:
+                return _session(said, is_person=use == "person")
+        raise Unauthenticated("the session has ended: sign in")
 
     def seal_sign_in(self, begun: SignIn, target: str, now: datetime) -> str:
         """Return what a cookie holds while a browser is with a provider, and where it wanted to go."""
@@ -99,9 +118,14 @@ class Sessions(Struct, frozen=True):
     def is_form_token(self, given: str, visit: str, session: str) -> bool:
         return bool(visit) and hmac.compare_digest(given.encode(), self.form_token(visit, session).encode())
 
-    def _seal(self, use: str, text: str, now: datetime) -> str:
-        if len(text) > LONGEST_TOKEN:
+    def _seal_session(self, use: str, token: str, now: datetime) -> str:
+        if len(token) > LONGEST_TOKEN:
             raise Unauthenticated(f"the token is longer than the {LONGEST_TOKEN} characters that a session holds")
+        # A second is too coarse: who signs in right after all sessions ended has a new one.
+        said = [secrets.token_urlsafe(ID_BYTES), now.timestamp(), token]
+        return self._seal(use, json.dumps(said, ensure_ascii=False), now)
+
+    def _seal(self, use: str, text: str, now: datetime) -> str:
         return _fernet(self._key(use)).encrypt_at_time(text.encode(), _second(now)).decode()
 
     def _open(self, use: str, sealed: str, now: datetime, lasting: timedelta) -> str | None:
@@ -109,6 +133,15 @@ class Sessions(Struct, frozen=True):
 
     def _key(self, use: str) -> bytes:
         return hmac.new(self.secret.encode(), f"console {use}".encode(), sha256).digest()
+
+
+def _session(said: str, *, is_person: bool) -> Session:
+    try:
+        session_id, begun, token = cast("tuple[str, float, str]", json.loads(said))
+    except (TypeError, ValueError):  # sealed by a version whose sessions could not be ended
+        raise Unauthenticated("the session has ended: sign in") from None
+    caller = Caller(read_name(token)) if is_person else token
+    return Session(session_id, datetime.fromtimestamp(begun, UTC), caller)
 
 
 def _second(now: datetime) -> int:

@@ -1,6 +1,5 @@
 """The console as a part of the server: who calls, by their session, and which page answers them."""
 
-import re
 import secrets
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
@@ -19,9 +18,9 @@ from starlette.types import ASGIApp
 from soorma_ai.adapters.tokens.links import Links
 from soorma_ai.console import live
 from soorma_ai.console.endpoints import Answering, Endpoint, serve_static
-from soorma_ai.console.opener import Opener, ReadsLinks
+from soorma_ai.console.opener import Opener, ReadsLinks, check_site
 from soorma_ai.console.pages import ROUTES
-from soorma_ai.console.sessions import Sessions
+from soorma_ai.console.sessions import Session, Sessions
 from soorma_ai.console.visitor import HEADERS, Frame, PageRoute, Visitor
 from soorma_ai.core.tokens import SignIn
 from soorma_ai.domain.identity import Caller
@@ -35,8 +34,6 @@ from soorma_ai.server.streams import EventStream
 
 MOST_FIELDS = 5_000
 FORM_TOKEN = "form_token"
-# Scheme, host and port, and none of the signs that mean more in a policy.
-_ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 BY_LINK = "link"  # the key of the audit for who answered by a link
 HOME = "inbox"
 
@@ -242,8 +239,9 @@ class _Door:
         """End the session here. Whom a provider let in is sent there by the page, to end the one that they have there:
         browsers let no form lead to another site."""
         await self._read_form(request, browser)
+        is_by_provider = await self._end_session(request)
         frame, answer = browser.frame, browser.frame.see_other("sign-in")
-        if self._provider is not None and self._is_by_provider(request):
+        if self._provider is not None and is_by_provider:
             address, state = await self._end(self._provider)
             answer = frame.page("signed_out.html", title="Signed out", provider=self._provider.name, address=address)
             sealed = self._sessions.seal_sign_out(state, self._desk.surroundings.services.clock.now())
@@ -251,11 +249,16 @@ class _Door:
         answer.delete_cookie(self._cookies.session, path=frame.root or "/")
         return answer
 
-    def _is_by_provider(self, request: Request) -> bool:
-        try:
-            return isinstance(self._token_of(request), Caller)
-        except Unauthenticated:
+    async def _end_session(self, request: Request) -> bool:
+        """End a session for every copy of its cookie. Return whether a provider had let its person in."""
+        if self._desk.entrance.auth is None:
             return False
+        try:
+            caller, session = await self._admit(request), self._session(request)
+        except (Unauthenticated, Forbidden):
+            return False
+        await self._desk.surroundings.client_of(caller).inbox.revoke_link("session", session.session_id)
+        return isinstance(session.token, Caller)
 
     async def _end(self, provider: Provider) -> tuple[str, str]:
         """Return what `Provider.end` does; nothing while it cannot be asked."""
@@ -283,16 +286,32 @@ class _Door:
         key = await live.key_of(client, request.query_params.get("plan"))
         end = desk.streams.take(name_of(caller), caller.person.tenant_id)
         return EventStream(
-            live.follow(client, desk.surroundings, key),
-            client.services.clock,
-            partial(desk.entrance.is_still_in, request, self._token_of),
-            end,
+            live.follow(client, desk.surroundings, key), client.services.clock, partial(self._is_still_in, request), end
         )
 
     async def _admit(self, request: Request) -> Caller:
-        return await self._desk.entrance.admit(request, self._desk.surroundings.services.clock, self._token_of)
+        caller = await self._desk.entrance.admit(request, self._desk.surroundings.services.clock, self._token_of)
+        await self._check_session(request, caller)
+        return caller
+
+    async def _is_still_in(self, request: Request) -> bool:
+        try:
+            await self._check_session(request, await self._desk.entrance.identify(request, self._token_of))
+        except (Unauthenticated, Forbidden):
+            return False
+        return True
+
+    async def _check_session(self, request: Request, caller: Caller) -> None:
+        """Raise Unauthenticated for a session that was ended."""
+        if self._desk.entrance.auth is not None:
+            client = self._desk.surroundings.client_of(caller)
+            for right in self._session(request).rights(caller.person):
+                await client.inbox.check_link(right, is_listed=False)
 
     def _token_of(self, request: Request) -> str | Caller:
+        return self._session(request).token
+
+    def _session(self, request: Request) -> Session:
         sealed = request.cookies.get(self._cookies.session, "")
         return self._sessions.open(sealed, self._desk.surroundings.services.clock.now())
 
@@ -358,13 +377,6 @@ class CookieNames(Struct, frozen=True):
 
 
 Answered = Callable[[Request, _Browser], Awaitable[ASGIApp]]
-
-
-def check_site(origin: str) -> str:
-    """Return an origin as a policy names it. Raise ConfigError for anything else, which could loosen the policy."""
-    if _ORIGIN.fullmatch(origin) is None:
-        raise ConfigError(f"embed_in={origin!r} is no site: give its scheme and host, as https://shop.example")
-    return origin
 
 
 def _with_caller(frame: Frame, caller: Caller) -> Frame:

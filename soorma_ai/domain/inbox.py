@@ -1,7 +1,7 @@
 """What people do about a question before it is answered: who has it in hand, who answers for whom, who was told."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Literal
 
@@ -68,7 +68,12 @@ class Notice(Record, frozen=True):
     detail: str = ""
 
 
-LinkKind = Literal["question", "plan", "inbox"]
+# A session of the console is a right of the same sort, though no link opens it: `about` is its id, or empty for all of
+# the person.
+LinkKind = Literal["question", "plan", "inbox", "session"]
+# In the place of a user: everybody of the tenant, whose sessions all end at once.
+EVERYBODY = "*"
+SESSION_LASTS = timedelta(hours=12)
 
 
 class Link(Record, frozen=True):

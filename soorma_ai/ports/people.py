@@ -69,7 +69,8 @@ class People(Protocol):
     async def link(self, tenant_id: str, kind: LinkKind, about: str, user_id: str) -> MadeLink | None: ...
 
     async def links(self, tenant_id: str, about: str, limit: int) -> list[MadeLink]:
-        """Return the links about a question or a plan, the last made first; about nothing, those to whole inboxes."""
+        """Return the links about a question or a plan, the last made first; about nothing, those to whole inboxes.
+        Sessions are not listed."""
         ...
 
     async def revoke_link(self, made: MadeLink) -> bool:

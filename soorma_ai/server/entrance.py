@@ -37,7 +37,7 @@ class Entrance(Struct, frozen=True):
         Overloaded for who calls too often."""
         self._check_host(request)
         self._check_origin(request)
-        caller = await self._caller(request, token_of)
+        caller = await self.identify(request, token_of)
         if self.auth is not None and self.buckets is not None:
             wait = self.buckets.take(name_of(caller), clock.monotonic())
             if wait is not None:
@@ -60,17 +60,18 @@ class Entrance(Struct, frozen=True):
     async def sign_in(self, request: Request, clock: Clock, token: str) -> Caller:
         """Return whom a token stands for that a page sent. Raise as `admit` does, and Overloaded by the address."""
         self.let_by_link(request, clock)
-        return await self._caller(request, lambda _: token)
+        return await self.identify(request, lambda _: token)
 
     async def is_still_in(self, request: Request, token_of: TokenOf | None = None) -> bool:
         """Tell whether the token of a call that goes on is still good."""
         try:
-            await self._caller(request, token_of)
+            await self.identify(request, token_of)
         except (Unauthenticated, Forbidden):
             return False
         return True
 
-    async def _caller(self, request: Request, token_of: TokenOf | None) -> Caller:
+    async def identify(self, request: Request, token_of: TokenOf | None = None) -> Caller:
+        """Return who calls, uncounted. Raise Unauthenticated, Forbidden."""
         if self.auth is None:
             _must_be_local(request)
             return Caller(Person(roles=self.local_roles))

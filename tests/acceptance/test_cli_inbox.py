@@ -129,3 +129,12 @@ def test_why_says_until_when_a_plan_sleeps_and_why(tmp_path: Path) -> None:
     assert (told.exit_code, told.stderr) == (DONE, "no model was asked in this plan\n")
     assert "it is paused; it sleeps until 20" in told.stdout and told.stdout.endswith("UTC: slow down\n")
     assert shop.json("why", plan_id) == []
+
+
+def test_sessions_of_the_console_are_ended_by_name_or_all_at_once(tmp_path: Path) -> None:
+    asyncio.run(ask(tmp_path / "shop.db"))
+    shop = Shop(tmp_path / "shop.db")
+    assert "say whose sessions" in shop("inbox", "sign-out").output
+    assert shop("inbox", "sign-out", "--for", "maria", "--all").exit_code == 2
+    assert shop.json("inbox", "sign-out", "--for", "maria") == {"ended": True}
+    assert "have ended" in shop("inbox", "sign-out", "--all").output

@@ -5,10 +5,15 @@ from pathlib import Path
 
 import pytest
 from console_kit import Browser, browsing, key_for, shop, site
+from http_kit import OpenStream
+from kit import open_platform
+from starlette.applications import Starlette
 
 from soorma_ai import Platform
 from soorma_ai.console.secret import kept_secret
-from soorma_ai.errors import ConfigError
+from soorma_ai.domain.inbox import LinkKind
+from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
+from soorma_ai.server.streams import CHECKED_EVERY
 from soorma_ai.testing.clock import VirtualClock
 
 
@@ -47,6 +52,90 @@ async def test_a_session_ends_with_its_key_with_its_time_and_when_one_signs_out(
         assert second.page.url.path == "/inbox"
         await platform.keys.revoke(token.split("_")[1])
         assert (await second.open("/inbox")).page.url.path == "/sign-in"
+
+
+def session_of(browser: Browser) -> tuple[str, str]:
+    """The cookie of a session, as a thief would copy it."""
+    [name] = [name for name in browser.client.cookies if not name.startswith("soorma_visit")]
+    return name, browser.client.cookies[name]
+
+
+async def is_let_in(served: Starlette, stolen: tuple[str, str]) -> bool:
+    async with browsing(served) as thief:
+        thief.client.cookies.set(*stolen)
+        return (await thief.open("/inbox")).page.url.path == "/inbox"
+
+
+async def test_a_copied_cookie_ends_with_the_sign_out_and_other_sessions_go_on(platform: Platform) -> None:
+    served, token = site(platform), await key_for(platform, "maria")
+    async with browsing(served) as first, browsing(served) as second:
+        await first.sign_in(token)
+        await second.sign_in(token)
+        stolen = session_of(first)
+        assert await is_let_in(served, stolen)
+        await first.press("")
+        assert not await is_let_in(served, stolen)
+        assert not await is_let_in(site(platform), stolen), "nor in another process on the same store"
+        assert (await second.open("/inbox")).page.url.path == "/inbox"
+
+
+@pytest.mark.parametrize("ended", ["maria", "*"])
+async def test_all_sessions_of_a_person_or_of_everybody_end_at_once_and_they_may_sign_in_again(
+    platform: Platform, ended: str
+) -> None:
+    served = site(platform)
+    async with browsing(served) as maria, browsing(served) as jo:
+        await maria.sign_in(await key_for(platform, "maria"))
+        await jo.sign_in(await key_for(platform, "jo"))
+        with pytest.raises(NotFound):
+            await platform.as_user(tenant_id="default", user_id="jo").inbox.revoke_link("session", user_id=ended)
+        operator = platform.as_user(tenant_id="default", user_id="boss", roles={"operator"})
+        elsewhere = platform.as_user(tenant_id="other", user_id="boss", roles={"operator"})
+        await elsewhere.inbox.revoke_link("session", user_id=ended)
+        assert await is_let_in(served, session_of(maria))
+        await operator.inbox.revoke_link("session", user_id=ended)
+        assert not await is_let_in(served, session_of(maria))
+        assert await is_let_in(served, session_of(jo)) is (ended == "maria")
+    assert await operator.inbox.links() == []
+
+
+async def test_ended_sessions_stay_ended_after_a_restart_and_when_their_user_is_forgotten(
+    tmp_path: Path, clock: VirtualClock
+) -> None:
+    async with open_platform(tmp_path / "shop.db", clock) as platform:
+        token = await key_for(platform, "maria")
+        async with browsing(site(platform)) as maria:
+            await maria.sign_in(token)
+            stolen = session_of(maria)
+            await maria.press("")
+        await platform.forget("maria")
+    async with open_platform(tmp_path / "shop.db", clock) as platform:
+        served = site(platform)
+        assert not await is_let_in(served, stolen)
+        async with browsing(served) as maria:
+            await clock.advance(timedelta(seconds=0.01))
+            await maria.sign_in(await key_for(platform, "maria"))
+            assert maria.page.url.path == "/inbox", "a new session of a new key"
+
+
+async def test_a_live_page_ends_with_its_session(platform: Platform, clock: VirtualClock) -> None:
+    served = site(platform)
+    async with browsing(served) as maria:
+        await maria.sign_in(await key_for(platform, "maria"))
+        name, value = session_of(maria)
+        async with OpenStream(served, "/live", cookie=f"{name}={value}", host="localhost") as stream:
+            await stream.until(lambda: "changed" in stream.text)
+            await platform.inbox.revoke_link("session", user_id="maria")
+            await clock.advance(timedelta(seconds=2 * CHECKED_EVERY))
+            await stream.ended()
+
+
+@pytest.mark.parametrize("kind", ["question", "inbox"])
+async def test_only_sessions_end_for_everybody_and_none_begins_by_a_link(platform: Platform, kind: LinkKind) -> None:
+    with pytest.raises(LocalProtocolError, match="name a user"):
+        await platform.inbox.revoke_link(kind, user_id="*")
+    with pytest.raises(LocalProtocolError, match="by signing in"):
+        await platform.inbox.make_link("session", user_id="maria")
 
 
 async def test_a_cookie_that_was_changed_is_no_session(platform: Platform) -> None:

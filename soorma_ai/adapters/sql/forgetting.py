@@ -13,10 +13,11 @@ from typing import Any
 from soorma_ai.adapters.sql.codec import epoch
 from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.adapters.sql.retention import REMOVE_EVENTS, REMOVE_PLANS, REMOVE_SOME
-from soorma_ai.adapters.sql.tables import memos
+from soorma_ai.adapters.sql.tables import memos, people
 from soorma_ai.adapters.sql.tables.events import USER
 from soorma_ai.core.arrival.endings import timer_of_plan
 from soorma_ai.core.arrival.untaken import timer_of_request
+from soorma_ai.domain.inbox import SESSION_LASTS, Link, MadeLink
 from soorma_ai.errors import TransientError
 from soorma_ai.ports import Forgotten
 
@@ -104,8 +105,10 @@ def users(db: Reader) -> set[tuple[str, str]]:
 
 
 def begin(db: Connection, tenant_id: str, user_id: str, now: datetime) -> int:
-    """Write down that a user is to be forgotten, and revoke their keys; return how many."""
+    """Write down that a user is to be forgotten, end their sessions, and revoke their keys; return how many."""
     db.execute("INSERT INTO forgetting (tenant, user_id) VALUES (?, ?) ON CONFLICT DO NOTHING", (tenant_id, user_id))
+    sessions = Link("session", "", tenant_id, user_id, frozenset(), now, now + SESSION_LASTS)
+    people.revoke_link(db, MadeLink(sessions, user_id, now))
     done = db.execute(
         "UPDATE api_key SET revoked_at = ? WHERE tenant = ? AND json_extract(body, '$.user_id') = ? "
         "AND revoked_at IS NULL",

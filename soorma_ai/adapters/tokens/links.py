@@ -16,7 +16,7 @@ from soorma_ai.domain.inbox import Link, LinkKind
 from soorma_ai.errors import ConfigError, Unauthenticated
 
 _SHORTEST_SECRET = 32
-_PAGES: dict[LinkKind, str] = {"question": "v1/answers", "plan": "queue", "inbox": "queue"}
+_PAGES: dict[LinkKind, str] = {"question": "v1/answers", "plan": "queue", "inbox": "queue", "session": ""}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from soorma_ai.cli.store_access import CommandRunner, find_plan, find_wait, goal
 from soorma_ai.cli.view.waits import print_commands, print_wait, row
 from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.domain.expectations import Wait
-from soorma_ai.domain.inbox import Claim, LinkKind, NewLink, Notice
+from soorma_ai.domain.inbox import EVERYBODY, Claim, LinkKind, NewLink, Notice
 from soorma_ai.domain.people import Person
 from soorma_ai.errors import ConfigError
 from soorma_ai.settings import place_of_store
@@ -188,6 +188,24 @@ def link(
     made = runner.steer(lambda client: client.inbox.make_link(kind, about, user_id=for_user, roles=given, lasts=lasts))
     url = f"{(access.server.url if access.server else base).rstrip('/')}{_path(access, made)}"
     print_json({"url": url, "link": made.made.link}) if as_json else Printer().line(url)
+
+
+@inbox.command("sign-out")
+@click.option("--for", "for_user", metavar="NAME", help="Whose sessions end; over HTTP by default yours.")
+@click.option("--all", "is_all", is_flag=True, help="Everybody's sessions of the tenant.")
+@as_json
+@with_platform
+def sign_out(access: Access, *, for_user: str | None, is_all: bool, as_json: bool) -> None:
+    """End all sessions of a person in the console, on every device, copies of their cookies included. They may sign in
+    again: to keep them out, revoke their key, or shut them out at the provider."""
+    if is_all and for_user is not None:
+        raise click.UsageError("give --for NAME or --all, not both")
+    if access.server is None and not is_all and for_user is None:
+        raise click.UsageError("say whose sessions: --for NAME, or --all")
+    name = EVERYBODY if is_all else for_user
+    runner = CommandRunner(access, Person(access.tenant_id))
+    runner.steer(lambda client: client.inbox.revoke_link("session", user_id=name))
+    print_json({"ended": True}) if as_json else Printer().line("their sessions have ended")
 
 
 def _path(access: Access, made: NewLink) -> str:

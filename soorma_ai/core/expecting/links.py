@@ -6,7 +6,7 @@ from typing import get_args
 from soorma_ai.core.expecting.answers import role_fault
 from soorma_ai.core.expecting.claims import closed_fault
 from soorma_ai.domain.expectations import Expectation
-from soorma_ai.domain.inbox import Link, LinkKind, MadeLink
+from soorma_ai.domain.inbox import EVERYBODY, Link, LinkKind, MadeLink
 from soorma_ai.domain.people import Person
 
 LONGEST = timedelta(days=30)
@@ -29,6 +29,8 @@ def subject_fault(kind: str, about: str, user_id: str) -> str:
     """Return why there can be no link of this kind about this, for that person; empty where there can."""
     if kind not in get_args(LinkKind):
         return f"{kind!r} is nothing that a link opens: there are {', '.join(get_args(LinkKind))}"
+    if user_id == EVERYBODY and (kind != "session" or about):
+        return f"{EVERYBODY!r} is everybody, and only all sessions end for everybody at once: name a user"
     if kind == "inbox" and about:
         return f"a link to an inbox is about all that is in it, and not about {about!r}: leave that out"
     return "" if user_id and user_id.isprintable() else f"{user_id!r} is nobody's name: say whom the link is for"
@@ -37,6 +39,8 @@ def subject_fault(kind: str, about: str, user_id: str) -> str:
 def link_fault(link: Link, asked: Expectation | None, now: datetime) -> str:
     """Return why a link would be no good; empty where it is. `asked` is the question that it is about, None where it
     is about more."""
+    if link.kind == "session":
+        return "a session begins by signing in to the console, and not by a link"
     if link.until <= now or link.until > now + LONGEST:
         return f"a link lasts on from now, {LONGEST.days} days at most"
     if asked is None:
@@ -73,4 +77,6 @@ def revocation(link: Link, found: MadeLink | None, *, is_listed: bool) -> str:
         return "this link was revoked; ask for another, or answer in another way" if is_listed else ""
     is_revoked = found.revoked_at is not None and link.made_at <= found.revoked_at
     is_replaced = is_listed and link.made_at < found.link.made_at
+    if link.kind == "session":
+        return "the session was ended: sign in" if is_revoked else ""
     return "this link was revoked; ask for another, or answer in another way" if is_revoked or is_replaced else ""

@@ -209,8 +209,9 @@ class Inbox:
         return await self._services.store.people.links(self._person.tenant_id, about, MOST_LINKS)
 
     async def revoke_link(self, kind: LinkKind, about: str = "", *, user_id: str | None = None) -> bool:
-        """End the links of a person about the same that were made until now, those too that agents sent out. False
-        where they are revoked. An operator does it for another. Raise NotFound."""
+        """End the links of a person about the same that were made until now, those too that agents sent out. Kind
+        `session` ends sessions of the console: the one of this id, or all of the person; `user_id="*"` means everybody
+        of the tenant. False where they are revoked. An operator does it for another. Raise NotFound."""
         must_be_outside()
         person, now = self._person, self._now()
         async with changing(self._services, self._caller, "inbox.revoke_link", about or "inbox") as change:

@@ -186,7 +186,9 @@ def link(db: Reader, tenant_id: str, kind: LinkKind, about: str, user_id: str) -
 
 
 def links(db: Reader, tenant_id: str, about: str, limit: int) -> list[MadeLink]:
-    rows = db.execute(f"{_LINKS} ORDER BY made_at DESC, kind, user_id LIMIT ?", (tenant_id, about, limit)).fetchall()
+    rows = db.execute(
+        f"{_LINKS} AND kind <> 'session' ORDER BY made_at DESC, kind, user_id LIMIT ?", (tenant_id, about, limit)
+    ).fetchall()
     return [_link(*row) for row in rows]
 
 
