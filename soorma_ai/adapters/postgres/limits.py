@@ -1,4 +1,4 @@
-"""Time limits of statements, kept on this side as well: a server that stands still ends nothing by itself."""
+"""Time limits of statements, kept on this side as well: a frozen server ends nothing by itself."""
 
 from collections.abc import Generator
 from math import inf
@@ -46,7 +46,7 @@ class LimitedConnection(psycopg.Connection):
         return super().wait(self._within(gen, self.limit, monotonic()), *given, **named)
 
     def _within(self, gen: PQGen[T], limit: StatementLimit, begun: float) -> Generator[Any, Any, T]:
-        """Pass on what the driver waits for. It is woken every tenth of a second, with nothing ready."""
+        """Pass on the waits of the driver, which wakes every tenth of a second with nothing ready."""
         ready: Any = None
         while True:
             try:

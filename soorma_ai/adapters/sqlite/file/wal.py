@@ -1,7 +1,7 @@
 """Damage of a write-ahead log, found before SQLite opens it: SQLite takes a damaged one for its end, without a word.
 
-A torn tail is none: the last transaction may have reached the disk in part, and in any order, when power was lost. What
-was stored after a transaction proves that it had been stored whole, since each is synced before the next begins.
+A torn tail is none: the last transaction may have reached the disk in part, and in any order, when power was lost. A
+later transaction proves that the one before it was whole, since each is synced before the next begins.
 """
 
 import struct
@@ -40,7 +40,7 @@ def check_wal(store: Path) -> None:
         raise ConfigError(f"{log} cannot be read ({error.strerror}); give its owner the right to read it") from error
     if damage:
         raise ConfigError(
-            f"{log} is damaged ({damage}), and SQLite would drop what was stored since, without a word: restore "
+            f"{log} is damaged ({damage}), and SQLite would drop all later changes without a word: restore "
             f"{store.name} from a backup, or move {log.name} away to go on with what {store.name} holds by itself"
         )
 
