@@ -58,7 +58,8 @@ class Agent:
     route and give the function back as it was.
 
     `tenant_id` None is an agent shared by all tenants. `events_consumed` names events that must have a handler when the
-    agent is started; a handler alone consumes. `events_produced` are facts it may publish, so that plans can wait for
+    agent is started; a handler alone consumes. An `EventDefinition` gives the handler of its event what the decorator
+    leaves out. `events_produced` are facts it may publish, so that plans can wait for
     them. A handler that has not ended within `handler_timeout` is cancelled, left behind if it goes
     on nevertheless, and tried again as after any lost connection; plain `def` handlers run in threads of their agent's
     own.
@@ -102,7 +103,9 @@ class Agent:
         for one in self.capabilities:
             if not isinstance(cast(object, one), AgentCapability | str):
                 raise ConfigError(f"{who}: capabilities=[{describe(one)}]: give names, or AgentCapability objects")
-        self._promised = definitions_of("events_consumed", events_consumed, EventTopic.ACTION_REQUESTS)
+        consumed = several("events_consumed", events_consumed)
+        self._promised = definitions_of("events_consumed", consumed, EventTopic.ACTION_REQUESTS)
+        self._given = [one for one in consumed if isinstance(one, EventDefinition)]
         self._made = definitions_of("events_produced", events_produced, EventTopic.BUSINESS_FACTS)
         self._taken: list[tuple[EventRole, EventDefinition]] = []
         self._routes: list[Route] = []
@@ -132,13 +135,19 @@ class Agent:
     @overload
     def on_event(self, event_type: str, topic: str, **options: Unpack[HandlerOptions]) -> Callable[[H], H]: ...
 
+    @overload
+    def on_event(self, event_type: EventDefinition, **options: Unpack[HandlerOptions]) -> Callable[[H], H]: ...
+
     def on_event(
-        self, event_type: str, topic: EventTopic | str = "", **options: Unpack[HandlerOptions]
+        self, event_type: EventLike, topic: EventTopic | str = "", **options: Unpack[HandlerOptions]
     ) -> Callable[[H], H]:
-        """Register a handler, which gets `(event, context)`. `event_type` may be 'order.*', whatever follows the dot,
+        """Register a handler, which gets `(event, context)`. `event_type` is a definition, which has its topic, or a
+        name, which may be 'order.*', whatever follows the dot,
         or '*', any type of the topic; of several handlers that fit, the most exact one gets the event. For the options
         see `HandlerOptions`. Raise ConfigError for what is no topic; it is never left out."""
-        must_be_name("on_event", event_type, "'order.placed', 'business-facts'")
+        if isinstance(event_type, EventDefinition):
+            topic = topic or event_type.topic
+        event_type = self._take_given("on_event", event_type, topic, "'order.placed', 'business-facts'")
         where = _topic(f"on_event({event_type!r})", topic)
         is_a_pattern = is_pattern(event_type)
 
@@ -241,13 +250,30 @@ class Agent:
     async def _event_failed(self, handling: Handling, failure: Failure) -> None:
         await tell_requester(handling, failure)
 
+    def _take_given(
+        self, decorator: str, given: EventLike, topic: str = EventTopic.ACTION_REQUESTS, example: str = "'order.placed'"
+    ) -> str:
+        """Return the name of an event, and keep its definition for its handler. Raise ConfigError for one of another
+        topic, and for what is no name."""
+        if not isinstance(given, EventDefinition):
+            must_be_name(decorator, given, example)
+            return given
+        if given.topic != topic:
+            raise ConfigError(
+                f"{decorator} takes events on {topic}, and {given.event_name!r} is defined on {given.topic}: "
+                f"give topic={topic!r} in its EventDefinition"
+            )
+        self._given.append(given)
+        return given.event_name
+
     def _describe(self, definition: EventDefinition) -> EventDefinition:
         capability = self._capability(definition.event_name, definition.topic)
         return capability.complete(definition) if capability else definition
 
     def _capability(self, event_type: str, topic: EventTopic = EventTopic.ACTION_REQUESTS) -> AgentCapability | None:
-        """Return the capability that describes this event."""
-        described = (one for one in self.capabilities if not isinstance(one, str))
+        """Return the capability that describes this event: one of the agent's, else what its definition says."""
+        described = [one for one in self.capabilities if not isinstance(one, str)]
+        described += [AgentCapability(task_name=one.event_name, consumed_event=one) for one in reversed(self._given)]
         wanted = (event_type, topic)
         return next((c for c in described if (c.consumed_event.event_name, c.consumed_event.topic) == wanted), None)
 

@@ -7,8 +7,8 @@ from typing import Any, Generic
 from msgspec import Struct
 from typing_extensions import TypeVar, Unpack
 
-from soorma_ai.agents.agent import Agent, AgentOptions, H
-from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts, must_be_name
+from soorma_ai.agents.agent import Agent, AgentOptions, EventLike, H
+from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.typed import Handler, Shape, event_taken, payload_type, return_type
 from soorma_ai.domain.doubts import Done, Failed, Finding, NotDone, OutsideEffects, StillUnknown
@@ -67,7 +67,7 @@ class Tool(Agent):
 
     def on_invoke(
         self,
-        event_type: str,
+        event_type: EventLike,
         *,
         description: str = "",
         payload_schema: SchemaSource | None = None,
@@ -79,11 +79,12 @@ class Tool(Agent):
         version: str = "",
         **options: Unpack[HandlerOptions],
     ) -> Callable[[H], H]:
-        """Register a handler, which gets `(request, context)` and returns the result.
+        """Register a handler, which gets `(request, context)` and returns the result. `event_type` is a name or a
+        definition.
 
         Schemas come from here (JSON Schema or a pydantic model), else from the annotations, else from the
-        capability that describes the event. `approval` is 'always', a CEL condition over `payload` and
-        `context`, or an `Approval`: then a planner's publish of this event waits for a person.
+        definition or the capability that describes the event. `approval` is 'always', a CEL condition over
+        `payload` and `context`, or an `Approval`: then a planner's publish of this event waits for a person.
 
         With `effects="at_most_once"` it is on disk that the handler begins. When it then ends otherwise than by
         returning, `Retry` or `Reject`, because it raised or because the process was killed, it is not run again:
@@ -92,7 +93,7 @@ class Tool(Agent):
 
         For the options see `HandlerOptions`.
         """
-        must_be_name("on_invoke", event_type)
+        event_type = self._take_given("on_invoke", event_type)
         outside = self._effects if effects is None else _outside_effects(effects)
         once = outside is OutsideEffects.AT_MOST_ONCE
         if reconcile is not None and not once:

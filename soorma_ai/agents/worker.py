@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from typing_extensions import Unpack
 
-from soorma_ai.agents.agent import Agent, AgentOptions, H
+from soorma_ai.agents.agent import Agent, AgentOptions, EventLike, H
 from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts, must_be_name
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.contexts.task import ResultContext, TaskContext
@@ -43,7 +43,7 @@ class Worker(Agent):
 
     def on_task(
         self,
-        event_type: str,
+        event_type: EventLike,
         *,
         description: str = "",
         payload_schema: SchemaSource | None = None,
@@ -53,9 +53,9 @@ class Worker(Agent):
         version: str = "",
         **options: Unpack[HandlerOptions],
     ) -> Callable[[H], H]:
-        """Register a handler, which gets `(task, context)` and ends the task itself. `TaskContext[Model]` types
-        `task.data`. For the options see `HandlerOptions`."""
-        must_be_name("on_task", event_type)
+        """Register a handler, which gets `(task, context)` and ends the task itself. `event_type` is a name or a
+        definition. `TaskContext[Model]` types `task.data`. For the options see `HandlerOptions`."""
+        event_type = self._take_given("on_task", event_type)
 
         def register(handler: H) -> H:
             working = handler_of(f"on_task({event_type!r})", handler, options)

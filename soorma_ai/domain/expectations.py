@@ -173,17 +173,19 @@ class Wait(Record, frozen=True):
         return self.deadline is None, self.deadline or self.opened_at, self.opened_at
 
 
-StrayReason = Literal["early", "late", "surplus", "ambiguous", "invalid", "unasked", "untaken"]
+StrayReason = Literal["early", "late", "surplus", "ambiguous", "invalid", "unasked", "untaken", "undeclared", "busy"]
 
 
 class Stray(Struct, frozen=True):
     """An event that an expectation did not take: too early, too late, once too often, off its schema, fitting several,
-    of which the oldest took it, a reply of one who was not asked, or a request that nobody takes."""
+    of which the oldest took it, a reply of one who was not asked, a request that nobody takes, an answer that its agent
+    does not declare, or an event for a plan that waits for a reply. `advice` is a sentence for whoever sent it."""
 
     event_id: str
     event_type: str
     reason: StrayReason
     expectation_id: str | None
+    advice: str = ""
 
 
 class Untaken(Record, frozen=True):

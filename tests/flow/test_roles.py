@@ -18,7 +18,7 @@ from soorma_ai.domain.events import CLIENT
 from soorma_ai.domain.identity import ApiKey
 from soorma_ai.domain.inbox import Link
 from soorma_ai.domain.memos import Memo
-from soorma_ai.domain.names import plain_name
+from soorma_ai.domain.names import agent_key, plain_name
 from soorma_ai.domain.people import NO_USER, Person
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration
 from soorma_ai.domain.tasks import DelegationSpec
@@ -301,7 +301,7 @@ async def _through(c: Client, t: Things, call: Callable[[PlanHandle], Awaitable[
 
 
 async def _deregister(c: Client, agent: str) -> None:
-    await c.services.store.registry.leave([agent])
+    await c.services.store.registry.leave([agent, agent_key(c.person.tenant_id, agent)])
     await c.registry.deregister(agent)
 
 

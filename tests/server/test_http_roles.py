@@ -135,7 +135,7 @@ ROWS: dict[str, Row] = {
     f"POST {MEMORY}/skills": Row("memo", lambda t: about(t, name="rule", text="x")),
     f"DELETE {KNOWLEDGE}/{{key:path}}": Row("memo"),
     f"DELETE {MEMORY}/skills/{{name:path}}": Row("memo"),
-    "POST /v1/agents": Row("enrol", lambda t: {"agents": [{"agent": t.agent, "kind": "tool"}]}),
+    "POST /v1/agents": Row("enrol", lambda t: {"agents": [{"agent": f"new-{t.agent}", "kind": "tool"}]}),
     "POST /v1/agents/{name}/confirm": Row("lend", nothing),
     "POST /v1/agents/{name}/leave": Row("lend", nothing),
     f"GET {DELIVERIES}": Row("lend"),

@@ -132,9 +132,8 @@ async def test_what_its_process_held_when_it_ended_comes_again(platform: Platfor
         for _ in range(2):  # the reply to the first was lost
             assert (await http.post(place(second, "commit"), json=answer(second, 2))).status_code == 204
         assert (await platform.reply(asked, timeout=5))["result"] == {"double": 2}
-        assert (
-            len([e for e in await platform.services.store.events.events() if e.event.source == "doubler@default"]) == 1
-        )
+        events = await platform.services.store.events.events()
+        assert len([one for one in events if one.event.source == "doubler@default"]) == 1
 
 
 async def test_a_loan_that_was_lost_on_its_way_is_lent_again_and_no_attempt(platform: Platform) -> None:
@@ -226,7 +225,7 @@ async def test_who_may_register_an_agent(platform: Platform, caller: Caller, sta
 async def test_no_agent_elsewhere_takes_a_name_that_is_another_s(platform: Platform, name: str) -> None:
     await platform.start(planner([]))
     async with calling(app(platform)) as http:
-        assert (await http.post("/v1/agents", json=registration(name, DOUBLE))).status_code in (403, 422)
+        assert (await http.post("/v1/agents", json=registration(name, DOUBLE))).status_code in (403, 409, 422)
 
 
 @pytest.mark.parametrize(
@@ -285,6 +284,43 @@ async def test_a_delivery_of_another_agent_is_nothing_that_this_one_holds(platfo
             assert (found.status_code, found.json()["code"]) == (409, "lease_lost"), found.text
         assert (await own.post(place(held, "commit"), json=answer(held, 2))).status_code == 204
         assert (await client.reply(asked, timeout=5))["result"] == {"double": 2}
+
+
+async def test_a_namesake_of_another_tenant_reaches_nothing_and_hears_of_nobody(platform: Platform) -> None:
+    """It guesses row and fence, and the reply key; the other tenants' and the shared agent of its name stay as they
+    are."""
+    shared = doubler()
+    await platform.start(shared)
+    keys = Keys(
+        own=of_shop("doubler", DOUBLE),
+        rival=of_shop("doubler", DOUBLE, makes=("double.done",), tenant="rival"),
+        boss=of_shop(None, tenant="rival", roles=["operator"]),
+    )
+    served = app(platform, auth=keys)
+    async with calling(served, "own") as own, calling(served, "rival") as rival, calling(served, "boss") as boss:
+        assert (await own.post("/v1/agents", json=registration("doubler", DOUBLE))).status_code == 200
+        told = [await rival.post("/v1/agents", json=registration("doubler", DOUBLE))]
+        client = platform.as_user(tenant_id="shop", user_id="maria")
+        await client.ask(DOUBLE, {"number": 1})
+        held = await handed(platform, own)
+        stolen = {**held, "agent": "doubler"}
+        assert await leased(rival) == []
+        lease = {"leases": [{"seq": held["seq"], "fence": held["fence"]}]}
+        told += [await rival.post(place(stolen, "commit"), json=answer(held, 7))]
+        told += [await rival.post(place(stolen, "begin"))]
+        told += [await rival.post("/v1/agents/doubler/deliveries/release", json=lease)]
+        told += [await rival.post("/v1/agents/doubler/deliveries/renew", json=lease)]
+        told += [await rival.post("/v1/agents/doubler@shop/deliveries/renew", json=lease)]
+        told += [await rival.post("/v1/agents/doubler/confirm"), await boss.get("/v1/dead-letters")]
+        told += [await rival.post("/v1/agents/doubler/leave"), await rival.delete("/v1/agents/doubler")]
+        told += [await boss.delete("/v1/agents/doubler@shop"), await boss.delete("/v1/agents/doubler")]
+        assert [one.status_code for one in told] == [200, 409, 409, 204, 200, 409, 204, 200, 204, 200, 404, 403]
+        assert told[4].json() == {"leases": []} and not any("shop" in one.text for one in (*told[:5], *told[6:10]))
+        rows = await platform.services.store.registry.agents(platform.services.clock.now())
+        assert [(row.agent, row.live) for row in rows] == [("doubler", True), ("doubler@shop", True)]
+        assert (await own.post(place(held, "commit"), json=answer(held, 2))).status_code == 204
+        replies = [one.event for one in await platform.services.store.events.events() if one.event.answers]
+        assert {(one.source, one.tenant_id) for one in replies} == {("doubler", "shop"), ("doubler@shop", "shop")}
 
 
 @pytest.mark.parametrize(

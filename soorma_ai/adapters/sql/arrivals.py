@@ -21,6 +21,7 @@ from soorma_ai.core.arrival.arrival import Heard, Meaning, NamedRows
 from soorma_ai.core.arrival.effects import Effect, arrival_of
 from soorma_ai.core.arrival.meeting import owner_of
 from soorma_ai.core.arrival.takers import Index
+from soorma_ai.core.expecting.replies import is_open_reply
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind, Untaken
 from soorma_ai.domain.letters import cannot_arrive
@@ -211,6 +212,16 @@ def _expectation_named_by(db: Connection, event: EventEnvelope, heard: Heard) ->
     return expectations.find(db, heard.expectation_id)
 
 
+def _reply_due(db: Connection, event: EventEnvelope) -> Expectation | None:
+    """Return the reply that a machine waits for whose plan an outside event names."""
+    plan_id = arrival.plan_named_by(event)
+    plan = plans.readable(db, plan_id) if plan_id is not None else None
+    if plan is None or not plan.current_state or plan.awaits is None or plan.lineage.tenant_id != event.tenant_id:
+        return None
+    expected = expectations.find(db, plan.awaits)
+    return expected if expected is not None and is_open_reply(expected) else None
+
+
 def _find_rows(db: Connection, index: Index, event: EventEnvelope, heard: Heard) -> NamedRows:
     expected = _expectation_named_by(db, event, heard)
     match arrival.meaning_of(event, heard, expected):
@@ -229,7 +240,8 @@ def _find_rows(db: Connection, index: Index, event: EventEnvelope, heard: Heard)
         case Meaning.MAY_BE_AWAITED:
             waits = tuple(expectations.open_waits(db, event.tenant_id, event.type, heard.keys))
             has_met_wait = arrival.is_of_use(heard, waits) and expectations.has_met_wait(db, event.id)
-            return NamedRows(expected, has_met_wait=has_met_wait, waits=waits)
+            reply_due = None if expected or waits or has_met_wait else _reply_due(db, event)
+            return NamedRows(expected, has_met_wait=has_met_wait, waits=waits, reply_due=reply_due)
         case Meaning.GIVES_UP:
             assert expected is not None
             ids = (expected.id, *_let_go(db, expected))

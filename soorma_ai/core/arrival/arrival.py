@@ -4,7 +4,7 @@ A store asks the registry (`hear`), looks up what the event names and what that 
 decide, and applies that. Of several events each sees what became of those before it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
@@ -16,13 +16,14 @@ from soorma_ai.core.arrival.receipts import watch
 from soorma_ai.core.arrival.takers import Index
 from soorma_ai.core.arrival.untaken import keep
 from soorma_ai.core.delivery.doubts import doubt_id
-from soorma_ai.core.expecting.answers import may_meet
+from soorma_ai.core.expecting.answers import is_undeclared, may_meet
 from soorma_ai.core.expecting.keys import keys_of_event
 from soorma_ai.core.expecting.replies import id_when_let_go, is_reply, refuse
 from soorma_ai.core.expecting.wakeups import ABANDONED, CANCEL_REQUESTED, DEADLINE_REACHED, WAKE_EVENTS
-from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
+from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.domain.letters import CANNOT_ARRIVE
+from soorma_ai.domain.names import plain_name
 from soorma_ai.domain.replies import is_failure
 
 KEPT_EARLY = timedelta(hours=24)
@@ -61,7 +62,8 @@ class NamedRows(Struct, frozen=True):
     its own; `was_handed`: the agent that replies takes such requests, and got this one under one of its ids.
     `was_untaken`: nobody took this request when it came first, and it is handed over in another way. `replied` is what
     a client was answered before; `planner` is the agent of the plan, with its tenant; `working` are agents, each with
-    its task; `resting` is the event of the delivery in doubt, with the fence under which its handler began.
+    its task; `resting` is the event of the delivery in doubt, with the fence under which its handler began. `reply_due`
+    is the reply that the plan waits for whose id is the event's reply key.
     """
 
     expected: Expectation | None = None
@@ -72,6 +74,7 @@ class NamedRows(Struct, frozen=True):
     planner: tuple[str, str] | None = None
     has_met_wait: bool = False
     waits: tuple[Expectation, ...] = ()
+    reply_due: Expectation | None = None
     pursuing: tuple[str, ...] = ()
     working: tuple[tuple[str, str], ...] = ()
     resting: tuple[str, int] | None = None
@@ -120,6 +123,11 @@ def refusal_of(event: EventEnvelope, reason: str, now: datetime) -> EventEnvelop
     return refuse(event, CANNOT_ARRIVE, reason, now) if event.topic is EventTopic.ACTION_REQUESTS else None
 
 
+def plan_named_by(event: EventEnvelope) -> str | None:
+    """Return the id of the plan that an outside event may be for: its reply key, or what a client says."""
+    return event.plan_id if event.source == CLIENT and event.correlation_id is None else event.correlation_id
+
+
 def is_of_use(heard: Heard, waits: Sequence[Expectation]) -> bool:
     """Tell whether an event could meet one of these waits, or be kept for a later one: whether it has met one before
     is asked of no other."""
@@ -153,7 +161,7 @@ def _meet(heard: Heard, found: NamedRows, event: EventEnvelope, now: datetime) -
         case Meaning.REPLY, Expectation() as expected:
             return _meet_reply(expected, found, event)
         case Meaning.MAY_BE_AWAITED, _ if not found.has_met_wait:
-            return _meet_wait(heard, found.waits, event, now)
+            return _meet_wait(heard, found, event, now)
         case _:
             return ()
 
@@ -218,16 +226,32 @@ def _makes_good(before: EventEnvelope, event: EventEnvelope) -> bool:
     return before.source == event.source and is_failure(before.data) and not is_failure(event.data)
 
 
-def _meet_wait(heard: Heard, waits: Iterable[Expectation], event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
+def _meet_wait(heard: Heard, found: NamedRows, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
     """Meet the oldest wait that it fits. One that no wait is open for yet is kept, if such a wait may come."""
-    named = [wait for wait in waits if may_meet(wait, event)]
+    named = [wait for wait in found.waits if may_meet(wait, event)]
     fitting = [wait for wait in named if fits(wait, event)]
     strays = [Stray(event.id, event.type, "invalid", wait.id) for wait in named if wait not in fitting]
     if fitting:
         oldest, *others = fitting
         strays += [Stray(event.id, event.type, "ambiguous", wait.id) for wait in others]
         return (*strays, Meet(oldest.id, event.id), Put(oldest.agent, owner_of(oldest)))
-    if not named and heard.is_awaited:
+    if named:
+        return tuple(strays)
+    strays += _unheard(found, event)
+    if heard.is_awaited:
         stray = Stray(event.id, event.type, "early", None)
-        return (KeepEarly(stray, event.tenant_id, heard.keys, now + KEPT_EARLY),)
+        return (*strays, KeepEarly(stray, event.tenant_id, heard.keys, now + KEPT_EARLY))
     return tuple(strays)
+
+
+def _unheard(found: NamedRows, event: EventEnvelope) -> Iterator[Stray]:
+    """Tell why an event that names a question or a plan moves nothing."""
+    agent = plain_name(event.source)
+    for wait in found.waits:
+        if is_undeclared(wait, event):
+            advice = f"agent {agent} answers by {event.type} and does not declare it: add it to its events_produced"
+            yield Stray(event.id, event.type, "undeclared", wait.id, advice)
+    if found.reply_due is not None:
+        waiting = f"the plan waits for the reply to {found.reply_due.subject}"
+        advice = f"{agent} sent {event.type} under the id of a plan, and {waiting}: reply under {found.reply_due.id}"
+        yield Stray(event.id, event.type, "busy", found.reply_due.id, advice)

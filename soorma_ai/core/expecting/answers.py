@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from datetime import datetime
 
+from msgspec.structs import replace
+
 from soorma_ai.core.expecting.replies import refuse
 from soorma_ai.core.expecting.wakeups import ANSWERED, EXPIRED, wake_for
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.people import (
     ACCEPTED,
@@ -84,6 +86,12 @@ def may_meet(wait: Expectation, event: EventEnvelope) -> bool:
     if event.own and event.user_id != wait.user_id:
         return False
     return not wait.producers or event.source in wait.producers
+
+
+def is_undeclared(wait: Expectation, event: EventEnvelope) -> bool:
+    """Tell whether an agent answers a question that it could meet if it declared the event."""
+    is_an_agents = event.source not in (CLIENT, SYSTEM)
+    return is_an_agents and not may_meet(wait, event) and may_meet(replace(wait, producers=()), event)
 
 
 def may_answer(asked: Expectation, person: Person, now: datetime) -> bool:

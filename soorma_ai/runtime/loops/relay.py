@@ -15,7 +15,7 @@ from soorma_ai.runtime.handling.process.signals import Signals, until
 
 BATCH = 256
 PAUSE_AFTER_FAULT = 0.5
-_WARNED = ("unasked", "untaken")
+_WARNED = ("unasked", "untaken", "undeclared", "busy")
 
 
 async def relay(services: Services, bus: Bus) -> None:
@@ -84,7 +84,8 @@ def tell(signals: Signals, arrival: Arrival) -> None:
     """Wake those whom an arrival concerns, and report what nobody took."""
     for stray in arrival.strays:
         tell = warn if stray.reason in _WARNED else note
-        tell("event_not_taken", event_type=stray.event_type, event_id=stray.event_id, reason=stray.reason)
+        about = {"question": stray.expectation_id, "then": stray.advice} if stray.advice else {}
+        tell("event_not_taken", event_type=stray.event_type, event_id=stray.event_id, reason=stray.reason, **about)
     signals.wake_agents(arrival.agents)
     if any(store_of_mailbox(name) is not None for name in arrival.agents):
         signals.mail.set()

@@ -15,7 +15,7 @@ from soorma_ai.domain.history import JoinProgress, Step
 from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import Marked, PlanInHand, PlanRecord, PlanStatus, PlanValue, ValueKind
 from soorma_ai.domain.values import Json, JsonObject, compact
-from soorma_ai.errors import VersionConflict
+from soorma_ai.errors import ConfigError, VersionConflict
 
 # Bytes up to which a step stands whole in its row.
 SHORT = 400
@@ -61,6 +61,14 @@ _OF_JOIN = "FROM step WHERE plan_id = ? AND join_id = ?"
 def plan(db: Reader, plan_id: str) -> PlanRecord | None:
     row = db.execute("SELECT plan.body FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
     return PLAN.record(row[0]) if row else None
+
+
+def readable(db: Reader, plan_id: str) -> PlanRecord | None:
+    """Return the plan; None also for one whose row is damaged."""
+    try:
+        return plan(db, plan_id)
+    except ConfigError:
+        return None
 
 
 def came_for(db: Reader, plan_id: str, event_id: str) -> tuple[PlanRecord, Expectation | None] | None:
