@@ -12,12 +12,12 @@ paid with it. Of an event that several agents get, each has a part of the share.
 from collections.abc import Sequence
 from enum import Enum, auto
 
-from msgspec import Struct
+from msgspec import Struct, json
 from msgspec.structs import replace
 
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic, Lineage
-from soorma_ai.domain.limits import DRAWN, Limits
-from soorma_ai.domain.values import derived_id
+from soorma_ai.domain.limits import DRAWN, MAX_EVENT_BYTES, Limits
+from soorma_ai.domain.values import JsonObject, derived_id
 from soorma_ai.errors import LimitExceeded
 
 # Ordinary work is done with it, and draws nothing: a state machine of 500 steps makes 1,000 events.
@@ -105,6 +105,17 @@ def from_abroad(event: EventEnvelope) -> dict[str, int | str | None]:
         "share": None if origin is None else min(event.share or 0, FIRST_SHARE),
         "origin": origin,
     }
+
+
+def must_be_small(event_type: str, data: JsonObject) -> None:
+    """Raise LimitExceeded for more data than an event of a handling may have, before it is looked at any closer."""
+    try:
+        size = len(json.encode(data))
+    except (ValueError, TypeError, RecursionError):
+        return  # told as what cannot be kept
+    if size > MAX_EVENT_BYTES:
+        said = f"the data of {event_type!r} is {size:,} bytes, and {MAX_EVENT_BYTES:,} may be: keep it outside"
+        raise LimitExceeded("max_event_bytes", said)
 
 
 def kind_of(event: EventEnvelope) -> Kind:

@@ -27,6 +27,7 @@ from soorma_ai.domain.values import account_of, clip
 from soorma_ai.errors import (
     ConfigError,
     LeaseLost,
+    LimitExceeded,
     NotFound,
     Outage,
     ProtocolError,
@@ -99,7 +100,7 @@ async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> Non
     except VersionConflict as conflict:
         await settle_alone(services, hand.bill, delivery)
         await _put_off(handling, again_after_conflict(conflict, delivery.event.id, delivery.fence))
-    except (ProtocolError, ConfigError) as refused:
+    except (ProtocolError, ConfigError, LimitExceeded) as refused:
         if len(handling.deliveries) > 1:
             # One of them did it, which is refused when it is handled alone.
             await _put_off(handling, RetryAfter(timedelta(0), str(refused), counts=False))

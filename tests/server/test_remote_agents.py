@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from http_kit import Keys, calling
-from kit import ORDER_ID, payments, planner, the_wait, until
+from kit import ORDER_ID, events, payments, planner, the_wait, until
 from remote_kit import PLACE, adder, doubler, elsewhere
 
 from soorma_ai import (
@@ -506,3 +506,27 @@ async def test_a_result_that_no_commit_takes_is_a_failure_with_its_reason(platfo
     async with elsewhere(platform, tool):
         reply = await platform.request("tell.requested", {}, timeout=5)
     assert "are taken of an agent that runs elsewhere" in str(reply["error"])
+
+
+def _passes_on(name: str, takes: str, asks: str) -> Worker:
+    worker = Worker(name)
+
+    @worker.on_task(takes)
+    async def begin(task: TaskContext[Any], context: PlatformContext) -> None:
+        await task.delegate(asks, {}, "passed")
+
+    @worker.on_result("passed")
+    async def done(result: ResultContext, context: PlatformContext) -> None:
+        await (await result.restore_task()).fail(result.error or "")
+
+    return worker
+
+
+async def test_a_circle_of_two_processes_is_stopped_where_the_store_is(platform: Platform) -> None:
+    async with elsewhere(platform, _passes_on("far", "ping", "pong")):
+        await platform.start(_passes_on("near", "pong", "ping"))
+        reply: Any = await platform.request("ping", {}, timeout=60)
+    assert "limit_exceeded: max_nesting" in reply["error"]["message"]
+    asked = [one for one in await events(platform) if one.topic == "action-requests"]
+    assert len(asked) == 17
+    assert [one.nesting_left for one in asked] == [None, *range(15, -1, -1)]

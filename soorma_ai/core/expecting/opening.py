@@ -7,6 +7,7 @@ from typing import TypedDict, Unpack
 from msgspec import Struct
 from msgspec.structs import replace
 
+from soorma_ai.core.breaker import must_be_small
 from soorma_ai.core.expecting.answers import event_of_expiry
 from soorma_ai.domain.effects import Effect, Expect, Publish, Schedule
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, ReplyAddress, caused_id, new_event
@@ -55,7 +56,8 @@ class Moment(Struct, frozen=True):
         event_id: str | None = None,
         **fields: Unpack[EventFields],
     ) -> EventEnvelope:
-        """Make an event of this agent, now and for this cause; see `new_event`."""
+        """Make an event of this agent, now and for this cause; see `new_event`. Raise LimitExceeded for one too big."""
+        must_be_small(type, data)
         return new_event(
             lineage,
             event_id=event_id or self.event_id(type),

@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 
-from msgspec import json
 from msgspec.structs import replace
 
 from soorma_ai.core.breaker import Means, check_depth, cost_of, grant, ledger_of, means_of, most_drawn, spread
 from soorma_ai.domain.effects import Effect, Publish, Spend
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.limits import MAX_EVENT_BYTES, Limits
-from soorma_ai.errors import LimitExceeded
+from soorma_ai.domain.limits import Limits
 from soorma_ai.runtime.handling.handling import Handling
 
 
@@ -18,7 +16,6 @@ async def keep_within(handling: Handling) -> None:
     events = _published(handling)
     if not events:
         return
-    _check_sizes(events)
     means = _means_of(handling)
     if min(means.nesting, means.hops) == 0:
         check_depth(events, means, await _limits_of(handling))
@@ -68,10 +65,3 @@ def _stamp(handling: Handling, events: Sequence[EventEnvelope], more: Sequence[E
     stamped = iter(events)
     recorded = [replace(one, event=next(stamped)) if isinstance(one, Publish) else one for one in handling.recorded]
     handling.rewrite([*recorded, *more])
-
-
-def _check_sizes(events: Sequence[EventEnvelope]) -> None:
-    for event in events:
-        if (size := len(json.encode(event.data))) > MAX_EVENT_BYTES:
-            said = f"the data of {event.type!r} is {size:,} bytes, and {MAX_EVENT_BYTES:,} may be: keep it outside"
-            raise LimitExceeded("max_event_bytes", said)
