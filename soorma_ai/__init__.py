@@ -84,6 +84,7 @@ if TYPE_CHECKING:
     from soorma_ai.errors import InvalidResult as InvalidResult
     from soorma_ai.errors import LimitExceeded as LimitExceeded
     from soorma_ai.errors import LocalProtocolError as LocalProtocolError
+    from soorma_ai.errors import ModelBlocked as ModelBlocked
     from soorma_ai.errors import ModelRefused as ModelRefused
     from soorma_ai.errors import ModelUnavailable as ModelUnavailable
     from soorma_ai.errors import NotFound as NotFound
@@ -137,7 +138,7 @@ _HOMES = {
     "domain.tasks": "DelegationSpec SubTaskInfo",
     "errors": (
         "BusUnavailable ConfigError ContentFiltered DeadlineExceeded DecisionError Forbidden Held InvalidPlan "
-        "InvalidResult LimitExceeded LocalProtocolError ModelRefused ModelUnavailable NotFound Overloaded "
+        "InvalidResult LimitExceeded LocalProtocolError ModelBlocked ModelRefused ModelUnavailable NotFound Overloaded "
         "PlanCancelled PlanFailed RateLimited Reject RemoteProtocolError Retry ServerUnavailable SoormaError "
         "StoreUnavailable TransientError Unauthenticated"
     ),

@@ -12,7 +12,15 @@ from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.adapters.models.direct.transport import MOST_BYTES
 from soorma_ai.domain.history import Ending
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, ModelUnavailable, RateLimited, SoormaError
+from soorma_ai.errors import (
+    ConfigError,
+    ContentFiltered,
+    ModelBlocked,
+    ModelRefused,
+    ModelUnavailable,
+    RateLimited,
+    SoormaError,
+)
 from soorma_ai.ports import Message, ModelQuestion
 from soorma_ai.testing.model_server import ModelServer, Reply
 
@@ -88,20 +96,20 @@ STREAM = 'data: {"choices": [{"delta": {"content": "{"}}]}\n\ndata: {"error": {"
     ("reply", "error"),
     [
         (Reply(raw='{"error": {"message": "slow down", "code": 429}}'), RateLimited),
-        (Reply(raw='{"error": {"message": "bad key", "code": 401}}'), ConfigError),
+        (Reply(raw='{"error": {"message": "bad key", "code": 401}}'), ModelBlocked),
         (Reply(raw='{"error": {"message": "no", "code": "content_filter"}}'), ContentFiltered),
         (Reply(raw='{"error": "overloaded"}'), ModelUnavailable),
         (Reply(raw=STREAM % ("slow down", 429)), RateLimited),
         (Reply(raw=STREAM % ("boom", 502)), ModelUnavailable),
         (Reply(raw='data: {"choices": []}\n\ndata: [DONE]\n\n'), ModelUnavailable),
-        (Reply(raw='[{"error": {"code": 404, "message": "gone"}}]', status=404), ConfigError),
+        (Reply(raw='[{"error": {"code": 404, "message": "gone"}}]', status=404), ModelBlocked),
         (Reply(raw='{"object": "error", "message": "Invalid schema", "code": 400}', status=400), ConfigError),
         (Reply(raw="[" * 100_000), ModelUnavailable),
         (Reply(raw=b"\xff\xfe"), ModelUnavailable),
         (Reply(raw='{"choices": {}}'), ModelUnavailable),
         (Reply(raw='{"choices": [1, null]}'), ModelUnavailable),
         (body({"content": [{"type": "refusal", "refusal": "no"}]}), ModelRefused),
-        (Reply(raw="", status=302, headers={"location": "https://elsewhere.example/"}), ConfigError),
+        (Reply(raw="", status=302, headers={"location": "https://elsewhere.example/"}), ModelBlocked),
         (Reply(raw=b"x" * (MOST_BYTES + 1)), ModelUnavailable),
     ],
     ids=lambda value: str(value)[:60],

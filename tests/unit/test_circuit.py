@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from soorma_ai.core.deciding.circuit import Circuit, fail, is_half_open, rest_after, time_left
+from soorma_ai.core.deciding.circuit import Circuit, Refusal, fail, is_half_open, may_insist, rest_after, time_left
 from unit.kit import NOW
 
 
@@ -53,3 +53,13 @@ def test_it_is_half_open_only_after_it_was_open() -> None:
     assert not is_half_open(Circuit(), NOW)
     assert not is_half_open(fail(Circuit(), "a", NOW, None), NOW)
     assert not is_half_open(fail(Circuit(), "a", NOW, seconds(1)), NOW)
+
+
+@pytest.mark.parametrize(
+    ("resumed", "after", "may"),
+    [(None, 59, False), (None, 60, True), (0, 0, True), (7, 0, False), (8, 0, True), (6, 0, True)],
+    ids=["new", "new, later", "resumed", "resumed with the one that was refused", "after it", "clock set back"],
+)
+def test_a_refused_model_is_asked_again_by_who_was_resumed_since(resumed: int | None, after: float, may: bool) -> None:
+    refusal = Refusal("no key", NOW + seconds(7), at=100.0)
+    assert may_insist(refusal, None if resumed is None else NOW + seconds(resumed), 100.0 + after) is may

@@ -15,11 +15,12 @@ from soorma_ai.core.delivery.disposition import (
     dispose_in_doubt,
     dispose_of_spent,
 )
-from soorma_ai.domain.effects import Ack, DeadLetter, InDoubt, RetryAfter
+from soorma_ai.domain.effects import Ack, DeadLetter, Hold, InDoubt, RetryAfter
 from soorma_ai.errors import (
     BusUnavailable,
     ConfigError,
     LocalProtocolError,
+    ModelBlocked,
     NotFound,
     Outage,
     RateLimited,
@@ -33,6 +34,7 @@ from soorma_ai.errors import (
 )
 
 FAULT = "(a fault in the agent: asking again will not help)"
+MENDED = "(asking again helps once an operator has mended it)"
 LATER = "(tried 5 times; it may work later)"
 
 
@@ -42,6 +44,7 @@ LATER = "(tried 5 times; it may work later)"
         (ValueError("boom"), "handler_error", f"ValueError: boom {FAULT}"),
         (LocalProtocolError("off"), "local_protocol", f"off {FAULT}"),
         (ConfigError("unset"), "config", f"unset {FAULT}"),
+        (ModelBlocked("no key"), "model_blocked", f"no key {MENDED}"),
         (RemoteProtocolError("off"), "remote_protocol", "off (asking again in the same way will not help)"),
         (NotFound("gone"), "not_found", "gone (asking again will not help)"),
         (TransientError("busy"), "unavailable", f"busy {LATER}"),
@@ -176,3 +179,8 @@ def test_those_who_fight_for_one_thing_do_not_come_back_together() -> None:
     conflict = VersionConflict("somebody was first", counts=False)
     pauses = {again_after_conflict(conflict, f"e-{n}", claims).delay for n in range(50) for claims in (2, 3)}
     assert len(pauses) > 90
+
+
+def test_a_plan_that_may_rest_is_held_by_a_blocked_model_and_counts_no_attempt() -> None:
+    assert dispose(ModelBlocked("no key"), 1, can_rest=True) == Disposal(Hold("no key"), rests=True)
+    assert dispose(ConfigError("off"), 1, can_rest=True) == dispose(ConfigError("off"), 1)

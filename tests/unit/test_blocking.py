@@ -1,0 +1,40 @@
+"""A plan whose model refuses the set-up rests with its deadline, and says since when and why."""
+
+from datetime import timedelta
+
+from msgspec.structs import replace
+
+from soorma_ai.core.plan.blocking import LONGEST_REASON, ask_again, block, unblock
+from soorma_ai.core.plan.status import StatusTrigger, move
+from soorma_ai.domain.effects import Publish
+from soorma_ai.domain.plans import Blocked, PlanStatus
+from unit.kit import NOW, moment, of_kind, plan
+
+LATER = NOW + timedelta(hours=1)
+
+
+def test_operators_are_told_once_for_each_time_that_it_is_refused() -> None:
+    first = block(plan(), "no key", moment())
+    (told,) = of_kind(first, Publish)
+    assert (first.plan.status, first.plan.blocked) == (PlanStatus.PAUSED, Blocked("p-1", "no key", NOW))
+    assert first.plan.deadline == plan().deadline
+    assert (told.event.type, told.event.source, told.event.plan_id) == ("plan.operator.needed", "soorma", "p-1")
+    again = block(ask_again(first.plan, LATER), "no quota", replace(moment(), now=LATER))
+    (told_again,) = of_kind(again, Publish)
+    assert again.plan.blocked == Blocked("p-1", "no quota", NOW), "it needs one since then"
+    assert told.event.id != told_again.event.id
+    assert told.event.id == of_kind(block(plan(), "no key", moment()), Publish)[0].event.id
+
+
+def test_a_long_reason_is_clipped() -> None:
+    blocked = block(plan(), "x" * 10_000, moment()).plan.blocked
+    assert blocked is not None and len(blocked.reason) <= LONGEST_REASON + 1
+
+
+def test_a_resumed_plan_needs_the_operator_until_it_goes_on() -> None:
+    resumed = ask_again(block(plan(), "no key", moment()).plan, LATER)
+    assert resumed.blocked == Blocked("p-1", "no key", NOW, LATER)
+    for trigger in (StatusTrigger.GO, StatusTrigger.FAIL, StatusTrigger.CANCEL):
+        assert move(resumed, trigger, LATER).blocked is None
+    assert move(resumed, StatusTrigger.REST, LATER).blocked == resumed.blocked
+    assert unblock(resumed, LATER).blocked is None
