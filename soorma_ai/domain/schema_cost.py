@@ -4,7 +4,7 @@ A call of the validator holds the interpreter's lock from its start to its end. 
 than 20 ms. A unit is about 25 ns of the validator's time.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 from msgspec import Struct
@@ -15,7 +15,7 @@ from soorma_ai.domain.values import MOST_LEVELS, Json, JsonObject
 from soorma_ai.domain.visits import Graph
 
 MOST_AT_ONCE = 200_000  # 5 ms on a quiet machine, 20 ms on a busy one
-MOST_IN_ALL = 1_000 * MOST_AT_ONCE
+MOST_IN_ALL = 2_000 * MOST_AT_ONCE
 MOST_IN_A_TRANSACTION = 40 * MOST_AT_ONCE  # where others wait for a lock
 MOST_MEASURED = MOST_AT_ONCE // 10  # parts, by code of our own
 CHARACTERS = 16  # that cost as much as a value
@@ -25,8 +25,10 @@ _OF_AN_EVALUATION = 16
 _OF_A_FORMAT = 40
 _OF_A_FRACTION = 100
 _OF_A_PART = 10
-_OF_A_MULTIPLE = 1_000
+_OF_A_MULTIPLE = 200  # of a fraction, far more for extreme exponents
 _OF_A_STEP = 8
+_OF_AN_ESTIMATE = 20
+_BYTES = 6  # that are spelled in one unit
 
 
 class Size(Struct, frozen=True):
@@ -70,12 +72,23 @@ def measure(value: Json, most: int) -> Size | None:
         if parts > most:
             return None
         level = below
-    return Size(parts, levels - 1)
+    return Size(parts, levels)
 
 
 def _size_of_text(text: str, most: int) -> Size | None:
     parts = 1 + len(text) // CHARACTERS
     return Size(parts, 0) if parts <= most else None
+
+
+class Estimate(Struct, frozen=True):
+    """The units that a check may take, and those that the estimate took."""
+
+    units: int
+    spent: int
+
+    @property
+    def is_little(self) -> bool:
+        return self.units <= MOST_AT_ONCE
 
 
 class Costs:
@@ -84,6 +97,7 @@ class Costs:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._rows = graph.totals(cost_of_schema)
+        self._errors: list[list[int]] | None = None
 
     def each(self, schema: JsonObject, levels: int) -> int:
         """Return the most units for one part of a value that has so many levels."""
@@ -93,53 +107,45 @@ class Costs:
     def highest(self) -> int:
         return max(row[self._graph.root] for row in self._rows)
 
-    def check(self, schema: JsonObject, value: Json) -> int | None:
-        """Return the units that a check may take; None where these are too many for one call."""
-        units = self.check_spelled(schema, value)
-        if units is not None:
-            return units
-        size = measure(value, min(MOST_MEASURED, MOST_AT_ONCE // self.each(schema, 0)))
+    def check(self, schema: JsonObject, value: Json) -> Estimate:
+        """Estimate a check, by the length of the spelled value, which is quick, or else by its size."""
+        each, length = self.each(schema, MOST_LEVELS), None
+        if each <= MOST_AT_ONCE // 2:
+            length = 2 if value is None or isinstance(value, int | float) else length_of(value)
+        spent = _OF_AN_ESTIMATE + (length or 0) // _BYTES
+        if length is not None and length * each <= MOST_AT_ONCE:
+            return Estimate(length * each, spent)
+        most = min(MOST_MEASURED, MOST_AT_ONCE // self.each(schema, 0))
+        size = measure(value, most)
         if size is None:
-            return None
-        units = size.parts * self.each(schema, size.levels)
-        return units if units <= MOST_AT_ONCE else None
+            return Estimate(MOST_AT_ONCE + 1, spent + most * _OF_A_PART)
+        return Estimate(size.parts * self.each(schema, size.levels), spent + size.parts * _OF_A_PART)
 
-    def check_spelled(self, schema: JsonObject, value: object) -> int | None:
-        """Return the units by the length of the spelled value, which is quick; None where that is too much."""
+    def check_spelled(self, schema: JsonObject, items: Sequence[object]) -> int | None:
+        """Return the units for these items, by their length; None where these are too many for one call."""
         each = self.each(schema, MOST_LEVELS)
-        if each > MOST_AT_ONCE // 2:
-            return None
-        length = 2 if value is None or isinstance(value, int | float) else length_of(value)
+        length = length_of(items) if each <= MOST_AT_ONCE // 2 else None
         return None if length is None or length * each > MOST_AT_ONCE else length * each
 
     def telling(self, schema: JsonObject, value: Json) -> int | None:
         """Return the units that a call which makes all errors may take; None where these are too many."""
-        units = self.check(schema, value)
-        size = measure(value, MOST_MEASURED) if units is not None else None
-        if units is None or size is None:
+        size = measure(value, MOST_MEASURED)
+        if size is None:
             return None
-        errors = size.parts * self._errors_of_each(schema, size.levels)
-        units += errors * (_OF_AN_ERROR + _OF_ITS_VALUE * size.parts)
+        if self._errors is None:
+            self._errors = self._graph.totals(_errors_of_schema)
+        errors = size.parts * self._errors[min(size.levels, len(self._errors) - 1)][self._graph.number_of(schema)]
+        units = errors * (_OF_AN_ERROR + _OF_ITS_VALUE * size.parts)
         return units if units <= 4 * MOST_AT_ONCE else None
 
-    def _errors_of_each(self, schema: JsonObject, levels: int) -> int:
-        return self._graph.visits[min(levels, len(self._graph.visits) - 1)][self._graph.number_of(schema)]
+
+def _errors_of_schema(schema: JsonObject) -> int:
+    return 1 + sum(_length(schema.get(name)) for name in ("required", "dependentRequired"))
 
 
 def cost_of_schema(schema: JsonObject) -> int:
     """Return the units for one part of a value, without the schemas in this one."""
-    units = 1 + sum(_length(schema.get(name)) for name in ("required", "dependentRequired", "dependentSchemas"))
-    units += _length(schema.get("properties")) // 4
-    units += _cost_of_options(schema["enum"]) if isinstance(schema.get("enum"), list) else 0
-    units += _cost_of_options([schema["const"]]) if "const" in schema else 0
-    units += cost_of_pattern(schema["pattern"]) if isinstance(schema.get("pattern"), str) else 0
-    patterns = schema.get("patternProperties")
-    units += sum(map(cost_of_pattern, patterns)) if isinstance(patterns, dict) else 0
-    units += _OF_A_FORMAT if "format" in schema else 0
-    units += _OF_A_PART if "uniqueItems" in schema else 0
-    units += _OF_A_MULTIPLE if "multipleOf" in schema else 0
-    is_evaluating = "unevaluatedItems" in schema or "unevaluatedProperties" in schema
-    return units + (_OF_AN_EVALUATION if is_evaluating else 0)
+    return 1 + sum(_COSTS[name](value) for name, value in schema.items() if name in _COSTS)
 
 
 def cost_of_pattern(pattern: object) -> int:
@@ -174,3 +180,18 @@ def _cost_of_option(value: Json) -> int:
             units += _OF_A_PART * len(one)
             ahead += inner
     return units
+
+
+_COSTS: dict[str, Callable[[Json], int]] = {
+    "dependentRequired": _length,
+    "dependentSchemas": _length,
+    "enum": lambda options: _cost_of_options(options) if isinstance(options, list) else 0,
+    "const": lambda value: _cost_of_options([value]),
+    "pattern": cost_of_pattern,
+    "patternProperties": lambda patterns: sum(map(cost_of_pattern, patterns)) if isinstance(patterns, dict) else 0,
+    "format": lambda _: _OF_A_FORMAT,
+    "uniqueItems": lambda _: _OF_A_PART,
+    "multipleOf": lambda _: _OF_A_MULTIPLE,
+    "unevaluatedItems": lambda _: _OF_AN_EVALUATION,
+    "unevaluatedProperties": lambda _: _OF_AN_EVALUATION,
+}

@@ -19,13 +19,14 @@ Compile = Callable[[JsonObject, "Registry | None", "FancyRegexOptions | None"], 
 class Parts:
     """The schemas of a document, what each costs, and a validator for each that is asked for."""
 
-    def __init__(self, document: JsonObject, compile_schema: Compile) -> None:
+    def __init__(self, document: JsonObject, whole: "Draft202012Validator", compile_schema: Compile) -> None:
         from jsonschema_rs import Registry
 
         document = {name: one for name, one in document.items() if name != "$schema"}
         self.document = document
         self.graph = Graph(document)
         self.costs = Costs(self.graph)
+        self._whole = whole
         self._compile = compile_schema
         name = document.get("$id")
         self._uri = urldefrag(urljoin(_BASE, name if isinstance(name, str) else "document"))[0]
@@ -39,7 +40,7 @@ class Parts:
         return not self.graph.leads_out and not (is_dynamic and self.graph.resources > 1)
 
     def validator(self, schema: JsonObject) -> "Draft202012Validator":
-        return self.group({"allOf": [schema]})
+        return self._whole if schema is self.document else self.group({"allOf": [schema]})
 
     def group(self, keywords: Mapping[str, Json]) -> "Draft202012Validator":
         """Return a validator of keywords, whose schemas are those of the document."""

@@ -4,59 +4,38 @@ The walk follows the schema keyword by keyword. A piece that is small enough goe
 yielded is the work done, in units, and faults, as they are found.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from soorma_ai.domain.schema_annotations import Annotations
 from soorma_ai.domain.schema_cost import MOST_AT_ONCE
 from soorma_ai.domain.schema_equality import identity
 from soorma_ai.domain.schema_parts import Parts
+from soorma_ai.domain.schema_steps import (
+    MOST_NESTED,
+    OF_A_STEP,
+    OF_AN_ITEM,
+    At,
+    Fault,
+    Step,
+    Steps,
+    Tell,
+    Verdict,
+    is_free,
+    list_in,
+    map_in,
+)
 from soorma_ai.domain.values import Json, JsonObject, excerpt
-from soorma_ai.domain.visits import Place
 
-if TYPE_CHECKING:
-    from jsonschema_rs import Draft202012Validator
-
-MOST_NESTED = 120  # schemas and values within each other
-_OF_A_STEP = 100  # units of our own code for one schema, and for one item
-_OF_AN_ITEM = 20
-_OF_A_LOOK = 10_000  # at the size of a value that is too much for one call
 _MOST_IN_A_BATCH = 2_048
+_MOST_COMPILED = 200  # schemas in one group
 _QUICK = frozenset(
     {"type", "required", "dependentRequired", "format", "multipleOf", "minimum", "maximum", "exclusiveMinimum"}
     | {"exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}
 )
 _MEMBERS = ("properties", "patternProperties", "additionalProperties")
-
-
-class Fault(Struct, frozen=True):
-    """`where` is the place in the schema, `rule` the broken keyword. Without a `message`, one is made of these."""
-
-    path: Place
-    where: Place
-    rule: str
-    found: Json
-    wanted: Json
-    message: str = ""
-
-
-Step = int | Fault
-Steps = Iterator[Step]
-Verdict = Generator[int, None, bool]
-# Returns the faults that a validator finds in a small value, which stands at this path.
-Tell = Callable[["Draft202012Validator", Json, Place], Iterable[Fault]]
-
-
-class At(Struct, frozen=True):
-    """Where the walk is: the path in the value, and the schemas and values around it."""
-
-    path: Place = ()
-    nested: int = 0
-
-    def into(self, *part: str | int) -> "At":
-        return At((*self.path, *part), self.nested + 1)
 
 
 class Walk:
@@ -72,12 +51,12 @@ class Walk:
             if schema is False:
                 yield Fault(at.path, self._parts.place(schema), "falseSchema", value, None)
             return
-        units = self._parts.costs.check(schema, value)
-        if units is None:
-            yield _OF_A_LOOK
+        estimate = self._parts.costs.check(schema, value)
+        yield estimate.spent
+        if not estimate.is_little:
             yield from self._by_keywords(schema, value, at)
             return
-        yield units + _OF_AN_ITEM
+        yield estimate.units
         validator = self._parts.validator(schema)
         if validator.is_valid(value):
             return
@@ -92,15 +71,15 @@ class Walk:
         """Tell whether a value fits; yields the work done."""
         if not isinstance(schema, dict):
             return schema is not False
-        units = self._parts.costs.check(schema, value)
-        if units is not None:
-            yield units + _OF_AN_ITEM
+        estimate = self._parts.costs.check(schema, value)
+        yield estimate.spent
+        if estimate.is_little:
+            yield estimate.units
             return self._parts.validator(schema).is_valid(value)
-        yield _OF_A_LOOK
         return (yield from is_free(self._by_keywords(schema, value, at)))
 
     def _by_keywords(self, schema: JsonObject, value: Json, at: At) -> Steps:
-        yield _OF_A_STEP
+        yield OF_A_STEP
         if at.nested > MOST_NESTED:
             yield Fault(at.path, self._parts.place(schema), "nesting", value, MOST_NESTED)
             return
@@ -121,7 +100,7 @@ class Walk:
 
     def _assertions(self, schema: JsonObject, value: Json, at: At) -> Steps:
         given: JsonObject = {name: one for name, one in schema.items() if name in _QUICK}
-        if dependencies := _map(schema.get("dependencies")):
+        if dependencies := map_in(schema.get("dependencies")):
             given["dependencies"] = {name: one for name, one in dependencies.items() if isinstance(one, list)}
         yield sum(len(one) for one in given.values() if isinstance(one, dict | list))
         if given and not self._parts.group(given).is_valid(value):
@@ -141,7 +120,7 @@ class Walk:
         validator, name = self._parts.group(given), next(iter(given))
         if validator.is_valid(value):
             return
-        yield _OF_A_STEP
+        yield OF_A_STEP
         if name == "required" and isinstance(value, dict):
             missing = (one for one in cast(list[str], given[name]) if one not in value)
             for one in missing:
@@ -166,7 +145,7 @@ class Walk:
     def _uniqueness(self, schema: JsonObject, value: list[Json], at: At) -> Steps:
         seen: set[object] = set()
         for item in list(value):
-            yield _OF_AN_ITEM
+            yield OF_AN_ITEM
             known = yield from identity(item)
             if known in seen:
                 yield self._fault(schema, "uniqueItems", value, at)
@@ -180,7 +159,7 @@ class Walk:
         for keyword in ("$ref", "$dynamicRef"):
             if keyword in schema:
                 yield from self.faults(self._parts.graph.target(schema, schema[keyword]), value, within)
-        for one in _list(schema.get("allOf")):
+        for one in list_in(schema.get("allOf")):
             yield from self.faults(one, value, within)
         for keyword in ("anyOf", "oneOf"):
             if keyword in schema:
@@ -192,12 +171,12 @@ class Walk:
             yield from self.faults(schema.get(branch, True), value, within)
         if isinstance(value, dict):
             for keyword in ("dependentSchemas", "dependencies"):
-                for name, one in _map(schema.get(keyword)).items():
+                for name, one in map_in(schema.get(keyword)).items():
                     if name in value and not isinstance(one, list):
                         yield from self.faults(one, value, within)
 
     def _choice(self, schema: JsonObject, keyword: str, value: Json, at: At) -> Steps:
-        options, fitting = _list(schema[keyword]), 0
+        options, fitting = list_in(schema[keyword]), 0
         for one in options:
             fitting += yield from self.fits(one, value, at.into())
             if fitting and (keyword == "anyOf" or fitting > 1):
@@ -217,7 +196,7 @@ class Walk:
         for is_meant in (self._is_of_type, self._is_tagged):
             kept: list[JsonObject] = []
             for one in likely:
-                yield _OF_A_STEP
+                yield OF_A_STEP
                 if is_meant(self._plain(one), value):
                     kept.append(one)
             likely = kept
@@ -238,7 +217,7 @@ class Walk:
         return "type" not in schema or self._parts.group({"type": schema["type"]}).is_valid(value)
 
     def _is_tagged(self, schema: JsonObject, value: Json) -> bool:
-        tags = _map(schema.get("properties")) if isinstance(value, dict) else {}
+        tags = map_in(schema.get("properties")) if isinstance(value, dict) else {}
         for name, tag in tags.items():
             given = {rule: tag[rule] for rule in ("const", "enum") if isinstance(tag, dict) and rule in tag}
             found = value.get(name) if isinstance(value, dict) else None
@@ -252,10 +231,11 @@ class Walk:
         given: JsonObject = {name: schema[name] for name in _MEMBERS if name in schema}
         if not given:
             return
-        validator, members = self._parts.group(given), [*value.items()]
+        is_small = sum(len(map_in(schema.get(name))) for name in _MEMBERS) <= _MOST_COMPILED
+        validator, members = self._parts.group(given) if is_small else None, [*value.items()]
         for start, stop, units in self._batches(schema, members):
-            yield units or _OF_AN_ITEM
-            if units and validator.is_valid(dict(members[start:stop])):
+            yield units or OF_AN_ITEM
+            if units and validator is not None and validator.is_valid(dict(members[start:stop])):
                 continue
             for name, item in members[start:stop]:
                 if (yield from self._member(schema, name, item, at)):
@@ -263,8 +243,8 @@ class Walk:
 
     def _member(self, schema: JsonObject, name: str, item: Json, at: At) -> Generator[Step, None, bool]:
         """Yield the faults of one property. Return whether it is one of those that may not be there."""
-        yield _OF_AN_ITEM
-        properties, patterns = _map(schema.get("properties")), _map(schema.get("patternProperties"))
+        yield OF_AN_ITEM
+        properties, patterns = map_in(schema.get("properties")), map_in(schema.get("patternProperties"))
         found = [properties[name]] if name in properties else []
         for pattern, one in patterns.items():
             yield 1
@@ -287,7 +267,7 @@ class Walk:
         named, names = schema["propertyNames"], [*value]
         validator = self._parts.group({"propertyNames": named})
         for start, stop, units in self._batches(schema, names):
-            yield units or _OF_AN_ITEM
+            yield units or OF_AN_ITEM
             if units and validator.is_valid(dict.fromkeys(names[start:stop])):
                 continue
             for name in names[start:stop]:
@@ -297,7 +277,7 @@ class Walk:
                     yield from self.faults(named, name, at.into())
 
     def _items(self, schema: JsonObject, value: list[Json], at: At) -> Steps:
-        first = _list(schema.get("prefixItems"))
+        first = list_in(schema.get("prefixItems"))
         for number, (one, item) in enumerate(zip(first, value, strict=False)):
             yield from self.faults(one, item, at.into(number))
         rest, items = schema.get("items", True), value[len(first) :]
@@ -307,7 +287,7 @@ class Walk:
             return
         validator = self._parts.group({"items": rest})
         for start, stop, units in self._batches(schema, items):
-            yield units or _OF_AN_ITEM
+            yield units or OF_AN_ITEM
             if units and validator.is_valid(items[start:stop]):
                 continue
             for number, item in enumerate(items[start:stop], len(first) + start):
@@ -316,9 +296,18 @@ class Walk:
     def _contained(self, schema: JsonObject, value: list[Json], at: At) -> Steps:
         if "contains" not in schema:
             return
+        wanted, items = schema["contains"], list(value)
         found, least, most = 0, schema.get("minContains", 1), schema.get("maxContains")
-        for number, item in enumerate(list(value)):
-            found += yield from self.fits(schema["contains"], item, at.into(number))
+        any_one, every_one = self._parts.group({"contains": wanted}), self._parts.group({"items": wanted})
+        for start, stop, units in self._batches(schema, items):
+            yield 2 * units or OF_AN_ITEM
+            if units and every_one.is_valid(items[start:stop]):
+                found += stop - start
+            elif not units or any_one.is_valid(items[start:stop]):
+                for number, item in enumerate(items[start:stop], start):
+                    found += yield from self.fits(wanted, item, at.into(number))
+            if most is None and found >= cast(float, least):
+                return
         if found < cast(float, least):
             yield self._fault(schema, "contains" if least == 1 else "minContains", value, at)
         if most is not None and found > cast(float, most):
@@ -346,9 +335,9 @@ class Walk:
         else:
             return
         others: JsonObject = {name: one for name, one in schema.items() if name != rule}
-        seen = yield from self._evaluated(schema, others, value, at)
+        seen = yield from Annotations(self._parts, self.fits).seen(schema, others, value, at)
         for key in keys:
-            yield _OF_AN_ITEM
+            yield OF_AN_ITEM
             if key in seen:
                 continue
             if schema[rule] is False:
@@ -357,64 +346,6 @@ class Walk:
             item = value[cast(str, key)] if isinstance(value, dict) else value[cast(int, key)]
             yield from self.faults(schema[rule], item, at.into(key))
 
-    def _evaluated(
-        self, schema: JsonObject, given: JsonObject, value: Json, at: At
-    ) -> Generator[Step, None, set[str | int]]:
-        """Return the names or numbers that `given`, keywords of a schema, has looked at."""
-        seen = yield from self._looked_at(given, value, at)
-        within = at.into()
-        if within.nested > MOST_NESTED:
-            return seen
-        here = [self._parts.graph.target(schema, given[name]) for name in ("$ref", "$dynamicRef") if name in given]
-        here += [one for name in ("allOf", "anyOf", "oneOf") for one in _list(given.get(name))]
-        if isinstance(value, dict):
-            for keyword in ("dependentSchemas", "dependencies"):
-                here += [one for name, one in _map(given.get(keyword)).items() if name in value]
-        if "if" in given:
-            is_so = yield from self.fits(given["if"], value, within)
-            here += [given["if"], given.get("then", True)] if is_so else [given.get("else", True)]
-        for one in here:
-            yield _OF_A_STEP
-            if isinstance(one, dict) and (yield from self.fits(one, value, within)):
-                seen |= yield from self._evaluated(one, one, value, within)
-        return seen
-
-    def _looked_at(self, given: JsonObject, value: Json, at: At) -> Generator[Step, None, set[str | int]]:
-        seen: set[str | int] = set()
-        if isinstance(value, dict):
-            properties, patterns = _map(given.get("properties")), _map(given.get("patternProperties"))
-            takes_all = "additionalProperties" in given or "unevaluatedProperties" in given
-            for name in [*value]:
-                yield _OF_AN_ITEM * (1 + len(patterns))
-                if takes_all or name in properties or any(self._parts.matches(one, name) for one in patterns):
-                    seen.add(name)
-        elif isinstance(value, list):
-            takes_all = "items" in given or "unevaluatedItems" in given
-            first = len(value) if takes_all else min(len(value), len(_list(given.get("prefixItems"))))
-            yield first
-            seen.update(range(first))
-            for number, item in enumerate(list(value) if "contains" in given else []):
-                if (yield from self.fits(given["contains"], item, at.into(number))):
-                    seen.add(number)
-        return seen
-
-
-def is_free(steps: Steps) -> Verdict:
-    """Tell whether there is no fault; yields the work done."""
-    for step in steps:
-        if isinstance(step, Fault):
-            return False
-        yield step
-    return True
-
 
 def _too_long(fault: Fault) -> Fault:
     return replace(fault, message="it is too long for a pattern of this kind to be matched in time")
-
-
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
-
-
-def _map(value: Json) -> JsonObject:
-    return value if isinstance(value, dict) else {}

@@ -21,7 +21,8 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from soorma_ai.domain.patterns import MOST_STEPS
 from soorma_ai.domain.schema_cost import MOST_AT_ONCE, MOST_IN_ALL, Costs, length_of
 from soorma_ai.domain.schema_parts import Parts
-from soorma_ai.domain.schema_walk import At, Fault, Walk
+from soorma_ai.domain.schema_steps import At, Fault
+from soorma_ai.domain.schema_walk import Walk
 from soorma_ai.domain.values import (
     MOST_LEVELS,
     UNSTORABLE,
@@ -34,7 +35,7 @@ from soorma_ai.domain.values import (
     follow,
     is_storable,
 )
-from soorma_ai.domain.verdicts import Verdicts
+from soorma_ai.domain.verdicts import Verdicts, key_of
 from soorma_ai.domain.visits import Graph, Place, depth_of, visits_of_root
 from soorma_ai.errors import ConfigError
 
@@ -157,9 +158,6 @@ def violations(
     checker = _checker(_spell(Same(document)))
     if checker.takes_at_once(value) and checker.validator.is_valid(value):
         return []
-    known = _VERDICTS.recall(checker.spelled, value) if passing is None else None
-    if known is not None:
-        return list(known)
     slices = examine(document, value, passing=passing, most=most)
     while True:
         try:
@@ -169,16 +167,20 @@ def violations(
 
 
 def is_dear(document: JsonObject, value: Json) -> bool:
-    """Tell whether a check takes more than one call of the validator, and is not known from before."""
-    checker = _checker(_spell(Same(document)))
-    return not checker.takes_at_once(value) and _VERDICTS.recall(checker.spelled, value) is None
+    """Tell whether a check may take more than one call of the validator."""
+    return not _checker(_spell(Same(document))).takes_at_once(value)
 
 
 def examine(
     document: JsonObject, value: Json, *, passing: Passing | None = None, most: int = MOST_IN_ALL
 ) -> Generator[None, None, list[Violation]]:
-    """Return the violations; yields after each slice of the work. What took more than one slice is remembered."""
+    """Return the violations; yields after each slice of the work. Verdicts on large values are remembered."""
     checker = _checker(_spell(Same(document)))
+    key = key_of(checker.spelled, value) if passing is None and not checker.takes_at_once(value) else None
+    if key is not None:
+        if (known := _VERDICTS.recall(key)) is not None:
+            return list(known)
+        yield  # the key of a large value took as long as a slice
     found: dict[Violation, None] = {}  # in order, each once
     spent = whole = 0
     for step in checker.steps(value):
@@ -198,8 +200,8 @@ def examine(
     told = list(found)
     if len(told) > MAX_REPORTED:
         told = [*told[: MAX_REPORTED - 1], replace(told[MAX_REPORTED - 1], more=True)]
-    if whole > MOST_AT_ONCE and (whole <= most or most == MOST_IN_ALL) and passing is None:
-        _VERDICTS.remember(checker.spelled, value, told)
+    if key is not None and (whole <= most or most == MOST_IN_ALL):
+        _VERDICTS.remember(key, told)
     return told
 
 
@@ -262,7 +264,7 @@ class _Checker(Struct, frozen=True):
 
     def _whole(self, parts: Parts, value: Json) -> Iterator[int | Fault]:
         """Check with one call, where the references of a schema can be followed by the validator alone."""
-        if parts.costs.check(parts.document, value) is None:
+        if not parts.costs.check(parts.document, value).is_little:
             return iter([_too_dear(value)])
         if parts.costs.telling(parts.document, value) is not None:
             return iter(_tell(self.validator, value, ()))
@@ -297,7 +299,7 @@ def _checker(spelled: str) -> _Checker:
 
 @lru_cache(maxsize=256)
 def _parts(spelled: str) -> Parts:
-    return Parts(json.loads(spelled), _compile)
+    return Parts(json.loads(spelled), _checker(spelled).validator, _compile)
 
 
 def _compile(

@@ -12,6 +12,7 @@ from soorma_ai.domain.values import Json
 
 MOST_KEPT = 256
 T = TypeVar("T")
+Key = tuple[str, bytes]
 
 _encode = Encoder().encode
 
@@ -20,21 +21,19 @@ class Verdicts(Generic[T]):
     """The last verdicts, each by a spelled schema and the digest of a value. No value is held."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, bytes], tuple[T, ...]] = OrderedDict()
+        self._kept: OrderedDict[Key, tuple[T, ...]] = OrderedDict()
 
-    def recall(self, schema: str, value: Json) -> tuple[T, ...] | None:
-        key = _key(schema, value) if self._kept else None
-        return self._kept.get(key) if key is not None else None
+    def recall(self, key: Key) -> tuple[T, ...] | None:
+        return self._kept.get(key)
 
-    def remember(self, schema: str, value: Json, verdict: Sequence[T]) -> None:
-        key = _key(schema, value)
-        if key is not None:
-            self._kept[key] = tuple(verdict)
-            while len(self._kept) > MOST_KEPT:
-                self._kept.popitem(last=False)
+    def remember(self, key: Key, verdict: Sequence[T]) -> None:
+        self._kept[key] = tuple(verdict)
+        while len(self._kept) > MOST_KEPT:
+            self._kept.popitem(last=False)
 
 
-def _key(schema: str, value: Json) -> tuple[str, bytes] | None:
+def key_of(schema: str, value: Json) -> Key | None:
+    """Return the key of a verdict; None for a value that has no digest."""
     try:
         spelled = _encode(value)
         if b"null" in spelled:  # NaN is spelled so too

@@ -15,6 +15,11 @@ _LISTS_HERE = ("allOf", "anyOf", "oneOf")
 _HERE = ("not", "if", "then", "else")
 _BY_NAME_HERE = ("dependentSchemas", "dependencies")  # the latter of older drafts, which is followed still
 _REFERENCES = ("$ref", "$dynamicRef")
+_WITHIN = frozenset(
+    {"properties", "additionalProperties", "patternProperties", "propertyNames", "unevaluatedProperties"}
+    | {"prefixItems", "items", "contains", "unevaluatedItems"}
+)
+_LEADING_ON = _WITHIN.union(_LISTS_HERE, _HERE, _BY_NAME_HERE, _REFERENCES)
 _OF_NAMES = {("properties",), ("patternProperties",), ("dependentSchemas",), ("$defs",), ("definitions",)}
 _VALUES = ("enum", "const", "default", "examples")
 _MOST = 10**15
@@ -60,10 +65,17 @@ def _most(groups: list[list[int]], below: list[int]) -> int:
     return sum(max((below[one] for one in group), default=0) for group in groups)
 
 
+def _leads_on(node: Node) -> bool:
+    return bool(node.here) or any(node.of_objects) or any(node.of_arrays)
+
+
 def _from_the_inside(nodes: list[Node]) -> list[int]:
     """Return all nodes, each behind those that are looked at for the same value; a way back to itself is left out."""
     found: dict[int, None] = {}
     for start in range(len(nodes)):
+        if not nodes[start].here:
+            found.setdefault(start)
+            continue
         ahead, within = [start], {start}
         while ahead:
             number = ahead[-1]
@@ -93,6 +105,7 @@ class Graph:
         self.root = (self._number(document) or [0])[0]
         while self._ahead:
             self._read(self._ahead.pop())
+        self._order = [number for number in _from_the_inside(self.nodes) if _leads_on(self.nodes[number])]
         self.visits = self.totals(lambda _: 1)
 
     @property
@@ -106,18 +119,19 @@ class Graph:
     def totals(self, weigh: Callable[[JsonObject], int]) -> list[list[int]]:
         """Return the work that each node makes, for values of each depth up to where it no longer grows, by the work of
         each schema alone."""
-        nodes, order = self.nodes, _from_the_inside(self.nodes)
-        own = [weigh(node.schema) for node in nodes]
+        nodes, own = self.nodes, [weigh(node.schema) for node in self.nodes]
         counted: list[list[int]] = []
         below = [0] * len(nodes)
         for _ in range(MOST_LEVELS + 1):
-            of_objects, of_arrays = [0] * len(nodes), [0] * len(nodes)
-            for number in order:
+            of_objects, of_arrays = [*own], [*own]
+            for number in self._order:
                 node = nodes[number]
                 for now, groups in ((of_objects, node.of_objects), (of_arrays, node.of_arrays)):
                     here = sum(now[one] for one in node.here)
                     now[number] = min(_MOST, own[number] + here + _most(groups, below))
-            now = [max(both) for both in zip(of_objects, of_arrays, strict=True)]
+            now = [*own]
+            for number in self._order:
+                now[number] = max(of_objects[number], of_arrays[number])
             counted.append(now)
             if now == below:
                 break
@@ -152,6 +166,8 @@ class Graph:
 
     def _read(self, schema: JsonObject) -> None:
         node = self.nodes[self._numbers[id(schema)]]
+        if _LEADING_ON.isdisjoint(schema):
+            return
         for keyword in (*_LISTS_HERE, *_BY_NAME_HERE):
             node.here += self._all(schema.get(keyword))
         for keyword in _HERE:

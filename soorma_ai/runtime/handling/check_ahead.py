@@ -7,9 +7,6 @@ the check is made here before, and the rule finds its verdict.
 import asyncio
 from weakref import WeakKeyDictionary
 
-from soorma_ai.core.deciding.judge import checks_of
-from soorma_ai.core.offering.offer import Offer
-from soorma_ai.domain.decisions import PlannerDecision
 from soorma_ai.domain.schemas import examine, is_dear
 from soorma_ai.domain.values import Json, JsonObject
 
@@ -23,8 +20,3 @@ async def check_ahead(schema: JsonObject | None, value: Json) -> None:
     async with _TURNS.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
         for _ in examine(schema, value):
             await asyncio.sleep(0)
-
-
-async def check_decision_ahead(decision: PlannerDecision, offer: Offer) -> None:
-    for schema, value in checks_of(decision, offer):
-        await check_ahead(schema, value)

@@ -39,10 +39,10 @@ from soorma_ai.domain.states import PlanDefinition
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import PayloadMismatch
 from soorma_ai.ports import Clock
-from soorma_ai.runtime.handling.check_ahead import check_decision_ahead
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.handling.meanings import Means
 from soorma_ai.runtime.planning.ask_model import Further, Inquiry, ask_model
+from soorma_ai.runtime.planning.check_decision import check_decision_ahead
 from soorma_ai.runtime.planning.recalling import recall
 from soorma_ai.runtime.planning.settings import PlannerSettings
 from soorma_ai.runtime.views.agents import Directory

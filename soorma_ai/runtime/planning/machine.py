@@ -32,8 +32,9 @@ from soorma_ai.domain.registry import EventRole
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.states import StateConfig
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.runtime.handling.check_ahead import check_ahead, check_decision_ahead
+from soorma_ai.runtime.handling.check_ahead import check_ahead
 from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.planning.check_decision import check_decision_ahead
 from soorma_ai.runtime.planning.decide import offer_now, situation_now
 from soorma_ai.runtime.planning.turn import fail_plan
 

@@ -20,8 +20,8 @@ from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.states import States
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.runtime.handling.check_ahead import check_decision_ahead
 from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.planning.check_decision import check_decision_ahead
 from soorma_ai.runtime.planning.decide import decide, offer_now, situation_now
 from soorma_ai.runtime.planning.machine import MachineInHand
 from soorma_ai.runtime.planning.settings import PlannerSettings

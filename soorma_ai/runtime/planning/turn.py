@@ -22,9 +22,9 @@ from soorma_ai.domain.people import Proposal
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.replies import Failure
 from soorma_ai.errors import ConfigError, NotFound
-from soorma_ai.runtime.handling.check_ahead import check_decision_ahead
 from soorma_ai.runtime.handling.handling import Handling, Services
 from soorma_ai.runtime.handling.requests import closing_event, read_reply
+from soorma_ai.runtime.planning.check_decision import check_decision_ahead
 from soorma_ai.runtime.planning.settings import PlannerSettings
 
 # Of what was done before a cancellation, the answers among so many last steps are told.

@@ -1,0 +1,11 @@
+"""Check of what a decision gives, in slices where it is too much for one call of the validator."""
+
+from soorma_ai.core.deciding.judge import checks_of
+from soorma_ai.core.offering.offer import Offer
+from soorma_ai.domain.decisions import PlannerDecision
+from soorma_ai.runtime.handling.check_ahead import check_ahead
+
+
+async def check_decision_ahead(decision: PlannerDecision, offer: Offer) -> None:
+    for schema, value in checks_of(decision, offer):
+        await check_ahead(schema, value)
