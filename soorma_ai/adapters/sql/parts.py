@@ -23,6 +23,7 @@ from soorma_ai.adapters.sql.tables import (
     listing,
     memory,
     memos,
+    plan_part,
     receivers,
     registry,
     tasks,
@@ -188,6 +189,7 @@ class SqlPlans(Part):
     plan_values = reading(pursued.values)
     find_marked = reading(pursued.find_marked)
     steps_at = reading(pursued.steps_at)
+    rows_of_part = reading(plan_part.rows_of_part)
     join_progress = reading(pursued.join_progress)
     branches_that_came = reading(pursued.branches_that_came)
     cancellation = reading(pursued.cancellation)
