@@ -212,6 +212,7 @@ class SqlPlans(Part):
     agents_of_task = reading(tasks.agents_of)
     journal = reading(budget.journal)
     decisions = reading(budget.decisions)
+    count_decisions = reading(budget.count_decisions)
     find_shown = reading(budget.find_shown)
     prompt_parts = reading(budget.prompt_parts)
     last_shown = reading(budget.last_shown)

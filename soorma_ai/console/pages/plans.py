@@ -194,7 +194,7 @@ async def show_decision(visitor: Visitor) -> ASGIApp:
     if not number(said):
         raise NotFound(f"no decision {said[:40]!r} of plan {plan_id[:80]}: give its number")
     sent = await visitor.client.prompt(plan_id, number(said))
-    entry = (await visitor.client.services.store.plans.decisions(plan_id))[sent.number - 1]
+    (entry,) = await visitor.client.services.store.plans.decisions(plan_id, sent.number - 1, 1)
     shown = await visitor.client.services.store.plans.find_shown(plan_id)
     later = sent.number + 1 if sent.number < sent.count else 0
     return visitor.frame.page(
