@@ -44,7 +44,7 @@ async def measure(folder: Path, questions: int, plans: int, decisions: int, time
             "plans by words": "/plans?search=nothing+has+this+name",
             "plan": f"/plans/{parked}",
             f"plan of {decisions} decisions": f"/plans/{long}",
-            "its first turns": f"/plans/{long}?turn=0",
+            "its first steps": f"/plans/{long}?step=0",
             "a decision of it": f"/plans/{long}/decisions/{decisions}",
             "agents": "/agents",
             "dead letters": "/dead-letters",

@@ -1,11 +1,13 @@
 """What a page about a plan shows, made of its trace: the same for the console and for a file to send."""
 
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from functools import cache
 from itertools import islice
 
 from markupsafe import Markup
 from msgspec import Struct
+from msgspec.structs import replace
 
 from soorma_ai.console.rendering import FOLDER, render
 from soorma_ai.console.words import LONGEST_JSON, Said, describe_line, pretty, preview
@@ -56,17 +58,23 @@ class ToldDecision(Struct, frozen=True):
     answer: str
 
 
-def view_of(trace: Trace) -> Mapping[str, object]:
-    """Return what templates about a plan are rendered with."""
+def view_of(
+    trace: Trace, *, lasted: timedelta | None = None, begins: timedelta = timedelta(0), decisions_before: int = 0
+) -> Mapping[str, object]:
+    """Return what templates about a plan are rendered with. Of a part of it: how long the whole plan `lasted`, when
+    after its beginning the part `begins`, and how many decisions were made before that."""
     lines = list(islice(_tell_lines(trace.lines), MOST_LINES))
     found = decisions_of(trace.lines)
     graph = graph_of_plan(trace)
     machine = states_in(trace)
-    numbers: Mapping[object, int] = {entry.key: number for number, entry in enumerate(trace.decisions, 1)}
+    numbers: Mapping[object, int] = {
+        entry.key: number for number, entry in enumerate(trace.decisions, decisions_before + 1)
+    }
     return {
         "trace": trace,
         "spending": spending(trace.spent, trace.limits),
-        "timeline": timeline_of(trace.lines, trace.shares, MOST_BARS),
+        "lasted": trace.shares.total if lasted is None else lasted,
+        "timeline": timeline_of(_from(begins, trace.lines), trace.shares, MOST_BARS),
         "graph": Markup(draw(graph, f"What caused what in plan {trace.plan_id}")),
         "more_nodes": graph.more,
         "machine": _machine(machine, trace) if machine else "",
@@ -75,6 +83,11 @@ def view_of(trace: Trace) -> Mapping[str, object]:
         "decisions": [tell_decision(numbers.get(_key(one[1]), 0), *one, trace.shown) for one in found[:MOST_DECISIONS]],
         "more_decisions": max(0, len(found) - MOST_DECISIONS),
     }
+
+
+def _from(begins: timedelta, lines: Iterable[Line]) -> tuple[Line, ...]:
+    """Return lines with their times counted from this moment of the plan on."""
+    return tuple(replace(line, time=line.time - begins, lines=_from(begins, line.lines)) for line in lines)
 
 
 def states_in(trace: Trace) -> States:

@@ -19,6 +19,7 @@ from soorma_ai.ports.rows import (
     EventPage,
     Forgotten,
     Note,
+    PartRows,
     Place,
     PlanFilter,
     Pruned,
@@ -27,6 +28,7 @@ from soorma_ai.ports.rows import (
     StoredPlan,
     StoredPlans,
     Swept,
+    WantedPart,
     Work,
 )
 from soorma_ai.ports.store import DeadLetters, EventLog, Memory, Plans, Store
@@ -59,6 +61,7 @@ __all__ = [
     "ModelSettings",
     "Neighbours",
     "Note",
+    "PartRows",
     "People",
     "Place",
     "PlanFilter",
@@ -77,5 +80,6 @@ __all__ = [
     "StoredPlans",
     "Swept",
     "Upkeep",
+    "WantedPart",
     "Work",
 ]

@@ -1,5 +1,6 @@
 """Rows that a store is given and gives back."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from msgspec import Struct
@@ -7,6 +8,7 @@ from msgspec import Struct
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.effects import Disposition, Effect
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.history import JournalEntry, Kept
 from soorma_ai.domain.identity import AuditEntry
 from soorma_ai.domain.letters import LetterStatus
@@ -196,3 +198,26 @@ class Pruned(Record, frozen=True):
     events: int = 0
     kept: int = 0
     after: str | None = None
+
+
+class WantedPart(Struct, frozen=True):
+    """Part of a plan whose rows are wanted: the events that its turns are about, and the expectations that its steps
+    name. `until` is the event behind which the next part begins. At most `most` decisions, and events, are read."""
+
+    causes: tuple[str, ...]
+    expectations: tuple[str, ...]
+    until: str | None
+    is_first: bool
+    is_last: bool
+    most: int
+
+
+class PartRows(Struct, frozen=True):
+    """Rows of a part of a plan. `decisions_before` counts those of the parts before; `expectations` are those that are
+    open, too."""
+
+    decisions: tuple[JournalEntry, ...]
+    decisions_before: int
+    shown: Mapping[str, Showing]
+    expectations: tuple[Expectation, ...]
+    events: tuple[EventEnvelope, ...]

@@ -24,11 +24,13 @@ from soorma_ai.ports.rows import (
     Delivery,
     EventPage,
     Note,
+    PartRows,
     Place,
     PlanFilter,
     Settlement,
     StoredEvent,
     StoredPlans,
+    WantedPart,
 )
 from soorma_ai.ports.upkeep import Upkeep
 
@@ -98,6 +100,10 @@ class Plans(Protocol):
 
     async def steps_at(self, plan_id: str, ordinals: Collection[int]) -> list[Step]:
         """The plan's steps of these numbers, as far as there are such, in order."""
+        ...
+
+    async def rows_of_part(self, plan: PlanRecord, wanted: WantedPart) -> PartRows:
+        """Rows of a part of a plan; as many as the part has are read, however long the plan is."""
         ...
 
     async def plan_values(self, plan_id: str) -> list[PlanValue]:
@@ -220,7 +226,11 @@ class Plans(Protocol):
 
     async def journal(self, agent: str, cause_id: str) -> list[JournalEntry]: ...
 
-    async def decisions(self, plan_id: str) -> list[JournalEntry]: ...
+    async def decisions(self, plan_id: str, first: int = 0, limit: int = ...) -> list[JournalEntry]:
+        """The decisions of a plan in order, from the one of this number on, counted from 0."""
+        ...
+
+    async def count_decisions(self, plan_id: str) -> int: ...
 
     async def read_spent(self, root_plan_id: str) -> Spent: ...
 

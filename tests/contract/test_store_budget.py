@@ -112,6 +112,9 @@ async def test_the_journal_of_a_cause_is_read_by_ordinal_and_that_of_a_plan_as_i
     assert await store.plans.journal("planner", "b") == [rows[1], rows[0]]
     assert await store.plans.journal("other", "b") == []
     assert await store.plans.decisions("plan-1") == rows[:3]
+    assert await store.plans.decisions("plan-1", 1, 1) == rows[1:2]
+    assert await store.plans.decisions("plan-1", 3, 1) == []
+    assert await store.plans.count_decisions("plan-1") == 3
 
 
 async def expecting(store: Store, **changes: Any) -> None:

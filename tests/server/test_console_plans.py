@@ -28,6 +28,7 @@ from soorma_ai.console import Console
 from soorma_ai.domain.effects import SavePlan
 from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.runtime.views import plan_parts
 from soorma_ai.server import app
 from soorma_ai.testing.scripted import complete, publish
 
@@ -286,6 +287,72 @@ async def test_a_long_plan_is_told_in_parts_that_follow_each_other_and_downloade
         sent = [json.loads(line) for line in (await browser.look(f"{path}/events.ndjson")).splitlines()]
     assert [one["id"] for one in sent] == [row.event.id for row in (await platform.events(limit=500)).events]
     assert len(sent) > 50
+
+
+REQUESTS = 70
+READS_ALL = ("steps", "decisions", "find_shown")
+
+
+async def long_plan(platform: Platform, requests: int) -> str:
+    """Return the id of a plan that asked so often, one request after another, and has ended."""
+    limits = Limits(max_repeats=None, max_actions=None, max_llm_calls=None, max_tokens=None)
+    asked = [publish("inventory.reserve.requested", order_id=f"A{n}") for n in range(requests)]
+    await platform.start(planner([*asked, complete({})], limits=limits), stock())
+    handle = await platform.submit("order.received", {"order_id": "A1"})
+    await ended(platform, handle.plan_id)
+    return handle.plan_id
+
+
+async def test_a_very_long_plan_is_read_by_parts_and_each_step_and_decision_is_in_one_of_them(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan_parts, "LONG_STEPS", 50)
+    plan_id = await long_plan(platform, REQUESTS)
+    for name in READS_ALL:
+        monkeypatch.delattr(type(platform.services.store.plans), name)
+    async with browsing(platform) as browser:
+        path: str | None = f"/plans/{plan_id}"
+        decisions, orders, pages = set[int](), set[str](), list[str]()
+        while path:
+            pages.append(page := html.unescape(await browser.look(path)))
+            decisions |= {int(number) for number in re.findall(r"/decisions/(\d+)", page)}
+            orders |= set(re.findall(r'"order_id": "(A\d+)"', page))
+            path = next(iter(re.findall(r'href="([^"]+)" rel="prev"', page)), None)
+        assert decisions == {*range(1, REQUESTS + 2)}
+        assert orders >= {f"A{n}" for n in range(REQUESTS)}
+        assert "Steps 1 to" in pages[-1] and f"of {REQUESTS * 2 + 2} are told here" in pages[0]
+        assert len(pages) <= 5 and all("Later steps" in page for page in pages[1:])
+        onward = html.unescape(await browser.look(re.findall(r'href="([^"]+)" rel="next"', pages[-1])[0]))
+        assert "Earlier steps" in onward and "Later steps" in onward
+        for beyond in ("99999999", "x", "-1"):
+            assert "are told here" in await browser.look(f"/plans/{plan_id}?step={beyond}")
+
+
+async def test_the_rows_that_a_page_reads_do_not_grow_with_the_plan(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan_parts, "LONG_STEPS", 50)
+    plan_id = await long_plan(platform, REQUESTS)
+    store, read = platform.services.store, dict[int, int]()
+    steps_at, rows_of_part = store.plans.steps_at, store.plans.rows_of_part
+    first = 0
+
+    async def steps(*given: Any) -> Any:
+        found = await steps_at(*given)
+        read[first] = read.get(first, 0) + len(found)
+        return found
+
+    async def rows(*given: Any) -> Any:
+        found = await rows_of_part(*given)
+        read[first] += len(found.decisions) + len(found.expectations) + len(found.events) + len(found.shown)
+        return found
+
+    monkeypatch.setattr(store.plans, "steps_at", steps)
+    monkeypatch.setattr(store.plans, "rows_of_part", rows)
+    async with browsing(platform) as browser:
+        for first in (30, 60, 90):
+            await browser.look(f"/plans/{plan_id}?step={first}")
+    assert max(read.values()) < 200 < 4 * REQUESTS, read
 
 
 async def test_the_choreography_is_drawn_with_what_is_wrong_in_it(platform: Platform) -> None:

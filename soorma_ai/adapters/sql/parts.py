@@ -23,6 +23,7 @@ from soorma_ai.adapters.sql.tables import (
     listing,
     memory,
     memos,
+    plan_part,
     receivers,
     registry,
     tasks,
@@ -193,6 +194,7 @@ class SqlPlans(Part):
     held = reading(held_rows.held)
     held_in_tree = reading(held_rows.held_in_tree)
     steps_at = reading(pursued.steps_at)
+    rows_of_part = reading(plan_part.rows_of_part)
     join_progress = reading(pursued.join_progress)
     branches_that_came = reading(pursued.branches_that_came)
     cancellation = reading(pursued.cancellation)
@@ -216,6 +218,7 @@ class SqlPlans(Part):
     agents_of_task = reading(tasks.agents_of)
     journal = reading(budget.journal)
     decisions = reading(budget.decisions)
+    count_decisions = reading(budget.count_decisions)
     find_shown = reading(budget.find_shown)
     prompt_parts = reading(budget.prompt_parts)
     last_shown = reading(budget.last_shown)

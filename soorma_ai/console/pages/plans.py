@@ -1,8 +1,9 @@
 """Plans: all of them, and one."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
+from functools import partial
 from http import HTTPStatus
 
 from starlette.responses import StreamingResponse
@@ -13,13 +14,14 @@ from soorma_ai.console.visitor import HEADERS, PageRoute, Visitor, get, post
 from soorma_ai.console.words import words
 from soorma_ai.core.authority import Owner, can_answer, may
 from soorma_ai.core.report.lines import LineKind, decision_line, flatten
-from soorma_ai.core.report.trace import Part, count_turns
+from soorma_ai.core.report.trace import Part, Trace, count_turns
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED
-from soorma_ai.domain.plans import PlanDetails, PlanStatus
+from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus
 from soorma_ai.domain.states import RESUMED
 from soorma_ai.domain.tracking import PlanPage
 from soorma_ai.errors import Forbidden, LocalProtocolError, NotFound
+from soorma_ai.runtime.views.plan_parts import STEPS, is_long, show_part
 from soorma_ai.runtime.views.plans import ACTIVE, own_plan, trace_of
 
 PAGE = 50
@@ -116,15 +118,16 @@ def _done_to_several(visitor: Visitor) -> str:
 
 
 async def show_plan(visitor: Visitor) -> ASGIApp:
-    """Show a part of a plan: the turns from that on which the address names, else the last ones."""
+    """Show a part of a plan, from the turn or step on that the address names, else its end. A long plan is read by
+    parts, too."""
     plan_id, client = visitor.part("plan_id"), visitor.client
-    said = visitor.query_value("turn")
-    part = Part(TURNS, number(said) if said else None)
     record = await own_plan(client.services, client.person, plan_id)
-    trace = await trace_of(client.services, client.person, plan_id, part)
+    if await is_long(client.services, record):
+        trace, shown = await _step_part(visitor, record)
+    else:
+        trace, shown = await _turn_part(visitor, plan_id)
     after = number(visitor.query_value("after"))
     events = await client.events(plan_id=plan_id, after=after, limit=EVENTS)
-    count = count_turns(trace)
     children = [line for line in flatten(trace.lines) if line.kind is LineKind.PLAN][:EVENTS]
     return visitor.frame.page(
         "plan.html",
@@ -140,20 +143,41 @@ async def show_plan(visitor: Visitor) -> ASGIApp:
         events=events,
         next_events=None if events.is_end else visitor.frame.path("plans", plan_id, after=events.after),
         done=DONE.get(visitor.query_value("done"), ""),
-        **_pages_of(visitor, plan_id, part.of(count), count),
-        **await asyncio.to_thread(view_of, trace),
+        **shown,
     )
 
 
-def _pages_of(visitor: Visitor, plan_id: str, told: range, count: int) -> dict[str, object]:
-    """Return what a page says of the turns that it does not tell, and where they are told."""
-    path = visitor.frame.path
+async def _turn_part(visitor: Visitor, plan_id: str) -> tuple[Trace, Mapping[str, object]]:
+    """Return a part of a plan that is read as a whole, and what the page shows of it."""
+    said = visitor.query_value("turn")
+    part = Part(TURNS, number(said) if said else None)
+    trace = await trace_of(visitor.client.services, visitor.client.person, plan_id, part)
+    count = count_turns(trace)
+    told, path = part.of(count), visitor.frame.path
     later = told.stop if told.stop + TURNS < count else None
-    return {
+    pages = {
+        "told_as": "turns",
         "told": (told.start + 1, told.stop, count) if len(told) < count else None,
         "earlier": path("plans", plan_id, turn=max(0, told.start - TURNS)) if told.start else None,
         "later": path("plans", plan_id, turn=later) if told.stop < count else None,
     }
+    return trace, {**pages, **await asyncio.to_thread(view_of, trace)}
+
+
+async def _step_part(visitor: Visitor, plan: PlanRecord) -> tuple[Trace, Mapping[str, object]]:
+    """Return a part of a long plan, of which no more is read, and what the page shows of it."""
+    said = visitor.query_value("step")
+    part = await show_part(visitor.client.services, plan, number(said) if said else None)
+    path, last_part = visitor.frame.path, part.count - STEPS
+    later = part.last if part.last < last_part else None
+    pages = {
+        "told_as": "steps",
+        "told": (part.first + 1, part.last, part.count),
+        "earlier": path("plans", plan.plan_id, step=max(0, part.first - STEPS)) if part.first else None,
+        "later": path("plans", plan.plan_id, step=later) if part.last < part.count else None,
+    }
+    view = partial(view_of, lasted=part.lasted, begins=part.begins, decisions_before=part.decisions_before)
+    return part.trace, {**pages, **await asyncio.to_thread(view, part.trace)}
 
 
 def _pauses(plan: PlanDetails) -> list[Expectation]:
@@ -171,7 +195,7 @@ async def show_decision(visitor: Visitor) -> ASGIApp:
     if not number(said):
         raise NotFound(f"no decision {said[:40]!r} of plan {plan_id[:80]}: give its number")
     sent = await visitor.client.prompt(plan_id, number(said))
-    entry = (await visitor.client.services.store.plans.decisions(plan_id))[sent.number - 1]
+    (entry,) = await visitor.client.services.store.plans.decisions(plan_id, sent.number - 1, 1)
     shown = await visitor.client.services.store.plans.find_shown(plan_id)
     later = sent.number + 1 if sent.number < sent.count else 0
     return visitor.frame.page(

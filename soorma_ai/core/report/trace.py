@@ -87,6 +87,21 @@ def trace(
     return Trace(**asdict(replace(plan, untaken=untaken)), started_at=tree.start, shares=shares, lines=lines)
 
 
+def trace_of_part(
+    plan: PlanDetails,
+    others: Iterable[PlanDetails],
+    events: Sequence[EventEnvelope],
+    part: tuple[datetime, datetime],
+    now: datetime,
+) -> Trace:
+    """Build the trace of what is at hand of a long plan: some of its turns, made between two moments, with their rows.
+    The shares are those of that time."""
+    tree = _Tree(plan, others, events, now)
+    lines = (*tree.turns(plan, 0), *tree.orphans(near=True))
+    shares = shares_of(tree.shown_plans.values(), *part)
+    return Trace(**asdict(plan), started_at=tree.start, shares=shares, lines=lines)
+
+
 def count_turns(plan: PlanDetails) -> int:
     return len(_turns_of(plan))
 
@@ -176,10 +191,11 @@ class _Tree:
             return ()
         return tuple(self._turn(plan, turn, level + 1) for turn in self._turns[plan.plan_id])
 
-    def orphans(self) -> tuple[Line, ...]:
-        """Return the lines of events of the tree whose cause is none of its lines."""
+    def orphans(self, *, near: bool = False) -> tuple[Line, ...]:
+        """Return the lines of events of the tree whose cause is none of its lines. `near`: as far as their cause is at
+        hand, since where it is not, another part shows them."""
         left = [e for e in self._events.values() if e.source != SYSTEM and not self._is_of_a_step(e)]
-        left = [event for event in left if event.id not in self._left_out]
+        left = [e for e in left if e.id not in self._left_out and (not near or e.causation_id in self._events)]
         return tuple(self._event(event, 1) for event in left if event.id not in self._shown)
 
     def _turn(self, plan: PlanDetails, turn: _TurnRows, level: int) -> Line:

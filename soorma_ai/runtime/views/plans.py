@@ -11,11 +11,12 @@ from soorma_ai.core.report.time_shares import time_of_people
 from soorma_ai.domain import tracking
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, Untaken
+from soorma_ai.domain.history import Step
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.plans import Blocked, PlanDetails, PlanRecord, PlanStatus, PlanValue, ValueKind
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError, NotFound
-from soorma_ai.ports import PlanFilter
+from soorma_ai.ports import PartRows, PlanFilter
 from soorma_ai.runtime.handling.handling import Services
 
 if TYPE_CHECKING:
@@ -106,11 +107,25 @@ async def untaken_of_tree(services: Services, tenant_id: str, root_plan_id: str)
 
 async def _details(services: Services, plan: PlanRecord, untaken: Sequence[Untaken]) -> PlanDetails:
     """Return the details of a plan; `untaken` are those of its tree."""
+    store = services.store.plans
+    rows = PartRows(
+        decisions=tuple(await store.decisions(plan.plan_id)),
+        decisions_before=0,
+        shown=await store.find_shown(plan.plan_id),
+        expectations=tuple(await store.expectations(plan_id=plan.plan_id, only_open=False)),
+        events=(),
+    )
+    return await details_of(services, plan, await store.steps(plan.plan_id), rows, untaken)
+
+
+async def details_of(
+    services: Services, plan: PlanRecord, steps: Sequence[Step], rows: PartRows, untaken: Sequence[Untaken]
+) -> PlanDetails:
+    """Return the details of a plan, with these of its rows; `untaken` are those of its tree."""
     plan_id, store = plan.plan_id, services.store
-    expectations = await store.plans.expectations(plan_id=plan_id, only_open=False)
     values = await store.plans.plan_values(plan_id)
     return PlanDetails(
-        plan_id=plan.plan_id,
+        plan_id=plan_id,
         goal_id=plan.goal_id,
         status=plan.status,
         goal_event=plan.goal_event,
@@ -125,13 +140,13 @@ async def _details(services: Services, plan: PlanRecord, untaken: Sequence[Untak
         parent_plan_id=plan.parent_plan_id,
         tenant_id=plan.lineage.tenant_id,
         session_id=plan.lineage.session_id,
-        steps=tuple(await store.plans.steps(plan_id)),
-        decisions=tuple(await store.plans.decisions(plan_id)),
-        shown=await store.plans.find_shown(plan_id),
-        expectations=tuple(expectations),
+        steps=tuple(steps),
+        decisions=rows.decisions,
+        shown=rows.shown,
+        expectations=rows.expectations,
         usage=await store.plans.read_spent(plan.root_plan_id),
         limits=plan.limits,
-        waiting_seconds=time_of_people(expectations, services.clock.now()).total_seconds(),
+        waiting_seconds=time_of_people(rows.expectations, services.clock.now()).total_seconds(),
         agent_version=plan.agent_version,
         prompt=plan.prompt,
         current_state=plan.current_state,
@@ -170,10 +185,8 @@ async def trace_of(services: Services, person: Person, plan_id: str, part: "Part
     return trace(plan, others, await tree_events(services, tenant_id, root), now, part)
 
 
-async def tree_plans(services: Services, tenant_id: str, root_plan_id: str) -> list[PlanRecord]:
-    return await services.store.plans.plans(
-        tenant_id=tenant_id, status=None, root_plan_id=root_plan_id, limit=MOST_PLANS
-    )
+async def tree_plans(services: Services, tenant_id: str, root_plan_id: str, most: int = MOST_PLANS) -> list[PlanRecord]:
+    return await services.store.plans.plans(tenant_id=tenant_id, status=None, root_plan_id=root_plan_id, limit=most)
 
 
 async def tree_events(services: Services, tenant_id: str, root_plan_id: str) -> list[EventEnvelope]:

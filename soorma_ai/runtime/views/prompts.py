@@ -17,13 +17,9 @@ from soorma_ai.runtime.views.plans import own_plan
 async def prompt_of(services: Services, person: Person, plan_id: str, decision: int | None) -> SentPrompt:
     """Return what was sent for a decision of a plan, the last one where none is said. Raise NotFound."""
     plan = await own_plan(services, person, plan_id, "prompt")
-    journal = await services.store.plans.decisions(plan_id)
-    number = len(journal) if decision is None else decision
-    if not 1 <= number <= len(journal):
-        has = f"it has 1 to {len(journal)}" if journal else "no model was asked in this plan"
-        raise NotFound(f"plan {plan_id} has no decision {number}; {has}")
-    entry = journal[number - 1]
-    stored = await _read(services, plan, entry, journal[: number - 1])
+    number, entry, count = await decision_of(services, plan_id, decision)
+    handled = await services.store.plans.journal(entry.key.agent, entry.key.cause_id)
+    stored = await _read(services, plan, entry, [one for one in handled if one.key.ordinal < entry.key.ordinal])
     faults = find_faults(stored)
     messages: tuple[Said, ...] = ()
     try:
@@ -34,11 +30,23 @@ async def prompt_of(services: Services, person: Person, plan_id: str, decision: 
     if entry.sent and not faults and _digest(messages) != entry.sent.digest:
         faults.append("the whole of it has another digest, although no part has: another version of the code fills it")
     label, form = (entry.prompt_id, entry.prompt_version), (stored.parts or {}).get(entry.offer_digest, "")
-    return SentPrompt(number, len(journal), *label, entry.model, messages, form, (*faults,))
+    return SentPrompt(number, count, *label, entry.model, messages, form, (*faults,))
 
 
 def _digest(messages: Sequence[Said]) -> str:
     return digest_messages((said.role, said.content) for said in messages)
+
+
+async def decision_of(services: Services, plan_id: str, number: int | None) -> tuple[int, JournalEntry, int]:
+    """Return a decision by its number, counted from 1, or the last one; with that number, and the number of all. Raise
+    NotFound."""
+    count = await services.store.plans.count_decisions(plan_id)
+    wanted = count if number is None else number
+    found = await services.store.plans.decisions(plan_id, wanted - 1, 1) if 1 <= wanted <= count else []
+    if not found:
+        has = f"it has 1 to {count}" if count else "no model was asked in this plan"
+        raise NotFound(f"plan {plan_id} has no decision {wanted}; {has}")
+    return wanted, found[0], count
 
 
 async def _read(services: Services, plan: PlanRecord, entry: JournalEntry, before: Sequence[JournalEntry]) -> Stored:
@@ -48,11 +56,10 @@ async def _read(services: Services, plan: PlanRecord, entry: JournalEntry, befor
         return Stored(plan, entry)
     parts = await plans.prompt_parts(tenant_id, plan.plan_id, parts_of(entry))
     named = parts_in(parts.get(sent.frame, "{}"))
-    same = [one for one in before if (one.key.agent, one.key.cause_id) == (entry.key.agent, entry.key.cause_id)]
     return Stored(
         plan,
         entry,
-        same,
+        before,
         {**parts, **await plans.prompt_parts(tenant_id, plan.plan_id, named)},
         await plans.steps(plan.plan_id, sent.first) if sent.made else (),
         await _results(services, plan, sent),

@@ -29,6 +29,7 @@ _ADD = f"""
 _USED = """
     SELECT llm_calls + held_calls, tokens + held_tokens, cost_usd + held_usd FROM budget WHERE root_plan_id = ?
 """
+_ALL = 2**62
 _NOTHING = Charge("", 0, 0, 0.0)
 _KEEP = """
     INSERT INTO prompt_part (plan_id, tenant, digest, used_at, body) VALUES (?, ?, ?, ?, ?)
@@ -124,9 +125,17 @@ def journal(db: Reader, agent: str, cause_id: str) -> list[JournalEntry]:
     return [JOURNAL.record(body) for (body,) in found]
 
 
-def decisions(db: Reader, plan_id: str) -> list[JournalEntry]:
-    found = db.execute("SELECT journal.body FROM journal WHERE plan_id = ? ORDER BY seq", (plan_id,)).fetchall()
+def decisions(db: Reader, plan_id: str, first: int = 0, limit: int = _ALL) -> list[JournalEntry]:
+    seqs = "SELECT seq FROM journal WHERE plan_id = ? ORDER BY seq LIMIT ? OFFSET ?"
+    found = db.execute(
+        f"SELECT journal.body FROM journal WHERE seq IN ({seqs}) ORDER BY seq", (plan_id, limit, first)
+    ).fetchall()
     return [JOURNAL.record(body) for (body,) in found]
+
+
+def count_decisions(db: Reader, plan_id: str) -> int:
+    (count,) = db.execute("SELECT count(*) FROM journal WHERE plan_id = ?", (plan_id,)).fetchone()
+    return count
 
 
 def find_shown(db: Reader, plan_id: str) -> dict[str, Showing]:
