@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from soorma_ai.errors import DecisionError as DecisionError
     from soorma_ai.errors import Forbidden as Forbidden
     from soorma_ai.errors import Held as Held
+    from soorma_ai.errors import IllegalTransition as IllegalTransition
     from soorma_ai.errors import InvalidPlan as InvalidPlan
     from soorma_ai.errors import InvalidResult as InvalidResult
     from soorma_ai.errors import LimitExceeded as LimitExceeded
@@ -137,7 +138,8 @@ _HOMES = {
     "domain.states": "PlanDefinition StateAction StateConfig StateTransition",
     "domain.tasks": "DelegationSpec SubTaskInfo",
     "errors": (
-        "BusUnavailable ConfigError ContentFiltered DeadlineExceeded DecisionError Forbidden Held InvalidPlan "
+        "BusUnavailable ConfigError ContentFiltered DeadlineExceeded DecisionError Forbidden Held "
+        "IllegalTransition InvalidPlan "
         "InvalidResult LimitExceeded LocalProtocolError ModelBlocked ModelRefused ModelUnavailable NotFound Overloaded "
         "PlanCancelled PlanFailed RateLimited Reject RemoteProtocolError Retry ServerUnavailable SoormaError "
         "StoreUnavailable TransientError Unauthenticated"

@@ -21,7 +21,6 @@ from soorma_ai.core.arrival.arrival import Heard, Meaning, NamedRows
 from soorma_ai.core.arrival.effects import Effect, arrival_of
 from soorma_ai.core.arrival.meeting import owner_of
 from soorma_ai.core.arrival.takers import Index
-from soorma_ai.core.expecting.replies import is_open_reply
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind, Untaken
 from soorma_ai.domain.letters import cannot_arrive
@@ -218,8 +217,7 @@ def _reply_due(db: Connection, event: EventEnvelope) -> Expectation | None:
     plan = plans.readable(db, plan_id) if plan_id is not None else None
     if plan is None or not plan.current_state or plan.awaits is None or plan.lineage.tenant_id != event.tenant_id:
         return None
-    expected = expectations.find(db, plan.awaits)
-    return expected if expected is not None and is_open_reply(expected) else None
+    return arrival.open_reply(expectations.find(db, plan.awaits))
 
 
 def _find_rows(db: Connection, index: Index, event: EventEnvelope, heard: Heard) -> NamedRows:

@@ -18,7 +18,7 @@ from soorma_ai.core.arrival.untaken import keep
 from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.answers import is_undeclared, may_meet
 from soorma_ai.core.expecting.keys import keys_of_event
-from soorma_ai.core.expecting.replies import id_when_let_go, is_reply, refuse
+from soorma_ai.core.expecting.replies import id_when_let_go, is_open_reply, is_reply, refuse
 from soorma_ai.core.expecting.wakeups import ABANDONED, CANCEL_REQUESTED, DEADLINE_REACHED, WAKE_EVENTS
 from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
@@ -126,6 +126,11 @@ def refusal_of(event: EventEnvelope, reason: str, now: datetime) -> EventEnvelop
 def plan_named_by(event: EventEnvelope) -> str | None:
     """Return the id of the plan that an outside event may be for: its reply key, or what a client says."""
     return event.plan_id if event.source == CLIENT and event.correlation_id is None else event.correlation_id
+
+
+def open_reply(expected: Expectation | None) -> Expectation | None:
+    """Return an expectation that an agent's reply still meets; None for any other."""
+    return expected if expected is not None and is_open_reply(expected) else None
 
 
 def is_of_use(heard: Heard, waits: Sequence[Expectation]) -> bool:
