@@ -1,16 +1,16 @@
-"""The breaker of all that one root sets off, in plans and outside of them: how deep, how far, and how much.
+"""The breaker for everything under one root, in plans and outside of them: depth, distance and number of events.
 
-Each event carries what is left. `nesting_left`: requests that may still lie within it; an answer returns to its asker's
-depth. `hops_left`: facts that may still follow each other. `share`: events that may still descend from it.
+Each event carries its remaining limits. `nesting_left`: requests below it. `hops_left`: facts after it. `share`: events
+that descend from it.
 
-A root begins with a first share. A handling pays for what it publishes, and splits what remains; what a request does
-not use comes back with its answer. A share that is too small draws on the rest of the root's `max_events`, a few events
-for each part, so that the root's row is not written for every event. A request costs two events, since its answer is
-paid with it. Of an event that several agents get, each has a part of the share. No tree makes more than `max_events`.
+A root begins with a first share. A handling pays for its events and splits the rest among them. An answer brings back
+the unused part of its request. A share that is too small draws on the root's `max_events`, a few events for each part,
+so the root's row is not written for every event. A request costs two events, its answer included. Several takers of
+one event split its share. No tree makes more than `max_events`.
 """
 
-from collections.abc import Sequence
-from enum import Enum, auto
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
 
 from msgspec import Struct, json
 from msgspec.structs import replace
@@ -22,26 +22,21 @@ from soorma_ai.errors import LimitExceeded
 
 # Ordinary work is done with it, and draws nothing: a state machine of 500 steps makes 1,000 events.
 FIRST_SHARE = 1_024
-# Events drawn for each part. What a part does not use is lost where no answer brings it back.
+# Events drawn for each part. Without an answer the unused ones are lost.
 GRANT = 16
-# What is left where a limit is switched off; an attribute of an event holds no larger number.
+# The remainder of a limit that is switched off: the largest number in an attribute of an event.
 OFF = 2**31 - 1
-# A request brings back what it does not use, so it gets more than a fact, which does not.
+# A request brings its unused part back, a fact does not, so the request gets more.
 _RETURNS, _STAYS = 8, 1
 
 
-class Kind(Enum):
-    """The sense of a published event to the breaker."""
-
-    WAKE = auto()  # the platform's own, which says nothing of its own
-    ANSWER = auto()
-    REQUEST = auto()
-    FACT = auto()
+# The sense of a published event to the breaker. A wake is the platform's own, and says nothing of its own.
+Kind = Literal["wake", "answer", "request", "fact"]
 
 
 class Means(Struct, frozen=True):
-    """What is left to one handling. `is_prepaid`: its answer was paid with the request. `is_aside`: it handles an
-    answer that no plan and no task waited for."""
+    """Remaining limits of one handling. `is_prepaid`: its answer was paid with the request. `is_aside`: it handles an
+    answer outside of any plan and task."""
 
     origin: str
     nesting: int
@@ -54,8 +49,8 @@ class Means(Struct, frozen=True):
 def means_of(
     cause: EventEnvelope, working: Lineage, limits: Limits, *, is_owned: bool = False, copies: int = 1
 ) -> Means:
-    """Return the means of who handles this event. `working` is the lineage of its plan or task where it `is_owned`.
-    What came for a plan or a task from another root brings no share."""
+    """Return the means of the handling of `cause`. `working` is the lineage of its plan or task if it `is_owned`. An
+    event of another root brings a plan or a task no share."""
     share = 0
     if cause.origin is None and (not is_owned or cause.id in (working.goal_id, working.origin)):
         share = first_share(limits)
@@ -72,14 +67,13 @@ def means_of(
 
 
 def first_share(limits: Limits) -> int:
-    """Return what a root begins with; under a small limit a part of it, so that what one branch leaves unused is not
-    missed by the others."""
+    """Return the share of a root. It is a part of a small limit, so that one branch does not hold all of it."""
     return FIRST_SHARE if limits.max_events is None else min(FIRST_SHARE, limits.max_events // 8)
 
 
 def begin_lineage(lineage: Lineage, root_id: str, limits: Limits | None = None) -> Lineage:
-    """Return the lineage of a plan or a task that begins. Shares travel with events alone. A root plan's `limits` count
-    where nothing before it has set what is left."""
+    """Return the lineage of a new plan or task. Shares travel with events alone. A root plan's `limits` count unless
+    the goal has tighter ones."""
     begun = replace(lineage, share=None, origin=lineage.origin or root_id)
     if limits is None:
         return begun
@@ -88,14 +82,14 @@ def begin_lineage(lineage: Lineage, root_id: str, limits: Limits | None = None) 
 
 
 def returning(lineage: Lineage) -> Lineage:
-    """Return the lineage of an answer to a request that nobody handled: all of its share comes back."""
+    """Return the lineage of an answer to an unhandled request: its whole share comes back."""
     left = lineage.nesting_left
     return lineage if left is None else replace(lineage, nesting_left=min(left + 1, OFF))
 
 
 def from_abroad(event: EventEnvelope) -> dict[str, int | str | None]:
-    """Return what counts of the breaker's attributes on an event of another store or program. They raise nothing above
-    the defaults, and spend nothing of a root that began here."""
+    """Return the breaker's attributes for an event of another store or program: at most the defaults, and under a root
+    of its own."""
     usual, origin = Limits(), event.origin
     if origin is not None and not origin.startswith(_ABROAD):
         origin = _ABROAD + derived_id("origin", event.tenant_id, origin)
@@ -108,11 +102,11 @@ def from_abroad(event: EventEnvelope) -> dict[str, int | str | None]:
 
 
 def must_be_small(event_type: str, data: JsonObject) -> None:
-    """Raise LimitExceeded for more data than an event of a handling may have, before it is looked at any closer."""
+    """Raise LimitExceeded for too much data, before any costlier check."""
     try:
         size = len(json.encode(data))
     except (ValueError, TypeError, RecursionError):
-        return  # told as what cannot be kept
+        return  # a later check says why it cannot be stored
     if size > MAX_EVENT_BYTES:
         said = f"the data of {event_type!r} is {size:,} bytes, and {MAX_EVENT_BYTES:,} may be: keep it outside"
         raise LimitExceeded("max_event_bytes", said)
@@ -120,18 +114,18 @@ def must_be_small(event_type: str, data: JsonObject) -> None:
 
 def kind_of(event: EventEnvelope) -> Kind:
     if event.answers is not None:
-        return Kind.ANSWER
+        return "answer"
     if event.source == SYSTEM and event.topic is EventTopic.PLAN_EVENTS:
-        return Kind.WAKE
+        return "wake"
     is_request = event.topic is EventTopic.ACTION_REQUESTS or event.response_event is not None
-    return Kind.REQUEST if is_request else Kind.FACT
+    return "request" if is_request else "fact"
 
 
 def check_depth(events: Sequence[EventEnvelope], means: Means, limits: Limits) -> None:
     """Raise LimitExceeded for the first event that would lie too deep, or follow too many facts."""
     for event in events:
         kind = kind_of(event)
-        if kind is Kind.REQUEST and means.nesting == 0:
+        if kind == "request" and means.nesting == 0:
             said = f"{event.type!r} would be asked for within {limits.max_nesting} requests that lie in each other"
             raise LimitExceeded("max_nesting", said)
         if _is_hop(kind, means) and means.hops == 0:
@@ -140,16 +134,16 @@ def check_depth(events: Sequence[EventEnvelope], means: Means, limits: Limits) -
 
 
 def cost_of(events: Sequence[EventEnvelope], means: Means) -> int:
-    """Return how many events are paid for these. An answer costs nothing where its request has paid for it."""
-    kinds = [kind_of(event) for event in events]
-    answers = kinds.count(Kind.ANSWER)
+    """Return the price of these events. A prepaid answer is free."""
+    kinds = list(map(kind_of, events))
+    answers = kinds.count("answer")
     paid_before = 1 if answers and means.is_prepaid else 0
-    return 2 * kinds.count(Kind.REQUEST) + kinds.count(Kind.FACT) + answers - paid_before
+    return 2 * kinds.count("request") + kinds.count("fact") + answers - paid_before
 
 
 def grant(lacking: int, parts: int, drawn: int, limits: Limits) -> int:
-    """Return how many events to draw for a handling that lacks some; `drawn` of the root were drawn before. Raise
-    LimitExceeded where too few are left."""
+    """Return the number of events to draw for a handling that lacks some, after `drawn` others of the root. Raise
+    LimitExceeded if too few are left."""
     wanted = lacking + GRANT * parts
     most = most_drawn(limits)
     if most is None:
@@ -171,22 +165,23 @@ def ledger_of(origin: str) -> str:
 
 
 def spread(events: Sequence[EventEnvelope], means: Means, granted: int = 0) -> list[EventEnvelope]:
-    """Return the events with what is left to each. What cannot be paid for gets no share."""
+    """Return the events with their remaining limits. Unpaid events get no share."""
     left = max(means.share + granted - cost_of(events, means), 0)
-    weights = [_WEIGHTS[kind_of(event)] for event in events]
-    total = max(sum(weights), 1)
-    return [_stamp(event, means, left * weight // total) for event, weight in zip(events, weights, strict=True)]
+    kinds = list[Kind](map(kind_of, events))
+    total = max(sum([_WEIGHTS[kind] for kind in kinds]), 1)
+    found = zip(events, kinds, strict=True)
+    return [_stamp(event, kind, means, left * _WEIGHTS[kind] // total) for event, kind in found]
 
 
 _ABROAD = "abroad:"
-_WEIGHTS = {Kind.WAKE: 0, Kind.ANSWER: _RETURNS, Kind.REQUEST: _RETURNS, Kind.FACT: _STAYS}
+_DEEPER: Final[Mapping[Kind, int]] = {"wake": 0, "answer": 1, "request": -1, "fact": 0}
+_WEIGHTS: Final[Mapping[Kind, int]] = {"wake": 0, "answer": _RETURNS, "request": _RETURNS, "fact": _STAYS}
 
 
-def _stamp(event: EventEnvelope, means: Means, share: int) -> EventEnvelope:
-    kind = kind_of(event)
-    if kind is Kind.WAKE:
+def _stamp(event: EventEnvelope, kind: Kind, means: Means, share: int) -> EventEnvelope:
+    if kind == "wake":
         return event
-    nesting = means.nesting + {Kind.REQUEST: -1, Kind.ANSWER: 1}.get(kind, 0)
+    nesting = means.nesting + _DEEPER[kind]
     hops = means.hops - _is_hop(kind, means)
     update = {
         "nesting_left": OFF if means.nesting == OFF else max(nesting, 0),
@@ -198,8 +193,8 @@ def _stamp(event: EventEnvelope, means: Means, share: int) -> EventEnvelope:
 
 
 def _is_hop(kind: Kind, means: Means) -> bool:
-    """Tell whether an event is one more in a row: a fact, or a request that an answer of no plan and no task led to."""
-    return kind is Kind.FACT or (kind is Kind.REQUEST and means.is_aside)
+    """Tell whether an event is one more in a row: a fact, or a plain agent's request because of an answer."""
+    return kind == "fact" or (kind == "request" and means.is_aside)
 
 
 def _left(limit: int | None) -> int:

@@ -3,6 +3,7 @@
 import re
 from datetime import datetime
 from enum import StrEnum
+from operator import attrgetter
 from typing import Annotated, Literal, Self
 
 from msgspec import Struct
@@ -76,6 +77,9 @@ class Lineage(Record, frozen=True):
     hops_left: int | None = None
     share: int | None = None
     origin: str | None = None
+
+
+_lineage_of = attrgetter(*Lineage.__struct_fields__)
 
 
 class ReplyAddress(Struct, frozen=True):
@@ -159,7 +163,7 @@ class EventEnvelope(BaseModel):
     @property
     def lineage(self) -> Lineage:
         """Return what an event that this one causes inherits."""
-        return Lineage(**{name: getattr(self, name) for name in Lineage.__struct_fields__})
+        return Lineage(*_lineage_of(self))
 
     def to_json(self) -> str:
         """Return the event as CloudEvents 1.0 JSON."""

@@ -1,4 +1,4 @@
-"""The breaker at work on a handling: what it publishes is paid for, and carries what is left."""
+"""The breaker at work on a handling: its events are paid for, and carry the remaining limits."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from soorma_ai.runtime.handling.handling import Handling
 
 
 async def keep_within(handling: Handling) -> None:
-    """Pay for what was recorded. Raise LimitExceeded, by the name of the limit, for what goes beyond one."""
+    """Pay for the recorded events. Raise LimitExceeded with the name of the limit."""
     events = _published(handling)
     if not events:
         return
@@ -25,7 +25,7 @@ async def keep_within(handling: Handling) -> None:
 
 
 def hand_back(handling: Handling) -> None:
-    """Let what is told of a failure carry what is left. It is told, whatever is left."""
+    """Put the rest of the share on a failure reply, which is never refused."""
     if events := _published(handling):
         _stamp(handling, spread(events, _means_of(handling)))
 
@@ -44,7 +44,7 @@ def _means_of(handling: Handling) -> Means:
 
 
 async def _draw(handling: Handling, means: Means, lacking: int, parts: int) -> tuple[int, tuple[Effect, ...]]:
-    """Return how many events are drawn of what the root has left, and the effect that does so."""
+    """Return the number of events to draw, and the effect that charges the root."""
     limits = await _limits_of(handling, means.origin)
     ledger = ledger_of(means.origin)
     spent = await handling.services.store.plans.read_spent(ledger)
@@ -53,7 +53,7 @@ async def _draw(handling: Handling, means: Means, lacking: int, parts: int) -> t
 
 
 async def _limits_of(handling: Handling, origin: str | None = None) -> Limits:
-    """Return the limits of the tree that the handling works for; with an `origin`, those by which that root counts."""
+    """Return the limits of the handling's plan tree, or of `origin` if that is another root."""
     services, root = handling.services, handling.working_lineage.root_plan_id
     if root is None or origin not in (None, root):
         return services.limits

@@ -84,8 +84,12 @@ def tell(signals: Signals, arrival: Arrival) -> None:
     """Wake those whom an arrival concerns, and report what nobody took."""
     for stray in arrival.strays:
         tell = warn if stray.reason in _WARNED else note
-        about = {"question": stray.expectation_id, "then": stray.advice} if stray.advice else {}
-        tell("event_not_taken", event_type=stray.event_type, event_id=stray.event_id, reason=stray.reason, **about)
+        name, event_type, event_id, reason = "event_not_taken", stray.event_type, stray.event_id, stray.reason
+        if stray.advice:
+            question, then = stray.expectation_id, stray.advice
+            tell(name, event_type=event_type, event_id=event_id, reason=reason, question=question, then=then)
+        else:
+            tell(name, event_type=event_type, event_id=event_id, reason=reason)
     signals.wake_agents(arrival.agents)
     if any(store_of_mailbox(name) is not None for name in arrival.agents):
         signals.mail.set()

@@ -52,8 +52,9 @@ class Recorded:
     def add(self, effect: Effect, *, is_remote: bool) -> None:
         """Raise LimitExceeded for more events than one handling may publish, LocalProtocolError where a commit over
         HTTP would not be taken with it."""
-        self._published += isinstance(effect, Publish)
-        self.must_be_few()
+        if type(effect) is Publish:
+            self._published += 1
+            self.must_be_few()
         if is_remote:
             del self._bytes[len(self.own) :]
             size = (self._bytes[-1] if self._bytes else 0) + _size_of(effect)
