@@ -37,14 +37,17 @@ from store_kit import (
     claimed,
     do,
     end,
+    entry,
     event,
     expectation,
     fact,
     find,
     later,
     opened,
+    plan,
     reply,
     running,
+    settle,
     wait,
 )
 
@@ -53,13 +56,16 @@ from soorma_ai.adapters.sql.tables.listing import MOST_LOOKED_AT
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.domain.effects import Schedule
 from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.limits import Charge
 from soorma_ai.domain.memory import AppendMemory, MemoryKey
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.ports import Brought, PlanFilter, Store
+from soorma_ai.ports import Brought, PlanFilter, Settlement, Store, WantedPart
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.process.signals import Signals
 from soorma_ai.runtime.loops.intake import take_in
 from soorma_ai.testing.clock import VirtualClock
+
+FREE = Charge("plan-1", 0, 0, 0.0)
 
 # These end at their LIMIT.
 FROM_THE_END = ("SCAN plan", "SCAN page", "SCAN own", "SCAN named", "SCAN inbox USING INDEX inbox_dead")
@@ -366,3 +372,24 @@ async def test_the_next_event_of_an_owner_with_many_is_found_at_once(store: Sqli
         assert delivery.seq == expected
         await end(store, delivery)
     assert effort.hundreds < 50
+
+
+async def test_open_questions_are_counted_by_an_index_that_holds_all_of_it(store: SqliteStore) -> None:
+    with traced(store) as seen:
+        await store.queue.standing("default", NOW, 5_000)
+    (counting,) = [sql for sql in seen if "AS asked GROUP BY" in sql]
+    looks = [line for line in await explained(store, counting) if "expectation" in line]
+    assert looks == ["SEARCH expectation USING COVERING INDEX expectation_age (tenant=? AND kind=?)"] * 3
+
+
+async def test_a_part_of_a_plan_costs_the_same_however_many_decisions_the_plan_has(store: SqliteStore) -> None:
+    record, cost = plan(), list[int]()
+    wanted = WantedPart(("cause-90",), (), None, is_first=False, is_last=False, most=100)
+    for upto in (100, 1_000):
+        for number in range(upto // 2 if upto > 100 else 0, upto):
+            await settle(store, Settlement(FREE, FREE, entry(cause=f"cause-{number}", plan_id=record.plan_id)))
+        effort = Effort(store)
+        rows = await store.plans.rows_of_part(record, wanted)
+        assert [one.key.cause_id for one in rows.decisions] == ["cause-90"]
+        cost.append(effort.hundreds)
+    assert rows.decisions_before == 90 and cost[1] <= cost[0] + 5, cost

@@ -2,13 +2,13 @@
 
 import pytest
 from msgspec.structs import replace
-from store_kit import NOW, agent, claimed, do, event, expectation, gate, later, plan, reserve
+from store_kit import NOW, agent, claimed, do, event, expectation, gate, later, plan, reserve, settle
 
 from soorma_ai.domain.effects import Expect, SavePlan
 from soorma_ai.domain.events import Lineage
-from soorma_ai.domain.limits import Charge
+from soorma_ai.domain.limits import Charge, Reserved, Spent
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.ports import PlanFilter, Store
+from soorma_ai.ports import PlanFilter, Settlement, Store
 
 
 async def kept(store: Store, count: int = 6) -> None:
@@ -61,9 +61,13 @@ async def test_pages_follow_each_other_and_none_is_missed(store: Store, statuses
 
 async def test_a_plan_is_listed_with_what_its_tree_has_spent(store: Store) -> None:
     await kept(store)
-    await reserve(store, Charge("p-2", 1, 70, 0.5), plan().limits)
+    call = Charge("p-2", 1, 70, 0.5)
+    await reserve(store, call, plan().limits)
+    await reserve(store, call, plan().limits)
+    await settle(store, Settlement(call, call))
     rows = (await store.plans.plan_page("default", None, PlanFilter(), 0, 50)).rows
-    assert {row.plan.plan_id: row.spent.tokens for row in rows if row.spent.llm_calls} == {"p-2": 70}
+    found = {row.plan.plan_id: row.spent for row in rows if row.spent != Spent()}
+    assert found == {"p-2": Spent(0, 1, 70, 0.5, reserved=Reserved(1, 70, 0.5))}
 
 
 async def test_of_many_open_expectations_the_oldest_of_each_plan_are_told(store: Store) -> None:

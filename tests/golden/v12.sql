@@ -1278,7 +1278,7 @@ CREATE INDEX early_expires ON soorma.early USING btree (expires);
 CREATE INDEX event_loose ON soorma.event USING btree (tenant, "time") WHERE (root_plan_id IS NULL);
 CREATE INDEX event_tenant ON soorma.event USING btree (tenant, seq);
 CREATE INDEX event_tree ON soorma.event USING btree (root_plan_id, seq) WHERE (root_plan_id IS NOT NULL);
-CREATE INDEX expectation_age ON soorma.expectation USING btree (tenant, kind, opened_at) WHERE ((status = 'open'::text) AND (kind = ANY (ARRAY['wait'::text, 'gate'::text, 'doubt'::text])));
+CREATE INDEX expectation_age ON soorma.expectation USING btree (tenant, kind, opened_at, status, user_id) WHERE ((status = 'open'::text) AND (kind = ANY (ARRAY['wait'::text, 'gate'::text, 'doubt'::text])));
 CREATE INDEX expectation_answered ON soorma.expectation USING btree (tenant, kind, soorma.iif(soorma.json_valid(rest), soorma.json_extract(rest, '$.subject'::text), ''::text), closed_at, id) WHERE (answer IS NOT NULL);
 CREATE INDEX expectation_gate ON soorma.expectation USING btree (tenant, closed_at) WHERE ((kind = 'gate'::text) AND (plan_id IS NULL) AND (task_id IS NULL));
 CREATE INDEX expectation_group ON soorma.expectation USING btree (group_id, opened_at, id) WHERE (group_id IS NOT NULL);

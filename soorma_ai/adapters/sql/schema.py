@@ -30,9 +30,10 @@ VERSION = 12
 APPLICATION_ID = 0x536F6F72
 
 
-# Questions, counted by kind and age without a look at their rows.
+# Questions, counted by kind and age without a look at their rows: SQLite asks for the status, and row-level security
+# for the user.
 AGED = """
-CREATE INDEX expectation_age ON expectation (tenant, kind, opened_at)
+CREATE INDEX expectation_age ON expectation (tenant, kind, opened_at, status, user_id)
     WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt')
 """
 
