@@ -28,8 +28,8 @@ async def resume_held(store: Store, plan: PlanRecord, now: datetime) -> bool:
 
 
 async def resume_all(store: Store, person: Person, now: datetime, agent: str | None) -> list[str]:
-    """Resume all held plans of a person at one moment, and return their ids. One of them asks its model first; the others
-    go by the answer."""
+    """Resume all held plans of a person at one moment, and return their ids. One of them asks its model
+    first; the others go by the answer."""
     tenant_id, user_id = person.tenant_id, only_user(person)
     held = await store.plans.held(MOST_RESUMED, agent=agent, tenant_id=tenant_id, user_id=user_id)
     own = [plan.plan_id for plan in held if may(person, "resume", plan.lineage)]
