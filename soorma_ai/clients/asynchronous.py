@@ -244,14 +244,14 @@ class AsyncClient:
     async def resume(self, plan_id: str, data: Mapping[str, Any] | None = None, *, note: str = "") -> AnswerOutcome:
         """Let a plan go on that was paused until somebody resumes it, with this input; or that needs an operator, with
         all of its tree that does, now that its model's set-up is mended. Raise NotFound, Forbidden, and
-        IllegalTransition where nobody has to resume it."""
+        LocalProtocolError where nobody has to resume it."""
         body: JsonObject = {"data": json_object("the input", data or {}), "note": note}
         return await self._outcome(post("plans", plan_id, "resume", body=body))
 
     async def resume_all(self, *, agent: str | None = None) -> list[str]:
         """Let all plans of this person, or of the tenant for its operators, go on that need an operator; those of one
         planner, if it is named. Return their ids."""
-        request = post("plans", "resume", body={"agent": agent}, is_safe=True)
+        request = post("resumptions", body={"agent": agent}, is_safe=True)
         return list((await self._caller.read(request, Resumed)).plan_ids)
 
     async def plans(

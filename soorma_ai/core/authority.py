@@ -136,7 +136,7 @@ CALLS: Mapping[str, Act] = {
     "go into a session": Act.STEER,
     "publish to a plan": Act.STEER,
     "resume": Act.STEER,
-    "resume_all": Act.SEE,
+    "resume_all": Act.BEGIN,
     "reply": Act.SEE,
     "plan": Act.SEE,
     "plans": Act.SEE,

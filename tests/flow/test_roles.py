@@ -24,7 +24,7 @@ from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Reg
 from soorma_ai.domain.tasks import DelegationSpec
 from soorma_ai.domain.tracking import PlanPage
 from soorma_ai.domain.values import derived_id
-from soorma_ai.errors import DeadlineExceeded, Forbidden, LocalProtocolError, NotFound
+from soorma_ai.errors import DeadlineExceeded, Forbidden, IllegalTransition, LocalProtocolError, NotFound
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.client.inbox import Inbox
 from soorma_ai.runtime.client.keys import KeyRing
@@ -173,6 +173,11 @@ async def _check_link(c: Client, t: Things) -> None:
     await c.inbox.check_link(link, is_listed=False)
 
 
+async def _resumed(c: Client, t: Things) -> None:
+    with suppress(IllegalTransition):  # nobody has to
+        await c.resume(t.plan_id)
+
+
 SEEING: dict[str, Call] = {
     "plan": lambda c, t: c.plan(t.plan_id),
     "plans": lambda c, t: _listed(c.plans(), lambda one: one.plan_id == t.plan_id),
@@ -240,6 +245,7 @@ STEERING: dict[str, Call] = {
     "publish to a plan": lambda c, t: c.publish("business-facts", "told", {}, plan_id=t.plan_id),
     "discard": lambda c, t: c.discard(t.letter_id, "enough"),
     "redrive": lambda c, t: c.redrive(t.letter_id),
+    "resume": _resumed,
     "cancel": lambda c, t: c.cancel(t.plan_id),
     "handle.cancel": _cancelled,
 }
@@ -279,6 +285,7 @@ BEGINNING: dict[str, Call] = {
     "ask": lambda c, t: c.ask("inventory.reserve.requested", {"order_id": "A"}),
     "publish": lambda c, t: c.publish("business-facts", "told", {}),
     "create_session": lambda c, t: c.create_session(),
+    "resume_all": lambda c, t: c.resume_all(),
     "inbox.away": lambda c, t: _let(c.inbox.away(c.services.clock.now() + timedelta(days=1), "zoe")),
     "inbox.stands_in_for": lambda c, t: c.inbox.stands_in_for(),
     "inbox.make_link": lambda c, t: c.inbox.make_link("inbox"),

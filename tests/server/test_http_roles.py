@@ -69,8 +69,9 @@ ROWS: dict[str, Row] = {
     f"GET {PLAN}/events": Row("see"),
     f"GET {PLAN}/trace": Row("see"),
     f"GET {PLAN}/prompt": Row("steer"),
-    # What it answers is a question, which is asked of nobody here.
-    f"POST {PLAN}/resume": Row("see", nothing),
+    # Of what nobody is asked, and what needs no operator.
+    f"POST {PLAN}/resume": Row("steer", nothing),
+    "POST /v1/resumptions": Row("begin", nothing),
     "POST /v1/requests": Row("begin", lambda t: REQUEST),
     "GET /v1/requests/{request_id}": Row("see"),
     "POST /v1/events": Row("begin", lambda t: {"topic": "business-facts", "event_type": "told"}),

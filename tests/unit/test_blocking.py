@@ -15,15 +15,15 @@ LATER = NOW + timedelta(hours=1)
 
 def test_operators_are_told_once_for_each_time_that_it_is_refused() -> None:
     first = block(plan(), "no key", moment())
-    (told,) = of_kind(first, Publish)
+    (told,) = of_kind(Publish, first)
     assert (first.plan.status, first.plan.blocked) == (PlanStatus.PAUSED, Blocked("p-1", "no key", NOW))
     assert first.plan.deadline == plan().deadline
     assert (told.event.type, told.event.source, told.event.plan_id) == ("plan.operator.needed", "soorma", "p-1")
     again = block(ask_again(first.plan, LATER), "no quota", replace(moment(), now=LATER))
-    (told_again,) = of_kind(again, Publish)
+    (told_again,) = of_kind(Publish, again)
     assert again.plan.blocked == Blocked("p-1", "no quota", NOW), "it needs one since then"
     assert told.event.id != told_again.event.id
-    assert told.event.id == of_kind(block(plan(), "no key", moment()), Publish)[0].event.id
+    assert told.event.id == of_kind(Publish, block(plan(), "no key", moment()))[0].event.id
 
 
 def test_a_long_reason_is_clipped() -> None:

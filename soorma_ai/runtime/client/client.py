@@ -247,7 +247,7 @@ class Client(Upkeep):
     async def resume(self, plan_id: str, data: Mapping[str, Any] | None = None, *, note: str = "") -> AnswerOutcome:
         """Let a plan go on that was paused until somebody resumes it, with this input; or that needs an operator, with
         all of its tree that does, now that its model's set-up is mended. Raise NotFound, Forbidden, and
-        IllegalTransition where nobody has to resume it."""
+        LocalProtocolError where nobody has to resume it."""
         must_be_outside()
         paused, is_held = await find_pause(self.services.store, plan_id), False
         plan = await self._own_plan(plan_id, "plan" if paused else "resume")

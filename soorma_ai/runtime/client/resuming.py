@@ -1,4 +1,4 @@
-"""Plans that somebody has to resume: those that were paused, and those that need an operator."""
+"""Resuming of plans: after a pause, and after a fault of a model's set-up."""
 
 from datetime import datetime
 
@@ -28,8 +28,8 @@ async def resume_held(store: Store, plan: PlanRecord, now: datetime) -> bool:
 
 
 async def resume_all(store: Store, person: Person, now: datetime, agent: str | None) -> list[str]:
-    """Return the plans that go on. They are resumed at one moment, so that one of them looks whether that helps, and
-    the others go by what it finds."""
+    """Resume all held plans of a person at one moment, and return their ids. One of them asks its model
+    first; the others go by the answer."""
     tenant_id, user_id = person.tenant_id, only_user(person)
     held = await store.plans.held(MOST_RESUMED, agent=agent, tenant_id=tenant_id, user_id=user_id)
     own = [plan.plan_id for plan in held if may(person, "resume", plan.lineage)]

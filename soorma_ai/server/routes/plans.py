@@ -251,7 +251,7 @@ OPERATIONS: tuple[AnyOperation, ...] = (
     get("/v1/plans/{plan_id}/prompt", show_prompt, DecisionOfPlan, SentPrompt, NOT_FOUND),
     get("/v1/plans/{plan_id}/trace", show_trace, OfPlan, Trace, NOT_FOUND),
     post("/v1/plans/{plan_id}/cancel", cancel_plan, OfPlan, Reason, {_ENDED: Cancelled}, NOT_FOUND, CONFLICT),
-    post("/v1/plans/resume", resume_plans, Nothing, ResumptionOfAll, {_ENDED: Resumed}),
+    post("/v1/resumptions", resume_plans, Nothing, ResumptionOfAll, {_ENDED: Resumed}),
     post(
         "/v1/plans/{plan_id}/resume",
         resume_plan,
