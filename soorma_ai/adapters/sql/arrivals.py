@@ -21,7 +21,6 @@ from soorma_ai.core.arrival.arrival import Heard, Meaning, NamedRows
 from soorma_ai.core.arrival.effects import Effect, arrival_of
 from soorma_ai.core.arrival.meeting import owner_of
 from soorma_ai.core.arrival.takers import Index
-from soorma_ai.core.expecting.replies import is_open_reply
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind, Untaken
 from soorma_ai.domain.letters import cannot_arrive
@@ -212,14 +211,12 @@ def _expectation_named_by(db: Connection, event: EventEnvelope, heard: Heard) ->
     return expectations.find(db, heard.expectation_id)
 
 
-def _reply_due(db: Connection, event: EventEnvelope) -> Expectation | None:
-    """Return the reply that a machine waits for whose plan an outside event names."""
+def _awaited_by_plan(db: Connection, event: EventEnvelope) -> Expectation | None:
+    """Return what the machine waits for whose plan an outside event names."""
     plan_id = arrival.plan_named_by(event)
     plan = plans.readable(db, plan_id) if plan_id is not None else None
-    if plan is None or not plan.current_state or plan.awaits is None or plan.lineage.tenant_id != event.tenant_id:
-        return None
-    expected = expectations.find(db, plan.awaits)
-    return expected if expected is not None and is_open_reply(expected) else None
+    awaited = arrival.awaited_by(plan, event) if plan is not None else None
+    return expectations.find(db, awaited) if awaited is not None else None
 
 
 def _find_rows(db: Connection, index: Index, event: EventEnvelope, heard: Heard) -> NamedRows:
@@ -240,8 +237,8 @@ def _find_rows(db: Connection, index: Index, event: EventEnvelope, heard: Heard)
         case Meaning.MAY_BE_AWAITED:
             waits = tuple(expectations.open_waits(db, event.tenant_id, event.type, heard.keys))
             has_met_wait = arrival.is_of_use(heard, waits) and expectations.has_met_wait(db, event.id)
-            reply_due = None if expected or waits or has_met_wait else _reply_due(db, event)
-            return NamedRows(expected, has_met_wait=has_met_wait, waits=waits, reply_due=reply_due)
+            awaited = None if expected or waits or has_met_wait else _awaited_by_plan(db, event)
+            return NamedRows(expected, has_met_wait=has_met_wait, waits=waits, awaited=awaited)
         case Meaning.GIVES_UP:
             assert expected is not None
             ids = (expected.id, *_let_go(db, expected))

@@ -17,12 +17,13 @@ from soorma_ai.core.arrival.untaken import keep
 from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.answers import is_undeclared, may_meet
 from soorma_ai.core.expecting.keys import keys_of_event
-from soorma_ai.core.expecting.replies import id_when_let_go, is_reply, refuse
+from soorma_ai.core.expecting.replies import id_when_let_go, is_open_reply, is_reply, refuse
 from soorma_ai.core.expecting.wakeups import ABANDONED, CANCEL_REQUESTED, DEADLINE_REACHED, WAKE_EVENTS
 from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.domain.letters import CANNOT_ARRIVE
 from soorma_ai.domain.names import plain_name
+from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.replies import is_failure
 
 KEPT_EARLY = timedelta(hours=24)
@@ -61,8 +62,8 @@ class NamedRows(Struct, frozen=True):
     its own; `was_handed`: the agent that replies takes such requests, and got this one under one of its ids.
     `was_untaken`: nobody took this request when it came first, and it is handed over in another way. `replied` is what
     a client was answered before; `planner` is the agent of the plan, with its tenant; `working` are agents, each with
-    its task; `resting` is the event of the delivery in doubt, with the fence under which its handler began. `reply_due`
-    is the reply that the plan waits for whose id is the event's reply key.
+    its task; `resting` is the event of the delivery in doubt, with the fence under which its handler began. `awaited`
+    is what the machine waits for whose plan the event names.
     """
 
     expected: Expectation | None = None
@@ -73,7 +74,7 @@ class NamedRows(Struct, frozen=True):
     planner: tuple[str, str] | None = None
     has_met_wait: bool = False
     waits: tuple[Expectation, ...] = ()
-    reply_due: Expectation | None = None
+    awaited: Expectation | None = None
     pursuing: tuple[str, ...] = ()
     working: tuple[tuple[str, str], ...] = ()
     resting: tuple[str, int] | None = None
@@ -125,6 +126,12 @@ def refusal_of(event: EventEnvelope, reason: str, now: datetime) -> EventEnvelop
 def plan_named_by(event: EventEnvelope) -> str | None:
     """Return the id of the plan that an outside event may be for: its reply key, or what a client says."""
     return event.plan_id if event.source == CLIENT and event.correlation_id is None else event.correlation_id
+
+
+def awaited_by(plan: PlanRecord, event: EventEnvelope) -> str | None:
+    """Return the id of the expectation that a machine of this tenant waits for; None for other plans."""
+    is_machine = bool(plan.current_state) and plan.lineage.tenant_id == event.tenant_id
+    return plan.awaits if is_machine else None
 
 
 def is_of_use(heard: Heard, waits: Sequence[Expectation]) -> bool:
@@ -250,7 +257,7 @@ def _unheard(found: NamedRows, event: EventEnvelope) -> Iterator[Stray]:
         if is_undeclared(wait, event):
             advice = f"agent {agent} answers by {event.type} and does not declare it: add it to its events_produced"
             yield Stray(event.id, event.type, "undeclared", wait.id, advice)
-    if found.reply_due is not None:
-        waiting = f"the plan waits for the reply to {found.reply_due.subject}"
-        advice = f"{agent} sent {event.type} under the id of a plan, and {waiting}: reply under {found.reply_due.id}"
-        yield Stray(event.id, event.type, "busy", found.reply_due.id, advice)
+    if found.awaited is not None and is_open_reply(found.awaited):
+        waiting = f"the plan waits for the reply to {found.awaited.subject}"
+        advice = f"{agent} sent {event.type} under the id of a plan, and {waiting}: reply under {found.awaited.id}"
+        yield Stray(event.id, event.type, "busy", found.awaited.id, advice)
