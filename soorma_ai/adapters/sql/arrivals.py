@@ -211,13 +211,12 @@ def _expectation_named_by(db: Connection, event: EventEnvelope, heard: Heard) ->
     return expectations.find(db, heard.expectation_id)
 
 
-def _reply_due(db: Connection, event: EventEnvelope) -> Expectation | None:
-    """Return the reply that a machine waits for whose plan an outside event names."""
+def _awaited_by_plan(db: Connection, event: EventEnvelope) -> Expectation | None:
+    """Return what the machine waits for whose plan an outside event names."""
     plan_id = arrival.plan_named_by(event)
     plan = plans.readable(db, plan_id) if plan_id is not None else None
-    if plan is None or not plan.current_state or plan.awaits is None or plan.lineage.tenant_id != event.tenant_id:
-        return None
-    return arrival.open_reply(expectations.find(db, plan.awaits))
+    awaited = arrival.awaited_by(plan, event) if plan is not None else None
+    return expectations.find(db, awaited) if awaited is not None else None
 
 
 def _find_rows(db: Connection, index: Index, event: EventEnvelope, heard: Heard) -> NamedRows:
@@ -238,8 +237,8 @@ def _find_rows(db: Connection, index: Index, event: EventEnvelope, heard: Heard)
         case Meaning.MAY_BE_AWAITED:
             waits = tuple(expectations.open_waits(db, event.tenant_id, event.type, heard.keys))
             has_met_wait = arrival.is_of_use(heard, waits) and expectations.has_met_wait(db, event.id)
-            reply_due = None if expected or waits or has_met_wait else _reply_due(db, event)
-            return NamedRows(expected, has_met_wait=has_met_wait, waits=waits, reply_due=reply_due)
+            awaited = None if expected or waits or has_met_wait else _awaited_by_plan(db, event)
+            return NamedRows(expected, has_met_wait=has_met_wait, waits=waits, awaited=awaited)
         case Meaning.GIVES_UP:
             assert expected is not None
             ids = (expected.id, *_let_go(db, expected))

@@ -24,6 +24,7 @@ from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.domain.letters import CANNOT_ARRIVE
 from soorma_ai.domain.names import plain_name
+from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.replies import is_failure
 
 KEPT_EARLY = timedelta(hours=24)
@@ -62,8 +63,8 @@ class NamedRows(Struct, frozen=True):
     its own; `was_handed`: the agent that replies takes such requests, and got this one under one of its ids.
     `was_untaken`: nobody took this request when it came first, and it is handed over in another way. `replied` is what
     a client was answered before; `planner` is the agent of the plan, with its tenant; `working` are agents, each with
-    its task; `resting` is the event of the delivery in doubt, with the fence under which its handler began. `reply_due`
-    is the reply that the plan waits for whose id is the event's reply key.
+    its task; `resting` is the event of the delivery in doubt, with the fence under which its handler began. `awaited`
+    is what the machine waits for whose plan the event names.
     """
 
     expected: Expectation | None = None
@@ -74,7 +75,7 @@ class NamedRows(Struct, frozen=True):
     planner: tuple[str, str] | None = None
     has_met_wait: bool = False
     waits: tuple[Expectation, ...] = ()
-    reply_due: Expectation | None = None
+    awaited: Expectation | None = None
     pursuing: tuple[str, ...] = ()
     working: tuple[tuple[str, str], ...] = ()
     resting: tuple[str, int] | None = None
@@ -128,9 +129,10 @@ def plan_named_by(event: EventEnvelope) -> str | None:
     return event.plan_id if event.source == CLIENT and event.correlation_id is None else event.correlation_id
 
 
-def open_reply(expected: Expectation | None) -> Expectation | None:
-    """Return an expectation that an agent's reply still meets; None for any other."""
-    return expected if expected is not None and is_open_reply(expected) else None
+def awaited_by(plan: PlanRecord, event: EventEnvelope) -> str | None:
+    """Return the id of the expectation that a machine of this tenant waits for; None for other plans."""
+    is_machine = bool(plan.current_state) and plan.lineage.tenant_id == event.tenant_id
+    return plan.awaits if is_machine else None
 
 
 def is_of_use(heard: Heard, waits: Sequence[Expectation]) -> bool:
@@ -256,7 +258,7 @@ def _unheard(found: NamedRows, event: EventEnvelope) -> Iterator[Stray]:
         if is_undeclared(wait, event):
             advice = f"agent {agent} answers by {event.type} and does not declare it: add it to its events_produced"
             yield Stray(event.id, event.type, "undeclared", wait.id, advice)
-    if found.reply_due is not None:
-        waiting = f"the plan waits for the reply to {found.reply_due.subject}"
-        advice = f"{agent} sent {event.type} under the id of a plan, and {waiting}: reply under {found.reply_due.id}"
-        yield Stray(event.id, event.type, "busy", found.reply_due.id, advice)
+    if found.awaited is not None and is_open_reply(found.awaited):
+        waiting = f"the plan waits for the reply to {found.awaited.subject}"
+        advice = f"{agent} sent {event.type} under the id of a plan, and {waiting}: reply under {found.awaited.id}"
+        yield Stray(event.id, event.type, "busy", found.awaited.id, advice)

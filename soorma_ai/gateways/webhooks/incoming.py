@@ -11,12 +11,14 @@ from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, new_event, topic_of
+from soorma_ai.domain.names import agent_key, agent_meant
 from soorma_ai.domain.people import NO_USER
 from soorma_ai.domain.values import Json, JsonObject, derived_id, json_object
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from soorma_ai.gateways.webhooks.signatures import Verifier
 from soorma_ai.ports import Post
 from soorma_ai.runtime.client.intake import take_in
+from soorma_ai.runtime.handling.handling import Services
 
 _FORM = "application/x-www-form-urlencoded"
 
@@ -53,7 +55,7 @@ class Hook(Agent):
             raise ConfigError(f"a hook is called by its name in a URL: give letters, digits, - and _, not {name!r}")
         self._verifier = verifier
         self._to_event = to_event
-        self._source = for_agent or name
+        self._for_agent = for_agent
 
     @property
     def path(self) -> str:
@@ -74,13 +76,22 @@ class Hook(Agent):
         came = self._to_event(told)
         if came is None:
             return {}
-        event = self._event(came, sender_id, now)
+        event = self._event(came, sender_id, now, await self._find_source(services, now))
         await take_in(services, event)
         return {"event_id": event.id}
 
-    def _event(self, came: Came, sender_id: str, now: datetime) -> EventEnvelope:
+    async def _find_source(self, services: Services, now: datetime) -> str:
+        """Return the key of the agent whose word it is."""
+        named = self._for_agent
+        if named is None:
+            return self.agent_id
+        keys = named, agent_key(self.tenant_id or Lineage().tenant_id, named)
+        known = [key for key in keys if await services.store.registry.agent(key, now) is not None]
+        return agent_meant(named, self.agent_id, known) or named
+
+    def _event(self, came: Came, sender_id: str, now: datetime, source: str) -> EventEnvelope:
         topic = topic_of(came.topic)
-        is_reply = topic is EventTopic.ACTION_RESULTS and self._source != self.name
+        is_reply = topic is EventTopic.ACTION_RESULTS and self._for_agent not in (None, self.name)
         is_fact = (topic, came.event_type) in [(one.topic, one.event_name) for one in self._made]
         if not (is_reply or is_fact):
             raise LocalProtocolError(
@@ -91,7 +102,7 @@ class Hook(Agent):
         return new_event(
             Lineage(tenant_id=tenant, user_id=NO_USER, plan_id=came.plan_id),
             event_id=derived_id("hook", tenant, self.name, sender_id),
-            source=self._source,
+            source=source,
             topic=topic,
             type=came.event_type,
             data=json_object(f"the data of {came.event_type!r}", came.data),

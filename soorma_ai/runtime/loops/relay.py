@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Arrival
+from soorma_ai.domain.expectations import Arrival, Stray
 from soorma_ai.domain.letters import cannot_arrive
 from soorma_ai.domain.stores import store_of_mailbox
 from soorma_ai.errors import BusUnavailable, LocalProtocolError, SoormaError, TransientError
@@ -15,6 +15,7 @@ from soorma_ai.runtime.handling.process.signals import Signals, until
 
 BATCH = 256
 PAUSE_AFTER_FAULT = 0.5
+_STRAY = "event_not_taken"
 _WARNED = ("unasked", "untaken", "undeclared", "busy")
 
 
@@ -83,13 +84,7 @@ async def hand_over(services: Services) -> None:
 def tell(signals: Signals, arrival: Arrival) -> None:
     """Wake those whom an arrival concerns, and report what nobody took."""
     for stray in arrival.strays:
-        tell = warn if stray.reason in _WARNED else note
-        name, event_type, event_id, reason = "event_not_taken", stray.event_type, stray.event_id, stray.reason
-        if stray.advice:
-            question, then = stray.expectation_id, stray.advice
-            tell(name, event_type=event_type, event_id=event_id, reason=reason, question=question, then=then)
-        else:
-            tell(name, event_type=event_type, event_id=event_id, reason=reason)
+        _report(stray)
     signals.wake_agents(arrival.agents)
     if any(store_of_mailbox(name) is not None for name in arrival.agents):
         signals.mail.set()
@@ -98,6 +93,15 @@ def tell(signals: Signals, arrival: Arrival) -> None:
     if any(stray.reason == "untaken" for stray in arrival.strays):
         # Each has a timer, or a gate that has one.
         signals.timers.set()
+
+
+def _report(stray: Stray) -> None:
+    tell, event_type, event_id = warn if stray.reason in _WARNED else note, stray.event_type, stray.event_id
+    if stray.advice:
+        question, advice = stray.expectation_id, stray.advice
+        tell(_STRAY, event_type=event_type, event_id=event_id, reason=stray.reason, question=question, then=advice)
+    else:
+        tell(_STRAY, event_type=event_type, event_id=event_id, reason=stray.reason)
 
 
 async def _set_aside(services: Services, event: EventEnvelope, error: Exception) -> None:
