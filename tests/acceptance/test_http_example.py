@@ -70,7 +70,9 @@ def test_an_order_by_three_processes_in_the_words_of_the_readme(tmp_path: Path) 
             assert stock.wait(20) == 0
     assert '"outcome":"accepted"' in told and '"receipt":"receipt-A1"' in told
     events, _ = contents_of(tmp_path / "shop.db")
-    assert [event.type for event in events if event.source == "stock"] == ["inventory.reserve.requested.completed"]
+    assert [event.type for event in events if event.source == "stock@default"] == [
+        "inventory.reserve.requested.completed"
+    ]
 
 
 def _run(*command: str, until: str | None = None) -> str:

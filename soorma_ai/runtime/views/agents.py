@@ -1,7 +1,6 @@
 """Agents and their events, as a person of a tenant sees them."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -20,6 +19,7 @@ from soorma_ai.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.runtime.views.audit import changing
 
 MOST_COUNTED = 2_000
+_Place = tuple[str, EventRole, EventTopic, str]
 # An agent that takes an event knows best what must be in it.
 _BY_WEIGHT = (EventRole.TAKES, EventRole.TAKES_AS_GOAL, EventRole.MAKES, EventRole.AWAITS)
 
@@ -154,10 +154,8 @@ class Directory:
     async def _agents(self, *, live: bool) -> list[DiscoveredAgent]:
         """Return agents, each event in the words of its owner."""
         known = await self._services.store.registry.known_events(self._person.tenant_id)
-        events = defaultdict[str, list[tuple[EventRole, EventDefinition]]](list)
-        for one in known:
-            events[one.agent].append((one.role, one.definition))
-        return [_agent_in(row, events[row.agent]) for row in await self._rows() if row.live or not live]
+        worded = {_place(one.agent, one.role, one.definition): one.definition for one in known}
+        return [_agent_in(row, worded) for row in await self._rows() if row.live or not live]
 
     async def _rows(self) -> Sequence[AgentRow]:
         now = self._services.clock.now()
@@ -172,7 +170,11 @@ def nearest(name: str, named: Sequence[DiscoveredAgent]) -> DiscoveredAgent:
     return next(one for one in named if one.agent_id == meant)
 
 
-def _agent_in(row: AgentRow, events: Sequence[tuple[EventRole, EventDefinition]]) -> DiscoveredAgent:
+def _place(agent: str, role: EventRole, definition: EventDefinition) -> _Place:
+    return agent, role, definition.topic, definition.event_name
+
+
+def _agent_in(row: AgentRow, worded: Mapping[_Place, EventDefinition]) -> DiscoveredAgent:
     one = row.registration
     return DiscoveredAgent(
         agent_id=one.agent,
@@ -181,7 +183,7 @@ def _agent_in(row: AgentRow, events: Sequence[tuple[EventRole, EventDefinition]]
         version=one.version,
         capabilities=one.capabilities,
         kind=one.kind,
-        events=tuple(events),
+        events=tuple((role, worded.get(_place(one.agent, role, made), made)) for role, made in one.events),
         live=row.live,
     )
 
