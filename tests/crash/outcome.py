@@ -70,7 +70,7 @@ _ROWS = {
 }
 
 _CHARGED = """
-    SELECT root_plan_id, llm_calls,
+    SELECT root_plan_id, llm_calls + held_calls,
         (SELECT count(*) FROM journal JOIN plan USING (plan_id) WHERE plan.root_plan_id = budget.root_plan_id)
     FROM budget
 """

@@ -49,7 +49,7 @@ TABLES = {
     "tasks": "SELECT body FROM task",
     "sub-tasks": "SELECT body FROM sub_task",
     "journal": "SELECT journal.body FROM journal",
-    "spent": "SELECT root_plan_id, actions, llm_calls, tokens FROM budget",
+    "spent": "SELECT root_plan_id, actions, llm_calls, tokens FROM budget WHERE root_plan_id NOT LIKE 'events:%'",
     "memory": "SELECT key, body FROM memory",
     "remembered items": "SELECT key, ordinal, body FROM memory_item",
     "strays": "SELECT event_id, reason, expectation_id FROM stray",

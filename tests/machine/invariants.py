@@ -146,7 +146,8 @@ def steps_and_events_are_whole(audit: Audit, known: Known) -> Iterator[str]:
 
 
 def limits_hold(audit: Audit, known: Known) -> Iterator[str]:
-    for root, actions, calls in audit.rows("SELECT root_plan_id, actions, llm_calls FROM budget"):
+    spent = "SELECT root_plan_id, actions, llm_calls + held_calls FROM budget WHERE root_plan_id NOT LIKE 'events:%'"
+    for root, actions, calls in audit.rows(spent):
         if actions > (LIMITS.max_actions or 0) or calls > (LIMITS.max_llm_calls or 0):
             yield f"tree {root} used {actions} actions and {calls} calls"
         asked_of_others = sum(

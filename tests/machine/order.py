@@ -114,7 +114,7 @@ def _end(shop: Shop) -> End:
             )
         ),
         effects=_text(shop.world.effects),
-        actions=sum(audit.column("SELECT actions FROM budget")),
+        actions=sum(audit.column("SELECT actions FROM budget WHERE root_plan_id NOT LIKE 'events:%'")),
     )
 
 

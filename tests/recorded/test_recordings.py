@@ -19,12 +19,20 @@ from soorma_ai.adapters.models.litellm.transport import ThroughLiteLLM
 from soorma_ai.adapters.models.transport import Call
 from soorma_ai.domain.history import Ending
 from soorma_ai.domain.values import Json, follow
-from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, ModelUnavailable, RateLimited, SoormaError
+from soorma_ai.errors import (
+    ConfigError,
+    ContentFiltered,
+    ModelBlocked,
+    ModelRefused,
+    ModelUnavailable,
+    RateLimited,
+    SoormaError,
+)
 from soorma_ai.ports import Message
 from soorma_ai.testing.model_server import Reply
 
 FILE = Path(__file__).parents[3] / "shared" / "data" / "recordings-dev" / "recordings.jsonl.gz"
-BY_STATUS = {401: ConfigError, 403: ConfigError, 404: ConfigError, 429: RateLimited}
+BY_STATUS = {401: ModelBlocked, 403: ModelBlocked, 404: ModelBlocked, 429: RateLimited}
 AWS = {"aws_access_key_id": "key", "aws_secret_access_key": "key", "aws_region_name": "us-east-1"}
 OPENAI = "openai/gpt-4o"
 # Models that are called on a path, by what its url holds and who is behind it.

@@ -42,7 +42,7 @@ _OF_PLANS = {
     "value": "SELECT root_plan_id, json_build_array(kind, key, plan_value.body)::text FROM plan_value "
     "JOIN plan USING (plan_id)",
     "memory": "SELECT root_plan_id, json_build_array(key, memory.body)::text FROM memory JOIN plan USING (plan_id)",
-    "actions": "SELECT root_plan_id, actions::text FROM budget",
+    "actions": "SELECT root_plan_id, actions::text FROM budget WHERE root_plan_id NOT LIKE 'events:%'",
     "task": "SELECT root_plan_id, body FROM task",
     "sub-task": "SELECT root_plan_id, sub_task.body FROM sub_task JOIN task USING (agent, task_id)",
     "expectation": "SELECT root_plan_id, json_build_array(kind, status)::text FROM expectation "
@@ -58,7 +58,7 @@ _LEFT = {
     "WHERE inbox.state NOT IN ('done', 'dead')",
     "not sent": "SELECT event.id, event.type FROM outbox JOIN event ON event.seq = outbox.event_seq",
     "open": "SELECT kind, event_type FROM expectation WHERE status = 'open'",
-    "calls that were not charged": "SELECT root_plan_id, llm_calls FROM budget WHERE llm_calls < "
+    "calls that were not charged": "SELECT root_plan_id, llm_calls FROM budget WHERE llm_calls + held_calls < "
     "(SELECT count(*) FROM journal JOIN plan USING (plan_id) WHERE plan.root_plan_id = budget.root_plan_id)",
 }
 _AT_REST = """
