@@ -38,7 +38,7 @@ def rows_of_part(db: Reader, plan: PlanRecord, wanted: WantedPart) -> PartRows:
 
 
 def _decisions(db: Reader, plan: PlanRecord, wanted: WantedPart) -> tuple[int, list[JournalEntry]]:
-    """Return the decisions of the part, and the number of those before them. What others chose meanwhile is among
+    """Return the decisions of the part, and the number of those before them. The choices of others meanwhile are among
     them."""
     first, last = db.execute(_EXTENT, (plan.agent, compact([*wanted.causes]))).fetchone()
     first, last = 0 if wanted.is_first else first, _LAST_PLACE if wanted.is_last else last
