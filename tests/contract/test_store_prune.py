@@ -231,7 +231,7 @@ async def somebody_else_who_takes_its_goal(store: Store, made: PlanRecord) -> Un
 async def a_client_that_waits_for_its_answer(store: Store, made: PlanRecord) -> Undoing:
     goal = await store.events.event(made.goal_id)
     assert goal is not None
-    await store.queue.send([goal], replace(asked_by_client(goal.id), deadline=None), LONG_AGO)
+    await store.queue.send_once([Expect(replace(asked_by_client(goal.id), deadline=None))], LONG_AGO)
     return lambda: store.queue.arrive([dated(reply("answer", goal.id))], LONG_AGO)
 
 

@@ -109,8 +109,13 @@ async def test_what_is_never_taken_is_a_dead_letter_after_two_days(
     receiver.statuses = [503]
     await platform.start(webhook(receiver.url))
     event_id, queue = await platform.publish("business-facts", "order.placed", {}), platform.services.store.queue
+
+    async def sleeps() -> bool:
+        rest = await queue.find_rest("crm", event_id, clock.now())
+        return rest is not None and rest.until is not None
+
     for pause in PAUSES:
-        await until(platform, lambda: queue.find_rest("crm", event_id, clock.now()))
+        await until(platform, sleeps)
         await clock.advance(pause)
     (letter,) = await until(platform, platform.dead_letters)
     assert (letter.event.id, letter.attempts, len(receiver.posts)) == (event_id, len(PAUSES) + 1, len(PAUSES) + 1)

@@ -27,6 +27,7 @@ from soorma_ai.adapters.sql.acting import HOUSE, Acting
 from soorma_ai.adapters.sql.jobs import Job
 from soorma_ai.adapters.sql.parts import SqlStore
 from soorma_ai.adapters.sql.tables import leases
+from soorma_ai.domain.limits import STATEMENT_SECONDS
 from soorma_ai.errors import StoreUnavailable
 
 T = TypeVar("T")
@@ -157,7 +158,7 @@ class OneThreadServerDatabase(Database):
     mortal: MortalWriter
 
     def __init__(self, url: str) -> None:
-        super().__init__(url, read_only=False, absence=ABSENCE)
+        super().__init__(url, read_only=False, absence=ABSENCE, statement_timeout=STATEMENT_SECONDS)
 
     async def open(self, tidy: Callable[[family.Connection], None]) -> None:
         loop = asyncio.get_running_loop()

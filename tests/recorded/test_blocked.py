@@ -9,11 +9,12 @@ from model_kit import DECISION, SAID, question, reasoner
 from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.adapters.models.direct import transport
 from soorma_ai.adapters.models.litellm import libraries
+from soorma_ai.adapters.models.litellm import transport as litellm_transport
 from soorma_ai.errors import ConfigError, ModelBlocked, ModelRefused, ModelUnavailable
 from soorma_ai.testing.model_server import ModelServer, Reply, failure
 
 FIRST, SECOND = "openai/gpt-4o", "openai/gpt-4o-mini"
-_IMPORTED = (transport._httpx, libraries.libraries)
+_IMPORTED = (transport._httpx, libraries.libraries, litellm_transport._provider)
 CURE = "every call of a model sets that itself, so leave it out"
 BAD_KEY = failure(401, "bad key", code="invalid_api_key")
 

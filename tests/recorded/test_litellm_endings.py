@@ -7,7 +7,7 @@ from model_kit import DECISION, MODEL, SAID, Way, always, by_both_ways, question
 
 from soorma_ai.domain.history import Ending
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, ModelUnavailable, Paid, SoormaError
+from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable, Paid, SoormaError
 from soorma_ai.ports import ModelAnswer
 from soorma_ai.testing.model_server import ModelServer, Reply, failure
 
@@ -167,7 +167,7 @@ async def test_what_the_first_model_was_paid_is_not_lost_with_it(way: Way) -> No
 async def test_a_wrong_key_of_the_fallback_tells_what_the_first_was_paid() -> None:
     refused, wrong_key = Reply(refusal="no", usage=(9000, 500)), failure(401, "bad key")
     respond = {"gpt-4o": refused, "gpt-4o-mini": wrong_key}
-    with ModelServer(lambda body: respond[str(body["model"])]) as server, pytest.raises(ConfigError) as told:
+    with ModelServer(lambda body: respond[str(body["model"])]) as server, pytest.raises(ModelRefused) as told:
         await reasoner(server, fallbacks=["openai/gpt-4o-mini"]).ask(question())
     assert told.value.paid[:2] == (9000, 500)
 

@@ -53,4 +53,4 @@ async def test_a_model_that_nobody_knows_is_told_to_the_requester(tmp_path: Path
     async with Platform(f"sqlite:///{tmp_path / 'stock.db'}") as platform:
         await platform.start(guide("nobody/knows"), stock())
         told = await platform.request("wish.made", {}, timeout=PATIENCE)
-    assert told["error"]["code"] == "config" and "unknown model 'nobody/knows'" in told["error"]["message"]
+    assert told["error"]["code"] == "model_blocked" and "unknown model 'nobody/knows'" in told["error"]["message"]

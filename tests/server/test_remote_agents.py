@@ -501,7 +501,7 @@ async def test_a_result_that_no_commit_takes_is_a_failure_with_its_reason(platfo
 
     @tool.on_invoke("tell.requested")
     async def tell(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
-        return {"text": "x" * 2**20}
+        return {"text": "x" * (2**20 - 150)}
 
     async with elsewhere(platform, tool):
         reply = await platform.request("tell.requested", {}, timeout=5)
