@@ -253,10 +253,9 @@ class _Checker(Struct, frozen=True):
     def steps(self, value: Json) -> Iterator[int | Fault]:
         if max(self.visits_at) > MOST_VISITS and depth_of(value) > self.most_levels:
             return iter([self._too_deep(value)])
-        if self.spelled == "false":
-            return iter(
-                [Fault((), (), "falseSchema", value, None, f"False schema does not allow {excerpt(value, 80)}")]
-            )
+        if self.spelled in ("true", "false"):
+            fault = Fault((), (), "falseSchema", value, None, f"False schema does not allow {excerpt(value, 80)}")
+            return iter([fault] if self.spelled == "false" else [])
         parts = _parts(self.spelled)
         if not parts.are_known:
             return self._whole(parts, value)

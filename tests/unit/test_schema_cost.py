@@ -1,0 +1,205 @@
+"""No call of the validator may take long, whatever the schema and the data: the work is counted, not timed."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from soorma_ai.domain import schema_cost, schemas
+from soorma_ai.domain.patterns import is_affordable, is_backtracking, places_in
+from soorma_ai.domain.schema_cost import MOST_AT_ONCE, MOST_IN_ALL, Costs, measure
+from soorma_ai.domain.schema_steps import At, Fault
+from soorma_ai.domain.schema_walk import Walk
+from soorma_ai.domain.schemas import MAX_REPORTED, check_schema, describe, examine, violations
+from soorma_ai.domain.values import Json, JsonObject, compact, excerpt
+from soorma_ai.domain.visits import Graph
+from soorma_ai.errors import ConfigError
+from unit.material import rows
+from unit.worst_data import KINDS, LINE, SIZES, UNION, filled, items_of, named
+
+LONGEST_CALL = 4 * MOST_AT_ONCE  # 20 ms
+MOST_COPIED = 2_000  # parts of a value, into errors
+
+
+def work(schema: JsonObject, value: Json) -> tuple[list[int], list[int], int]:
+    """Return the units of each step to the first faults, the sizes of values that errors were made of, and the number
+    of faults."""
+    told: list[int] = []
+    parts = schemas._parts(compact(schema))
+
+    def tell(validator: Any, value: Json, path: Any) -> Iterator[Fault]:
+        size = measure(value, 10**9)
+        assert size is not None
+        told.append(size.parts)
+        yield from schemas._tell(validator, value, path)
+
+    steps: list[int] = []
+    found = whole = 0
+    for step in Walk(parts, tell).faults(parts.document, value, At()):
+        if isinstance(step, Fault):
+            found += 1
+        else:
+            steps.append(step)
+            whole += step
+        if found > MAX_REPORTED or whole > MOST_IN_ALL:
+            break
+    return steps, told, found
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_call_is_estimated_above_20_ms(kind: str, size: int) -> None:
+    schema, make = KINDS[kind]
+    steps, told, found = work(schema, make(size))
+    assert max(steps) <= LONGEST_CALL
+    assert max(told, default=0) <= MOST_COPIED
+    assert found or kind == "uniqueItems"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_work_grows_with_the_data_and_no_faster(kind: str) -> None:
+    schema, make = KINDS[kind]
+    small, large = (sum(work(schema, make(size))[0]) for size in (2**18, 2**20))
+    assert large <= 4 * 1.2 * small + LONGEST_CALL
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_first_faults_are_told_and_that_there_are_more(kind: str) -> None:
+    schema, make = KINDS[kind]
+    found = violations(schema, make(2**17))
+    assert len(found) <= MAX_REPORTED
+    if len(found) == MAX_REPORTED:
+        assert describe(found).endswith("; and more")
+    assert all(len(str(one)) < 1_000 for one in found)
+
+
+def test_a_validator_that_is_asked_for_all_errors_at_once_is_seen() -> None:
+    """The planted fault: without a bound for the telling, errors are made of the whole value."""
+    schema, make = KINDS["propertyNames with a pattern"]
+    value = make(2**16)
+    size = measure(value, 10**9)
+    assert size is not None and size.parts > MOST_COPIED
+    parts = schemas._parts(compact(schema))
+    assert parts.costs.telling(schema, value) is None
+    assert parts.costs.telling(schema, {"k": 1}) is not None
+
+
+def test_small_data_is_told_as_the_validator_tells_it() -> None:
+    found = violations(items_of(LINE), {"items": [{"sku": 1, "count": 0}]})
+    assert [(one.path, one.rule, one.found, one.wanted, one.message) for one in found] == [
+        ("$.items[0].sku", "type", "1", '"string"', '1 is not of type "string"'),
+        ("$.items[0].count", "minimum", "0", "1", "0 is less than the minimum of 1"),
+    ]
+
+
+def test_a_fault_in_large_data_has_the_words_that_it_has_in_small_data() -> None:
+    good: Json = {"sku": "a", "count": 1}
+    few = violations(items_of(LINE), {"items": [good, {"sku": 1}]})
+    (late, *_), (early, *_) = violations(items_of(LINE), {"items": [good] * 50_000 + [{"sku": 1}]}), few
+    assert late.path.startswith("$.items[50000]")
+    assert (late.rule, late.found, late.wanted, late.message) == (early.rule, early.found, early.wanted, early.message)
+
+
+def test_the_alternative_that_a_tag_names_is_followed_in_large_data() -> None:
+    value: Json = {"kind": "c", "v": ["x"] * 50_000}
+    (fault,) = violations(UNION, value)
+    assert (fault.path, fault.rule) == ("$.v", "type")
+
+
+def test_valid_data_of_any_size_is_valid() -> None:
+    assert violations(items_of(LINE), filled({"sku": "a", "count": 1})(2**20)) == []
+    assert violations(items_of(UNION), filled({"kind": "e", "v": "x"})(2**20)) == []
+    assert violations({"propertyNames": {"pattern": "^k"}}, named(2**20)) == []
+
+
+def test_what_is_too_much_altogether_is_refused_in_words() -> None:
+    schema = items_of({"dependentRequired": {f"p{number}": ["x"] for number in range(2_000)}})
+    (fault,) = violations(schema, filled({})(2**20), most=MOST_AT_ONCE)
+    assert fault.rule == "cost" and "too long to check" in fault.message
+    assert violations(schema, {"items": [{}]}) == []
+
+
+def test_a_verdict_on_large_data_is_kept_and_one_on_changed_data_is_not() -> None:
+    schema = items_of(UNION)
+    value: dict[str, Any] = {"items": [{"kind": "a", "v": "x"}] * 20_000}
+    slices = sum(1 for _ in examine(schema, value))
+    assert slices > 1
+    assert sum(1 for _ in examine(schema, value)) == 0
+    value["items"][-1] = {"kind": "a", "v": 1}
+    assert [one.path for one in violations(schema, value)] == ["$.items[19999].v"]
+
+
+def test_neither_nan_nor_true_is_mistaken_for_another_value() -> None:
+    schema = items_of({"anyOf": [{"type": "null"}, {"const": 1}]})
+    assert violations(schema, {"items": [None] * 60_000}) == []
+    assert violations(schema, {"items": [None] * 60_000 + [float("nan")]}) != []
+    unique: JsonObject = {"uniqueItems": True}
+    assert violations(unique, [[n] for n in range(60_000)] + [True, 1, ["boolean", 1], ["boolean", True]]) == []
+    assert violations(unique, [[n] for n in range(60_000)] + [1, 1.0]) != []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "places", "backtracks"),
+    [
+        (r"\S", 1, False),
+        (r"^.{1,5000}$", 1, False),
+        (r"^(?:[01]\d|2[0-3]):[0-5]\d$", 8, False),
+        (r"[ab]*a[ab]{200}c", 204, False),
+        (r"(a{10}){10}", 121, False),
+        (r"^(?!\s*$).+", 2, True),
+        (r"(a)\1", 2, True),
+    ],
+)
+def test_the_places_of_a_pattern(pattern: str, places: int, backtracks: bool) -> None:
+    assert (places_in(pattern), is_backtracking(pattern)) == (places, backtracks)
+
+
+def test_a_text_is_matched_where_that_takes_a_bounded_time() -> None:
+    assert is_affordable(r"\S", 2**20) and is_affordable(r"^[0-9a-f]{8}-[0-9a-f]{4}$", 10_000)
+    assert not is_affordable(r"[ab]*a[ab]{200}c", 2**20)
+    for pattern in (r"(?=((a|aa)+)$)c", r"[ab]*a[ab]{200}c"):
+        (fault,) = violations({"pattern": pattern}, "ab" * 2**19)
+        assert fault.rule == "pattern" and "too long" in fault.message
+    assert violations({"pattern": r"^(?!\s*$).+"}, "text " * 10_000) == []
+
+
+def test_a_large_value_is_spelled_no_further_than_it_is_shown() -> None:
+    assert excerpt({"a": [1, 2]}, 40) == '{"a": [1, 2]}'
+    assert excerpt([1] * 10**6, 10) == "[1, 1, 1,…"
+    assert excerpt("x" * 10**6, 10) == '"xxxxxxxx…'
+
+
+def test_costs_count_what_a_schema_asks_of_each_value() -> None:
+    def cost(schema: JsonObject) -> int:
+        return Costs(Graph(schema)).highest
+
+    assert cost({"type": "string"}) == 1
+    assert cost({"enum": [f"v{number}" for number in range(2_000)]}) == 2
+    assert cost({"enum": [number + 0.5 for number in range(100)]}) > 10_000
+    assert cost(items_of({"type": "string"})) == 3
+    assert cost({"pattern": "(?=a)b"}) > 1_000
+
+
+def test_the_official_suite_has_the_same_verdicts_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All cases, with no room for a call of the validator on more than keywords. Where a reference leads out of the
+    document, or depends on the way to it, there is one call or none."""
+    whole = [(row, verdict_of(row)) for row in rows("json-schema/draft2020-12.jsonl.gz")]
+    monkeypatch.setattr(schemas, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(schema_cost, "MOST_AT_ONCE", 0)
+    monkeypatch.setattr(schemas, "key_of", lambda *_: None)
+    refused = wrong = 0
+    for row, verdict in whole:
+        found = verdict_of(row)
+        if found is not verdict:
+            is_refused = found is False and violations(row["schema"], row["data"])[0].rule == "cost"
+            refused, wrong = refused + is_refused, wrong + (not is_refused)
+    assert wrong == 0
+    assert refused < 0.02 * len(whole)
+
+
+def verdict_of(row: dict[str, Any]) -> bool | None:
+    try:
+        check_schema({"allOf": [row["schema"]]})
+        return not violations(row["schema"], row["data"])
+    except (ConfigError, ValueError):
+        return None
