@@ -17,6 +17,7 @@ from postgres_server import OWNER, as_role, shared
 from machine.audit import Audit
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.database import Database
+from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.listener import ABSENCE
 from soorma_ai.adapters.postgres.readers import _once
 from soorma_ai.adapters.postgres.spelling import spell
@@ -165,7 +166,12 @@ class OneThreadServerDatabase(Database):
         connection, self._reader = (OneThreadConnection(self._url, loop) for _ in range(2))
         connection.holder = next(_holders)
         self._writer = self.mortal = MortalWriter(
-            connection, begun=self._forget_changes, ending=self._ending, on_commit=self.on_commit, forget=self._forget
+            connection,
+            StatementLimit(STATEMENT_SECONDS),
+            begun=self._forget_changes,
+            ending=self._ending,
+            on_commit=self.on_commit,
+            forget=self._forget,
         )
         await self.mortal.do(tidy)
         await self.write(lambda db: leases.void(db, [row[0] for row in db.execute(_OF_OTHERS, (db.holder,))]))
