@@ -319,11 +319,11 @@ class Walk:
         while start < len(items):
             stop = min(len(items), start + number)
             units = self._parts.costs.check_spelled(schema, items[start:stop])
-            if units is not None or number == 1:
+            if units is not None or stop - start == 1:
                 yield start, stop, units or 0
                 start, number = stop, min(2 * number, _MOST_IN_A_BATCH)
             else:
-                number = max(1, number // 4)
+                number = max(1, (stop - start) // 4)
 
     # What no other keyword has looked at.
 
