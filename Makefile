@@ -46,7 +46,7 @@ NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst everywhere nats soak neighbours crash crash-remote bench bench-processes grown screenshots docs clean renew
+.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst everywhere nats soak neighbours crash crash-remote bench bench-processes bench-worst-data grown screenshots docs clean renew
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -116,6 +116,9 @@ bench: .make/dev $(if $(findstring --plots,$(ARGS)),.make/bench) ## what it cost
 
 bench-processes: .make/dev ## events a second over PostgreSQL, by workers and processes: ARGS="--events 300 --grid 1x1,16x4"
 	@$(PYTHON) -m bench.many_processes $(ARGS)
+
+bench-worst-data: .make/dev ## how long a check of the worst data keeps others waiting
+	@PYTHONPATH=tests $(PYTHON) -m bench.worst_data
 
 grown: .make/dev ## what work costs in a PostgreSQL database with 100,000 plans; ARGS="--plans 10000 --rounds 9"
 	@PYTHONPATH=tests $(PYTHON) -m bench.grown_database $(ARGS)

@@ -1,4 +1,4 @@
-"""Regular expressions of schemas: what a match of a text may cost.
+"""Regular expressions of schemas: the cost of a match.
 
 The engine matches most patterns in one pass, and those with look-around or back-references by backtracking, up to a
 limit. Both are dearer the more places a pattern has at which a match can stand at the same time.
@@ -44,7 +44,7 @@ def places_in(pattern: str) -> int:
 
 @lru_cache(maxsize=4096)
 def is_backtracking(pattern: str) -> bool:
-    """Tell whether a pattern holds what no automaton can match: look-around, back-references, atomic groups."""
+    """Tell whether no automaton can match a pattern: it has look-around, back-references or atomic groups."""
     from jsonschema_rs import Draft202012Validator, RegexOptions
 
     try:

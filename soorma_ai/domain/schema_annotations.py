@@ -11,7 +11,7 @@ Seen = Generator[int, None, set[str | int]]
 
 
 class Annotations:
-    """What keywords have looked at, by the parts of one document and the check of one schema for one value."""
+    """Annotations of keywords, by the parts of one document and the check of one schema for one value."""
 
     def __init__(self, parts: Parts, fits: Fits) -> None:
         self._parts = parts

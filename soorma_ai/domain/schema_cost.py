@@ -43,7 +43,7 @@ _encode = JsonEncoder().encode
 
 
 def length_of(value: object) -> int | None:
-    """Return the bytes of a value as JSON, which are no fewer than its parts; None for what cannot be spelled."""
+    """Return the bytes of a value as JSON, no fewer than its parts; None for a value that is no JSON."""
     try:
         return len(_encode(value))
     except (TypeError, ValueError, RecursionError):
@@ -92,7 +92,7 @@ class Estimate(Struct, frozen=True):
 
 
 class Costs:
-    """What the schemas of one document cost, for values by their depth."""
+    """Costs of the schemas of one document, for values by their depth."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -162,7 +162,7 @@ def _length(value: Json) -> int:
 
 
 def _cost_of_options(options: Json) -> int:
-    """Return what a comparison takes: one look into a table where all are texts or all are integers, else many."""
+    """Return the units of a comparison: one look into a table where all are texts or all are integers, else many."""
     found = cast(list[Json], options)
     kinds = {type(one) for one in found if one is not None}
     if kinds <= {str} or kinds <= {int} or kinds <= {bool}:

@@ -17,7 +17,7 @@ Compile = Callable[[JsonObject, "Registry | None", "FancyRegexOptions | None"], 
 
 
 class Parts:
-    """The schemas of a document, what each costs, and a validator for each that is asked for."""
+    """The schemas of a document, their costs, and their validators, each compiled at its first use."""
 
     def __init__(self, document: JsonObject, whole: "Draft202012Validator", compile_schema: Compile) -> None:
         from jsonschema_rs import Registry
@@ -35,7 +35,7 @@ class Parts:
 
     @property
     def are_known(self) -> bool:
-        """Tell whether each reference leads to one schema of the document, whatever the way to it."""
+        """Tell whether each reference leads to one schema of the document, by every way to it."""
         is_dynamic = any("$dynamicRef" in node.schema for node in self.graph.nodes)
         return not self.graph.leads_out and not (is_dynamic and self.graph.resources > 1)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 MOST_NESTED = 120  # schemas and values within each other
 OF_A_STEP = 100  # units of our own code for one schema, and for one item
 OF_AN_ITEM = 20
+OF_A_LOOK = 5
 
 
 class Fault(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Check of a value in pieces: for data and schemas that are too much for one call of the validator.
 
-The walk follows the schema keyword by keyword. A piece that is small enough goes to the compiled validator. What is
-yielded is the work done, in units, and faults, as they are found.
+The walk follows the schema keyword by keyword. A piece that is small enough goes to the compiled validator. It yields
+the work done, in units, and each fault where it is found.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -96,7 +96,7 @@ class Walk:
     def _fault(self, schema: JsonObject, rule: str, value: Json, at: At) -> Fault:
         return Fault(at.path, (*self._parts.place(schema), rule), rule, value, schema.get(rule))
 
-    # What is said of the value itself.
+    # Assertions about the value itself.
 
     def _assertions(self, schema: JsonObject, value: Json, at: At) -> Steps:
         given: JsonObject = {name: one for name, one in schema.items() if name in _QUICK}
@@ -225,7 +225,7 @@ class Walk:
                 return False
         return True
 
-    # Schemas for what is in the value.
+    # Schemas for the properties and items of the value.
 
     def _members(self, schema: JsonObject, value: JsonObject, at: At) -> Steps:
         given: JsonObject = {name: schema[name] for name in _MEMBERS if name in schema}
@@ -319,13 +319,13 @@ class Walk:
         while start < len(items):
             stop = min(len(items), start + number)
             units = self._parts.costs.check_spelled(schema, items[start:stop])
-            if units is not None or number == 1:
+            if units is not None or stop - start == 1:
                 yield start, stop, units or 0
                 start, number = stop, min(2 * number, _MOST_IN_A_BATCH)
             else:
-                number = max(1, number // 4)
+                number = max(1, (stop - start) // 4)
 
-    # What no other keyword has looked at.
+    # Properties and items that no other keyword has looked at.
 
     def _unevaluated(self, schema: JsonObject, value: Json, at: At) -> Steps:
         if isinstance(value, dict) and "unevaluatedProperties" in schema:

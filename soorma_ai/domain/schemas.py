@@ -21,7 +21,7 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from soorma_ai.domain.patterns import MOST_STEPS
 from soorma_ai.domain.schema_cost import MOST_AT_ONCE, MOST_IN_ALL, Costs, length_of
 from soorma_ai.domain.schema_parts import Parts
-from soorma_ai.domain.schema_steps import At, Fault
+from soorma_ai.domain.schema_steps import OF_A_LOOK, At, Fault
 from soorma_ai.domain.schema_walk import Walk
 from soorma_ai.domain.values import (
     MOST_LEVELS,
@@ -36,7 +36,7 @@ from soorma_ai.domain.values import (
     is_storable,
 )
 from soorma_ai.domain.verdicts import Verdicts, key_of
-from soorma_ai.domain.visits import Graph, Place, depth_of, visits_of_root
+from soorma_ai.domain.visits import Graph, Place, sizes_of_levels, visits_of_root
 from soorma_ai.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def examine(
 ) -> Generator[None, None, list[Violation]]:
     """Return the violations; yields after each slice of the work. Verdicts on large values are remembered."""
     checker = _checker(_spell(Same(document)))
-    key = key_of(checker.spelled, value) if passing is None and not checker.takes_at_once(value) else None
+    key = key_of(checker.spelled, value, MOST_AT_ONCE // checker.cost) if passing is None else None
     if key is not None:
         if (known := _VERDICTS.recall(key)) is not None:
             return list(known)
@@ -251,29 +251,39 @@ class _Checker(Struct, frozen=True):
         return length is not None and length * self.cost <= MOST_AT_ONCE
 
     def steps(self, value: Json) -> Iterator[int | Fault]:
-        if max(self.visits_at) > MOST_VISITS and depth_of(value) > self.most_levels:
-            return iter([self._too_deep(value)])
+        """Yield the work of a check, and each fault where it is found."""
+        if max(self.visits_at) > MOST_VISITS:
+            depth = 0
+            for size in sizes_of_levels(value):
+                yield size * OF_A_LOOK
+                depth += 1
+            if depth > self.most_levels:
+                yield self._too_deep(depth)
+                return
         if self.spelled in ("true", "false"):
-            fault = Fault((), (), "falseSchema", value, None, f"False schema does not allow {excerpt(value, 80)}")
-            return iter([fault] if self.spelled == "false" else [])
-        parts = _parts(self.spelled)
-        if not parts.are_known:
-            return self._whole(parts, value)
-        return Walk(parts, _tell).faults(parts.document, value, At())
+            if self.spelled == "false":
+                words = f"False schema does not allow {excerpt(value, 80)}"
+                yield Fault((), (), "falseSchema", value, None, words)
+            return
+        parts = parts_of(self.spelled)
+        if parts.are_known:
+            yield from Walk(parts, tell_faults).faults(parts.document, value, At())
+        else:
+            yield from self._whole(parts, value)
 
     def _whole(self, parts: Parts, value: Json) -> Iterator[int | Fault]:
         """Check with one call, where the references of a schema can be followed by the validator alone."""
         if not parts.costs.check(parts.document, value).is_little:
             return iter([_too_dear(value)])
         if parts.costs.telling(parts.document, value) is not None:
-            return iter(_tell(self.validator, value, ()))
+            return iter(tell_faults(self.validator, value, ()))
         is_valid = self.validator.is_valid(value)
         return iter(() if is_valid else [Fault((), ("schema",), "schema", value, "the schema", "it does not fit")])
 
-    def _too_deep(self, value: Json) -> Fault:
+    def _too_deep(self, depth: int) -> Fault:
         words = "it is nested deeper than can be checked, since alternatives of the schema lead back to it"
-        depth, most = f"{depth_of(value)} levels", f"at most {self.most_levels} levels"
-        return Fault((), ("nesting",), "nesting", depth, most, words)
+        found, wanted = f"{depth} levels", f"at most {self.most_levels} levels"
+        return Fault((), ("nesting",), "nesting", found, wanted, words)
 
 
 @lru_cache(maxsize=512)
@@ -297,7 +307,8 @@ def _checker(spelled: str) -> _Checker:
 
 
 @lru_cache(maxsize=256)
-def _parts(spelled: str) -> Parts:
+def parts_of(spelled: str) -> Parts:
+    """Return the parts of a spelled schema."""
     return Parts(json.loads(spelled), _checker(spelled).validator, _compile)
 
 
@@ -312,7 +323,8 @@ def _compile(
     )
 
 
-def _tell(validator: "Draft202012Validator", value: Json, path: Place) -> Iterable[Fault]:
+def tell_faults(validator: "Draft202012Validator", value: Json, path: Place) -> Iterable[Fault]:
+    """Yield the faults that a validator finds in a value, which stands at this path."""
     for error in validator.iter_errors(value):
         for fault in _closest_faults(error):
             kind, where = fault.kind, tuple(fault.schema_path)

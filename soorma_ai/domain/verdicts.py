@@ -32,10 +32,12 @@ class Verdicts(Generic[T]):
             self._kept.popitem(last=False)
 
 
-def key_of(schema: str, value: Json) -> Key | None:
-    """Return the key of a verdict; None for a value that has no digest."""
+def key_of(schema: str, value: Json, least: int) -> Key | None:
+    """Return the key of a verdict; None for a value that has no digest, or needs none: it is no longer than this."""
     try:
         spelled = _encode(value)
+        if len(spelled) <= least:
+            return None
         if b"null" in spelled:  # NaN is spelled so too
             spelled = marshal.dumps(value, 2)
     except (TypeError, ValueError, RecursionError):

@@ -4,7 +4,7 @@ Each alternative is looked at for itself, so that references which branch, or wh
 That is known from the schema and the depth of the value, before anything is looked at.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import unquote, urldefrag, urljoin
 
 from msgspec import Struct, field
@@ -49,12 +49,17 @@ def visits_of_root(graph: "Graph") -> tuple[int, ...]:
 
 def depth_of(value: Json) -> int:
     """Return how many levels of lists and objects a value has."""
-    depth, level = 0, [value]
-    while True:
+    return sum(1 for _ in sizes_of_levels(value))
+
+
+def sizes_of_levels(value: Json) -> Iterator[int]:
+    """Yield how many values there are on each level below the first."""
+    level = [value]
+    for _ in range(MOST_LEVELS):
         level = [item for one in level if isinstance(one, dict | list) for item in _items(one)]
-        if not level or depth >= MOST_LEVELS:
-            return depth
-        depth += 1
+        if not level:
+            return
+        yield len(level)
 
 
 def _items(value: JsonObject | list[Json]) -> Iterable[Json]:

@@ -25,13 +25,13 @@ def work(schema: JsonObject, value: Json) -> tuple[list[int], list[int], int]:
     """Return the units of each step to the first faults, the sizes of values that errors were made of, and the number
     of faults."""
     told: list[int] = []
-    parts = schemas._parts(compact(schema))
+    parts = schemas.parts_of(compact(schema))
 
     def tell(validator: Any, value: Json, path: Any) -> Iterator[Fault]:
         size = measure(value, 10**9)
         assert size is not None
         told.append(size.parts)
-        yield from schemas._tell(validator, value, path)
+        yield from schemas.tell_faults(validator, value, path)
 
     steps: list[int] = []
     found = whole = 0
@@ -79,7 +79,7 @@ def test_a_validator_that_is_asked_for_all_errors_at_once_is_seen() -> None:
     value = make(2**16)
     size = measure(value, 10**9)
     assert size is not None and size.parts > MOST_COPIED
-    parts = schemas._parts(compact(schema))
+    parts = schemas.parts_of(compact(schema))
     assert parts.costs.telling(schema, value) is None
     assert parts.costs.telling(schema, {"k": 1}) is not None
 

@@ -52,6 +52,11 @@ TWINS: JsonObject = {
     ]
 }
 
+UNEVALUATED: JsonObject = {
+    "anyOf": [{"patternProperties": {"^q": {}}}, {"patternProperties": {"^k1": {}}}],
+    "unevaluatedProperties": False,
+}
+
 KINDS: dict[str, tuple[JsonObject, Make]] = {
     "items of another type": (items_of({"type": "string"}), filled(1)),
     "order lines without their fields": (items_of(LINE), filled({})),
@@ -67,9 +72,5 @@ KINDS: dict[str, tuple[JsonObject, Make]] = {
     "uniqueItems": ({"properties": {"items": {"uniqueItems": True}}}, numbered),
     "alternatives that lead back": ({**items_of(NODE), "$defs": {"node": TWINS}}, filled(nested(8))),
     "a pattern with look-around": (items_of({"pattern": "(?=((a|aa)+)$)c"}), filled("a" * 60)),
-    "unevaluatedProperties": (
-        {"anyOf": [{"patternProperties": {"^q": {}}}, {"patternProperties": {"^k1": {}}}]}
-        | {"unevaluatedProperties": False},
-        named,
-    ),
+    "unevaluatedProperties": (UNEVALUATED, named),
 }

@@ -18,5 +18,6 @@ async def check_ahead(schema: JsonObject | None, value: Json) -> None:
     if schema is None or not is_dear(schema, value):
         return
     async with _TURNS.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+        await asyncio.sleep(0)  # to see that it is large took as long as a slice
         for _ in examine(schema, value):
             await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Check of what a decision gives, in slices where it is too much for one call of the validator."""
+"""Check of a decision's payloads, in slices where one call of the validator would take long."""
 
 from soorma_ai.core.deciding.judge import checks_of
 from soorma_ai.core.offering.offer import Offer

@@ -1,0 +1,55 @@
+"""Large values are checked in slices at every door: a rule that judges one is asked after `check_ahead`."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2] / "soorma_ai"
+# What asks for violations at once, directly or in a rule.
+RULES = {"violations", "judge", "judge_answer", "read_as_promised", "end"}
+AHEAD = {"check_ahead", "_check_ahead", "check_decision_ahead"}
+# (file, function): why there is nothing large.
+SMALL = {
+    ("agents/schedules.py", "check"): "the author's own data, once, before anything runs",
+    ("runtime/client/intake.py", "take_request"): "the answer is a bare yes",
+    ("runtime/handling/task.py", "end"): "another `end`; the result of a task is checked by its `Shape`",
+}
+
+
+def calls(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            yield node.func.id, node.lineno
+
+
+def unguarded(source: str) -> list[str]:
+    """Return the functions in which a rule is asked before the check, or without it."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            asked = [line for name, line in calls(node) if name in RULES]
+            ahead = [line for name, line in calls(node) if name in AHEAD]
+            if asked and min(ahead, default=10**9) > min(asked):
+                found.append(node.name)
+    return found
+
+
+def test_a_door_without_a_check_would_be_seen() -> None:
+    assert unguarded("async def door(s, v):\n    return violations(s, v)\n") == ["door"]
+    assert unguarded("async def door(s, v):\n    f = violations(s, v)\n    await check_ahead(s, v)\n") == ["door"]
+    assert unguarded("async def door(s, v):\n    await check_ahead(s, v)\n    return violations(s, v)\n") == []
+
+
+def test_every_door_checks_large_values_in_slices() -> None:
+    folders = ("runtime", "agents", "server", "gateways", "adapters")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    found = {(str(path.relative_to(ROOT)), name) for path in files for name in unguarded(path.read_text())}
+    assert found == set(SMALL)
+
+
+def test_what_is_checked_within_a_transaction_is_bounded() -> None:
+    """No slices there: others wait for its lock."""
+    for path in (ROOT / "core/arrival").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "violations":
+                assert "most" in {keyword.arg for keyword in node.keywords}, path

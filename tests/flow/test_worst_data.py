@@ -1,0 +1,137 @@
+"""Data that costs much to check comes in at every door, and the loop serves others between the slices."""
+
+import asyncio
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from kit import PATIENCE, payments, planner, stock, the_wait
+from unit.worst_data import KINDS, UNION, items_of
+
+from soorma_ai import (
+    Approval,
+    EventDefinition,
+    InvocationContext,
+    Platform,
+    PlatformContext,
+    ResultContext,
+    TaskContext,
+    Tool,
+    Worker,
+)
+from soorma_ai.domain import schemas
+from soorma_ai.domain.schemas import examine
+from soorma_ai.domain.verdicts import Verdicts
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.runtime.handling import check_ahead
+from soorma_ai.testing.scripted import complete, publish
+
+SCHEMA = items_of(UNION)
+BAD: Any = {"items": list(range(20_000))}
+GOOD: Any = {"items": [{"kind": "a", "v": "x"}]}
+
+
+@pytest.fixture
+def slices(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The turns of the loop that each large check leaves to others."""
+    counted: list[int] = []
+
+    def count(schema: Any, value: Any) -> Generator[None, None, Any]:
+        counted.append(0)
+        for _ in examine(schema, value):
+            counted[-1] += 1
+            yield
+
+    monkeypatch.setattr(check_ahead, "examine", count)
+    monkeypatch.setattr(schemas, "_VERDICTS", Verdicts())
+    return counted
+
+
+def taker(schema: Any = SCHEMA, answer: Any = None, promised: Any = None) -> Tool:
+    tool = Tool("taker")
+
+    @tool.on_invoke("shape.requested", payload_schema=schema, response_schema=promised)
+    async def take(request: InvocationContext, context: PlatformContext) -> Any:
+        return answer or {}
+
+    return tool
+
+
+async def test_a_clients_request(platform: Platform, slices: list[int]) -> None:
+    await platform.start(taker())
+    with pytest.raises(LocalProtocolError, match="and more"):
+        await platform.request("shape.requested", BAD, timeout=PATIENCE)
+    assert max(slices) > 1
+    assert (await platform.request("shape.requested", GOOD, timeout=PATIENCE))["success"] is True  # type: ignore[index]
+
+
+async def test_others_are_served_between_the_slices(platform: Platform) -> None:
+    await platform.start(taker(), stock())
+    refused = asyncio.ensure_future(platform.request("shape.requested", BAD, timeout=PATIENCE))
+    turns = 0
+    while not refused.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert isinstance(refused.exception(), LocalProtocolError)
+    assert turns > 5
+
+
+async def test_a_goal(platform: Platform, slices: list[int]) -> None:
+    await platform.start(planner([complete()], goals=[EventDefinition(event_name="g", payload_schema=SCHEMA)]))
+    with pytest.raises(LocalProtocolError, match="and more"):
+        await platform.submit("g", BAD)
+    assert max(slices) > 1
+
+
+async def test_a_reply(platform: Platform, slices: list[int]) -> None:
+    await platform.start(taker({"type": "object"}, BAD, SCHEMA))
+    reply: Any = await platform.request("shape.requested", {}, timeout=PATIENCE)
+    assert reply["success"] is False and "and more" in reply["error"]["message"]
+    assert max(slices) > 1
+
+
+async def test_what_a_handler_asks_of_others(platform: Platform, slices: list[int]) -> None:
+    worker = Worker("asker")
+
+    @worker.on_task("ask.requested")
+    async def ask(task: TaskContext[Any], context: PlatformContext) -> None:
+        await task.delegate("shape.requested", BAD, "shape.done")
+
+    @worker.on_result("shape.done")
+    async def never(result: ResultContext, context: PlatformContext) -> None:
+        raise AssertionError
+
+    await platform.start(worker, taker())
+    reply: Any = await platform.request("ask.requested", {}, timeout=PATIENCE)
+    assert reply["success"] is False
+    assert max(slices) > 1
+
+
+async def test_a_models_payload(platform: Platform, slices: list[int]) -> None:
+    script = [publish("shape.requested", **BAD), publish("shape.requested", **GOOD), complete()]
+    await platform.start(planner(script), taker())
+    plan = await platform.submit("order.received", {})
+    await plan.result(timeout=PATIENCE)
+    assert max(slices) > 1
+
+
+async def test_an_answer(platform: Platform, slices: list[int]) -> None:
+    script = [publish("payment.charge.requested", amount=5), complete()]
+    await platform.start(planner(script), payments(Approval(response_schema=SCHEMA)))
+    await platform.submit("order.received", {})
+    wait = await the_wait(platform)
+    outcome = await platform.answer(wait.wait_id, {"approved": True, **BAD})
+    assert outcome == "invalid" and "and more" in outcome.detail
+    assert max(slices) > 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_each_kind_of_schema_is_refused_at_the_door(platform: Platform, slices: list[int], kind: str) -> None:
+    schema, make = KINDS[kind]
+    await platform.start(taker(schema))
+    if kind == "uniqueItems":
+        await platform.request("shape.requested", make(2**18), timeout=PATIENCE)
+    else:
+        with pytest.raises(LocalProtocolError, match="off its schema"):
+            await platform.request("shape.requested", make(2**18), timeout=PATIENCE)
+    assert slices[0] >= 1

@@ -1,0 +1,49 @@
+"""Data that costs much to check, over HTTP: of a client, and of an agent without a store."""
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from remote_kit import elsewhere
+from unit.worst_data import UNION, items_of
+
+from soorma_ai import InvocationContext, Platform, PlatformContext, ResultContext, TaskContext, Tool, Worker
+from soorma_ai.domain import schemas
+from soorma_ai.domain.schemas import examine
+from soorma_ai.domain.verdicts import Verdicts
+from soorma_ai.runtime.handling import check_ahead
+
+BAD: Any = {"items": list(range(20_000))}
+
+
+async def test_a_commit_from_elsewhere_is_checked_in_slices(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slices: list[int] = []
+
+    def count(schema: Any, value: Any) -> Generator[None, None, Any]:
+        for _ in examine(schema, value):
+            slices.append(1)
+            yield
+
+    monkeypatch.setattr(check_ahead, "examine", count)
+    monkeypatch.setattr(schemas, "_VERDICTS", Verdicts())
+    tool, worker = Tool("taker"), Worker("asker")
+
+    @tool.on_invoke("shape.requested", payload_schema=items_of(UNION))
+    async def take(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        return {}
+
+    @worker.on_task("ask.requested")
+    async def ask(task: TaskContext[Any], context: PlatformContext) -> None:
+        await task.delegate("shape.requested", BAD, "shape.done")
+
+    @worker.on_result("shape.done")
+    async def never(result: ResultContext, context: PlatformContext) -> None:
+        raise AssertionError
+
+    await platform.start(tool)
+    async with elsewhere(platform, worker):
+        reply: Any = await platform.request("ask.requested", {}, timeout=60)
+    assert reply["success"] is False and "schema" in reply["error"]["message"]
+    assert len(slices) > 1
