@@ -322,7 +322,8 @@ async def test_while_its_model_is_away_after_that_it_needs_no_operator(platform:
     await platform.resume(plan.plan_id)
 
     async def is_away() -> Any:
-        return (await platform.plan(plan.plan_id)).rest
+        rest = (await platform.plan(plan.plan_id)).rest
+        return rest is not None and rest.until is not None
 
     await until(platform, is_away)
     assert (await platform.plan(plan.plan_id)).blocked == ()

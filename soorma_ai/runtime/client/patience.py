@@ -31,11 +31,14 @@ class Waiting:
         if most is None:
             await until(woken, clock, seconds)
             return
+        waiting = asyncio.ensure_future(until(woken, clock, seconds))
         try:
-            async with asyncio.timeout(LOOK_SECONDS):
-                await until(woken, clock, seconds)
-        except TimeoutError:
-            await self._check(plan, most)
+            while not (await asyncio.wait({waiting}, timeout=LOOK_SECONDS))[0]:
+                await self._check(plan, most)
+                if plan is None:
+                    return  # its caller looks whether it has begun
+        finally:
+            waiting.cancel()
 
     async def _check(self, plan: PlanRecord | None, most: float) -> None:
         failing, now = self._services.circuits.failing, monotonic()
