@@ -20,6 +20,7 @@ from kit import (
     the_wait,
     until,
 )
+from worst import HAS_BROKER
 
 from soorma_ai import Agent, Held, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.sqlite import SqliteStore
@@ -174,6 +175,7 @@ async def test_a_full_disk_stops_intake_with_a_clear_error_and_recovers(
         assert (await platform.submit("order.received", {"again": True})).plan_id
 
 
+@pytest.mark.skipif(HAS_BROKER, reason="the bound counts what has arrived, and a broker brings it later")
 async def test_events_that_come_before_their_plan_waits_for_them_are_bounded(platform: Platform) -> None:
     minds = planner([RESERVE, complete({})], external_events=["slot.chosen", "slot.left"])
     account = payments("always")
