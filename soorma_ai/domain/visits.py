@@ -47,11 +47,6 @@ def visits_of_root(graph: "Graph") -> tuple[int, ...]:
     return tuple(row[graph.root] for row in graph.visits)
 
 
-def depth_of(value: Json) -> int:
-    """Return how many levels of lists and objects a value has."""
-    return sum(1 for _ in sizes_of_levels(value))
-
-
 def sizes_of_levels(value: Json) -> Iterator[int]:
     """Yield how many values there are on each level below the first."""
     level = [value]

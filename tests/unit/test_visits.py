@@ -6,7 +6,7 @@ import pytest
 
 from soorma_ai.domain.schemas import check_schema, schema_of, violations
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.domain.visits import depth_of, visits_by_depth
+from soorma_ai.domain.visits import sizes_of_levels, visits_by_depth
 from soorma_ai.errors import ConfigError
 from unit.material import branching, obj
 
@@ -97,4 +97,4 @@ def test_no_schema_of_pydantic_is_in_the_way() -> None:
     ("value", "depth"), [(1, 0), ([], 0), ({"a": 1}, 1), ([[1], {"a": [{}]}], 3), (nested(99), 99)]
 )
 def test_the_depth_of_a_value(value: Json, depth: int) -> None:
-    assert depth_of(value) == depth
+    assert len([*sizes_of_levels(value)]) == depth
