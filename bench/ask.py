@@ -20,9 +20,9 @@ from typing import Any
 
 from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.adapters.models.litellm.libraries import libraries
-from soorma_ai.core.schema.portable import object_schema, wire_of
-from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.ports import Message, ModelQuestion
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.ports import Message, ModelQuestion
+from soorma_ai.kernel.rules.schemas.portable import object_schema, wire_of
 
 MODEL = "openai/gpt-4o"
 MESSAGES = (Message("system", "You decide. " * 100), Message("user", "What next? " * 300))
@@ -38,7 +38,7 @@ with server:
 START = """
 import asyncio, json, sys
 from soorma_ai.adapters.models import LiteLLMReasoner
-from soorma_ai.ports import Message, ModelQuestion
+from soorma_ai.kernel.ports import Message, ModelQuestion
 schema = {"type": "object", "properties": {"step": {"type": "string"}}, "required": ["step"]}
 way = None if sys.argv[2] == "nothing" else sys.argv[2]
 model = LiteLLMReasoner("openai/gpt-4o", api_base=sys.argv[1], api_key="key", transport=way)

@@ -21,7 +21,7 @@ from bench.measure import Lap
 from bench.rows.agents import count, count_to, counting, desk, store_url
 from bench.rows.parked import GOAL, PAY, paying
 from soorma_ai import Platform
-from soorma_ai.console import Console
+from soorma_ai.apps.console import Console
 from soorma_ai.server import app
 
 SECRET = "of the measurement, and of nothing else"

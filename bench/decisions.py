@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from soorma_ai import ChoreographyPlanner, InvocationContext, Limits, Platform, PlatformContext, Tool
-from soorma_ai.ports import ModelQuestion
+from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.model_server import ModelServer, Reply
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 

@@ -19,7 +19,7 @@ import jsonschema_rs
 from bench.measure import Figures, Lap, main
 from bench.rows.agents import ECHO, fields, store_url
 from soorma_ai import EventEnvelope, EventTopic, Platform
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.kernel.domain.values import JsonObject
 
 ANSWER = f"{ECHO}.completed"
 LEASE_SECONDS = 30

@@ -16,8 +16,8 @@ from bench.rows.agents import count, count_to, counting, desk, store_url
 from bench.rows.model import MODEL, PRICE, running
 from soorma_ai import Platform
 from soorma_ai.adapters.models import LiteLLMReasoner
-from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.ports import ModelQuestion
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.model_server import ModelServer, Reply
 from soorma_ai.testing.scripted import complete
 

@@ -19,9 +19,9 @@ from pathlib import Path
 from statistics import mean, median, quantiles
 from typing import Any
 
-from soorma_ai.core.selection.index import EventIndex, index_of
-from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.values import Same
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.values import Same
+from soorma_ai.kernel.rules.choices.index import EventIndex, index_of
 
 Row = dict[str, Any]
 Rank = Callable[[str, int], Sequence[str]]

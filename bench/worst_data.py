@@ -12,9 +12,9 @@ import time
 
 from unit.worst_data import KINDS, SIZES
 
-from soorma_ai.domain.schemas import violations
-from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.runtime.handling.check_ahead import check_ahead
+from soorma_ai.kernel.domain.schemas import violations
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
 
 WANTED = 50.0
 MILLISECOND = 0.001

@@ -6,16 +6,16 @@ What most programs need is here, and loaded when it is first used, so that a pro
 command line, above all) starts at once. What few programs name is public where it stands:
 
 * `soorma_ai.adapters.tokens`: whom a bearer token stands for (`ApiKeys`, `FirstOf`, `ByFunction`).
-* `soorma_ai.domain.doubts`: what a `reconcile` hook says (`Done`, `NotDone`, `Failed`, `StillUnknown`).
-* `soorma_ai.domain.tracking`: what `platform.tracker` shows (`PlanProgress`, `ActionStatus`, `DelegationGroup`).
-* `soorma_ai.domain.letters`: what `platform.dead_letters` lists (`Letter`).
-* `soorma_ai.domain.people`: what `platform.answer` returns (`AnswerOutcome`).
-* `soorma_ai.domain.phases`: what a phase agent shows and keeps (`SSEEvent` and its kinds, `TransitionRecord`).
-* `soorma_ai.domain.plans`: how far a plan is (`PlanStatus`).
+* `soorma_ai.kernel.domain.doubts`: what a `reconcile` hook says (`Done`, `NotDone`, `Failed`, `StillUnknown`).
+* `soorma_ai.kernel.domain.tracking`: what `platform.tracker` shows (`PlanProgress`, `ActionStatus`, `DelegationGroup`).
+* `soorma_ai.kernel.domain.dead_letters`: what `platform.dead_letters` lists (`Letter`).
+* `soorma_ai.kernel.domain.people`: what `platform.answer` returns (`AnswerOutcome`).
+* `soorma_ai.features.phases.records`: records of a phase agent (`SSEEvent` and its kinds, `TransitionRecord`).
+* `soorma_ai.kernel.domain.plans`: how far a plan is (`PlanStatus`).
 * `soorma_ai.errors`: the whole tree, with what a store, a bus or a model raises.
 * `soorma_ai.forge`: agents that work in phases (`ResearchAgent`, `UnderstandAgent`, `BuildAgent`).
-* `soorma_ai.ports`: what an adapter of your own is given and gives.
-* `soorma_ai.terminal`: the trace of a plan, printed as `soorma plans show` does it (`story.print_trace`).
+* `soorma_ai.kernel.ports`: what an adapter of your own is given and gives.
+* `soorma_ai.surfaces.terminal`: the trace of a plan, printed as `soorma plans show` does it (`story.print_trace`).
 * `soorma_ai.testing`: a scripted model, a clock that you move, recordings.
 """
 
@@ -34,45 +34,13 @@ if TYPE_CHECKING:
     from soorma_ai.agents.contexts.platform import PlatformContext as PlatformContext
     from soorma_ai.agents.contexts.task import ResultContext as ResultContext
     from soorma_ai.agents.contexts.task import TaskContext as TaskContext
-    from soorma_ai.agents.contexts.toolkit import EventToolkit as EventToolkit
-    from soorma_ai.agents.phase import PhaseAgent as PhaseAgent
     from soorma_ai.agents.planner import Planner as Planner
-    from soorma_ai.agents.selector import EventSelector as EventSelector
     from soorma_ai.agents.tool import InvocationContext as InvocationContext
     from soorma_ai.agents.tool import Tool as Tool
     from soorma_ai.agents.worker import Worker as Worker
-    from soorma_ai.clients.asynchronous import AsyncClient as AsyncClient
-    from soorma_ai.clients.blocking import Client as Client
-    from soorma_ai.clients.platform_client import PlatformClient as PlatformClient
-    from soorma_ai.domain.decisions import CompleteAction as CompleteAction
-    from soorma_ai.domain.decisions import DelegateAction as DelegateAction
-    from soorma_ai.domain.decisions import EventDecision as EventDecision
-    from soorma_ai.domain.decisions import PlanAction as PlanAction
-    from soorma_ai.domain.decisions import PlannerDecision as PlannerDecision
-    from soorma_ai.domain.decisions import PublishAction as PublishAction
-    from soorma_ai.domain.decisions import PublishAllAction as PublishAllAction
-    from soorma_ai.domain.decisions import WaitAction as WaitAction
-    from soorma_ai.domain.events import EventEnvelope as EventEnvelope
-    from soorma_ai.domain.events import EventTopic as EventTopic
-    from soorma_ai.domain.expectations import Wait as Wait
-    from soorma_ai.domain.limits import Limits as Limits
-    from soorma_ai.domain.memory import PlanSummary as PlanSummary
-    from soorma_ai.domain.memory import SessionSummary as SessionSummary
-    from soorma_ai.domain.phases import BasePhaseContext as BasePhaseContext
-    from soorma_ai.domain.phases import Checkpoint as Checkpoint
-    from soorma_ai.domain.phases import CheckpointKind as CheckpointKind
-    from soorma_ai.domain.phases import JourneyDesignBrief as JourneyDesignBrief
-    from soorma_ai.domain.phases import PhaseTransition as PhaseTransition
-    from soorma_ai.domain.registry import AgentCapability as AgentCapability
-    from soorma_ai.domain.registry import Approval as Approval
-    from soorma_ai.domain.registry import DiscoveredAgent as DiscoveredAgent
-    from soorma_ai.domain.registry import EventDefinition as EventDefinition
-    from soorma_ai.domain.states import PlanDefinition as PlanDefinition
-    from soorma_ai.domain.states import StateAction as StateAction
-    from soorma_ai.domain.states import StateConfig as StateConfig
-    from soorma_ai.domain.states import StateTransition as StateTransition
-    from soorma_ai.domain.tasks import DelegationSpec as DelegationSpec
-    from soorma_ai.domain.tasks import SubTaskInfo as SubTaskInfo
+    from soorma_ai.api.clients.asynchronous import AsyncClient as AsyncClient
+    from soorma_ai.api.clients.blocking import Client as Client
+    from soorma_ai.api.clients.protocol import PlatformClient as PlatformClient
     from soorma_ai.errors import BusUnavailable as BusUnavailable
     from soorma_ai.errors import ConfigError as ConfigError
     from soorma_ai.errors import ContentFiltered as ContentFiltered
@@ -101,14 +69,46 @@ if TYPE_CHECKING:
     from soorma_ai.errors import StoreUnavailable as StoreUnavailable
     from soorma_ai.errors import TransientError as TransientError
     from soorma_ai.errors import Unauthenticated as Unauthenticated
+    from soorma_ai.features.phases.agent import PhaseAgent as PhaseAgent
+    from soorma_ai.features.phases.records import BasePhaseContext as BasePhaseContext
+    from soorma_ai.features.phases.records import Checkpoint as Checkpoint
+    from soorma_ai.features.phases.records import CheckpointKind as CheckpointKind
+    from soorma_ai.features.phases.records import JourneyDesignBrief as JourneyDesignBrief
+    from soorma_ai.features.phases.records import PhaseTransition as PhaseTransition
+    from soorma_ai.features.retrieval.selector import EventSelector as EventSelector
+    from soorma_ai.features.retrieval.toolkit import EventToolkit as EventToolkit
+    from soorma_ai.kernel.domain.decisions import CompleteAction as CompleteAction
+    from soorma_ai.kernel.domain.decisions import DelegateAction as DelegateAction
+    from soorma_ai.kernel.domain.decisions import EventDecision as EventDecision
+    from soorma_ai.kernel.domain.decisions import PlanAction as PlanAction
+    from soorma_ai.kernel.domain.decisions import PlannerDecision as PlannerDecision
+    from soorma_ai.kernel.domain.decisions import PublishAction as PublishAction
+    from soorma_ai.kernel.domain.decisions import PublishAllAction as PublishAllAction
+    from soorma_ai.kernel.domain.decisions import WaitAction as WaitAction
+    from soorma_ai.kernel.domain.events import EventEnvelope as EventEnvelope
+    from soorma_ai.kernel.domain.events import EventTopic as EventTopic
+    from soorma_ai.kernel.domain.expectations import Wait as Wait
+    from soorma_ai.kernel.domain.limits import Limits as Limits
+    from soorma_ai.kernel.domain.memory import PlanSummary as PlanSummary
+    from soorma_ai.kernel.domain.memory import SessionSummary as SessionSummary
+    from soorma_ai.kernel.domain.registry import AgentCapability as AgentCapability
+    from soorma_ai.kernel.domain.registry import Approval as Approval
+    from soorma_ai.kernel.domain.registry import DiscoveredAgent as DiscoveredAgent
+    from soorma_ai.kernel.domain.registry import EventDefinition as EventDefinition
+    from soorma_ai.kernel.domain.states import PlanDefinition as PlanDefinition
+    from soorma_ai.kernel.domain.states import StateAction as StateAction
+    from soorma_ai.kernel.domain.states import StateConfig as StateConfig
+    from soorma_ai.kernel.domain.states import StateTransition as StateTransition
+    from soorma_ai.kernel.domain.tasks import DelegationSpec as DelegationSpec
+    from soorma_ai.kernel.domain.tasks import SubTaskInfo as SubTaskInfo
+    from soorma_ai.kernel.ports.bus import Bus as Bus
+    from soorma_ai.kernel.ports.bus import Clock as Clock
+    from soorma_ai.kernel.ports.embedding import Embedder as Embedder
+    from soorma_ai.kernel.ports.model import Reasoner as Reasoner
+    from soorma_ai.kernel.ports.store import Store as Store
+    from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle as PlanHandle
     from soorma_ai.platform import Platform as Platform
-    from soorma_ai.ports.bus import Bus as Bus
-    from soorma_ai.ports.bus import Clock as Clock
-    from soorma_ai.ports.embedding import Embedder as Embedder
-    from soorma_ai.ports.model import Reasoner as Reasoner
-    from soorma_ai.ports.store import Store as Store
     from soorma_ai.remote import RemoteAgents as RemoteAgents
-    from soorma_ai.runtime.client.plan_handle import PlanHandle as PlanHandle
 
 _HOMES = {
     "agents.agent": "Agent",
@@ -116,27 +116,12 @@ _HOMES = {
     "agents.contexts.plan": "EventContext GoalContext PlanContext TransitionContext",
     "agents.contexts.platform": "PlatformContext",
     "agents.contexts.task": "ResultContext TaskContext",
-    "agents.contexts.toolkit": "EventToolkit",
-    "agents.phase": "PhaseAgent",
     "agents.planner": "Planner",
-    "agents.selector": "EventSelector",
     "agents.tool": "InvocationContext Tool",
     "agents.worker": "Worker",
-    "clients.asynchronous": "AsyncClient",
-    "clients.blocking": "Client",
-    "clients.platform_client": "PlatformClient",
-    "domain.decisions": (
-        "CompleteAction DelegateAction EventDecision PlanAction PlannerDecision PublishAction PublishAllAction "
-        "WaitAction"
-    ),
-    "domain.events": "EventEnvelope EventTopic",
-    "domain.expectations": "Wait",
-    "domain.limits": "Limits",
-    "domain.memory": "PlanSummary SessionSummary",
-    "domain.phases": "BasePhaseContext Checkpoint CheckpointKind JourneyDesignBrief PhaseTransition",
-    "domain.registry": "AgentCapability Approval DiscoveredAgent EventDefinition",
-    "domain.states": "PlanDefinition StateAction StateConfig StateTransition",
-    "domain.tasks": "DelegationSpec SubTaskInfo",
+    "api.clients.asynchronous": "AsyncClient",
+    "api.clients.blocking": "Client",
+    "api.clients.protocol": "PlatformClient",
     "errors": (
         "BusUnavailable ConfigError ContentFiltered DeadlineExceeded DecisionError Forbidden Held "
         "IllegalTransition InvalidPlan "
@@ -144,13 +129,28 @@ _HOMES = {
         "PlanCancelled PlanFailed RateLimited Reject RemoteProtocolError Retry ServerUnavailable SoormaError "
         "StoreUnavailable TransientError Unauthenticated"
     ),
+    "features.phases.agent": "PhaseAgent",
+    "features.phases.records": "BasePhaseContext Checkpoint CheckpointKind JourneyDesignBrief PhaseTransition",
+    "features.retrieval.selector": "EventSelector",
+    "features.retrieval.toolkit": "EventToolkit",
+    "kernel.domain.decisions": (
+        "CompleteAction DelegateAction EventDecision PlanAction PlannerDecision PublishAction PublishAllAction "
+        "WaitAction"
+    ),
+    "kernel.domain.events": "EventEnvelope EventTopic",
+    "kernel.domain.expectations": "Wait",
+    "kernel.domain.limits": "Limits",
+    "kernel.domain.memory": "PlanSummary SessionSummary",
+    "kernel.domain.registry": "AgentCapability Approval DiscoveredAgent EventDefinition",
+    "kernel.domain.states": "PlanDefinition StateAction StateConfig StateTransition",
+    "kernel.domain.tasks": "DelegationSpec SubTaskInfo",
+    "kernel.ports.bus": "Bus Clock",
+    "kernel.ports.embedding": "Embedder",
+    "kernel.ports.model": "Reasoner",
+    "kernel.ports.store": "Store",
+    "kernel.runtime.client.plan_handle": "PlanHandle",
     "platform": "Platform",
-    "ports.bus": "Bus Clock",
-    "ports.embedding": "Embedder",
-    "ports.model": "Reasoner",
-    "ports.store": "Store",
     "remote": "RemoteAgents",
-    "runtime.client.plan_handle": "PlanHandle",
 }
 
 __getattr__, __dir__ = late_names(__name__, _HOMES)

@@ -9,22 +9,22 @@ from msgspec import Struct
 
 from soorma_ai.adapters.clock import KeptClock, SteadyClock, SystemClock
 from soorma_ai.adapters.local_bus import LocalBus
-from soorma_ai.adapters.owner.control import ControlSocket, Converse
-from soorma_ai.adapters.owner.lock import Owner
 from soorma_ai.adapters.prompts import PromptFiles
+from soorma_ai.adapters.single_writer.control import ControlSocket, Converse
+from soorma_ai.adapters.single_writer.lock import Owner
 from soorma_ai.adapters.sqlite.store import SqliteStore
-from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Arrival
-from soorma_ai.domain.limits import STATEMENT_SECONDS, Limits
-from soorma_ai.domain.people import Person
-from soorma_ai.domain.values import Frozen
 from soorma_ai.errors import ConfigError, SoormaError
-from soorma_ai.ports import Bus, Clock, Embedder, ModelSettings, Reasoner, Store
-from soorma_ai.runtime.client.client import Client
-from soorma_ai.runtime.handling.handling import Services
-from soorma_ai.runtime.handling.process.embedding import Embedding
-from soorma_ai.runtime.handling.process.signals import Signals
-from soorma_ai.runtime.loops.supervise import Supervisor
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Arrival
+from soorma_ai.kernel.domain.limits import STATEMENT_SECONDS, Limits
+from soorma_ai.kernel.domain.people import Person
+from soorma_ai.kernel.domain.values import Frozen
+from soorma_ai.kernel.ports import Bus, Clock, Embedder, ModelSettings, Reasoner, Store
+from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.runtime.handling.handling import Services
+from soorma_ai.kernel.runtime.handling.process.embedding import Embedding
+from soorma_ai.kernel.runtime.handling.process.signals import Signals
+from soorma_ai.kernel.runtime.loops.supervisor import Supervisor
 from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, sqlite_path
 
 Loop = Callable[[], Coroutine[None, None, None]]
@@ -127,7 +127,7 @@ async def _keep_looking(clock: KeptClock, store_url: str) -> None:
 
 def _look_at_clock(clock: KeptClock, store_url: str) -> None:
     try:
-        from soorma_ai.adapters.postgres.upkeep import time_at
+        from soorma_ai.features.upkeep.postgres import time_at
     except ImportError as error:
         raise _no_driver(error) from error
     clock.keep_to(time_at(store_url))
@@ -147,7 +147,7 @@ async def _open_bus(opened: AsyncExitStack, settings: Settings, services: Servic
         from soorma_ai.adapters.nats.bus import NatsBus
     except ModuleNotFoundError as error:
         raise ConfigError("a bus on NATS needs its client: pip install 'soorma-ai[nats]'") from error
-    from soorma_ai.runtime.loops.neighbours import empty_mailboxes, keep_announcing, say_goodbye, send_receipts
+    from soorma_ai.features.federation.loop import empty_mailboxes, keep_announcing, say_goodbye, send_receipts
 
     store_id = await services.store.upkeep.store_id(services.clock.new_id())
     bus = NatsBus(url.servers, url.namespace, hide_password(settings.bus_url), store_id)
@@ -164,7 +164,7 @@ async def _begin_to_converse(services: Services) -> Converse:
     """Load what serves the control socket, apart from the loop: that takes some tenths of a second."""
 
     def load() -> Converse:
-        from soorma_ai.server.local import conversation
+        from soorma_ai.api.server.local import conversation
 
         return conversation(Client(services, Person()))
 

@@ -8,15 +8,15 @@ from functools import partial
 from typing import Self, cast
 
 from soorma_ai.agents.agent import Agent
-from soorma_ai.agents.given import must_have
-from soorma_ai.domain.limits import Limits
-from soorma_ai.domain.people import Person
-from soorma_ai.domain.values import clip
+from soorma_ai.agents.arguments import must_have
 from soorma_ai.errors import ConfigError, LocalProtocolError
-from soorma_ai.ports import Bus, Clock, Embedder, Store
-from soorma_ai.runtime.client.client import Client
-from soorma_ai.runtime.client.retention import keep_pruning, must_be_kept_long_enough
-from soorma_ai.runtime.loops.supervise import Supervisor
+from soorma_ai.features.upkeep.retention import keep_pruning, must_be_kept_long_enough
+from soorma_ai.kernel.domain.limits import Limits
+from soorma_ai.kernel.domain.people import Person
+from soorma_ai.kernel.domain.values import clip
+from soorma_ai.kernel.ports import Bus, Clock, Embedder, Store
+from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.runtime.loops.supervisor import Supervisor
 from soorma_ai.settings import Server, is_postgres, nats_url, read_server, read_settings
 
 

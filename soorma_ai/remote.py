@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Self
 from soorma_ai.adapters.clock import SteadyClock, SystemClock
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.prompts import PromptFiles
-from soorma_ai.adapters.remote.store import RemoteStore
 from soorma_ai.agents.agent import Agent
+from soorma_ai.api.clients.address import address_of
+from soorma_ai.api.clients.sender import Bounds, Caller
+from soorma_ai.api.clients.transport import AsyncLine
 from soorma_ai.assembly import build_models, make_reasoner
-from soorma_ai.clients.address import address_of
-from soorma_ai.clients.caller import Bounds, Caller
-from soorma_ai.clients.line import AsyncLine
-from soorma_ai.domain.registry import AgentKind
 from soorma_ai.errors import ConfigError, LocalProtocolError, TransientError
-from soorma_ai.ports import Clock, Inlet
-from soorma_ai.runtime.handling.handling import Services
-from soorma_ai.runtime.handling.logs import warn
-from soorma_ai.runtime.handling.process.signals import Signals
-from soorma_ai.runtime.loops.supervise import Supervisor
+from soorma_ai.features.remote.elsewhere.store import RemoteStore
+from soorma_ai.kernel.domain.registry import AgentKind
+from soorma_ai.kernel.ports import Clock, Inlet
+from soorma_ai.kernel.runtime.handling.handling import Services
+from soorma_ai.kernel.runtime.handling.logs import warn
+from soorma_ai.kernel.runtime.handling.process.signals import Signals
+from soorma_ai.kernel.runtime.loops.supervisor import Supervisor
 from soorma_ai.settings import SERVER_URL, TOKEN, Server, read_server, read_settings
 
 if TYPE_CHECKING:

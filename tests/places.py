@@ -18,8 +18,8 @@ import postgres_server
 from msgspec.structs import replace
 
 import soorma_ai.platform
-from soorma_ai.adapters.sql.parts import Part, SqlStore
-from soorma_ai.ports import Store
+from soorma_ai.kernel.ports import Store
+from soorma_ai.kernel.sql.parts import Part, SqlStore
 from soorma_ai.settings import Settings, is_postgres, read_settings, sqlite_path
 
 ON_POSTGRES = postgres_server.IS_MEANT

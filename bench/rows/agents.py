@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from soorma_ai import ChoreographyPlanner, InvocationContext, Limits, Platform, PlatformContext, Reasoner, Tool
-from soorma_ai.ports import ModelQuestion
+from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.scripted import Item, ScriptedReasoner, complete, publish
 
 GOAL, DOUBLE, ECHO = "count.wanted", "double.requested", "echo.requested"

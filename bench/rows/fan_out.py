@@ -5,7 +5,7 @@ from pathlib import Path
 from bench.measure import Figures, Lap, main
 from bench.rows.agents import DOUBLE, HIGH, desk, store_url
 from soorma_ai import ChoreographyPlanner, DelegationSpec, Platform, PlatformContext, ResultContext, TaskContext, Worker
-from soorma_ai.ports import ModelQuestion
+from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.scripted import Item, ScriptedReasoner, complete, publish, publish_all
 
 SUM = "sum.requested"

@@ -12,7 +12,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from bench.rows.agents import DOUBLE
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.testing.model_server import ModelServer, Reply
 from soorma_ai.testing.scripted import complete, publish
 

@@ -16,7 +16,7 @@ from statistics import median
 from bench.measure import Figures, Lap, anonymous_kb, disk_kb, main
 from bench.rows.agents import ECHO, desk, store_url
 from soorma_ai import ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Tool
-from soorma_ai.ports import ModelQuestion
+from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.scripted import Item, ScriptedReasoner, complete, publish
 
 GOAL, PAY = "bill.received", "pay.requested"

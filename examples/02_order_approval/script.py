@@ -3,7 +3,7 @@
 import json
 from typing import Any, TypeAlias
 
-from soorma_ai.ports import ModelQuestion
+from soorma_ai.kernel.ports import ModelQuestion
 
 EXPRESS_FROM = 5000
 

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from soorma_ai.ports import Clock
+from soorma_ai.kernel.ports import Clock
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # As far as a clock stands still to let another come up.

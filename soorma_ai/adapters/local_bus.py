@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from soorma_ai.errors import BusUnavailable
-from soorma_ai.ports import Brought, StoredEvent
+from soorma_ai.kernel.ports import Brought, StoredEvent
 
 Receive = Callable[[Sequence[Brought]], Awaitable[None]]
 

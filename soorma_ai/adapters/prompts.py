@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 
 from soorma_ai.errors import ConfigError
-from soorma_ai.ports import Prompt
+from soorma_ai.kernel.ports import Prompt
 
 if TYPE_CHECKING:
     from jinja2 import Template

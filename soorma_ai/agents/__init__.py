@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from soorma_ai.agents.agent import Agent as Agent
     from soorma_ai.agents.choreography import ChoreographyPlanner as ChoreographyPlanner
     from soorma_ai.agents.planner import Planner as Planner
-    from soorma_ai.agents.selector import EventSelector as EventSelector
     from soorma_ai.agents.tool import InvocationContext as InvocationContext
     from soorma_ai.agents.tool import Tool as Tool
     from soorma_ai.agents.worker import Worker as Worker
@@ -18,7 +17,6 @@ _HOMES = {
     "agent": "Agent",
     "choreography": "ChoreographyPlanner",
     "planner": "Planner",
-    "selector": "EventSelector",
     "tool": "InvocationContext Tool",
     "worker": "Worker",
 }

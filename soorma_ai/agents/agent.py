@@ -7,7 +7,10 @@ from typing import Any, TypedDict, TypeVar, cast, overload
 
 from typing_extensions import Unpack
 
-from soorma_ai.agents.calling import (
+from soorma_ai.agents.annotations import Handler
+from soorma_ai.agents.arguments import describe, must_be_number, must_be_text, several
+from soorma_ai.agents.contexts.platform import PlatformContext
+from soorma_ai.agents.handler_options import (
     MISSING,
     HandlerOptions,
     Registered,
@@ -16,22 +19,26 @@ from soorma_ai.agents.calling import (
     must_be_name,
     must_take,
 )
-from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.agents.given import describe, must_be_number, must_be_text, several
 from soorma_ai.agents.threads import Threads
-from soorma_ai.agents.typed import Handler
-from soorma_ai.core.delivery.route import is_pattern
-from soorma_ai.domain.events import CLIENT, SYSTEM, EventTopic, topic_of
-from soorma_ai.domain.names import agent_key
-from soorma_ai.domain.registry import AgentCapability, AgentKind, EventDefinition, EventRole, Registration, Subscription
-from soorma_ai.domain.replies import Failure
-from soorma_ai.domain.values import JsonObject, span_of
 from soorma_ai.errors import ConfigError, LocalProtocolError
-from soorma_ai.ports import Inlet, ModelSettings, Reasoner
-from soorma_ai.runtime.client.doors import Door
-from soorma_ai.runtime.flow import Route
-from soorma_ai.runtime.handling.handling import Handling, Services
-from soorma_ai.runtime.handling.replies import tell_requester
+from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventTopic, topic_of
+from soorma_ai.kernel.domain.names import agent_key
+from soorma_ai.kernel.domain.registry import (
+    AgentCapability,
+    AgentKind,
+    EventDefinition,
+    EventRole,
+    Registration,
+    Subscription,
+)
+from soorma_ai.kernel.domain.replies import Failure
+from soorma_ai.kernel.domain.values import JsonObject, span_of
+from soorma_ai.kernel.ports import Inlet, ModelSettings, Reasoner
+from soorma_ai.kernel.rules.delivery.route import is_pattern
+from soorma_ai.kernel.runtime.client.mounts import Door
+from soorma_ai.kernel.runtime.flow import Route
+from soorma_ai.kernel.runtime.handling.handling import Handling, Services
+from soorma_ai.kernel.runtime.handling.replies import tell_requester
 
 H = TypeVar("H", bound=Handler)
 Hook = Callable[[], Any]

@@ -6,11 +6,11 @@ from typing import Any
 from soorma_ai.agents.contexts.plan import GoalContext, PlanContext
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.planner_base import BasePlanner
-from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.domain.decisions import PlannerDecision
-from soorma_ai.domain.history import DECIDE
-from soorma_ai.domain.values import json_object
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.decisions import PlannerDecision
+from soorma_ai.kernel.domain.history import DECIDE
+from soorma_ai.kernel.domain.values import json_object
+from soorma_ai.kernel.rules.plans.triggers import Trigger
 
 
 class ChoreographyPlanner(BasePlanner):

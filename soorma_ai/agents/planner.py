@@ -3,8 +3,8 @@
 from soorma_ai.agents.contexts.plan import EventContext, GoalContext, PlanContext, TransitionContext, event_of
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.planner_base import BasePlanner
-from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.domain.decisions import (
+from soorma_ai.errors import ConfigError, LocalProtocolError
+from soorma_ai.kernel.domain.decisions import (
     CompleteAction,
     DelegateAction,
     Judged,
@@ -12,9 +12,9 @@ from soorma_ai.domain.decisions import (
     PublishAllAction,
     WaitAction,
 )
-from soorma_ai.errors import ConfigError, LocalProtocolError
-from soorma_ai.runtime import planning
-from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.kernel.rules.plans.triggers import Trigger
+from soorma_ai.kernel.runtime import planning
+from soorma_ai.kernel.runtime.handling.handling import Handling
 
 
 class Planner(BasePlanner):

@@ -11,7 +11,11 @@ from msgspec.structs import replace
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import HANDLER_TIMEOUT, Agent, EventLike, H, definitions_of, span
-from soorma_ai.agents.calling import (
+from soorma_ai.agents.annotations import Handler
+from soorma_ai.agents.arguments import must_be_number, must_have
+from soorma_ai.agents.contexts.plan import GoalContext, PlanContext, TransitionContext, must_be_in_hand
+from soorma_ai.agents.contexts.platform import PlatformContext
+from soorma_ai.agents.handler_options import (
     MISSING,
     HandlerOptions,
     Registered,
@@ -20,9 +24,6 @@ from soorma_ai.agents.calling import (
     must_be_name,
     must_take,
 )
-from soorma_ai.agents.contexts.plan import GoalContext, PlanContext, TransitionContext, must_be_in_hand
-from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.agents.given import must_be_number, must_have
 from soorma_ai.agents.planner_options import (
     MEMORY_TOKENS,
     chosen_agents,
@@ -34,16 +35,12 @@ from soorma_ai.agents.planner_options import (
     zone_of,
 )
 from soorma_ai.agents.schedules import Schedules
-from soorma_ai.agents.typed import Handler
-from soorma_ai.core.machine.machine import check as check_machine
-from soorma_ai.core.machine.step import View
-from soorma_ai.core.plan.recurring import Recurring
-from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.domain.decisions import Room
-from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
-from soorma_ai.domain.limits import UNPRICED_CURES, Limits
-from soorma_ai.domain.memos import MemoKind
-from soorma_ai.domain.registry import (
+from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
+from soorma_ai.features.knowledge.records import MemoKind
+from soorma_ai.kernel.domain.decisions import Room
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
+from soorma_ai.kernel.domain.limits import UNPRICED_CURES, Limits
+from soorma_ai.kernel.domain.registry import (
     AgentCapability,
     AgentKind,
     DiscoveredAgent,
@@ -51,18 +48,21 @@ from soorma_ai.domain.registry import (
     EventRole,
     Registration,
 )
-from soorma_ai.domain.replies import Failure
-from soorma_ai.domain.schemas import ANY_OBJECT, SchemaSource, describe, schema_of, violations
-from soorma_ai.domain.states import StateMachine, States, initial_of, states_of
-from soorma_ai.domain.values import JsonObject, json_object
-from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
-from soorma_ai.ports import Embedder, ModelSettings, Reasoner
-from soorma_ai.runtime import planning
-from soorma_ai.runtime.flow import Route
-from soorma_ai.runtime.handling.check_ahead import check_ahead
-from soorma_ai.runtime.handling.handling import Handling, Services
-from soorma_ai.runtime.handling.meanings import Meanings
-from soorma_ai.runtime.planning.settings import PlannerSettings, without_model
+from soorma_ai.kernel.domain.replies import Failure
+from soorma_ai.kernel.domain.schemas import ANY_OBJECT, SchemaSource, describe, schema_of, violations
+from soorma_ai.kernel.domain.states import StateMachine, States, initial_of, states_of
+from soorma_ai.kernel.domain.values import JsonObject, json_object
+from soorma_ai.kernel.ports import Embedder, ModelSettings, Reasoner
+from soorma_ai.kernel.rules.plans.recurring import Recurring
+from soorma_ai.kernel.rules.plans.triggers import Trigger
+from soorma_ai.kernel.rules.state_machine.machine import check as check_machine
+from soorma_ai.kernel.rules.state_machine.step import View
+from soorma_ai.kernel.runtime import planning
+from soorma_ai.kernel.runtime.flow import Route
+from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
+from soorma_ai.kernel.runtime.handling.handling import Handling, Services
+from soorma_ai.kernel.runtime.handling.semantic_search import Meanings
+from soorma_ai.kernel.runtime.planning.settings import PlannerSettings, without_model
 
 Strategy = Literal["balanced", "conservative", "aggressive"]
 

@@ -8,14 +8,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from msgspec.structs import replace
 
+from soorma_ai.agents.arguments import describe, must_be_number
 from soorma_ai.agents.contexts.plan import GoalContext
-from soorma_ai.agents.given import describe, must_be_number
-from soorma_ai.domain.decisions import Room
-from soorma_ai.domain.limits import Limits
-from soorma_ai.domain.memos import MemoKind, Recollection
-from soorma_ai.domain.registry import DiscoveredAgent
-from soorma_ai.domain.values import JsonObject, clip, json_object
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
+from soorma_ai.features.knowledge.records import MemoKind, Recollection
+from soorma_ai.kernel.domain.decisions import Room
+from soorma_ai.kernel.domain.limits import Limits
+from soorma_ai.kernel.domain.registry import DiscoveredAgent
+from soorma_ai.kernel.domain.values import JsonObject, clip, json_object
 
 MEMORY_TOKENS = 1_000
 MOST_MEMORY_TOKENS = 20_000

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from soorma_ai.core.plan.recurring import Recurring, check_schedule, next_due, timer_for, timers_of
-from soorma_ai.domain.effects import Schedule
-from soorma_ai.domain.events import SYSTEM, EventEnvelope
-from soorma_ai.domain.names import plain_name
-from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.errors import ConfigError
-from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.kernel.domain.effects import Schedule
+from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope
+from soorma_ai.kernel.domain.names import plain_name
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.schemas import describe, violations
+from soorma_ai.kernel.rules.plans.recurring import Recurring, check_schedule, next_due, timer_for, timers_of
+from soorma_ai.kernel.runtime.handling.handling import Services
 
 # A moment that never comes never comes from any other one either.
 _ANY_MOMENT = datetime(2026, 1, 1, tzinfo=UTC)

@@ -10,7 +10,7 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any
 
-from soorma_ai.agents.typed import Handler
+from soorma_ai.agents.annotations import Handler
 
 Job = Callable[[], bool]
 

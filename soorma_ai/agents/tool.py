@@ -8,20 +8,20 @@ from msgspec import Struct
 from typing_extensions import TypeVar, Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, EventLike, H
-from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts
+from soorma_ai.agents.annotations import Handler, Shape, event_taken, payload_type, return_type
 from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.agents.typed import Handler, Shape, event_taken, payload_type, return_type
-from soorma_ai.domain.doubts import Done, Failed, Finding, NotDone, OutsideEffects, StillUnknown
-from soorma_ai.domain.events import EventTopic, Lineage, completion_of, name_fault
-from soorma_ai.domain.registry import AgentKind, Approval
-from soorma_ai.domain.replies import Failure, failure_reply, success_reply
-from soorma_ai.domain.schemas import SchemaSource
+from soorma_ai.agents.handler_options import HandlerOptions, Registered, handler_of, most_attempts
 from soorma_ai.errors import ConfigError, OutcomeUnknown, Reject, Retry, TransientError
-from soorma_ai.runtime.flow import Route
-from soorma_ai.runtime.handling.doubts import find_out
-from soorma_ai.runtime.handling.execute import must_be_wanted
-from soorma_ai.runtime.handling.handling import Handling
-from soorma_ai.runtime.handling.replies import reply
+from soorma_ai.kernel.domain.doubts import Done, Failed, Finding, NotDone, OutsideEffects, StillUnknown
+from soorma_ai.kernel.domain.events import EventTopic, Lineage, completion_of, name_fault
+from soorma_ai.kernel.domain.registry import AgentKind, Approval
+from soorma_ai.kernel.domain.replies import Failure, failure_reply, success_reply
+from soorma_ai.kernel.domain.schemas import SchemaSource
+from soorma_ai.kernel.runtime.flow import Route
+from soorma_ai.kernel.runtime.handling.doubts import find_out
+from soorma_ai.kernel.runtime.handling.execute import must_be_wanted
+from soorma_ai.kernel.runtime.handling.handling import Handling
+from soorma_ai.kernel.runtime.handling.replies import reply
 
 T = TypeVar("T", default=dict[str, Any])
 

@@ -8,25 +8,25 @@ from msgspec.structs import replace
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, EventLike, H
-from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts, must_be_name
+from soorma_ai.agents.annotations import Shape, event_taken, payload_type
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.contexts.task import ResultContext, TaskContext
-from soorma_ai.agents.typed import Shape, event_taken, payload_type
-from soorma_ai.core.task import TASK_TIMEOUT, timeout_event
-from soorma_ai.domain.effects import Expect
-from soorma_ai.domain.events import EventTopic, Lineage, completion_of
-from soorma_ai.domain.expectations import Expectation, ExpectationStatus
-from soorma_ai.domain.registry import AgentKind, Approval
-from soorma_ai.domain.replies import Failure, is_failure
-from soorma_ai.domain.schemas import SchemaSource
-from soorma_ai.domain.values import Data, JsonObject
+from soorma_ai.agents.handler_options import HandlerOptions, Registered, handler_of, most_attempts, must_be_name
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
-from soorma_ai.runtime.client.intake import lineage_of, send_task
-from soorma_ai.runtime.flow import Route
-from soorma_ai.runtime.handling.execute import must_be_wanted
-from soorma_ai.runtime.handling.handling import Handling
-from soorma_ai.runtime.handling.replies import tell_requester
-from soorma_ai.runtime.handling.task import TaskInHand
+from soorma_ai.kernel.domain.effects import Expect
+from soorma_ai.kernel.domain.events import EventTopic, Lineage, completion_of
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.kernel.domain.registry import AgentKind, Approval
+from soorma_ai.kernel.domain.replies import Failure, is_failure
+from soorma_ai.kernel.domain.schemas import SchemaSource
+from soorma_ai.kernel.domain.values import Data, JsonObject
+from soorma_ai.kernel.rules.task import TASK_TIMEOUT, timeout_event
+from soorma_ai.kernel.runtime.client.intake import lineage_of, send_task
+from soorma_ai.kernel.runtime.flow import Route
+from soorma_ai.kernel.runtime.handling.execute import must_be_wanted
+from soorma_ai.kernel.runtime.handling.handling import Handling
+from soorma_ai.kernel.runtime.handling.replies import tell_requester
+from soorma_ai.kernel.runtime.handling.task import TaskInHand
 
 
 class Worker(Agent):

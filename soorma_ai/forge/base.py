@@ -5,10 +5,10 @@ from enum import Enum
 
 from pydantic import BaseModel, ConfigDict
 
-from soorma_ai.agents.phase import PhaseAgent
-from soorma_ai.domain.history import StepKind
-from soorma_ai.domain.phases import SSEEvent
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.features.phases.agent import PhaseAgent
+from soorma_ai.features.phases.records import SSEEvent
+from soorma_ai.kernel.domain.history import StepKind
+from soorma_ai.kernel.domain.values import Json, JsonObject
 
 NAMES: JsonObject = {"type": "array", "items": {"type": "string"}}
 

@@ -7,11 +7,18 @@ from typing import Any, ClassVar, cast
 
 from pydantic import Field
 
-from soorma_ai.agents.phase import PERSON_REPLIED
-from soorma_ai.agents.phase_hooks import PhaseTool
-from soorma_ai.domain.phases import BasePhaseContext, Checkpoint, CheckpointKind, DataEvent, PhaseTransition, SSEEvent
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.features.phases.agent import PERSON_REPLIED
+from soorma_ai.features.phases.hooks import PhaseTool
+from soorma_ai.features.phases.records import (
+    BasePhaseContext,
+    Checkpoint,
+    CheckpointKind,
+    DataEvent,
+    PhaseTransition,
+    SSEEvent,
+)
 from soorma_ai.forge.base import NAMES, BaseForgeAgent, Work, changes_of
+from soorma_ai.kernel.domain.values import Json, JsonObject
 
 # Each objective is a visit of DIAGNOSE and of TEACH at least.
 MOST_VISITS = 40

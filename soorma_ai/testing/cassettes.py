@@ -18,9 +18,9 @@ from msgspec import Struct
 
 from soorma_ai.adapters.models.faults import find_secrets, scrub
 from soorma_ai.adapters.models.guard import cassette_in_place, is_loopback
-from soorma_ai.core.telling.today import without_day
-from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.errors import ConfigError, Fatal
+from soorma_ai.kernel.domain.values import Json, JsonObject, clip
+from soorma_ai.kernel.rules.prompting.today import without_day
 
 Mode = Literal["replay", "record", "live"]
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from soorma_ai.domain.values import derived_id
+from soorma_ai.kernel.domain.values import derived_id
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -12,8 +12,8 @@ from typing import Self
 
 from msgspec import Struct, field
 
-from soorma_ai.domain.values import Json, JsonObject, follow
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.values import Json, JsonObject, follow
 
 _CAPABILITIES = "/api/show"  # of a model of Ollama, which its client asks first
 

@@ -5,8 +5,8 @@ import json
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeAlias
 
-from soorma_ai.core.deciding.finding import find_object
-from soorma_ai.domain.decisions import (
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.decisions import (
     CompleteAction,
     DelegateAction,
     PlannerDecision,
@@ -14,10 +14,10 @@ from soorma_ai.domain.decisions import (
     PublishAllAction,
     WaitAction,
 )
-from soorma_ai.domain.states import StateMachine, initial_of, states_of
-from soorma_ai.domain.values import Json, JsonObject, clip, compact
-from soorma_ai.errors import LocalProtocolError
-from soorma_ai.ports import ModelAnswer, ModelQuestion
+from soorma_ai.kernel.domain.states import StateMachine, initial_of, states_of
+from soorma_ai.kernel.domain.values import Json, JsonObject, clip, compact
+from soorma_ai.kernel.ports import ModelAnswer, ModelQuestion
+from soorma_ai.kernel.rules.decisions.extraction import find_object
 
 Item: TypeAlias = JsonObject | str | PlannerDecision | Exception | ModelAnswer
 Script: TypeAlias = Iterable[Item] | Callable[[ModelQuestion], Item | Awaitable[Item]]

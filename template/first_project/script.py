@@ -5,7 +5,7 @@ import json
 import re
 from typing import Any
 
-from soorma_ai.ports import ModelQuestion
+from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.scripted import complete, publish
 
 

@@ -15,11 +15,11 @@ import places
 from click.testing import CliRunner, Result
 
 from soorma_ai import Platform
-from soorma_ai.cli.loading import load_agents
-from soorma_ai.cli.main import cli
+from soorma_ai.apps.cli.loader import load_agents
+from soorma_ai.apps.cli.main import cli
 
 APPS = Path(__file__).parent / "apps"
-SOORMA = (sys.executable, "-c", "from soorma_ai.cli.main import main; main()")
+SOORMA = (sys.executable, "-c", "from soorma_ai.apps.cli.main import main; main()")
 GOALS = ("order.check", "order.place", "order.break", "order.deliver")
 
 

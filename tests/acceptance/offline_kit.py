@@ -10,8 +10,8 @@ import places
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.assembly import make_store
-from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.ports import AgentRow
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.ports import AgentRow
 
 ROOT = Path(__file__).parents[2]
 # Seconds: on a busy machine a program takes long to be loaded.

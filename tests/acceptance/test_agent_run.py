@@ -11,7 +11,7 @@ import places
 import pytest
 from offline_kit import contents_of, offline
 
-from soorma_ai.adapters.owner.lock import owner_of
+from soorma_ai.adapters.single_writer.lock import owner_of
 
 PROGRAM = """
 from soorma_ai import InvocationContext, PlatformContext, Tool

@@ -18,10 +18,10 @@ from cli_kit import APPS, SOORMA, Shop, run_to_the_end, seed
 from kit import until
 
 from soorma_ai import ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Tool
-from soorma_ai.cli.loading import load_agents
-from soorma_ai.cli.store_access import only_one
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.apps.cli.loader import load_agents
+from soorma_ai.apps.cli.store_access import only_one
 from soorma_ai.errors import ConfigError, NotFound
+from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 
 DONE, ERROR, USAGE, FAILED, WAITS = 0, 1, 2, 3, 4
@@ -53,7 +53,7 @@ def empty(tmp_path: Path) -> Shop:
 
 
 def test_help_lists_every_command_and_loads_neither_the_framework_nor_rich() -> None:
-    look = "import sys; from soorma_ai.cli.main import main\ntry: main()\nfinally: print(*sys.modules)"
+    look = "import sys; from soorma_ai.apps.cli.main import main\ntry: main()\nfinally: print(*sys.modules)"
     command = [sys.executable, "-c", look, "--help"]
     run = subprocess.run(command, check=True, capture_output=True, text=True)
     for name in ("run", "plans", "why", "inbox", "approve", "reject", "answer", "dead-letters", "events"):

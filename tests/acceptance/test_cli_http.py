@@ -220,8 +220,8 @@ def test_a_store_that_is_typed_goes_before_a_server_of_the_environment(seeded: P
 
 
 def test_a_command_on_a_store_loads_no_client_over_http(seeded: Path) -> None:
-    look = "import sys; from soorma_ai.cli.main import main\ntry: main()\nfinally: print(*sys.modules)"
+    look = "import sys; from soorma_ai.apps.cli.main import main\ntry: main()\nfinally: print(*sys.modules)"
     command = [sys.executable, "-c", look, "plans", "ls", "--store", Shop(seeded).url]
     loaded = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    assert "soorma_ai.cli.store_access" in loaded
-    assert {"httpx", "soorma_ai.clients.asynchronous"}.isdisjoint(loaded)
+    assert "soorma_ai.apps.cli.store_access" in loaded
+    assert {"httpx", "soorma_ai.api.clients.asynchronous"}.isdisjoint(loaded)

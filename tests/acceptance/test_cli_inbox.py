@@ -11,8 +11,8 @@ from kit import until
 from soorma_ai import Approval, ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens import new_key
-from soorma_ai.domain.inbox import Notice, NoticeState
 from soorma_ai.errors import Held, RateLimited
+from soorma_ai.features.human_tasks.records import Notice, NoticeState
 from soorma_ai.testing.scripted import ScriptedReasoner
 
 DONE, ERROR, USAGE = 0, 1, 2

@@ -9,9 +9,9 @@ from places import bytes_of
 
 from soorma_ai import Platform
 from soorma_ai.adapters.tokens import ApiKeys
-from soorma_ai.domain.identity import AgentRights, Caller
-from soorma_ai.domain.people import Person
 from soorma_ai.errors import Unauthenticated
+from soorma_ai.kernel.domain.identity import AgentRights, Caller
+from soorma_ai.kernel.domain.people import Person
 
 DONE, ERROR, USAGE = 0, 1, 2
 

@@ -211,8 +211,8 @@ def test_a_store_that_is_no_file_cannot_be_copied(shop: Shop, tmp_path: Path, st
 def test_killing_the_backup_leaves_no_half_of_one(shop: Shop, tmp_path: Path) -> None:
     program = (
         "import os, signal, sqlite3, sys\n"
-        "from soorma_ai.adapters.sqlite.file import backup\n"
-        "from soorma_ai.cli.main import main\n"
+        "from soorma_ai.features.upkeep import backup\n"
+        "from soorma_ai.apps.cli.main import main\n"
         "backup._verify = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         "main()\n"
     )

@@ -16,12 +16,12 @@ from cli_kit import SOORMA, Shop
 from click.shell_completion import ShellComplete
 
 from soorma_ai import Agent, Platform
-from soorma_ai.cli.commands.dev import DEMO, DEMO_GOAL
-from soorma_ai.cli.loading import load_agents
-from soorma_ai.cli.main import cli
-from soorma_ai.cli.project import Names, names_of
-from soorma_ai.cli.shipped import find_shipped
-from soorma_ai.cli.watching import list_changes, look
+from soorma_ai.apps.cli.commands.dev import DEMO, DEMO_GOAL
+from soorma_ai.apps.cli.file_watch import list_changes, look
+from soorma_ai.apps.cli.loader import load_agents
+from soorma_ai.apps.cli.main import cli
+from soorma_ai.apps.cli.package_files import find_shipped
+from soorma_ai.apps.cli.project import Names, names_of
 from soorma_ai.errors import ConfigError
 
 URL = re.compile(r"http://[\d.:]+")

@@ -8,7 +8,7 @@ import click
 import pytest
 from offline_kit import ROOT, run
 
-from soorma_ai.cli.main import cli
+from soorma_ai.apps.cli.main import cli
 
 README = (ROOT / "README.md").read_text()
 NOT_RUN = "# not run"

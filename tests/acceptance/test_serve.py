@@ -132,6 +132,6 @@ def test_options_that_cannot_be_meant_are_refused(tmp_path: Path, options: list[
 
 
 def test_the_package_without_its_server_loads_no_server() -> None:
-    loaded = "import json, sys, soorma_ai.cli.commands.serve; print(json.dumps(list(sys.modules)))"
+    loaded = "import json, sys, soorma_ai.apps.cli.commands.serve; print(json.dumps(list(sys.modules)))"
     ran = subprocess.run([sys.executable, "-c", loaded], check=True, capture_output=True, text=True, cwd=APPS)
     assert {"starlette", "uvicorn"}.isdisjoint(json.loads(ran.stdout))

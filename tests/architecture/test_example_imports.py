@@ -9,11 +9,11 @@ import soorma_ai
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PUBLIC = tuple(f"{name}." for name in re.findall(r"^\* `([\w.]+)`:", soorma_ai.__doc__ or "", re.MULTILINE))
 PLANTED = """
-import soorma_ai.runtime.client.client
+import soorma_ai.kernel.runtime.client.client
 from soorma_ai import settings
 def late():
-    from soorma_ai.terminal.story import _note
-    from soorma_ai.cli.main import cli
+    from soorma_ai.surfaces.terminal.story import _note
+    from soorma_ai.apps.cli.main import cli
 """
 
 

@@ -33,15 +33,15 @@ HEAVY = {
     "importlib.metadata": "pydantic builds its first model",
     "soorma_ai.adapters": "a platform opens",
     "soorma_ai.assembly": "a platform opens",
-    "soorma_ai.core.arrival": "a store is opened",
-    "soorma_ai.core.deciding.judge": "a planner is made",
-    "soorma_ai.core.offering.form": "a planner is made",
-    "soorma_ai.core.report.lines": "a trace is shown",
-    "soorma_ai.core.report.trace": "a trace is shown",
-    "soorma_ai.core.telling.history": "a planner is made",
-    "soorma_ai.runtime.planning.planner": "a planner is made",
-    "soorma_ai.agents.contexts.toolkit": "a handler looks through events",
-    "soorma_ai.cli": "the command line",
+    "soorma_ai.kernel.rules.arrival": "a store is opened",
+    "soorma_ai.kernel.rules.decisions.judge": "a planner is made",
+    "soorma_ai.kernel.rules.choices.form": "a planner is made",
+    "soorma_ai.kernel.rules.reports.lines": "a trace is shown",
+    "soorma_ai.kernel.rules.reports.trace": "a trace is shown",
+    "soorma_ai.kernel.rules.prompting.history": "a planner is made",
+    "soorma_ai.kernel.runtime.planning.planner": "a planner is made",
+    "soorma_ai.features.retrieval.toolkit": "a handler looks through events",
+    "soorma_ai.apps.cli": "the command line",
     "soorma_ai.server": "the platform is served",
     "soorma_ai.testing": "tests",
 }
@@ -59,13 +59,13 @@ OF_A_PLATFORM = [
     "cel",
     "starlette",
     "uvicorn",
-    "soorma_ai.runtime",
+    "soorma_ai.kernel.runtime",
     "soorma_ai.adapters",
     "soorma_ai.agents",
     "soorma_ai.platform",
     "soorma_ai.settings",
     "soorma_ai.server",
-    "soorma_ai.cli",
+    "soorma_ai.apps.cli",
 ]
 BUDGET = 0.35
 MOST_RUNS = 20
@@ -78,7 +78,7 @@ print(json.dumps([used.ru_utime + used.ru_stime, list(sys.modules)]))
 OPEN = """
 import asyncio
 from soorma_ai import EventEnvelope, Platform
-from soorma_ai.domain.values import Frozen
+from soorma_ai.kernel.domain.values import Frozen
 async def opened():
     async with Platform("sqlite://"):
         print(*(model.__pydantic_complete__ for model in (EventEnvelope, *Frozen.__subclasses__())))
@@ -103,7 +103,7 @@ AFTER_THE_START = [
     "soorma_ai.adapters.models",
     "soorma_ai.adapters.nats",
     "soorma_ai.adapters.postgres",
-    "soorma_ai.core.report.lines",
+    "soorma_ai.kernel.rules.reports.lines",
 ]
 
 
@@ -144,7 +144,7 @@ def test_nothing_is_loaded_that_is_used_later_or_by_some_programs(statement: str
 
 def test_a_program_that_calls_a_server_loads_no_platform(compiled: Path) -> None:
     modules = imported(CALLS, compiled).modules
-    assert "soorma_ai.clients.blocking" in modules and "httpx" in modules
+    assert "soorma_ai.api.clients.blocking" in modules and "httpx" in modules
     assert [name for name in OF_A_PLATFORM if name in modules] == []
 
 
@@ -156,5 +156,5 @@ def test_an_open_platform_leaves_no_model_to_be_built_by_two_threads_at_once() -
 
 def test_a_platform_that_has_started_has_loaded_no_model_s_adapter() -> None:
     output = subprocess.run([sys.executable, "-c", START], check=True, capture_output=True, text=True).stdout
-    assert "soorma_ai.runtime.planning.planner" in output.split()
+    assert "soorma_ai.kernel.runtime.planning.planner" in output.split()
     assert [name for name in AFTER_THE_START if name in output.split()] == []

@@ -110,6 +110,6 @@ def test_a_port_that_a_public_constructor_takes_is_public() -> None:
     taken: set[str] = set()
     for kind in (getattr(soorma_ai, name) for name in ("Platform", "Planner", "ChoreographyPlanner", "RemoteAgents")):
         annotations = " ".join(str(one.annotation) for one in inspect.signature(kind.__init__).parameters.values())
-        taken |= set(re.findall(r"soorma_ai\.ports\.\w+\.(\w+)", annotations))
+        taken |= set(re.findall(r"soorma_ai\.kernel\.ports\.\w+\.(\w+)", annotations))
     assert taken >= {"Bus", "Clock", "Embedder", "Reasoner", "Store"}
     assert taken - set(NAMES) == set()

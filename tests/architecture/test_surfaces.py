@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 
 from soorma_ai import Limits
-from soorma_ai.clients import asynchronous, blocking, inbox, plan, platform_client, views
-from soorma_ai.runtime.client.client import Client
-from soorma_ai.runtime.client.inbox import Inbox
-from soorma_ai.runtime.client.memory import PlanMemory
-from soorma_ai.runtime.client.plan_handle import PlanHandle
-from soorma_ai.runtime.views.agents import Directory
-from soorma_ai.runtime.views.tracker import Tracker
-from soorma_ai.server.routes import OPERATIONS
+from soorma_ai.api.clients import asynchronous, blocking, plan, views
+from soorma_ai.api.clients import protocol as platform_client
+from soorma_ai.api.server.routes import OPERATIONS
+from soorma_ai.features.human_tasks import client
+from soorma_ai.features.human_tasks.service import Inbox
+from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.runtime.client.memory import PlanMemory
+from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle
+from soorma_ai.kernel.runtime.views.registry import Directory
+from soorma_ai.kernel.runtime.views.tracker import Tracker
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -25,7 +27,7 @@ PARTS: dict[str, tuple[type, type, type, type]] = {
     "plan": (platform_client.PlanCalls, PlanHandle, plan.AsyncPlan, blocking.Plan),
     "memory": (platform_client.MemoryCalls, PlanMemory, views.AsyncMemory, blocking.Memory),
     "registry": (platform_client.RegistryCalls, Directory, views.AsyncRegistry, blocking.Registry),
-    "inbox": (platform_client.InboxCalls, Inbox, inbox.AsyncInbox, blocking.Inbox),
+    "inbox": (platform_client.InboxCalls, Inbox, client.AsyncInbox, blocking.Inbox),
     "tracker": (platform_client.TrackerCalls, Tracker, views.AsyncTracker, blocking.Tracker),
 }
 
@@ -134,7 +136,7 @@ def test_a_call_removed_from_one_surface_is_named(surface: int) -> None:
 
 
 def test_a_parameter_that_one_client_lacks_is_named() -> None:
-    class Short(inbox.AsyncInbox):
+    class Short(client.AsyncInbox):
         async def claim(self, wait_id: str) -> Any: ...  # type: ignore[override]
 
     protocol, local, _, blocked = PARTS["inbox"]

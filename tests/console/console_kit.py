@@ -14,10 +14,10 @@ from starlette.applications import Starlette
 
 from soorma_ai import Approval, ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.tokens import ApiKeys, new_key
-from soorma_ai.console import Console
+from soorma_ai.apps.console import Console
 from soorma_ai.errors import Held
 from soorma_ai.gateways.user_agent import Links
-from soorma_ai.ports import ModelQuestion
+from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.server import app
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 

@@ -11,7 +11,7 @@ from console_kit import key_for, shop, site
 from playwright.async_api import Browser, expect
 
 from soorma_ai import Platform
-from soorma_ai.server.serving import listen, serve, url_of
+from soorma_ai.api.server.serve import listen, serve, url_of
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from console_kit import SECRET, ask, browsing, shop, site
 
 from soorma_ai import Platform
 from soorma_ai.adapters.tokens import ApiKeys
-from soorma_ai.console import Console
-from soorma_ai.console.sessions import Sessions
-from soorma_ai.domain.inbox import Link
-from soorma_ai.domain.people import Person
+from soorma_ai.apps.console import Console
+from soorma_ai.apps.console.sessions import Sessions
 from soorma_ai.errors import ConfigError, Forbidden, LocalProtocolError
+from soorma_ai.features.human_tasks.records import Link
 from soorma_ai.gateways.user_agent import Links, UserAgent
+from soorma_ai.kernel.domain.people import Person
 from soorma_ai.server import app
 from soorma_ai.testing.clock import VirtualClock
 

@@ -25,7 +25,7 @@ from provider_kit import (
 
 from soorma_ai import Platform
 from soorma_ai.adapters.tokens.code_flow import PAUSE, Registration
-from soorma_ai.console import Console
+from soorma_ai.apps.console import Console
 from soorma_ai.errors import ConfigError
 from soorma_ai.server import app
 from soorma_ai.settings import read_sign_in

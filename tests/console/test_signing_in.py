@@ -10,10 +10,10 @@ from kit import open_platform
 from starlette.applications import Starlette
 
 from soorma_ai import Platform
-from soorma_ai.console.secret import kept_secret
-from soorma_ai.domain.inbox import LinkKind
+from soorma_ai.api.server.streams import CHECKED_EVERY
+from soorma_ai.apps.console.secret import kept_secret
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
-from soorma_ai.server.streams import CHECKED_EVERY
+from soorma_ai.features.human_tasks.records import LinkKind
 from soorma_ai.testing.clock import VirtualClock
 
 

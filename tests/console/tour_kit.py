@@ -11,7 +11,7 @@ from console_kit import ask, key_for, shop, site
 from kit import the_wait, until
 
 from soorma_ai import ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Tool
-from soorma_ai.server.serving import listen, serve, url_of
+from soorma_ai.api.server.serve import listen, serve, url_of
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 
 

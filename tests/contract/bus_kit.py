@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from nats_server import NatsServer
 
 from soorma_ai.adapters.nats.bus import NatsBus
-from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.errors import TransientError
-from soorma_ai.ports import Brought, Bus, StoredEvent
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.ports import Brought, Bus, StoredEvent
 from soorma_ai.settings import hide_password, nats_url
 
 PATIENCE = 20.0

@@ -9,11 +9,11 @@ from typing import Any, Self
 import httpx
 
 from soorma_ai import Approval, AsyncClient, Platform, PlatformClient, Tool
-from soorma_ai.clients.address import address_of
-from soorma_ai.clients.caller import Bounds
-from soorma_ai.clients.line import AsyncLine
+from soorma_ai.api.clients.address import address_of
+from soorma_ai.api.clients.sender import Bounds
+from soorma_ai.api.clients.transport import AsyncLine
+from soorma_ai.api.server.serve import listen, serve, url_of
 from soorma_ai.server import app
-from soorma_ai.server.serving import listen, serve, url_of
 
 ROLES = ("manager",)
 IN_PROCESS, IN_MEMORY, BY_SOCKET = "in process", "ASGI", "socket"

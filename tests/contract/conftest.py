@@ -8,7 +8,7 @@ from store_kit import NOW, Backend
 
 from soorma_ai.adapters.postgres import PostgresStore
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.ports import Store
+from soorma_ai.kernel.ports import Store
 
 POSTGRES = "postgresql"
 LASTING = ["sqlite file", POSTGRES]

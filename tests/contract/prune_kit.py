@@ -21,12 +21,12 @@ from store_kit import (
     step,
 )
 
-from soorma_ai.domain.effects import Ack, AppendStep, Close, DeadLetter, Effect, Expect, Publish, SavePlan, Spend
-from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Expectation, ExpectationStatus
-from soorma_ai.domain.limits import Charge, Limits
-from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.ports import Delivery, Pruned, Settlement, Store, Work
+from soorma_ai.kernel.domain.effects import Ack, AppendStep, Close, DeadLetter, Effect, Expect, Publish, SavePlan, Spend
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.kernel.domain.limits import Charge, Limits
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.kernel.ports import Delivery, Pruned, Settlement, Store, Work
 
 LONG_AGO = NOW - timedelta(days=60)
 BEFORE = NOW - timedelta(days=30)

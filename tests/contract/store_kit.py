@@ -10,18 +10,18 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from soorma_ai.domain.effects import Ack, Disposition, Effect, Expect, Publish, SavePlan, SaveTask
-from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic, Lineage
-from soorma_ai.domain.expectations import Expectation, ExpectationKind
-from soorma_ai.domain.history import JournalEntry, JournalKey, Step, StepKind, Verdict
-from soorma_ai.domain.limits import Charge, Limits
-from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
-from soorma_ai.domain.memos import DropMemo, KeepMemo
-from soorma_ai.domain.people import Answer, AnswerDecision, Ask
-from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration, Subscription
-from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.ports import Delivery, Settlement, Store, Work
+from soorma_ai.features.knowledge.records import DropMemo, KeepMemo
+from soorma_ai.kernel.domain.effects import Ack, Disposition, Effect, Expect, Publish, SavePlan, SaveTask
+from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic, Lineage
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.kernel.domain.history import JournalEntry, JournalKey, Step, StepKind, Verdict
+from soorma_ai.kernel.domain.limits import Charge, Limits
+from soorma_ai.kernel.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
+from soorma_ai.kernel.domain.people import Answer, AnswerDecision, Ask
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, Registration, Subscription
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.ports import Delivery, Settlement, Store, Work
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 LEASE = timedelta(seconds=30)

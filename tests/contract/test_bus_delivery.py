@@ -9,9 +9,9 @@ from store_kit import NOW, event, fact
 from worst import TwiceBus
 
 from soorma_ai.adapters.local_bus import LocalBus
-from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.errors import BusUnavailable, StoreUnavailable
-from soorma_ai.ports import Bus
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.ports import Bus
 
 WHOLE = EventEnvelope(
     id="a b\r\n1",

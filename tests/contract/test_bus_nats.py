@@ -17,7 +17,7 @@ from soorma_ai.adapters.nats.bus import NatsBus
 from soorma_ai.adapters.nats.configuration import consumer_name, stream_config
 from soorma_ai.adapters.nats.subjects import subject_of
 from soorma_ai.errors import BusUnavailable, ConfigError, LocalProtocolError, StoreUnavailable
-from soorma_ai.runtime.handling.hand import Sheltered
+from soorma_ai.kernel.runtime.handling.handler_task import Sheltered
 from soorma_ai.settings import nats_url
 
 

@@ -29,9 +29,9 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.tasks import DelegationSpec
-from soorma_ai.ports import StoredEvent
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.domain.tasks import DelegationSpec
+from soorma_ai.kernel.ports import StoredEvent
 from soorma_ai.testing.scripted import complete, publish
 
 RESERVE = publish("inventory.reserve.requested", order_id="A1")

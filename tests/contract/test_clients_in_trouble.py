@@ -19,8 +19,8 @@ from soorma_ai import (
     ServerUnavailable,
     SoormaError,
 )
-from soorma_ai.domain.events import EventTopic, Lineage, new_event
 from soorma_ai.errors import StoreUnavailable
+from soorma_ai.kernel.domain.events import EventTopic, Lineage, new_event
 from soorma_ai.testing.clock import VirtualClock
 
 PAGE = json_of({"items": [], "next": None})

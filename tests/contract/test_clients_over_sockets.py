@@ -24,10 +24,10 @@ from soorma_ai import (
     PlanFailed,
     Platform,
 )
+from soorma_ai.api.server.serve import serve
 from soorma_ai.errors import Unauthenticated
-from soorma_ai.ports import StoredEvent
+from soorma_ai.kernel.ports import StoredEvent
 from soorma_ai.server import app
-from soorma_ai.server.serving import serve
 from soorma_ai.testing.scripted import complete, publish
 
 RESERVE = publish("inventory.reserve.requested", order_id="A1")

@@ -21,11 +21,10 @@ import pytest
 from kit import payments, planner, the_wait
 
 from soorma_ai import Platform
-from soorma_ai.adapters.owner.control import ControlSocket, Converse
+from soorma_ai.adapters.single_writer.control import ControlSocket, Converse
 from soorma_ai.adapters.tokens.api_keys import new_key
-from soorma_ai.clients.owner import OwnerClient, OwnerGone, ask_owner
-from soorma_ai.core.tokens import name_token
-from soorma_ai.domain.people import Person
+from soorma_ai.api.clients.owner import OwnerClient, OwnerGone, ask_owner
+from soorma_ai.api.server.local import MOST_BYTES
 from soorma_ai.errors import (
     ConfigError,
     Forbidden,
@@ -35,8 +34,9 @@ from soorma_ai.errors import (
     SoormaError,
     StoreUnavailable,
 )
-from soorma_ai.runtime.client.client import Client
-from soorma_ai.server.local import MOST_BYTES
+from soorma_ai.kernel.domain.people import Person
+from soorma_ai.kernel.rules.tokens import name_token
+from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.testing.scripted import publish
 
 ROOT = Person()
@@ -419,7 +419,7 @@ async def test_an_answer_that_nobody_understands_is_an_error(path: Path) -> None
 async def test_out_of_descriptors_the_owner_lives_on(
     platform: Platform, path: Path, reports: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("soorma_ai.adapters.owner.control._PAUSE", 0.0)
+    monkeypatch.setattr("soorma_ai.adapters.single_writer.control._PAUSE", 0.0)
     assert await ask(path, sessions) == []
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with socket.socket(socket.AF_UNIX) as client:

@@ -8,7 +8,7 @@ from nats_server import NatsServer
 from postgres_server import Server
 
 from soorma_ai import Platform
-from soorma_ai.cli.main import cli
+from soorma_ai.apps.cli.main import cli
 
 
 def test_the_doctor_says_what_the_servers_are_and_how_far_behind(postgres: Server, nats_server: NatsServer) -> None:

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from soorma_ai.adapters.owner.lock import AlreadyOwned, Owner, owner_of
+from soorma_ai.adapters.single_writer.lock import AlreadyOwned, Owner, owner_of
 from soorma_ai.errors import ConfigError
 
 TAKE_AND_STAY = """
 import sys
 from pathlib import Path
-from soorma_ai.adapters.owner.lock import Owner
+from soorma_ai.adapters.single_writer.lock import Owner
 
 owner = Owner.take(Path(sys.argv[1]), purpose="soorma run orders.py")
 print("taken", flush=True)
@@ -30,7 +30,7 @@ sys.stdin.read()
 TAKE_AND_FORK = """
 import os, sys
 from pathlib import Path
-from soorma_ai.adapters.owner.lock import Owner
+from soorma_ai.adapters.single_writer.lock import Owner
 
 owner = Owner.take(Path(sys.argv[1]), purpose="parent")
 child = os.fork()

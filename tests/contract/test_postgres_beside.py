@@ -32,14 +32,14 @@ from store_kit import (
 from soorma_ai.adapters.postgres import PostgresStore
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.writer import LOCK
-from soorma_ai.adapters.sql import connection as family
-from soorma_ai.adapters.sql.acting import HOUSE
-from soorma_ai.adapters.sql.tables import inbox, leases
-from soorma_ai.domain.effects import Ack, Expect, Publish, SavePlan, Spend
-from soorma_ai.domain.expectations import ExpectationStatus
-from soorma_ai.domain.limits import Charge, Reserved, Spent
 from soorma_ai.errors import LeaseLost, TransientError, VersionConflict
-from soorma_ai.ports import Delivery, Work
+from soorma_ai.kernel.domain.effects import Ack, Expect, Publish, SavePlan, Spend
+from soorma_ai.kernel.domain.expectations import ExpectationStatus
+from soorma_ai.kernel.domain.limits import Charge, Reserved, Spent
+from soorma_ai.kernel.ports import Delivery, Work
+from soorma_ai.kernel.sql import connection as family
+from soorma_ai.kernel.sql.tables import inbox, leases
+from soorma_ai.kernel.sql.tenant_scope import HOUSE
 
 CALL = Charge("plan-1", llm_calls=1, tokens=100, cost_usd=0.5)
 TAKEN = "UPDATE inbox SET state = 'leased', ready_at = 9e9, fence = fence + 1, holder = 7"

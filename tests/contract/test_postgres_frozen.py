@@ -11,8 +11,8 @@ from store_kit import NOW, event, opened
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.postgres import PostgresStore, database, limits
 from soorma_ai.adapters.postgres.readers import READERS
-from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.errors import DeadlineExceeded, StoreUnavailable
+from soorma_ai.kernel.sql.connection import Connection
 
 LIMIT = 0.5
 

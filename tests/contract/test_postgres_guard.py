@@ -14,23 +14,23 @@ from postgres_server import OWNER, SERVING, Server, as_role
 from psycopg import errors, sql
 from store_kit import LEASE, NOW, FreeHands, agent, do, entry, event, expectation, opened, plan, step, wait
 
-from soorma_ai.adapters.postgres import PostgresStore, guard
+from soorma_ai.adapters.postgres import PostgresStore, row_level_security
 from soorma_ai.adapters.postgres.connection import connect
 from soorma_ai.adapters.postgres.migrations import upgrade
 from soorma_ai.adapters.postgres.schema import make, spell
-from soorma_ai.adapters.sql.acting import HOUSE, Acting
-from soorma_ai.adapters.sql.connection import Reader
-from soorma_ai.adapters.sql.people_tables import ANSWERED
-from soorma_ai.adapters.sql.schema import statements, statements_of
-from soorma_ai.core.memos import keep, make_memo
-from soorma_ai.domain.effects import AppendStep, Expect, Publish, SavePlan, SaveValue
-from soorma_ai.domain.identity import AuditEntry
-from soorma_ai.domain.limits import Charge
-from soorma_ai.domain.memory import MemoryKey, StoreMemory
-from soorma_ai.domain.memos import About, MemoKind, Shelf
-from soorma_ai.domain.plans import ValueKind
 from soorma_ai.errors import ConfigError
-from soorma_ai.ports import Settlement
+from soorma_ai.features.human_tasks.tables import ANSWERED
+from soorma_ai.features.knowledge.records import About, MemoKind, Shelf
+from soorma_ai.features.knowledge.rules import keep, make_memo
+from soorma_ai.kernel.domain.effects import AppendStep, Expect, Publish, SavePlan, SaveValue
+from soorma_ai.kernel.domain.identity import AuditEntry
+from soorma_ai.kernel.domain.limits import Charge
+from soorma_ai.kernel.domain.memory import MemoryKey, StoreMemory
+from soorma_ai.kernel.domain.plans import ValueKind
+from soorma_ai.kernel.ports import Settlement
+from soorma_ai.kernel.sql.connection import Reader
+from soorma_ai.kernel.sql.schema import statements, statements_of
+from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
 
 # Roles of raw clients, by what each was admitted to. All is granted to those of tenants, and to those of users what
 # they may see at all: policies hold, whatever is granted.
@@ -64,7 +64,7 @@ def url(postgres: Server) -> str:
             owner.execute(f"CREATE ROLE {role} LOGIN".encode())
             tenant, user = USERS.get(role) or (TENANTS[role], None)
             owner.execute("SELECT admit(%s, %s, %s)", (role, tenant, user))
-            tables = OF_USERS if user else guard.TABLES
+            tables = OF_USERS if user else row_level_security.TABLES
             owner.execute(f"GRANT ALL ON {', '.join(tables)} TO {role}".encode())
     return made
 
@@ -114,7 +114,7 @@ def store_url(store: PostgresStore) -> str:
 
 
 def column_of(table: str) -> sql.Identifier:
-    return sql.Identifier("whose" if table in guard.FOUND else "tenant")
+    return sql.Identifier("whose" if table in row_level_security.FOUND else "tenant")
 
 
 def tenants_in(raw: psycopg.Connection, table: str) -> list[Any]:
@@ -127,7 +127,7 @@ def tenants_in(raw: psycopg.Connection, table: str) -> list[Any]:
 async def test_who_holds_a_tenants_credentials_sees_its_rows_alone(store: PostgresStore, url: str) -> None:
     for role, tenant in TENANTS.items():
         with connected(url, role) as raw:
-            seen = {table: tenants_in(raw, table) for table in guard.TABLES}
+            seen = {table: tenants_in(raw, table) for table in row_level_security.TABLES}
         assert {one for found in seen.values() for one in found} <= {tenant, None, ""}, seen
         assert {table: seen[table] for table in FILLED} == {table: [tenant] for table in FILLED}
     with connected(url, "raw_a") as raw:
@@ -154,7 +154,7 @@ async def test_what_is_another_tenants_is_neither_counted_locked_nor_written(
         values = sql.SQL(", ").join(sql.Placeholder() * len(row))
         with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
             raw.execute(sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(named, columns, values), [*row.values()])
-        if table not in guard.FOUND:
+        if table not in row_level_security.FOUND:
             with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
                 raw.execute(sql.SQL("UPDATE {} SET tenant = 'b'").format(named))
         assert owner.execute(sql.SQL("SELECT count(*) {}").format(theirs)).fetchone() == (all_of_them,)
@@ -261,8 +261,10 @@ async def test_each_table_is_guarded_or_holds_nobodys_rows(url: str) -> None:
     """
     with connected(url, OWNER) as owner:
         found = dict(owner.execute(guarded).fetchall())
-    assert {table for table, is_guarded in found.items() if not is_guarded} == set(guard.NOBODYS), "police() is missing"
-    assert set(found) == {*guard.TABLES, *guard.NOBODYS}
+    assert {table for table, is_guarded in found.items() if not is_guarded} == set(row_level_security.NOBODYS), (
+        "police() is missing"
+    )
+    assert set(found) == {*row_level_security.TABLES, *row_level_security.NOBODYS}
 
 
 async def test_a_role_that_rows_are_not_kept_from_is_told_at_the_start(
@@ -296,7 +298,10 @@ def test_a_role_that_could_look_past_policies_is_not_admitted(url: str) -> None:
 async def test_a_database_from_before_is_guarded_when_it_is_brought_forward(postgres: Server) -> None:
     postgres.execute("CREATE DATABASE from_before")
     url = postgres.url("from_before")
-    new = {*guard.make(guard.TABLES), *spell((*statements(ANSWERED), *statements_of(*OF_PEOPLE)))}
+    new = {
+        *row_level_security.make(row_level_security.TABLES),
+        *spell((*statements(ANSWERED), *statements_of(*OF_PEOPLE))),
+    }
     unguarded = [one for one in make() if one not in new]
     with connect(url) as owner:
         owner.execute("CREATE SCHEMA soorma")

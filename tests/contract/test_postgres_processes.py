@@ -34,9 +34,9 @@ from soorma_ai.adapters.postgres import PostgresStore
 from soorma_ai.adapters.postgres import store as stores
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.writer import LOCK
-from soorma_ai.domain.effects import Ack, Publish
 from soorma_ai.errors import ConfigError, LeaseLost, StoreUnavailable
-from soorma_ai.ports import Delivery, Work
+from soorma_ai.kernel.domain.effects import Ack, Publish
+from soorma_ai.kernel.ports import Delivery, Work
 
 Pair = tuple[PostgresStore, PostgresStore]
 

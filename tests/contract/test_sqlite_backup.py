@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 from store_kit import NOW, claimed, do, in_hand, opened, plan, running, step
 
-from soorma_ai.adapters.owner.lock import Owner
+from soorma_ai.adapters.single_writer.lock import Owner
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.adapters.sqlite.file.backup import back_up
-from soorma_ai.domain.effects import AppendStep, SavePlan
 from soorma_ai.errors import ConfigError, NotFound
+from soorma_ai.features.upkeep.backup import back_up
+from soorma_ai.kernel.domain.effects import AppendStep, SavePlan
 
 LIMITED = """
 import resource, signal, sys
 from pathlib import Path
-from soorma_ai.adapters.sqlite.file.backup import back_up
+from soorma_ai.features.upkeep.backup import back_up
 from soorma_ai.errors import ConfigError
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -37,15 +37,15 @@ from store_kit import (
 )
 
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.core.expecting.wakeups import EXPIRED
-from soorma_ai.domain.effects import Ack, AppendStep, DeadLetter, Expect, Publish, SavePlan, Schedule
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
-from soorma_ai.domain.letters import NOBODY
-from soorma_ai.domain.limits import Charge
-from soorma_ai.domain.memory import MemoryKey, OpenSession, SessionSummary, StoreMemory
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
-from soorma_ai.ports import Settlement, Work
+from soorma_ai.kernel.domain.dead_letters import NOBODY
+from soorma_ai.kernel.domain.effects import Ack, AppendStep, DeadLetter, Expect, Publish, SavePlan, Schedule
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.expectations import ExpectationKind, ExpectationStatus
+from soorma_ai.kernel.domain.limits import Charge
+from soorma_ai.kernel.domain.memory import MemoryKey, OpenSession, SessionSummary, StoreMemory
+from soorma_ai.kernel.ports import Settlement, Work
+from soorma_ai.kernel.rules.waits.wakeups import EXPIRED
 
 KEY = MemoryKey("default", "plan-1", "key")
 DAMAGES = {

@@ -11,9 +11,9 @@ from store_kit import NOW, answer, do, event, gate, in_hand, later, opened, plan
 
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.adapters.sqlite.file import files
-from soorma_ai.domain.effects import SavePlan
-from soorma_ai.domain.people import Person
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound, SoormaError, StoreUnavailable
+from soorma_ai.kernel.domain.effects import SavePlan
+from soorma_ai.kernel.domain.people import Person
 
 
 async def refused(path: Path, *, read_only: bool = False) -> SoormaError:

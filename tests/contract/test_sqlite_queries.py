@@ -52,17 +52,17 @@ from store_kit import (
 )
 
 from soorma_ai.adapters.prompts import PromptFiles
-from soorma_ai.adapters.sql.tables.listing import MOST_LOOKED_AT
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.domain.effects import Schedule
-from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.limits import Charge
-from soorma_ai.domain.memory import AppendMemory, MemoryKey
-from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.ports import Brought, PlanFilter, Settlement, Store, WantedPart
-from soorma_ai.runtime.handling.handling import Services
-from soorma_ai.runtime.handling.process.signals import Signals
-from soorma_ai.runtime.loops.intake import take_in
+from soorma_ai.kernel.domain.effects import Schedule
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.limits import Charge
+from soorma_ai.kernel.domain.memory import AppendMemory, MemoryKey
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.ports import Brought, PlanFilter, Settlement, Store, WantedPart
+from soorma_ai.kernel.runtime.handling.handling import Services
+from soorma_ai.kernel.runtime.handling.process.signals import Signals
+from soorma_ai.kernel.runtime.loops.intake import take_in
+from soorma_ai.kernel.sql.tables.listing import MOST_LOOKED_AT
 from soorma_ai.testing.clock import VirtualClock
 
 FREE = Charge("plan-1", 0, 0, 0.0)

@@ -28,13 +28,13 @@ from sqlite_kit import Effort, explained, scans, traced
 from store_kit import HAND, NOW, claimed, do, end, event, expectation, fact, later, opened, plan, reply, wait
 
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.core.task import task_of as begun_task
-from soorma_ai.domain.effects import Close, EndTask, Expect, Publish, SavePlan, SaveSubTask, SaveTask
-from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
-from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
-from soorma_ai.ports import Pruned
+from soorma_ai.kernel.domain.effects import Close, EndTask, Expect, Publish, SavePlan, SaveSubTask, SaveTask
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.expectations import ExpectationKind, ExpectationStatus
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.kernel.ports import Pruned
+from soorma_ai.kernel.rules.task import task_of as begun_task
 
 LASTING = {"agent", "definition", "taking", "sqlite_sequence"}
 

@@ -13,17 +13,17 @@ import pytest
 from store_kit import NOW, agent, claimed, do, event, handed, in_line, opened, plan, step, unsent_ids
 from test_store_answers import answered_at_once
 
-from soorma_ai.adapters.sql import registering
-from soorma_ai.adapters.sql.parts import SqlPlans
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.faults import translate
 from soorma_ai.adapters.sqlite.store import SqliteStore
-from soorma_ai.domain.effects import Ack, AppendStep, Publish, SavePlan
-from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Arrival
-from soorma_ai.domain.people import Answer
 from soorma_ai.errors import ConfigError, LocalProtocolError, SoormaError, StoreUnavailable, VersionConflict
-from soorma_ai.ports import Work
+from soorma_ai.kernel.domain.effects import Ack, AppendStep, Publish, SavePlan
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Arrival
+from soorma_ai.kernel.domain.people import Answer
+from soorma_ai.kernel.ports import Work
+from soorma_ai.kernel.sql import registration
+from soorma_ai.kernel.sql.parts import SqlPlans
 
 Call = Coroutine[Any, Any, object]
 
@@ -254,7 +254,7 @@ async def test_a_listener_that_breaks_takes_nothing_from_the_others(store: Sqlit
 
 async def test_what_is_undone_alone_leaves_no_route_that_it_had_made(store: SqliteStore) -> None:
     def half(db: Connection) -> None:
-        registering.register(db, store.database.routes, [agent("ghost", "ghost.asked")], NOW)
+        registration.register(db, store.database.routes, [agent("ghost", "ghost.asked")], NOW)
         assert store.database.routes.index(db).requests() == ["ghost.asked"]
         raise LocalProtocolError("half way")
 

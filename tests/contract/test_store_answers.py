@@ -5,13 +5,13 @@ import asyncio
 import pytest
 from store_kit import NOW, answer, do, event, expectation, find, gate, later, plan, running, unsent_ids, wait
 
-from soorma_ai.core.expecting.wakeups import ANSWERED, CANCEL_REQUESTED, wake_for, wake_plan
-from soorma_ai.domain.effects import SavePlan, Schedule
-from soorma_ai.domain.expectations import Expectation, ExpectationStatus
-from soorma_ai.domain.people import AnswerDecision, Person
 from soorma_ai.errors import NotFound
-from soorma_ai.ports import Store
-from soorma_ai.runtime.client.intake import take_answer
+from soorma_ai.kernel.domain.effects import SavePlan, Schedule
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.kernel.domain.people import AnswerDecision, Person
+from soorma_ai.kernel.ports import Store
+from soorma_ai.kernel.rules.waits.wakeups import ANSWERED, CANCEL_REQUESTED, wake_for, wake_plan
+from soorma_ai.kernel.runtime.client.intake import take_answer
 
 ANN = Person(user_id="ann")
 

@@ -3,10 +3,10 @@
 import pytest
 from store_kit import NOW, claimed, do, end, event, plan, planner
 
-from soorma_ai.domain.effects import SavePlan
-from soorma_ai.domain.plans import plan_id_of
 from soorma_ai.errors import NotFound, VersionConflict
-from soorma_ai.ports import Store
+from soorma_ai.kernel.domain.effects import SavePlan
+from soorma_ai.kernel.domain.plans import plan_id_of
+from soorma_ai.kernel.ports import Store
 
 PLAN_ID = plan_id_of("goal-1", "planner")
 

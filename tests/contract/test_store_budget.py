@@ -21,11 +21,11 @@ from store_kit import (
     settle,
 )
 
-from soorma_ai.domain.effects import Ack, Expect, SavePlan
-from soorma_ai.domain.limits import Charge, Limits, Reserved, Spent
-from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LimitExceeded, VersionConflict
-from soorma_ai.ports import Settlement, Store, Work
+from soorma_ai.kernel.domain.effects import Ack, Expect, SavePlan
+from soorma_ai.kernel.domain.limits import Charge, Limits, Reserved, Spent
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.ports import Settlement, Store, Work
 
 CALL = Charge("plan-1", llm_calls=1, tokens=100, cost_usd=0.5)
 NO_LIMITS = Limits(max_llm_calls=None, max_tokens=None, max_cost_usd=None)

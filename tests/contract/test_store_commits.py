@@ -2,8 +2,8 @@
 
 from store_kit import NOW, claimed, do, event, handed, in_line, later, plan
 
-from soorma_ai.domain.effects import SavePlan
-from soorma_ai.ports import Store
+from soorma_ai.kernel.domain.effects import SavePlan
+from soorma_ai.kernel.ports import Store
 
 
 async def test_a_commit_is_told_and_what_writes_nothing_is_not(store: Store, commits: list[str]) -> None:

@@ -3,13 +3,13 @@
 import pytest
 from store_kit import NOW, agent, do, drain, event, expectation, fact, in_line, later, plan, running, wait
 
-from soorma_ai.domain.effects import Declare, Expect, SavePlan, SaveTask
-from soorma_ai.domain.events import EventTopic, Lineage
-from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.registry import AGENT_GONE_AFTER, EventDefinition, EventRole
-from soorma_ai.domain.tasks import TaskRecord
 from soorma_ai.errors import LocalProtocolError, NotFound
-from soorma_ai.ports import Store
+from soorma_ai.kernel.domain.effects import Declare, Expect, SavePlan, SaveTask
+from soorma_ai.kernel.domain.events import EventTopic, Lineage
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.domain.registry import AGENT_GONE_AFTER, EventDefinition, EventRole
+from soorma_ai.kernel.domain.tasks import TaskRecord
+from soorma_ai.kernel.ports import Store
 
 FACTS = EventTopic.BUSINESS_FACTS
 LATER = later(AGENT_GONE_AFTER.total_seconds())

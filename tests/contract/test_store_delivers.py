@@ -25,11 +25,11 @@ from store_kit import (
 )
 
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.domain.effects import Ack, AppendStep, Expect, Publish, SavePlan
-from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Arrival, ExpectationKind, ExpectationStatus
 from soorma_ai.errors import LocalProtocolError, VersionConflict
-from soorma_ai.ports import Delivery, Store, Work
+from soorma_ai.kernel.domain.effects import Ack, AppendStep, Expect, Publish, SavePlan
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Arrival, ExpectationKind, ExpectationStatus
+from soorma_ai.kernel.ports import Delivery, Store, Work
 
 
 @pytest.fixture

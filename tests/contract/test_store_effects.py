@@ -26,7 +26,8 @@ from store_kit import (
     wait,
 )
 
-from soorma_ai.domain.effects import (
+from soorma_ai.errors import LocalProtocolError, VersionConflict
+from soorma_ai.kernel.domain.effects import (
     Ack,
     AppendStep,
     Close,
@@ -42,14 +43,13 @@ from soorma_ai.domain.effects import (
     Spend,
     Unschedule,
 )
-from soorma_ai.domain.events import CLIENT
-from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind, ExpectationStatus, Join
-from soorma_ai.domain.history import JoinProgress
-from soorma_ai.domain.limits import Limits, Spent
-from soorma_ai.domain.people import Ask, Proposal
-from soorma_ai.domain.plans import Marked, PlanInHand, PlanStatus, PlanValue, ValueKind
-from soorma_ai.errors import LocalProtocolError, VersionConflict
-from soorma_ai.ports import Place, Store, Work
+from soorma_ai.kernel.domain.events import CLIENT
+from soorma_ai.kernel.domain.expectations import Arrival, Expectation, ExpectationKind, ExpectationStatus, Join
+from soorma_ai.kernel.domain.history import JoinProgress
+from soorma_ai.kernel.domain.limits import Limits, Spent
+from soorma_ai.kernel.domain.people import Ask, Proposal
+from soorma_ai.kernel.domain.plans import Marked, PlanInHand, PlanStatus, PlanValue, ValueKind
+from soorma_ai.kernel.ports import Place, Store, Work
 
 
 async def test_a_plan_is_read_as_it_was_saved_and_made_once(store: Store) -> None:

@@ -24,17 +24,17 @@ from store_kit import (
     wait,
 )
 
-from soorma_ai.core.memos import keep, make_memo, own_shelf, shared_shelf
-from soorma_ai.domain.effects import Ack, AppendStep, Expect, Publish, SavePlan, Schedule
-from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
-from soorma_ai.domain.expectations import ExpectationKind
-from soorma_ai.domain.identity import ApiKey, AuditEntry
-from soorma_ai.domain.limits import Charge, Limits, Spent
-from soorma_ai.domain.memory import MemoryKey, OpenSession, SessionSummary, StoreMemory
-from soorma_ai.domain.memos import MemoKind
-from soorma_ai.domain.people import NO_USER
 from soorma_ai.errors import LeaseLost, TransientError
-from soorma_ai.ports import Forgotten, Settlement, Store, Work
+from soorma_ai.features.knowledge.records import MemoKind
+from soorma_ai.features.knowledge.rules import keep, make_memo, own_shelf, shared_shelf
+from soorma_ai.kernel.domain.effects import Ack, AppendStep, Expect, Publish, SavePlan, Schedule
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
+from soorma_ai.kernel.domain.expectations import ExpectationKind
+from soorma_ai.kernel.domain.identity import ApiKey, AuditEntry
+from soorma_ai.kernel.domain.limits import Charge, Limits, Spent
+from soorma_ai.kernel.domain.memory import MemoryKey, OpenSession, SessionSummary, StoreMemory
+from soorma_ai.kernel.domain.people import NO_USER
+from soorma_ai.kernel.ports import Forgotten, Settlement, Store, Work
 
 WHO = (("default", "ann"), ("default", "ben"), ("other", "ann"), ("default", NO_USER))
 ANN = WHO[0]

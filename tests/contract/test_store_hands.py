@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 from store_kit import LEASE, NOW, Backend, claimed, end, event, in_hand, in_line, later, replied
 
-from soorma_ai.domain.effects import InDoubt, RetryAfter
-from soorma_ai.domain.expectations import SUSPECTS
-from soorma_ai.domain.plans import Rest
 from soorma_ai.errors import LeaseLost
-from soorma_ai.ports import Delivery, Store
+from soorma_ai.kernel.domain.effects import InDoubt, RetryAfter
+from soorma_ai.kernel.domain.expectations import SUSPECTS
+from soorma_ai.kernel.domain.plans import Rest
+from soorma_ai.kernel.ports import Delivery, Store
 
 
 async def suspects(store: Store, after: float = 0.0) -> list[str]:

@@ -6,10 +6,10 @@ import pytest
 from msgspec.structs import replace
 from store_kit import NOW, Backend, later, opened
 
-from soorma_ai.domain.identity import AUDIT_KEPT, AgentRights, ApiKey, AuditEntry
-from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LocalProtocolError, NotFound
-from soorma_ai.ports import Store
+from soorma_ai.kernel.domain.identity import AUDIT_KEPT, AgentRights, ApiKey, AuditEntry
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.ports import Store
 
 RIGHTS = AgentRights("stock", frozenset({"stock.reserve"}), frozenset({"stock.low"}))
 KEY = ApiKey("k-1", "ab" * 32, "acme", "ann", NOW, frozenset({"operator"}), RIGHTS, later(60))

@@ -27,12 +27,12 @@ from store_kit import (
     unsent_ids,
 )
 
-from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED, DEADLINE_REACHED, STRANDED, wake_plan
-from soorma_ai.domain.effects import Ack, DeadLetter, Publish, RetryAfter, SavePlan, Schedule
-from soorma_ai.domain.expectations import SUSPECTS, Arrival
-from soorma_ai.domain.plans import PlanRecord, Rest, plan_id_of
 from soorma_ai.errors import LeaseLost
-from soorma_ai.ports import Place, Store, Work
+from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Publish, RetryAfter, SavePlan, Schedule
+from soorma_ai.kernel.domain.expectations import SUSPECTS, Arrival
+from soorma_ai.kernel.domain.plans import PlanRecord, Rest, plan_id_of
+from soorma_ai.kernel.ports import Place, Store, Work
+from soorma_ai.kernel.rules.waits.wakeups import CANCEL_REQUESTED, DEADLINE_REACHED, STRANDED, wake_plan
 
 
 async def test_every_agent_that_subscribes_gets_one_copy(store: Store) -> None:

@@ -23,11 +23,11 @@ from store_kit import (
     unsent_ids,
 )
 
-from soorma_ai.domain.effects import DeadLetter, RetryAfter, SavePlan
-from soorma_ai.domain.letters import NOBODY, LetterStatus
-from soorma_ai.domain.plans import PlanStatus, plan_id_of
 from soorma_ai.errors import LeaseLost, NotFound
-from soorma_ai.ports import DeadLetterRow, Delivery, Store
+from soorma_ai.kernel.domain.dead_letters import NOBODY, LetterStatus
+from soorma_ai.kernel.domain.effects import DeadLetter, RetryAfter, SavePlan
+from soorma_ai.kernel.domain.plans import PlanStatus, plan_id_of
+from soorma_ai.kernel.ports import DeadLetterRow, Delivery, Store
 
 
 async def dead(store: Store) -> Delivery:

@@ -4,11 +4,11 @@ import pytest
 from msgspec.structs import replace
 from store_kit import NOW, agent, claimed, do, event, expectation, gate, later, plan, reserve, settle
 
-from soorma_ai.domain.effects import Expect, SavePlan
-from soorma_ai.domain.events import Lineage
-from soorma_ai.domain.limits import Charge, Reserved, Spent
-from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.ports import PlanFilter, Settlement, Store
+from soorma_ai.kernel.domain.effects import Expect, SavePlan
+from soorma_ai.kernel.domain.events import Lineage
+from soorma_ai.kernel.domain.limits import Charge, Reserved, Spent
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.ports import PlanFilter, Settlement, Store
 
 
 async def kept(store: Store, count: int = 6) -> None:

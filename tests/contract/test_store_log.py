@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from store_kit import NOW, do, event, expectation, find, later, plan, reply, unsent_ids
 
-from soorma_ai.domain.effects import Publish, SavePlan
-from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.ports import Store
+from soorma_ai.kernel.domain.effects import Publish, SavePlan
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.expectations import ExpectationKind
+from soorma_ai.kernel.ports import Store
 
 
 async def test_a_sent_event_is_in_the_log_with_every_field_and_in_the_outbox(store: Store) -> None:

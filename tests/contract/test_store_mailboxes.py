@@ -6,13 +6,13 @@ import pytest
 from msgspec.structs import replace
 from store_kit import LEASE, NOW, agent, end, event, later
 
-from soorma_ai.core.arrival.receipts import timer_of_silence
-from soorma_ai.domain.effects import Ack, RetryAfter, Unschedule
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.registry import EventDefinition, EventRole
-from soorma_ai.domain.stores import REQUEST_UNKNOWN, mailbox_of
 from soorma_ai.errors import LeaseLost
-from soorma_ai.ports import Store, Work
+from soorma_ai.features.federation.receipts import timer_of_silence
+from soorma_ai.kernel.domain.effects import Ack, RetryAfter, Unschedule
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.registry import EventDefinition, EventRole
+from soorma_ai.kernel.domain.stores import REQUEST_UNKNOWN, mailbox_of
+from soorma_ai.kernel.ports import Store, Work
 
 PAYS = ((EventRole.TAKES, EventDefinition(event_name="pay")),)
 

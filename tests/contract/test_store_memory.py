@@ -6,9 +6,10 @@ import pytest
 from msgspec.structs import replace
 from store_kit import NOW, agent, claimed, do, end, event, expectation, later, plan
 
-from soorma_ai.domain.effects import Expect, SavePlan, SaveTask
-from soorma_ai.domain.events import EventTopic, Lineage
-from soorma_ai.domain.memory import (
+from soorma_ai.errors import LocalProtocolError, VersionConflict
+from soorma_ai.kernel.domain.effects import Expect, SavePlan, SaveTask
+from soorma_ai.kernel.domain.events import EventTopic, Lineage
+from soorma_ai.kernel.domain.memory import (
     AppendMemory,
     DropMemory,
     IncrementMemory,
@@ -18,11 +19,10 @@ from soorma_ai.domain.memory import (
     SessionSummary,
     StoreMemory,
 )
-from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.tasks import TaskRecord
-from soorma_ai.domain.values import Json
-from soorma_ai.errors import LocalProtocolError, VersionConflict
-from soorma_ai.ports import Store
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.kernel.domain.tasks import TaskRecord
+from soorma_ai.kernel.domain.values import Json
+from soorma_ai.kernel.ports import Store
 
 AT = MemoryKey("default", "plan-1", "k")
 

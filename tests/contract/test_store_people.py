@@ -7,11 +7,11 @@ import pytest
 from msgspec.structs import replace
 from store_kit import NOW, answer, gate, later, running, wait
 
-from soorma_ai.core.expecting.claims import announce_claim
-from soorma_ai.core.expecting.wakeups import ANSWERED, wake_for
-from soorma_ai.domain.inbox import Absence, Claim, Colleague, Link, MadeLink, Notice, NoticeState
-from soorma_ai.domain.states import WAIT_HANDED_OVER
-from soorma_ai.ports import Store
+from soorma_ai.features.human_tasks.claims import announce_claim
+from soorma_ai.features.human_tasks.records import Absence, Claim, Colleague, Link, MadeLink, Notice, NoticeState
+from soorma_ai.kernel.domain.states import WAIT_HANDED_OVER
+from soorma_ai.kernel.ports import Store
+from soorma_ai.kernel.rules.waits.wakeups import ANSWERED, wake_for
 
 ANNS = Claim("a-1", "default", "ann", NOW, later(60))
 BOBS = replace(ANNS, user_id="bob", at=later(5), given_by="ann")

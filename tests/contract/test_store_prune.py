@@ -47,16 +47,16 @@ from store_kit import (
     wait,
 )
 
-from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED
-from soorma_ai.domain.decisions import Showing
-from soorma_ai.domain.effects import DeadLetter, Expect, Publish, RetryAfter, SavePlan, Schedule
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
-from soorma_ai.domain.limits import Charge, Limits
-from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.registry import EventRole, Subscription
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.ports import Pruned, Settlement, Store
+from soorma_ai.kernel.domain.decisions import Showing
+from soorma_ai.kernel.domain.effects import DeadLetter, Expect, Publish, RetryAfter, SavePlan, Schedule
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.kernel.domain.limits import Charge, Limits
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.kernel.domain.registry import EventRole, Subscription
+from soorma_ai.kernel.ports import Pruned, Settlement, Store
+from soorma_ai.kernel.rules.waits.wakeups import CANCEL_REQUESTED
 
 PAYMENT = fact("paid", {"order_id": "o-1"})
 

@@ -4,15 +4,15 @@ import pytest
 from msgspec.structs import replace
 from store_kit import NOW, agent, claimed, do, event, expectation, find, later, planner, running
 
-from soorma_ai.core.expecting.wakeups import OFFER_CHANGED, wake_for
-from soorma_ai.domain.effects import Schedule
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
-from soorma_ai.domain.registry import AGENT_GONE_AFTER, AgentCapability, Approval, EventDefinition, EventRole
-from soorma_ai.domain.stores import mailbox_of
-from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError
-from soorma_ai.ports import Store
+from soorma_ai.kernel.domain.effects import Schedule
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.expectations import ExpectationKind, ExpectationStatus
+from soorma_ai.kernel.domain.registry import AGENT_GONE_AFTER, AgentCapability, Approval, EventDefinition, EventRole
+from soorma_ai.kernel.domain.stores import mailbox_of
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.ports import Store
+from soorma_ai.kernel.rules.waits.wakeups import OFFER_CHANGED, wake_for
 
 GONE = AGENT_GONE_AFTER.total_seconds()
 SCHEMA: JsonObject = {"type": "object", "required": ["x"]}

@@ -32,11 +32,11 @@ from store_kit import (
     wait,
 )
 
-from soorma_ai.domain.effects import Ack, AppendStep, DeadLetter, Expect, Publish, SavePlan, Schedule, Spend
-from soorma_ai.domain.expectations import ExpectationStatus
-from soorma_ai.domain.limits import Charge, Limits
 from soorma_ai.errors import LeaseLost, StoreUnavailable
-from soorma_ai.ports import Settlement, Store, Work
+from soorma_ai.kernel.domain.effects import Ack, AppendStep, DeadLetter, Expect, Publish, SavePlan, Schedule, Spend
+from soorma_ai.kernel.domain.expectations import ExpectationStatus
+from soorma_ai.kernel.domain.limits import Charge, Limits
+from soorma_ai.kernel.ports import Settlement, Store, Work
 
 
 async def test_everything_committed_is_there_after_reopening(lasting: Backend) -> None:

@@ -23,14 +23,14 @@ from store_kit import (
     wait,
 )
 
-from soorma_ai.core.expecting.replies import id_when_let_go
-from soorma_ai.core.expecting.wakeups import ABANDONED, EXPIRED, wake_for
-from soorma_ai.domain.effects import Ack, Close, Expect, Publish, SavePlan, SaveTask, Schedule
-from soorma_ai.domain.events import EventTopic, Lineage
-from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus, Stray
-from soorma_ai.domain.tasks import TaskRecord
 from soorma_ai.errors import VersionConflict
-from soorma_ai.ports import Delivery, Store, Work
+from soorma_ai.kernel.domain.effects import Ack, Close, Expect, Publish, SavePlan, SaveTask, Schedule
+from soorma_ai.kernel.domain.events import EventTopic, Lineage
+from soorma_ai.kernel.domain.expectations import ExpectationKind, ExpectationStatus, Stray
+from soorma_ai.kernel.domain.tasks import TaskRecord
+from soorma_ai.kernel.ports import Delivery, Store, Work
+from soorma_ai.kernel.rules.waits.replies import id_when_let_go
+from soorma_ai.kernel.rules.waits.wakeups import ABANDONED, EXPIRED, wake_for
 
 ONCE = id_when_let_go("q-1")
 

@@ -23,10 +23,10 @@ from store_kit import (
     replied,
 )
 
-from soorma_ai.adapters.sql.parts import SqlStore
-from soorma_ai.domain.effects import Ack, DeadLetter, Publish, RetryAfter, SavePlan
 from soorma_ai.errors import LeaseLost, VersionConflict
-from soorma_ai.ports import LONGEST_RUN, Delivery, Store, Work
+from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Publish, RetryAfter, SavePlan
+from soorma_ai.kernel.ports import LONGEST_RUN, Delivery, Store, Work
+from soorma_ai.kernel.sql.parts import SqlStore
 
 
 def ids(deliveries: Sequence[Delivery]) -> list[str]:

@@ -7,11 +7,11 @@ from msgspec.structs import replace
 from prune_kit import ended, prune, registered
 from store_kit import NOW, entry, settle
 
-from soorma_ai.domain.decisions import Showing
-from soorma_ai.domain.history import Kept
-from soorma_ai.domain.limits import Charge
 from soorma_ai.errors import VersionConflict
-from soorma_ai.ports import Settlement, Store
+from soorma_ai.kernel.domain.decisions import Showing
+from soorma_ai.kernel.domain.history import Kept
+from soorma_ai.kernel.domain.limits import Charge
+from soorma_ai.kernel.ports import Settlement, Store
 
 FEW = Showing(("publish:x",), ("publish:x", "wait:y"))
 MORE = Showing(("publish:x",), ("publish:x", "wait:y"), ("publish:z",), hidden=3)

@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 from store_kit import NOW, do, event
 
-from soorma_ai.core.task import task_of
-from soorma_ai.domain.effects import EndTask, SaveSubTask, SaveTask
-from soorma_ai.domain.tasks import Group, SubTaskInfo, TaskRecord
 from soorma_ai.errors import VersionConflict
-from soorma_ai.ports import Store
+from soorma_ai.kernel.domain.effects import EndTask, SaveSubTask, SaveTask
+from soorma_ai.kernel.domain.tasks import Group, SubTaskInfo, TaskRecord
+from soorma_ai.kernel.ports import Store
+from soorma_ai.kernel.rules.task import task_of
 
 TASK = replace(
     task_of(event("t-1", data={"deep": [1, {"ü": None}]}), "worker", "work.done", NOW),

@@ -4,10 +4,10 @@ import asyncio
 
 from store_kit import NOW, do, event, fact, find, gate, later, running, unsent_ids, wait
 
-from soorma_ai.core.expecting.wakeups import EXPIRED, wake_for
-from soorma_ai.domain.effects import Expect, Publish, Schedule, Unschedule
-from soorma_ai.domain.expectations import ExpectationStatus
-from soorma_ai.ports import Store
+from soorma_ai.kernel.domain.effects import Expect, Publish, Schedule, Unschedule
+from soorma_ai.kernel.domain.expectations import ExpectationStatus
+from soorma_ai.kernel.ports import Store
+from soorma_ai.kernel.rules.waits.wakeups import EXPIRED, wake_for
 
 
 async def test_a_timer_fires_at_its_moment_and_once(store: Store) -> None:

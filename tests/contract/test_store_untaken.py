@@ -7,13 +7,13 @@ from msgspec.structs import replace
 from prune_kit import LONG_AGO, dated, prune
 from store_kit import NOW, agent, claimed, do, event, expectation, find, later, running, unsent_ids
 
-from soorma_ai.domain.effects import Expect
-from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
-from soorma_ai.domain.people import Answer, AnswerDecision
-from soorma_ai.domain.registry import EventDefinition, EventRole, Registration
-from soorma_ai.domain.values import JsonObject
-from soorma_ai.ports import Store
+from soorma_ai.kernel.domain.effects import Expect
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import ExpectationKind, ExpectationStatus
+from soorma_ai.kernel.domain.people import Answer, AnswerDecision
+from soorma_ai.kernel.domain.registry import EventDefinition, EventRole, Registration
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.ports import Store
 
 
 def taker(name: str = "worker", tenant: str | None = None) -> Registration:

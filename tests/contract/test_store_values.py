@@ -20,13 +20,13 @@ from store_kit import (
     wait,
 )
 
-from soorma_ai.domain.effects import Close, DropValue, Expect, SavePlan, SaveValue
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
-from soorma_ai.domain.plans import PlanValue, ValueKind
-from soorma_ai.domain.registry import EventDefinition, EventRole
 from soorma_ai.errors import VersionConflict
-from soorma_ai.ports import Store
+from soorma_ai.kernel.domain.effects import Close, DropValue, Expect, SavePlan, SaveValue
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.expectations import ExpectationKind, ExpectationStatus
+from soorma_ai.kernel.domain.plans import PlanValue, ValueKind
+from soorma_ai.kernel.domain.registry import EventDefinition, EventRole
+from soorma_ai.kernel.ports import Store
 
 
 async def test_a_value_is_read_as_it_was_saved_and_each_key_alone(store: Store) -> None:

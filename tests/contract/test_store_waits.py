@@ -22,12 +22,12 @@ from store_kit import (
     wait,
 )
 
-from soorma_ai.core.expecting.wakeups import ANSWERED
-from soorma_ai.domain.effects import Close, Expect
-from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.expectations import Expectation, ExpectationStatus, Stray
-from soorma_ai.domain.values import JsonObject
-from soorma_ai.ports import Store
+from soorma_ai.kernel.domain.effects import Close, Expect
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus, Stray
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.ports import Store
+from soorma_ai.kernel.rules.waits.wakeups import ANSWERED
 
 ORDER = {"order_id": "o-1"}
 TYPED: JsonObject = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}

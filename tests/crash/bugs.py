@@ -10,20 +10,20 @@ import psycopg
 from ledger import Outside
 from msgspec.structs import replace
 
-from soorma_ai.adapters.sql import arrivals, effects, firing
-from soorma_ai.adapters.sql.connection import Connection
-from soorma_ai.adapters.sql.database import Part
-from soorma_ai.adapters.sql.parts import SqlPlans, SqlQueue, SqlStore
-from soorma_ai.adapters.sql.tables import behind, budget, expectations, inbox
-from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.adapters.sqlite.store import SqliteStore
-from soorma_ai.domain.effects import Publish, Spend
-from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Arrival, ExpectationStatus
-from soorma_ai.domain.limits import DRAWN, Charge, Limits, Spent
-from soorma_ai.domain.people import Answer
 from soorma_ai.errors import StoreUnavailable
-from soorma_ai.ports import Delivery, Hands, Settlement, Work
+from soorma_ai.kernel.domain.effects import Publish, Spend
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Arrival, ExpectationStatus
+from soorma_ai.kernel.domain.limits import DRAWN, Charge, Limits, Spent
+from soorma_ai.kernel.domain.people import Answer
+from soorma_ai.kernel.ports import Delivery, Hands, Settlement, Work
+from soorma_ai.kernel.sql import arrivals, due_timers, effects
+from soorma_ai.kernel.sql.connection import Connection
+from soorma_ai.kernel.sql.database import Part
+from soorma_ai.kernel.sql.parts import SqlPlans, SqlQueue, SqlStore
+from soorma_ai.kernel.sql.tables import batch, budget, expectations, inbox
+from soorma_ai.kernel.sql.tables import events as log
 
 
 class AcksFirst(SqlQueue):
@@ -39,7 +39,7 @@ class AcksThoseBehindFirst(SqlQueue):
     """Those that were handled with the first in line are done before its commit."""
 
     async def commit(self, work: Work, now: datetime) -> Arrival:
-        await self.database.write(lambda db: behind.end(db, work.following, now))
+        await self.database.write(lambda db: batch.end(db, work.following, now))
         return await super().commit(replace(work, following=()), now)
 
 
@@ -176,7 +176,7 @@ class FiresOutside(SqlQueue):
 def _fired_silently(db: Connection, now: datetime, limit: int) -> list[EventEnvelope]:
     """Everything that firing does, but for the events, which are taken back."""
     last = db.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()[0]
-    firing.fire(db, now, limit)
+    due_timers.fire(db, now, limit)
     fired = db.execute("SELECT event.body FROM event WHERE seq > ? ORDER BY seq", (last,)).fetchall()
     db.execute("DELETE FROM outbox WHERE event_seq > ?", (last,))
     db.published.clear()

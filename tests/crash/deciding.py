@@ -7,7 +7,7 @@ from typing import Any
 
 from life import Life
 
-from soorma_ai.ports import ModelAnswer, ModelQuestion
+from soorma_ai.kernel.ports import ModelAnswer, ModelQuestion
 
 
 class DecidingModel:

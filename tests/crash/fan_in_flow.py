@@ -24,8 +24,8 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.ports import ModelQuestion
-from soorma_ai.runtime import flow
+from soorma_ai.kernel.ports import ModelQuestion
+from soorma_ai.kernel.runtime import flow
 from soorma_ai.testing.scripted import publish, publish_all
 
 WIDTH = 6

@@ -10,7 +10,7 @@ from multiprocessing.forkserver import ensure_running
 # What lives of the crash proof need. Among it the programs that start lives, which each fork begins anew.
 LOADED = (
     *("proof", "remote_flow", "server_life", "pytest", "jinja2.sandbox"),
-    *(f"soorma_ai.runtime.planning.{name}" for name in ("ask_model", "decide", "machine", "planner", "turn")),
+    *(f"soorma_ai.kernel.runtime.planning.{name}" for name in ("ask_model", "decide", "machine", "planner", "turn")),
 )
 
 

@@ -6,7 +6,7 @@ from life import FINISHED
 from outcome import end_of
 from trial import Program, Stage, Trial
 
-from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS
+from soorma_ai.kernel.rules.delivery.disposition import MAX_ATTEMPTS
 
 LAYER = "killing event"
 

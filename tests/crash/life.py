@@ -31,8 +31,8 @@ from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.sqlite.file import files
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.errors import SoormaError
-from soorma_ai.ports import StoredEvent
-from soorma_ai.runtime.handling.process.signals import until
+from soorma_ai.kernel.ports import StoredEvent
+from soorma_ai.kernel.runtime.handling.process.signals import until
 from soorma_ai.settings import is_postgres
 
 STORE = "store.db"

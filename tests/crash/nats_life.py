@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from soorma_ai.adapters.nats import bus as nats
 from soorma_ai.adapters.nats import configuration
-from soorma_ai.ports import Brought, StoredEvent
+from soorma_ai.kernel.ports import Brought, StoredEvent
 
 
 class InsistentNats(nats.NatsBus):

@@ -11,7 +11,7 @@ from people import answer_all
 
 from soorma_ai import ChoreographyPlanner, InvocationContext, Limits, PlatformContext, Tool, Wait
 from soorma_ai.errors import ModelUnavailable
-from soorma_ai.ports import ModelAnswer, ModelQuestion
+from soorma_ai.kernel.ports import ModelAnswer, ModelQuestion
 
 COURIER = "courier.confirmed"
 AMOUNT: dict[str, Any] = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}

@@ -29,18 +29,18 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.adapters.remote.door import Door
-from soorma_ai.adapters.sql import effects
-from soorma_ai.clients.line import AsyncLine
-from soorma_ai.core.admission import disposition_of
-from soorma_ai.domain.remote import AnyAct, AnyEnding, Lease
+from soorma_ai.api.clients.transport import AsyncLine
+from soorma_ai.api.server.serve import listen, serve
 from soorma_ai.errors import LeaseLost, TransientError
-from soorma_ai.ports import Delivery, Work
-from soorma_ai.runtime.client.lending import Lending
-from soorma_ai.runtime.handling.execute import validate
-from soorma_ai.runtime.handling.process.signals import until
+from soorma_ai.features.remote.admit import disposition_of
+from soorma_ai.features.remote.elsewhere.calls import Door
+from soorma_ai.features.remote.leases import Lending
+from soorma_ai.features.remote.records import AnyAct, AnyEnding, Lease
+from soorma_ai.kernel.ports import Delivery, Work
+from soorma_ai.kernel.runtime.handling.execute import validate
+from soorma_ai.kernel.runtime.handling.process.signals import until
+from soorma_ai.kernel.sql import effects
 from soorma_ai.server import app
-from soorma_ai.server.serving import listen, serve
 
 RESERVE = "inventory.reserve.requested"
 _ANY_STATE = """

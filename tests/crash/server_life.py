@@ -9,8 +9,8 @@ from soorma_ai.adapters.postgres import database, listener
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.store import PostgresStore
 from soorma_ai.adapters.postgres.writer import Writer
-from soorma_ai.adapters.sql import connection as family
 from soorma_ai.errors import StoreUnavailable
+from soorma_ai.kernel.sql import connection as family
 
 
 def hurry(by: float) -> None:

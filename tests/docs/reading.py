@@ -15,9 +15,9 @@ from pathlib import Path
 
 from click.testing import CliRunner, Result
 
-from soorma_ai.cli.main import cli
+from soorma_ai.apps.cli.main import cli
 
-SOORMA = (sys.executable, "-c", "from soorma_ai.cli.main import main; main()")
+SOORMA = (sys.executable, "-c", "from soorma_ai.apps.cli.main import main; main()")
 PROJECT = Path(__file__).parents[2]
 NOT_RUN = "# not run"
 # What is the machine's, or needs a network: it is told, and not tried.

@@ -16,9 +16,9 @@ from postgres_server import Server
 from reading import blocks
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
-from soorma_ai.cli.main import cli
-from soorma_ai.core.report.metrics import metrics
-from soorma_ai.domain.standing import Standing
+from soorma_ai.api.server.metrics import metrics
+from soorma_ai.apps.cli.main import cli
+from soorma_ai.kernel.domain.tenant_stats import Standing
 from soorma_ai.settings import VARIABLES
 
 PAGE = DOCS / "deploy.md"

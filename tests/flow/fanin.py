@@ -13,8 +13,8 @@ from typing import Any
 from kit import planner, published, requested, until
 
 from soorma_ai import DelegationSpec, EventTopic, Limits, Platform, PlatformContext, ResultContext, TaskContext, Worker
-from soorma_ai.domain.events import SYSTEM, EventEnvelope
-from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration, Subscription
+from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope
+from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, Registration, Subscription
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, publish_all
 

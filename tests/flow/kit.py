@@ -23,8 +23,8 @@ from soorma_ai import (
     Tool,
     Wait,
 )
-from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.runtime.handling.hand import LEASE
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.runtime.handling.handler_task import LEASE
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner
 

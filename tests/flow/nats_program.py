@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from soorma_ai import ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Tool, assembly
-from soorma_ai.adapters.sql.parts import SqlQueue
 from soorma_ai.adapters.sqlite.store import SqliteStore
-from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Arrival
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Arrival
+from soorma_ai.kernel.sql.parts import SqlQueue
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 
 FOLDER, URL, MOMENT, ARRIVAL = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])

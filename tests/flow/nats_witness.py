@@ -18,10 +18,10 @@ from soorma_ai import Agent, EventEnvelope, EventTopic, Platform, PlatformContex
 from soorma_ai.adapters.nats import bus
 from soorma_ai.adapters.nats.configuration import consumer_name
 from soorma_ai.adapters.nats.subjects import subject_of
-from soorma_ai.adapters.sql.parts import SqlQueue
 from soorma_ai.adapters.sqlite.store import SqliteStore
-from soorma_ai.domain.expectations import Arrival
-from soorma_ai.ports import Brought
+from soorma_ai.kernel.domain.expectations import Arrival
+from soorma_ai.kernel.ports import Brought
+from soorma_ai.kernel.sql.parts import SqlQueue
 
 FOLDER, URL, IS_FIRST, HAS_BUG = Path(sys.argv[1]), sys.argv[2], sys.argv[3] == "first", sys.argv[4] == "bug"
 TOLD = 5

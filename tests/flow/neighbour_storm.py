@@ -23,8 +23,8 @@ from kit import until
 from nats_server import NatsServer
 
 from soorma_ai import ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Tool
-from soorma_ai.domain.stores import MAILBOX
 from soorma_ai.errors import SoormaError
+from soorma_ai.kernel.domain.stores import MAILBOX
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 
 COUNT = "count.requested"

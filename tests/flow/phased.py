@@ -8,10 +8,10 @@ from typing import Any
 from kit import events
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Reject, Tool
-from soorma_ai.agents.phase import PERSON_REPLIED, PhaseAgent
-from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.phases import BasePhaseContext, Checkpoint, DataEvent, PhaseTransition, SSEEvent
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.features.phases.agent import PERSON_REPLIED, PhaseAgent
+from soorma_ai.features.phases.records import BasePhaseContext, Checkpoint, DataEvent, PhaseTransition, SSEEvent
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.testing.scripted import ScriptedReasoner
 
 BRIEF = {"topic": "owls"}

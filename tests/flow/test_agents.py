@@ -21,8 +21,8 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.domain.registry import EventRole
 from soorma_ai.errors import DeadlineExceeded, NotFound, TransientError
+from soorma_ai.kernel.domain.registry import EventRole
 from soorma_ai.testing.clock import VirtualClock
 
 

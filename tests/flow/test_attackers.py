@@ -8,8 +8,8 @@ from kit import PATIENCE, order, payments, planner, published, types
 from unit.material import obj
 
 from soorma_ai import InvocationContext, PlanFailed, Platform, PlatformContext, Tool
-from soorma_ai.domain.values import compact
-from soorma_ai.ports import ModelQuestion
+from soorma_ai.kernel.domain.values import compact
+from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.scripted import complete, publish
 
 WISH = "Weigh the parcel of order 7 on the scales of the depot"

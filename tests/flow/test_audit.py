@@ -10,12 +10,12 @@ from kit import PATIENCE, payments, planner, stock, the_wait, until
 from places import counts_of, refusing
 
 from soorma_ai import Agent, Platform
-from soorma_ai.domain.identity import Caller
-from soorma_ai.domain.people import Person
 from soorma_ai.errors import Forbidden, Held, NotFound, SoormaError, StoreUnavailable
-from soorma_ai.runtime.client.client import Client
-from soorma_ai.runtime.client.memory import PlanMemory
-from soorma_ai.runtime.client.plan_handle import PlanHandle
+from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.domain.people import Person
+from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.runtime.client.memory import PlanMemory
+from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle
 from soorma_ai.testing.scripted import publish
 
 

@@ -40,8 +40,8 @@ from soorma_ai import (
     PlatformContext,
     Tool,
 )
-from soorma_ai.domain.decisions import DelegateAction
 from soorma_ai.errors import Forbidden, IllegalTransition, ModelBlocked, ModelUnavailable
+from soorma_ai.kernel.domain.decisions import DelegateAction
 from soorma_ai.testing.clock import START, VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish, publish_all
 

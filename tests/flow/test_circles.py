@@ -22,7 +22,7 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 

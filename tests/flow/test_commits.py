@@ -12,11 +12,11 @@ from worst import HAS_BROKER
 
 from soorma_ai import GoalContext, Limits, Platform, PlatformContext
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.domain.effects import Ack
-from soorma_ai.domain.limits import Charge
 from soorma_ai.errors import ConfigError, StoreUnavailable, VersionConflict
-from soorma_ai.ports import Settlement, Work
-from soorma_ai.runtime.handling.bill import Bill
+from soorma_ai.kernel.domain.effects import Ack
+from soorma_ai.kernel.domain.limits import Charge
+from soorma_ai.kernel.ports import Settlement, Work
+from soorma_ai.kernel.runtime.handling.charges import Bill
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 

@@ -36,11 +36,11 @@ from soorma_ai import (
     PlatformContext,
     Tool,
 )
-from soorma_ai.core.schema.portable import wire_of
-from soorma_ai.domain.history import Verdict
-from soorma_ai.domain.schemas import violations
-from soorma_ai.domain.values import compact
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.history import Verdict
+from soorma_ai.kernel.domain.schemas import violations
+from soorma_ai.kernel.domain.values import compact
+from soorma_ai.kernel.rules.schemas.portable import wire_of
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, draw
 

@@ -18,10 +18,10 @@ from soorma_ai import (
     PlatformContext,
     Tool,
 )
-from soorma_ai.domain.history import Ending, Verdict
-from soorma_ai.domain.values import compact
 from soorma_ai.errors import ContentFiltered, ModelRefused, Paid
-from soorma_ai.ports import ModelAnswer
+from soorma_ai.kernel.domain.history import Ending, Verdict
+from soorma_ai.kernel.domain.values import compact
+from soorma_ai.kernel.ports import ModelAnswer
 from soorma_ai.testing.scripted import complete, publish, publish_all, wait
 
 

@@ -16,8 +16,8 @@ from soorma_ai import (
     PlatformContext,
     Tool,
 )
-from soorma_ai.domain.registry import AGENT_GONE_AFTER, AgentKind, Registration
 from soorma_ai.errors import Forbidden, LocalProtocolError, NotFound
+from soorma_ai.kernel.domain.registry import AGENT_GONE_AFTER, AgentKind, Registration
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete
 

@@ -25,9 +25,9 @@ from kit import (
 )
 
 from soorma_ai import InvocationContext, PlatformContext, Reject, Retry, Tool
-from soorma_ai.domain.doubts import Done, NotDone, StillUnknown
 from soorma_ai.errors import ConfigError, TransientError
-from soorma_ai.ports import ModelQuestion
+from soorma_ai.kernel.domain.doubts import Done, NotDone, StillUnknown
+from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 

@@ -16,7 +16,7 @@ from soorma_ai import (
     WaitAction,
     Worker,
 )
-from soorma_ai.domain.decisions import PlannerDecision, PublishAction
+from soorma_ai.kernel.domain.decisions import PlannerDecision, PublishAction
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 

@@ -9,7 +9,7 @@ from kit import ended, the_wait
 from phased import seen
 
 from soorma_ai import InvocationContext, LocalProtocolError, Platform, PlatformContext, Tool
-from soorma_ai.domain.phases import JourneyDesignBrief, PhaseTransition
+from soorma_ai.features.phases.records import JourneyDesignBrief, PhaseTransition
 from soorma_ai.forge import BuildAgent, ResearchAgent, UnderstandAgent
 from soorma_ai.forge.archive import READ, SEARCH, Entry, Found, Reading, Search, Text
 from soorma_ai.testing.clock import VirtualClock

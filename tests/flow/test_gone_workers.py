@@ -11,10 +11,10 @@ from kit import as_time_passes, killed, open_platform, order, planner, requested
 
 from soorma_ai import Platform, PlatformContext, ResultContext, TaskContext, Worker
 from soorma_ai.agents.agent import Agent
-from soorma_ai.core.arrival.suspects import LONGEST_PAUSE
-from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS
 from soorma_ai.errors import ConfigError
-from soorma_ai.runtime.handling.hand import LEASE
+from soorma_ai.kernel.rules.arrival.poison import LONGEST_PAUSE
+from soorma_ai.kernel.rules.delivery.disposition import MAX_ATTEMPTS
+from soorma_ai.kernel.runtime.handling.handler_task import LEASE
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 

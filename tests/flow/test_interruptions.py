@@ -27,12 +27,12 @@ from kit import (
 
 from soorma_ai import InvocationContext, Limits, Platform, PlatformContext, Tool
 from soorma_ai.adapters.local_bus import LocalBus
-from soorma_ai.adapters.sql.parts import SqlQueue
 from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.errors import StoreUnavailable
-from soorma_ai.ports import Delivery, ModelAnswer, ModelQuestion, StoredEvent
-from soorma_ai.runtime.handling.hand import LEASE
+from soorma_ai.kernel.ports import Delivery, ModelAnswer, ModelQuestion, StoredEvent
+from soorma_ai.kernel.runtime.handling.handler_task import LEASE
+from soorma_ai.kernel.sql.parts import SqlQueue
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, publish
 

@@ -12,12 +12,12 @@ import pytest
 from kit import PATIENCE, as_time_passes, happens, is_idle, open_platform, requested, until
 
 from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, ResultContext, TaskContext, Tool, Worker
-from soorma_ai.adapters.sql.parts import SqlQueue
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.errors import ConfigError, Fatal, LocalProtocolError, TransientError
-from soorma_ai.ports import Delivery
-from soorma_ai.runtime.handling.hand import LEASE
-from soorma_ai.runtime.loops import supervise
+from soorma_ai.kernel.ports import Delivery
+from soorma_ai.kernel.runtime.handling.handler_task import LEASE
+from soorma_ai.kernel.runtime.loops import supervisor
+from soorma_ai.kernel.sql.parts import SqlQueue
 from soorma_ai.testing.clock import VirtualClock
 
 LIMIT = timedelta(seconds=30)
@@ -231,8 +231,8 @@ async def test_a_handler_that_swallows_cancellation_is_left_behind_at_its_limit(
 @pytest.fixture
 def little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A platform that closes waits for no handler."""
-    monkeypatch.setattr(supervise, "DRAIN_SECONDS", 0.0)
-    monkeypatch.setattr(supervise, "GRACE_SECONDS", 0.01)
+    monkeypatch.setattr(supervisor, "DRAIN_SECONDS", 0.0)
+    monkeypatch.setattr(supervisor, "GRACE_SECONDS", 0.01)
 
 
 @asynccontextmanager

@@ -35,8 +35,8 @@ from soorma_ai import (
     TransitionContext,
     Worker,
 )
-from soorma_ai.domain.decisions import CompleteAction, PlannerDecision
-from soorma_ai.ports import ModelQuestion
+from soorma_ai.kernel.domain.decisions import CompleteAction, PlannerDecision
+from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, publish_all, wait
 

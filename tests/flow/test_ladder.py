@@ -7,8 +7,8 @@ import pytest
 from kit import PATIENCE, order, payments, planner, published, stock, the_wait, until
 
 from soorma_ai import Approval, Platform
-from soorma_ai.domain.people import ladder_fault
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.people import ladder_fault
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 

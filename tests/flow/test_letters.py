@@ -11,8 +11,8 @@ from kit import ended, is_idle, open_platform, order, planner, published, types,
 from places import raw
 
 from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, Tool
-from soorma_ai.domain.letters import Letter, LetterStatus
 from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.kernel.domain.dead_letters import Letter, LetterStatus
 from soorma_ai.testing.scripted import complete, publish
 
 

@@ -23,11 +23,11 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.domain.decisions import PlannerDecision, PublishAction
-from soorma_ai.domain.limits import Reserved
-from soorma_ai.domain.values import compact
 from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, Paid
-from soorma_ai.ports import ModelAnswer, ModelQuestion
+from soorma_ai.kernel.domain.decisions import PlannerDecision, PublishAction
+from soorma_ai.kernel.domain.limits import Reserved
+from soorma_ai.kernel.domain.values import compact
+from soorma_ai.kernel.ports import ModelAnswer, ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish
 

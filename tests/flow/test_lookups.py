@@ -9,9 +9,9 @@ from kit import PATIENCE, killed, open_platform, order, planner, requested, type
 from unit.material import obj
 
 from soorma_ai import ChoreographyPlanner, GoalContext, InvocationContext, PlanFailed, Platform, PlatformContext, Tool
-from soorma_ai.domain.history import Verdict
-from soorma_ai.domain.values import compact
-from soorma_ai.ports import ModelQuestion
+from soorma_ai.kernel.domain.history import Verdict
+from soorma_ai.kernel.domain.values import compact
+from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, publish_all
 

@@ -19,8 +19,8 @@ from soorma_ai import (
     TransitionContext,
     Worker,
 )
-from soorma_ai.domain.decisions import CompleteAction, PlannerDecision, PublishAction
 from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.kernel.domain.decisions import CompleteAction, PlannerDecision, PublishAction
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 

@@ -8,7 +8,7 @@ import pytest
 from kit import PATIENCE
 
 from soorma_ai import Platform
-from soorma_ai.cli.commands.forget import forget
+from soorma_ai.features.upkeep.commands.forget import forget
 
 PAGE = (Path(__file__).parents[2] / "docs" / "memory.md").read_text()
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -41,7 +41,7 @@ async def test_the_embedder_and_the_planner_of_the_page_are_made(named: dict[str
 
 
 def test_the_page_names_every_call_and_the_command_says_what_stays() -> None:
-    from soorma_ai.runtime.client.memos import PersonMemos
+    from soorma_ai.features.knowledge.service import PersonMemos
 
     for name in vars(PersonMemos):
         assert name.startswith("_") or f"`{name}`" in PAGE

@@ -10,9 +10,9 @@ import pytest
 from kit import PATIENCE, as_time_passes, open_platform, planner, stock, until
 
 from soorma_ai import ChoreographyPlanner, ConfigError, InvocationContext, Platform, PlatformContext, Tool
-from soorma_ai.domain.values import compact
 from soorma_ai.errors import ModelUnavailable
-from soorma_ai.runtime.client.client import Client
+from soorma_ai.kernel.domain.values import compact
+from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 

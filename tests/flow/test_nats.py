@@ -19,9 +19,9 @@ from worst import HAS_BROKER
 
 from soorma_ai import Approval, EventEnvelope, EventTopic, Platform
 from soorma_ai.adapters.nats.subjects import subject_of
-from soorma_ai.domain.events import Lineage, new_event
-from soorma_ai.domain.values import JsonObject, derived_id
-from soorma_ai.ports import ModelQuestion
+from soorma_ai.kernel.domain.events import Lineage, new_event
+from soorma_ai.kernel.domain.values import JsonObject, derived_id
+from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.scripted import complete, publish
 
 pytestmark = pytest.mark.skipif(HAS_BROKER, reason="it chooses its bus itself, and runs once")

@@ -39,15 +39,15 @@ from soorma_ai import (
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.nats.library import Listening
 from soorma_ai.adapters.nats.subjects import subject_between, subject_of
-from soorma_ai.adapters.sql.tables import inbox
-from soorma_ai.core.arrival.effects import Put
-from soorma_ai.core.arrival.receipts import read_receipt, timer_of_silence, watch
-from soorma_ai.core.expecting.authorship import PLATFORM_ONLY
-from soorma_ai.core.report.lines import flatten
-from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
-from soorma_ai.domain.stores import RECEIPT, REQUEST_UNKNOWN, Receipt, mailbox_of
-from soorma_ai.domain.values import JsonObject
-from soorma_ai.runtime.loops import neighbours
+from soorma_ai.features.federation import loop
+from soorma_ai.features.federation.receipts import read_receipt, timer_of_silence, watch
+from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.stores import RECEIPT, REQUEST_UNKNOWN, Receipt, mailbox_of
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.arrival.effects import Put
+from soorma_ai.kernel.rules.reports.lines import flatten
+from soorma_ai.kernel.rules.waits.authorship import PLATFORM_ONLY
+from soorma_ai.kernel.sql.tables import inbox
 from soorma_ai.testing.scripted import complete, publish
 
 pytestmark = pytest.mark.skipif(HAS_BROKER, reason="it chooses its bus itself, and runs once")
@@ -263,7 +263,7 @@ async def test_a_request_that_nats_took_and_lost_is_sent_again_unless_a_planted_
     parted: Parted, monkeypatch: pytest.MonkeyPatch, bug: str
 ) -> None:
     if bug == "bug":
-        monkeypatch.setattr(neighbours, "RetryAfter", end_at_the_ack_of_the_broker)
+        monkeypatch.setattr(loop, "RetryAfter", end_at_the_ack_of_the_broker)
     told = "DONE" if bug == "bug" else "KEPT"
     await until(parted.home, lambda: _has_left(parted, told))
     parted.server.lose_everything()
@@ -462,9 +462,9 @@ async def test_a_store_needs_no_more_permissions_than_are_told(tmp_path: Path) -
     "point",
     [
         "handler",
-        "soorma_ai.runtime.loops.exchange:_take_request",  # stored, and nobody is told
+        "soorma_ai.features.federation.exchange:_take_request",  # stored, and nobody is told
         "soorma_ai.adapters.nats.bus:NatsBus.post",  # NATS has the reply
-        "soorma_ai.runtime.loops.exchange:homes_of",  # the receipt for the reply has come, and is not noted
+        "soorma_ai.features.federation.exchange:homes_of",  # the receipt for the reply has come, and is not noted
     ],
 )
 async def test_a_store_killed_while_it_is_asked_answers_once_when_it_is_back(

@@ -40,7 +40,7 @@ from soorma_ai import (
     WaitAction,
     Worker,
 )
-from soorma_ai.domain.decisions import DelegateAction
+from soorma_ai.kernel.domain.decisions import DelegateAction
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish, wait
 

@@ -8,11 +8,11 @@ from kit import as_time_passes, events
 from worst import HAS_BROKER
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
-from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS
 from soorma_ai.errors import StoreUnavailable
-from soorma_ai.ports import Work
-from soorma_ai.runtime.handling.execute import COMMIT_TRIES
-from soorma_ai.runtime.handling.hand import LEASE
+from soorma_ai.kernel.ports import Work
+from soorma_ai.kernel.rules.delivery.disposition import MAX_ATTEMPTS
+from soorma_ai.kernel.runtime.handling.execute import COMMIT_TRIES
+from soorma_ai.kernel.runtime.handling.handler_task import LEASE
 from soorma_ai.testing.clock import VirtualClock
 
 pytestmark = pytest.mark.skipif(HAS_BROKER, reason="a bus says by itself when it is away")

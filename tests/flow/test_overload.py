@@ -24,9 +24,9 @@ from worst import HAS_BROKER
 
 from soorma_ai import Agent, Held, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.domain.limits import MOST_EARLY, MOST_EARLY_CHARS
 from soorma_ai.errors import Overloaded, StoreUnavailable
-from soorma_ai.ports import ModelQuestion
+from soorma_ai.kernel.domain.limits import MOST_EARLY, MOST_EARLY_CHARS
+from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 

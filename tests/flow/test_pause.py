@@ -20,8 +20,8 @@ from soorma_ai import (
     PlatformContext,
     TransitionContext,
 )
-from soorma_ai.domain.registry import AgentKind, EventRole, Registration
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.registry import AgentKind, EventRole, Registration
 from soorma_ai.testing.scripted import complete
 
 CHARGE = "payment.charge.requested"

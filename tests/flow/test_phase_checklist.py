@@ -11,9 +11,9 @@ from phased import seen
 from test_forge import ALL, BRIEF, scripted, walk
 
 from soorma_ai import Platform
-from soorma_ai.agents.phase import PhaseAgent
-from soorma_ai.core.machine.phases import in_order, name_of
-from soorma_ai.domain.phases import BasePhaseContext
+from soorma_ai.features.phases.agent import PhaseAgent
+from soorma_ai.features.phases.records import BasePhaseContext
+from soorma_ai.features.phases.rules import in_order, name_of
 
 AGENTS = [kind for kind, _ in ALL]
 each = pytest.mark.parametrize("kind", AGENTS)

@@ -20,7 +20,7 @@ from soorma_ai import (
     PlatformContext,
     Tool,
 )
-from soorma_ai.domain.phases import Checkpoint, CheckpointKind, PhaseTransition
+from soorma_ai.features.phases.records import Checkpoint, CheckpointKind, PhaseTransition
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, wait
 

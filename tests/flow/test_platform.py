@@ -21,7 +21,7 @@ from soorma_ai import (
     PlatformContext,
     Tool,
 )
-from soorma_ai.adapters.owner.lock import AlreadyOwned, owner_of
+from soorma_ai.adapters.single_writer.lock import AlreadyOwned, owner_of
 from soorma_ai.errors import ConfigError, DeadlineExceeded, LocalProtocolError, NotFound, SoormaError
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, wait

@@ -7,7 +7,7 @@ from kit import happens, order, planner
 from postgres_server import is_there, shared
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
-from soorma_ai.runtime.handling.hand import LEASE
+from soorma_ai.kernel.runtime.handling.handler_task import LEASE
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import publish
 

@@ -7,7 +7,7 @@ from typing import Any
 from kit import is_idle, order, payments, planner, stock, until
 
 from soorma_ai import GoalContext, Platform, PlatformContext, TransitionContext
-from soorma_ai.domain.decisions import CompleteAction, PlannerDecision, PublishAction
+from soorma_ai.kernel.domain.decisions import CompleteAction, PlannerDecision, PublishAction
 from soorma_ai.testing.scripted import complete, publish
 
 

@@ -9,7 +9,7 @@ import pytest
 from kit import open_platform, planner, pursue, stock, the_wait
 
 from soorma_ai import Limits, Platform
-from soorma_ai.runtime.handling.process.histories import Histories
+from soorma_ai.kernel.runtime.handling.process.histories import Histories
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, wait
 

@@ -35,7 +35,7 @@ from soorma_ai import (
     Worker,
 )
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError
-from soorma_ai.ports import ModelAnswer
+from soorma_ai.kernel.ports import ModelAnswer
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, delegate, publish, wait
 

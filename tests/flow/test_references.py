@@ -7,8 +7,8 @@ from kit import PATIENCE, order, planner, published
 from unit.material import obj
 
 from soorma_ai import InvocationContext, PlanFailed, Platform, PlatformContext, Tool
-from soorma_ai.domain.history import Verdict
-from soorma_ai.domain.values import compact
+from soorma_ai.kernel.domain.history import Verdict
+from soorma_ai.kernel.domain.values import compact
 from soorma_ai.testing.scripted import complete, publish, publish_all
 
 ROWS = [{"id": number, "text": f"row {number}"} for number in range(2_000)]

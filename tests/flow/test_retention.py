@@ -15,10 +15,10 @@ from places import counts_of, raw
 from worst import IS_WORST
 
 from soorma_ai import Agent, Approval, Limits, Platform
-from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LocalProtocolError, NotFound
-from soorma_ai.ports import ModelQuestion, Pruned
-from soorma_ai.runtime.client import retention
+from soorma_ai.features.upkeep import retention
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.ports import ModelQuestion, Pruned
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, wait
 

@@ -28,10 +28,10 @@ from soorma_ai import (
     TransitionContext,
     Worker,
 )
-from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.errors import LocalProtocolError, StoreUnavailable, VersionConflict
-from soorma_ai.ports import LONGEST_RUN
-from soorma_ai.runtime import flow
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.ports import LONGEST_RUN
+from soorma_ai.kernel.runtime import flow
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, publish_all
 

@@ -46,10 +46,10 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.domain.history import JournalEntry, Verdict
-from soorma_ai.domain.values import compact
 from soorma_ai.errors import ModelUnavailable, PayloadMismatch, UnknownEvent
-from soorma_ai.ports import ModelQuestion
+from soorma_ai.kernel.domain.history import JournalEntry, Verdict
+from soorma_ai.kernel.domain.values import compact
+from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish, publish_all, wait
 

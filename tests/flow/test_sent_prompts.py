@@ -10,8 +10,8 @@ from msgspec.structs import astuple
 from places import raw
 
 from soorma_ai import ChoreographyPlanner, InvocationContext, Limits, NotFound, Platform, PlatformContext, Tool
-from soorma_ai.domain.values import compact
 from soorma_ai.errors import Forbidden
+from soorma_ai.kernel.domain.values import compact
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish, publish_all
 
 RESERVE = publish("inventory.reserve.requested", order_id="A1")

@@ -8,9 +8,9 @@ import pytest
 from kit import payments, planner, stock
 
 from soorma_ai import Platform
-from soorma_ai.domain.memory import SessionSummary
 from soorma_ai.errors import Held, NotFound
-from soorma_ai.runtime.client.client import Client
+from soorma_ai.kernel.domain.memory import SessionSummary
+from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.testing.scripted import complete
 
 WAYS: dict[str, Callable[[Client], Awaitable[Any]]] = {

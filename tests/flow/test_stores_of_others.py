@@ -8,11 +8,11 @@ import pytest
 from kit import happens, stock
 
 from soorma_ai import Platform
-from soorma_ai.adapters.sql.database import Database
-from soorma_ai.adapters.sql.parts import SqlQueue
 from soorma_ai.adapters.sqlite.store import SqliteStore
-from soorma_ai.domain.expectations import Arrival
 from soorma_ai.errors import StoreUnavailable
+from soorma_ai.kernel.domain.expectations import Arrival
+from soorma_ai.kernel.sql.database import Database
+from soorma_ai.kernel.sql.parts import SqlQueue
 
 
 class WrittenByOthers(SqliteStore):

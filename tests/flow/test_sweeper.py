@@ -9,7 +9,7 @@ from places import raw
 
 from soorma_ai import Platform
 from soorma_ai.errors import BusUnavailable
-from soorma_ai.ports import Brought, StoredEvent
+from soorma_ai.kernel.ports import Brought, StoredEvent
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, wait
 

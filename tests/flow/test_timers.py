@@ -9,8 +9,8 @@ from typing import Any
 from kit import PATIENCE, as_time_passes, happens, killed, open_platform, published, until
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Retry, Tool
-from soorma_ai.adapters.sql.parts import SqlQueue
 from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.kernel.sql.parts import SqlQueue
 from soorma_ai.testing.clock import VirtualClock
 
 

@@ -23,7 +23,7 @@ from soorma_ai import (
     Worker,
 )
 from soorma_ai.errors import LocalProtocolError, NotFound
-from soorma_ai.runtime.client.client import Client
+from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, delegate, publish
 

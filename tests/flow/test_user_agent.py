@@ -15,9 +15,9 @@ from test_webhooks import SECRET, SIGNER, Receiver
 
 from soorma_ai import Approval, Platform, Wait
 from soorma_ai.adapters.tokens import new_key
-from soorma_ai.domain.people import Person
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound, Unauthenticated
 from soorma_ai.gateways.user_agent import Console, HttpPost, Links, Mail, Question, Recipient, UserAgent
+from soorma_ai.kernel.domain.people import Person
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 

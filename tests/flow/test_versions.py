@@ -7,8 +7,8 @@ from kit import ended, order, planner, stock
 
 from soorma_ai import Platform
 from soorma_ai.adapters.prompts import PromptFiles, packaged_prompts
-from soorma_ai.domain.history import DECIDE
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.history import DECIDE
 from soorma_ai.settings import PROMPTS_DIR
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish

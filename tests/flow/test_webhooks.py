@@ -14,10 +14,10 @@ import pytest
 from kit import is_idle, planner, until
 
 from soorma_ai import Agent, EventDefinition, EventEnvelope, Platform, PlatformContext
-from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError, Unauthenticated
 from soorma_ai.gateways.webhooks import Came, GitHub, Hook, Post, StandardWebhooks, Webhook
 from soorma_ai.gateways.webhooks.outgoing import PAUSES
+from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, wait
 

@@ -11,8 +11,8 @@ from worst import IS_WORST, ForgetfulStore, TwiceBus, WorstPlatform
 
 from soorma_ai import Platform
 from soorma_ai.adapters.sqlite.file import writer
-from soorma_ai.ports import Brought
-from soorma_ai.runtime.loops import relay, timers
+from soorma_ai.kernel.ports import Brought
+from soorma_ai.kernel.runtime.loops import relay, timers
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 

@@ -19,11 +19,11 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.domain import schemas
-from soorma_ai.domain.schemas import examine
-from soorma_ai.domain.verdicts import Verdicts
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.runtime.handling import check_ahead
+from soorma_ai.kernel.domain import schemas
+from soorma_ai.kernel.domain.schemas import examine
+from soorma_ai.kernel.domain.verdicts import Verdicts
+from soorma_ai.kernel.runtime.handling import check_ahead
 from soorma_ai.testing.scripted import complete, publish
 
 SCHEMA = items_of(UNION)

@@ -14,14 +14,14 @@ from typing import TypeVar
 
 from soorma_ai import Platform, assembly
 from soorma_ai.adapters.local_bus import LocalBus
-from soorma_ai.adapters.sql.acting import Acting
-from soorma_ai.adapters.sql.parts import SqlQueue
 from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.file import writer
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.store import SqliteStore
-from soorma_ai.ports import Delivery, StoredEvent
-from soorma_ai.runtime.loops import relay, timers
+from soorma_ai.kernel.ports import Delivery, StoredEvent
+from soorma_ai.kernel.runtime.loops import relay, timers
+from soorma_ai.kernel.sql.parts import SqlQueue
+from soorma_ai.kernel.sql.tenant_scope import Acting
 
 T = TypeVar("T")
 

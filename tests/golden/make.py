@@ -22,11 +22,11 @@ from situations import Halts, Shop
 
 from soorma_ai import Platform
 from soorma_ai.adapters.local_bus import LocalBus
-from soorma_ai.adapters.sql.parts import SqlQueue
-from soorma_ai.adapters.sql.tables import budget
 from soorma_ai.adapters.sqlite.store import SqliteStore
-from soorma_ai.domain.expectations import Arrival
-from soorma_ai.ports import StoredEvent, Work
+from soorma_ai.kernel.domain.expectations import Arrival
+from soorma_ai.kernel.ports import StoredEvent, Work
+from soorma_ai.kernel.sql.parts import SqlQueue
+from soorma_ai.kernel.sql.tables import budget
 from soorma_ai.testing.clock import VirtualClock
 
 HALTS = Halts(tools=frozenset({"slow"}), goals=frozenset({"order.pair"}))

@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from click.testing import CliRunner
 from postgres_server import OWNER, as_role, program, serving
 
-from soorma_ai.adapters.sql.schema import VERSION
-from soorma_ai.cli.main import cli
+from soorma_ai.apps.cli.main import cli
+from soorma_ai.kernel.sql.schema import VERSION
 
 OPTIONS = ("--schema=soorma", "--no-owner", "--no-privileges", "--inserts", "--rows-per-insert=200")
 

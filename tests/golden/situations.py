@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from soorma_ai import Agent, ChoreographyPlanner, EventDefinition, GoalContext, InvocationContext, PlatformContext, Tool
-from soorma_ai.domain.decisions import PlannerDecision, PublishAction
-from soorma_ai.ports import ModelQuestion
+from soorma_ai.kernel.domain.decisions import PlannerDecision, PublishAction
+from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish, wait
 
 SLOT = EventDefinition(event_name="slot.chosen", topic="business-facts", correlate={"/order_id": "goal_data.order_id"})

@@ -17,11 +17,11 @@ import pytest
 from situations import CALLS_LEFT, ENDS, PLOTS, Shop
 
 from soorma_ai import Platform
-from soorma_ai.adapters.sql.schema import VERSION
 from soorma_ai.adapters.sqlite.file import files, migrations
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.errors import ConfigError, SoormaError
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.sql.schema import VERSION
 from soorma_ai.testing.clock import START, VirtualClock
 
 HERE = Path(__file__).parent

@@ -17,12 +17,13 @@ from situations import CALLS_LEFT, ENDS, Shop
 from test_golden import EVERY_PLAN, GOLDEN, NOTHING_TO_DO, dump, until
 
 from soorma_ai import Platform
-from soorma_ai.adapters.owner.lock import Owner
-from soorma_ai.adapters.postgres import PostgresStore, migrations, upkeep
-from soorma_ai.adapters.postgres.upkeep import connection_to
-from soorma_ai.adapters.sql.schema import VERSION
-from soorma_ai.cli.main import cli
+from soorma_ai.adapters.postgres import PostgresStore, migrations
+from soorma_ai.adapters.postgres.connection import connection_to
+from soorma_ai.adapters.single_writer.lock import Owner
+from soorma_ai.apps.cli.main import cli
 from soorma_ai.errors import ConfigError
+from soorma_ai.features.upkeep import postgres as upkeep
+from soorma_ai.kernel.sql.schema import VERSION
 from soorma_ai.testing.clock import START, VirtualClock
 
 DUMPS = sorted(Path(__file__).parent.glob("*.sql"), key=lambda path: int(path.stem[1:]))

@@ -9,9 +9,9 @@ from enum import Enum
 from functools import partial
 from typing import Any, TypeVar
 
-from soorma_ai.domain.expectations import Arrival
 from soorma_ai.errors import BusUnavailable, StoreUnavailable
-from soorma_ai.ports import Brought, Bus, Clock, Store, StoredEvent
+from soorma_ai.kernel.domain.expectations import Arrival
+from soorma_ai.kernel.ports import Brought, Bus, Clock, Store, StoredEvent
 
 T = TypeVar("T")
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from machine.audit import Audit
 from machine.world import DECISIONS, GOAL, LIMITS, STEP_OF, World
-from soorma_ai.core.expecting.wakeups import STRANDED
-from soorma_ai.core.plan.status import TABLE
-from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.schemas import describe, violations
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.domain.schemas import describe, violations
+from soorma_ai.kernel.rules.plans.status import TABLE
+from soorma_ai.kernel.rules.waits.wakeups import STRANDED
 
 FINAL = tuple(str(status) for status in PlanStatus if status.is_final)
 BY_MODEL = ("orders", "buyer")

@@ -7,9 +7,9 @@ from bugs import AcksFirst, AnswersBlindly, KeepsNoMark, PublishesOutside, with_
 from msgspec.structs import replace
 
 from machine.stores import kind_of_store
-from soorma_ai.adapters.sql.parts import SqlQueue
-from soorma_ai.domain.effects import Close, SavePlan, Spend
-from soorma_ai.ports import Delivery, Work
+from soorma_ai.kernel.domain.effects import Close, SavePlan, Spend
+from soorma_ai.kernel.ports import Delivery, Work
+from soorma_ai.kernel.sql.parts import SqlQueue
 
 
 class LeavesThingsOpen(SqlQueue):

@@ -24,9 +24,9 @@ from machine.invariants import Known, broken, unfinished
 from machine.shop import Shop
 from machine.stores import kind_of_store
 from machine.world import GOAL, PLAN_LASTS, REPLIED, ROUTE
-from soorma_ai.core.expecting.wakeups import DEADLINE_REACHED, WAKE_EVENTS
-from soorma_ai.domain.events import SYSTEM, EventEnvelope
-from soorma_ai.ports import StoredEvent
+from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope
+from soorma_ai.kernel.ports import StoredEvent
+from soorma_ai.kernel.rules.waits.wakeups import DEADLINE_REACHED, WAKE_EVENTS
 
 ORDERS = 3
 PICK = st.integers(0, 30)

@@ -17,19 +17,19 @@ from postgres_server import OWNER, as_role, shared
 from machine.audit import Audit
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.database import Database
+from soorma_ai.adapters.postgres.dialect import spell
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.listener import ABSENCE
 from soorma_ai.adapters.postgres.readers import _once
-from soorma_ai.adapters.postgres.spelling import spell
 from soorma_ai.adapters.postgres.store import PostgresStore
 from soorma_ai.adapters.postgres.writer import Writer
-from soorma_ai.adapters.sql import connection as family
-from soorma_ai.adapters.sql.acting import HOUSE, Acting
-from soorma_ai.adapters.sql.jobs import Job
-from soorma_ai.adapters.sql.parts import SqlStore
-from soorma_ai.adapters.sql.tables import leases
-from soorma_ai.domain.limits import STATEMENT_SECONDS
 from soorma_ai.errors import StoreUnavailable
+from soorma_ai.kernel.domain.limits import STATEMENT_SECONDS
+from soorma_ai.kernel.sql import connection as family
+from soorma_ai.kernel.sql.jobs import Job
+from soorma_ai.kernel.sql.parts import SqlStore
+from soorma_ai.kernel.sql.tables import leases
+from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from machine.stores import MortalStore, kind_of_store
 from machine.world import PRINTING_TAKES, World, agents
 from soorma_ai import Platform
 from soorma_ai.adapters.local_bus import LocalBus
-from soorma_ai.ports import Bus, Store
+from soorma_ai.kernel.ports import Bus, Store
 from soorma_ai.testing.clock import VirtualClock
 
 T = TypeVar("T")

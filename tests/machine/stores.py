@@ -12,12 +12,12 @@ from typing import Any, Protocol, TypeVar
 from postgres_server import IS_MEANT
 
 from machine.audit import Audit, audited
-from soorma_ai.adapters.sql.acting import HOUSE, Acting
-from soorma_ai.adapters.sql.connection import Reader
 from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.kernel.sql.connection import Reader
+from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
 from soorma_ai.testing.clock import VirtualClock
 
 T = TypeVar("T")

@@ -27,7 +27,7 @@ from soorma_ai import (
     Worker,
 )
 from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.ports import ModelAnswer, ModelQuestion
+from soorma_ai.kernel.ports import ModelAnswer, ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
 
 GOAL = "order.received"

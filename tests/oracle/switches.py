@@ -4,9 +4,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from soorma_ai.core.deciding import judge as validate
-from soorma_ai.runtime import flow
-from soorma_ai.runtime.planning import decide
+from soorma_ai.kernel.rules.decisions import judge as validate
+from soorma_ai.kernel.runtime import flow
+from soorma_ai.kernel.runtime.planning import decide
 
 CHECKS = ("validation", "offer", "gate", "shown")
 

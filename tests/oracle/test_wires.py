@@ -14,10 +14,10 @@ from wires.gemini import as_json_schema
 from wires.loopback import Loopback
 
 from soorma_ai.adapters.models import LiteLLMReasoner
-from soorma_ai.domain.history import Ending
-from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import RateLimited, SoormaError
-from soorma_ai.ports import Message, ModelAnswer, ModelQuestion
+from soorma_ai.kernel.domain.history import Ending
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.ports import Message, ModelAnswer, ModelQuestion
 
 WHOLE = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
 STEP = {"type": "object", "properties": {"action": {"const": "complete"}, "result": WHOLE}}

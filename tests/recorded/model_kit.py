@@ -6,8 +6,8 @@ from typing import Any, Literal, Self
 import pytest
 
 from soorma_ai.adapters.models import LiteLLMReasoner
-from soorma_ai.domain.values import JsonObject
-from soorma_ai.ports import Message, ModelQuestion
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.ports import Message, ModelQuestion
 from soorma_ai.testing.model_server import ModelServer, Reply, Respond
 
 RESULT: JsonObject = {

@@ -8,7 +8,7 @@ from model_kit import DECISION, MODEL, SAID, always, question, reasoner
 
 from soorma_ai.adapters.models.bodies import MOST_TOKENS, Usage, read_body
 from soorma_ai.adapters.models.prices import Price, price_in
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.testing.model_server import ModelServer, Reply
 
 SONNET = "anthropic/claude-sonnet-4-5"

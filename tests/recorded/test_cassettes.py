@@ -18,7 +18,7 @@ from model_kit import DECISION, MODEL, SAID, SCHEMA, Pauses, always, in_turn, qu
 
 from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.errors import ConfigError, ModelUnavailable, RateLimited
-from soorma_ai.ports import ModelAnswer
+from soorma_ai.kernel.ports import ModelAnswer
 from soorma_ai.testing.cassettes import UnmatchedModelCall, UnplayedModelCalls, cassette
 from soorma_ai.testing.model_server import ModelServer, Reply, failure
 
@@ -274,7 +274,7 @@ import os
 import pytest
 from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.errors import ConfigError
-from soorma_ai.ports import Message, ModelQuestion
+from soorma_ai.kernel.ports import Message, ModelQuestion
 
 ASKED = ModelQuestion((Message("user", "hello"),), {"type": "object", "properties": {}})
 

@@ -10,8 +10,6 @@ from model_kit import DECISION, MODEL, SAID, SCHEMA, always, question, reasoner
 
 from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.adapters.models.direct.transport import MOST_BYTES
-from soorma_ai.domain.history import Ending
-from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import (
     ConfigError,
     ContentFiltered,
@@ -21,7 +19,9 @@ from soorma_ai.errors import (
     RateLimited,
     SoormaError,
 )
-from soorma_ai.ports import Message, ModelQuestion
+from soorma_ai.kernel.domain.history import Ending
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.ports import Message, ModelQuestion
 from soorma_ai.testing.model_server import ModelServer, Reply
 
 OPEN: JsonObject = {"type": "object"}
@@ -215,7 +215,7 @@ def test_neither_litellm_nor_instructor_is_loaded_for_it() -> None:
     program = """
 import asyncio, sys
 from soorma_ai.adapters.models import LiteLLMReasoner
-from soorma_ai.ports import Message, ModelQuestion
+from soorma_ai.kernel.ports import Message, ModelQuestion
 schema = {"type": "object", "properties": {}}
 model = LiteLLMReasoner("openai/gpt-4o", api_base=sys.argv[1])
 model.check(), model.cost_of(1, 1), model.provider

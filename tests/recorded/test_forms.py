@@ -4,8 +4,8 @@ cannot be strict where a provider is held to the schema at all."""
 import pytest
 
 from soorma_ai.adapters.models.forms import Mode, form_for
-from soorma_ai.core.schema.portable import object_schema
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.rules.schemas.portable import object_schema
 
 MARK = "only said here"
 OPEN: JsonObject = {"type": "object"}

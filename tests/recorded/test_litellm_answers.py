@@ -8,10 +8,10 @@ import pytest
 from model_kit import DECISION, MODEL, SAID, SCHEMA, Way, always, by_both_ways, in_turn, question, reasoner
 from msgspec.structs import replace
 
-from soorma_ai.core.schema.portable import wire_of
-from soorma_ai.domain.history import Ending
-from soorma_ai.domain.values import JsonObject
-from soorma_ai.ports import Message, ModelQuestion
+from soorma_ai.kernel.domain.history import Ending
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.ports import Message, ModelQuestion
+from soorma_ai.kernel.rules.schemas.portable import wire_of
 from soorma_ai.testing.model_server import ModelServer, Reply, failure
 
 

@@ -5,10 +5,10 @@ import json
 import pytest
 from model_kit import DECISION, MODEL, SAID, Way, always, by_both_ways, question, reasoner
 
-from soorma_ai.domain.history import Ending
-from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable, Paid, SoormaError
-from soorma_ai.ports import ModelAnswer
+from soorma_ai.kernel.domain.history import Ending
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.ports import ModelAnswer
 from soorma_ai.testing.model_server import ModelServer, Reply, failure
 
 MODELS = {

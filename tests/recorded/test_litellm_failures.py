@@ -281,7 +281,7 @@ def test_the_module_is_light_and_a_missing_library_is_a_matter_of_installing(
 import asyncio, sys
 from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.errors import ConfigError
-from soorma_ai.ports import Message, ModelQuestion
+from soorma_ai.kernel.ports import Message, ModelQuestion
 assert not {{"litellm", "instructor", "openai", "httpx", "tenacity"}} & sys.modules.keys()
 sys.modules["{library}"] = None
 reasoner = LiteLLMReasoner("openai/gpt-4o", api_base="http://127.0.0.1:9", transport="{setting}")

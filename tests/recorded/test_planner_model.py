@@ -19,9 +19,9 @@ from soorma_ai import (
     PlatformContext,
     Tool,
 )
-from soorma_ai.domain.schemas import violations
-from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.schemas import violations
+from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.testing.model_server import ModelServer, Reply
 from soorma_ai.testing.scripted import complete
 

@@ -17,8 +17,6 @@ from soorma_ai.adapters.models.faults import BadGeneration, SchemaRejected
 from soorma_ai.adapters.models.forms import form_for
 from soorma_ai.adapters.models.litellm.transport import ThroughLiteLLM
 from soorma_ai.adapters.models.transport import Call
-from soorma_ai.domain.history import Ending
-from soorma_ai.domain.values import Json, follow
 from soorma_ai.errors import (
     ConfigError,
     ContentFiltered,
@@ -28,7 +26,9 @@ from soorma_ai.errors import (
     RateLimited,
     SoormaError,
 )
-from soorma_ai.ports import Message
+from soorma_ai.kernel.domain.history import Ending
+from soorma_ai.kernel.domain.values import Json, follow
+from soorma_ai.kernel.ports import Message
 from soorma_ai.testing.model_server import Reply
 
 FILE = Path(__file__).parents[3] / "shared" / "data" / "recordings-dev" / "recordings.jsonl.gz"

@@ -7,7 +7,7 @@ from typing import Any
 from model_kit import MODEL, in_turn
 
 from soorma_ai import EventSelector, InvocationContext, Platform, PlatformContext, Tool
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.testing.model_server import ModelServer, Reply
 
 COUNT: JsonObject = {

@@ -14,16 +14,16 @@ from typing import Any
 import soorma_ai
 from seeds.documents import Block, tree_of
 from seeds.names import SKETCHES, Sketch
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.events import EventEnvelope
 
 # Modules of ours whose public classes a reader meets without importing them by name.
 _MET = (
     "agents.contexts.platform",
     "agents.contexts.memory",
     "agents.contexts.task",
-    "domain.people",
-    "domain.phases",
-    "domain.plans",
+    "features.phases.records",
+    "kernel.domain.people",
+    "kernel.domain.plans",
     "forge.research",
     "gateways.a2a",
 )

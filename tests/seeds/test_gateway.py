@@ -3,8 +3,6 @@
 import pytest
 
 from soorma_ai import AgentCapability, EventDefinition, EventEnvelope
-from soorma_ai.domain.registry import AgentKind, Registration
-from soorma_ai.domain.values import Json
 from soorma_ai.gateways.a2a import (
     A2AAuthentication,
     A2AAuthType,
@@ -14,6 +12,8 @@ from soorma_ai.gateways.a2a import (
     A2ATask,
     A2ATaskStatus,
 )
+from soorma_ai.kernel.domain.registry import AgentKind, Registration
+from soorma_ai.kernel.domain.values import Json
 from soorma_ai.testing.clock import VirtualClock
 
 SCHEMA = {"type": "object", "properties": {"topic": {"type": "string"}}}

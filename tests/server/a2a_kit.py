@@ -22,10 +22,10 @@ from a2a.types import (
 from google.protobuf.struct_pb2 import Struct
 
 from soorma_ai import Agent, Platform
+from soorma_ai.api.server.serve import listen, serve, url_of
 from soorma_ai.gateways.a2a import A2AGateway
 from soorma_ai.gateways.a2a.parts import part_of
 from soorma_ai.server import app
-from soorma_ai.server.serving import listen, serve, url_of
 
 PATIENCE = 20.0
 SUBMITTED = TaskState.TASK_STATE_SUBMITTED

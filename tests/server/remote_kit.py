@@ -17,7 +17,7 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.ports import Authenticator, Clock
+from soorma_ai.kernel.ports import Authenticator, Clock
 from soorma_ai.server import Options, app
 
 PLACE = "http://127.0.0.1:8700"

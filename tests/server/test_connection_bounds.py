@@ -15,11 +15,11 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
+from soorma_ai.api.server.connections import Bounds
+from soorma_ai.api.server.proxies import TrustedProxies
+from soorma_ai.api.server.serve import listen, serve, url_of
 from soorma_ai.errors import ConfigError
 from soorma_ai.server import app
-from soorma_ai.server.connections import Bounds
-from soorma_ai.server.proxies import TrustedProxies
-from soorma_ai.server.serving import listen, serve, url_of
 
 LOOPBACK = TrustedProxies(["127.0.0.1"])
 MUCH = 20_000_000

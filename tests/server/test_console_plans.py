@@ -24,11 +24,11 @@ from soorma_ai import (
     PlatformContext,
     Tool,
 )
-from soorma_ai.console import Console
-from soorma_ai.domain.effects import SavePlan
-from soorma_ai.domain.expectations import ExpectationKind
-from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.runtime.views import plan_parts
+from soorma_ai.apps.console import Console
+from soorma_ai.kernel.domain.effects import SavePlan
+from soorma_ai.kernel.domain.expectations import ExpectationKind
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.runtime.views import plan_parts
 from soorma_ai.server import app
 from soorma_ai.testing.scripted import complete, publish
 

@@ -1,5 +1,5 @@
-from soorma_ai.domain.registry import AgentKind, DiscoveredAgent, EventDefinition, EventRole
-from soorma_ai.server.asyncapi import NEW_FORMAT, document, payload_of
+from soorma_ai.api.server.asyncapi import NEW_FORMAT, document, payload_of
+from soorma_ai.kernel.domain.registry import AgentKind, DiscoveredAgent, EventDefinition, EventRole
 
 ORDER = {"type": "object", "properties": {"order_id": {"type": "string"}}}
 ASKED = EventDefinition(event_name="stock.reserve", payload_schema=ORDER, response_schema=ORDER, version="1")

@@ -6,8 +6,8 @@ from http_kit import local, the_document
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from soorma_ai import Platform
-from soorma_ai.server.operation import Nothing, Operation
-from soorma_ai.server.routes import OPERATIONS
+from soorma_ai.api.server.operation import Nothing, Operation
+from soorma_ai.api.server.routes import OPERATIONS
 
 # The endpoints that the seed documents print.
 MEMORY = [

@@ -10,11 +10,11 @@ from http_kit import Keys, caller, calling, local
 from kit import open_platform, planner, stock
 
 from soorma_ai import ConfigError, Platform
-from soorma_ai.domain.identity import Caller
-from soorma_ai.domain.people import Person
+from soorma_ai.api.server.rates import Buckets
+from soorma_ai.api.server.serve import listen
+from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.domain.people import Person
 from soorma_ai.server import Rate, app, stop
-from soorma_ai.server.rates import Buckets
-from soorma_ai.server.serving import listen
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete
 

@@ -12,8 +12,8 @@ from test_user_agent import ANN, CHARGE, LINKS, Heard, token_of
 from test_webhooks import bank, post_of
 
 from soorma_ai import Approval, Platform
-from soorma_ai.domain.values import JsonObject
 from soorma_ai.gateways.user_agent import UserAgent
+from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.server import Rate, app
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete

@@ -6,7 +6,7 @@ from http_kit import Keys, caller, calling, local
 from kit import PATIENCE, payments, planner, stock
 
 from soorma_ai import Platform
-from soorma_ai.runtime.handling.process.tallies import MOST_TENANTS, Counted, Tallies
+from soorma_ai.kernel.runtime.handling.process.counters import MOST_TENANTS, Counted, Tallies
 from soorma_ai.server import app
 from soorma_ai.testing.scripted import complete, publish
 

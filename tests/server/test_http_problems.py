@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from soorma_ai import errors
-from soorma_ai.server.problems import internal, problem_of, status_of
+from soorma_ai.api.server.problems import internal, problem_of, status_of
 
 TABLE = [
     (errors.NotFound("no plan 1"), 404, "not_found"),

@@ -19,12 +19,12 @@ from soorma_ai import Platform
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens import ApiKeys, ByFunction, FirstOf, new_key
 from soorma_ai.adapters.tokens.signed import SignedTokens
-from soorma_ai.domain.identity import Caller
-from soorma_ai.domain.people import Person
+from soorma_ai.api.server.operation import AnyOperation
+from soorma_ai.api.server.routes import OPERATIONS
 from soorma_ai.errors import NotFound
+from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.domain.people import Person
 from soorma_ai.server import Options, app
-from soorma_ai.server.operation import AnyOperation
-from soorma_ai.server.routes import OPERATIONS
 
 UNLIMITED: Options = {"rate": None}
 Body = Callable[[Things], dict[str, Any]]

@@ -6,9 +6,9 @@ from http_kit import Keys, OpenStream, caller, calling, local
 from kit import planner, stock
 
 from soorma_ai import Platform
+from soorma_ai.api.server.streams import CHECKED_EVERY, HEARTBEAT_SECONDS, STALLED_SECONDS
+from soorma_ai.api.server.tail import Tail, tenant_key
 from soorma_ai.server import app, stop
-from soorma_ai.server.streams import CHECKED_EVERY, HEARTBEAT_SECONDS, STALLED_SECONDS
-from soorma_ai.server.tail import Tail, tenant_key
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 
@@ -127,7 +127,7 @@ async def test_a_plan_is_followed_from_its_goal_to_its_end_and_then_no_more(plat
 async def test_who_reads_nothing_is_left_and_has_cost_one_event(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("soorma_ai.server.streams.STALLED_SECONDS", 0.05)
+    monkeypatch.setattr("soorma_ai.api.server.streams.STALLED_SECONDS", 0.05)
     served = app(platform)
     async with OpenStream(served, "/v1/events/stream?after=0", reads=False) as stream:
         for number in range(5):

@@ -22,9 +22,9 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.domain.identity import AgentRights, Caller
-from soorma_ai.domain.people import Person
-from soorma_ai.runtime.handling.hand import LEASE
+from soorma_ai.kernel.domain.identity import AgentRights, Caller
+from soorma_ai.kernel.domain.people import Person
+from soorma_ai.kernel.runtime.handling.handler_task import LEASE
 from soorma_ai.server import app
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish

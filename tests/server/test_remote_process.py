@@ -9,7 +9,7 @@ import pytest
 from remote_kit import PLACE, doubler, elsewhere
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, RemoteAgents, Tool
-from soorma_ai.runtime.handling.hand import LEASE
+from soorma_ai.kernel.runtime.handling.handler_task import LEASE
 from soorma_ai.server import app
 from soorma_ai.testing.clock import VirtualClock
 

@@ -8,10 +8,10 @@ from remote_kit import elsewhere
 from unit.worst_data import UNION, items_of
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, ResultContext, TaskContext, Tool, Worker
-from soorma_ai.domain import schemas
-from soorma_ai.domain.schemas import examine
-from soorma_ai.domain.verdicts import Verdicts
-from soorma_ai.runtime.handling import check_ahead
+from soorma_ai.kernel.domain import schemas
+from soorma_ai.kernel.domain.schemas import examine
+from soorma_ai.kernel.domain.verdicts import Verdicts
+from soorma_ai.kernel.runtime.handling import check_ahead
 
 BAD: Any = {"items": list(range(20_000))}
 

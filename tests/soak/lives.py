@@ -18,11 +18,11 @@ from trades import planners, workers
 import soorma_ai.assembly  # loaded before it is forked  # noqa: F401
 from soorma_ai import Platform
 from soorma_ai.adapters.postgres import PostgresStore, listener, store
+from soorma_ai.api.server.serve import listen, serve
 from soorma_ai.errors import TransientError
-from soorma_ai.ports import Delivery
-from soorma_ai.runtime.loops.consume import Consumer
+from soorma_ai.kernel.ports import Delivery
+from soorma_ai.kernel.runtime.loops.consume import Consumer
 from soorma_ai.server import app
-from soorma_ai.server.serving import listen, serve
 
 # A lease of 30 s is over in 6: soon, and later than a busy machine takes to renew it.
 HURRY = 5

@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 from soorma_ai.adapters.nats.bus import NatsBus, Receive
 from soorma_ai.adapters.postgres import writer
 from soorma_ai.adapters.postgres.connection import Connection
-from soorma_ai.adapters.sql import connection as family
+from soorma_ai.kernel.sql import connection as family
 
 # Seconds that a step takes during which another process may come between.
 SLOWLY = 0.03

@@ -23,7 +23,7 @@ PAUSE = 0.5
 LOADED = (
     "lives",
     *(f"soorma_ai.adapters.{name}" for name in ("postgres.store", "nats.bus")),
-    *(f"soorma_ai.runtime.planning.{name}" for name in ("ask_model", "decide", "machine", "planner", "turn")),
+    *(f"soorma_ai.kernel.runtime.planning.{name}" for name in ("ask_model", "decide", "machine", "planner", "turn")),
     *("jinja2.sandbox", "yaml", "soak", "pytest"),
 )
 # Of each role there are so many processes.

@@ -28,7 +28,7 @@ from soorma_ai import (
     Worker,
 )
 from soorma_ai.agents.agent import Agent
-from soorma_ai.ports import ModelAnswer, ModelQuestion
+from soorma_ai.kernel.ports import ModelAnswer, ModelQuestion
 
 GOALS = {"order": "order.received", "parcel": "parcel.received"}
 LABEL = "label.print.requested"

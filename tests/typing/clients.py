@@ -9,12 +9,12 @@ from typing import assert_type
 from pydantic import JsonValue
 
 from soorma_ai import AsyncClient, Client, EventEnvelope, PlanHandle, Platform, PlatformClient, Wait
-from soorma_ai.clients.blocking import Plan
-from soorma_ai.clients.platform_client import PlanCalls
-from soorma_ai.core.report.trace import Trace
-from soorma_ai.domain.people import AnswerOutcome
-from soorma_ai.domain.plans import PlanDetails, PlanRecord
-from soorma_ai.ports import StoredEvent
+from soorma_ai.api.clients.blocking import Plan
+from soorma_ai.api.clients.protocol import PlanCalls
+from soorma_ai.kernel.domain.people import AnswerOutcome
+from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord
+from soorma_ai.kernel.ports import StoredEvent
+from soorma_ai.kernel.rules.reports.trace import Trace
 
 
 async def looks(client: PlatformClient) -> PlanDetails:

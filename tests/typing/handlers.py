@@ -26,8 +26,8 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.domain.registry import Discovery
-from soorma_ai.domain.tracking import ActionStatus
+from soorma_ai.kernel.domain.registry import Discovery
+from soorma_ai.kernel.domain.tracking import ActionStatus
 
 
 class Order(BaseModel):

@@ -9,10 +9,10 @@ from typing import assert_type
 from pydantic import JsonValue
 
 from soorma_ai import EventEnvelope, PlanCancelled, PlanFailed, PlanHandle, Platform, SoormaError, Tool, Wait
-from soorma_ai.domain.letters import Letter
-from soorma_ai.domain.people import AnswerOutcome
-from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.runtime.client.client import Client
+from soorma_ai.kernel.domain.dead_letters import Letter
+from soorma_ai.kernel.domain.people import AnswerOutcome
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.runtime.client.client import Client
 
 
 async def submits_and_follows() -> None:

@@ -7,18 +7,18 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from soorma_ai.core.expecting.gates import APPROVAL_ANSWER
-from soorma_ai.core.expecting.opening import Moment
-from soorma_ai.domain.decisions import Judged, PlannerDecision
-from soorma_ai.domain.effects import AppendStep, Expect, Outcome, Publish
-from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
-from soorma_ai.domain.history import Step
-from soorma_ai.domain.limits import Limits
-from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Proposal
-from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.replies import ExpectedReply, failure_reply, success_reply
-from soorma_ai.domain.values import digest
+from soorma_ai.kernel.domain.decisions import Judged, PlannerDecision
+from soorma_ai.kernel.domain.effects import AppendStep, Expect, Outcome, Publish
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.kernel.domain.history import Step
+from soorma_ai.kernel.domain.limits import Limits
+from soorma_ai.kernel.domain.people import Answer, AnswerDecision, Ask, Proposal
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.kernel.domain.replies import ExpectedReply, failure_reply, success_reply
+from soorma_ai.kernel.domain.values import digest
+from soorma_ai.kernel.rules.waits.gates import APPROVAL_ANSWER
+from soorma_ai.kernel.rules.waits.opening import Moment
 
 E = TypeVar("E")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.kernel.domain.values import Json, JsonObject
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

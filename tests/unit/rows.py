@@ -7,13 +7,13 @@ from typing import Any
 from contract.store_kit import entry
 from msgspec.structs import replace
 
-from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Expectation, ExpectationStatus
-from soorma_ai.domain.history import JournalEntry, JournalKey, Step, StepKind, Verdict
-from soorma_ai.domain.limits import Limits, Spent
-from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Proposal
-from soorma_ai.domain.plans import PlanDetails, PlanStatus, plan_id_of
-from soorma_ai.domain.values import Json
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.kernel.domain.history import JournalEntry, JournalKey, Step, StepKind, Verdict
+from soorma_ai.kernel.domain.limits import Limits, Spent
+from soorma_ai.kernel.domain.people import Answer, AnswerDecision, Ask, Proposal
+from soorma_ai.kernel.domain.plans import PlanDetails, PlanStatus, plan_id_of
+from soorma_ai.kernel.domain.values import Json
 from unit import kit
 
 PLANNER = "orders"

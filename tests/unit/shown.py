@@ -1,10 +1,10 @@
 """Offers as they are shown when there is room for all of them."""
 
-from soorma_ai.core.offering.form import form_of
-from soorma_ai.core.offering.offer import Offer
-from soorma_ai.core.offering.showing import show_offer
-from soorma_ai.domain.decisions import Room, Showing
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.kernel.domain.decisions import Room, Showing
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.choices.form import form_of
+from soorma_ai.kernel.rules.choices.offer import Offer
+from soorma_ai.kernel.rules.choices.showing import show_offer
 
 ENDLESS = Room(10**9)
 

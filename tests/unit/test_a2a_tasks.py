@@ -6,12 +6,12 @@ import pytest
 from a2a.types import AgentCard, AgentInterface, AgentSkill, Artifact, Message, Part, Task, TaskState, TaskStatus
 
 from soorma_ai import ConfigError
-from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.gateways.a2a.cards import Front, card_of, early_card_of, goals_of
 from soorma_ai.gateways.a2a.parts import part_of
 from soorma_ai.gateways.a2a.skills import LONGEST_DESCRIPTION, content_of, definitions_of, must_be_its_own, result_of
 from soorma_ai.gateways.a2a.tasks import FINAL, state_of
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
 
 SCHEMA = {"type": "object", "properties": {"count": {"type": "integer", "maximum": 2**60}}}
 FRONT = Front("shop", "Sells.", "1", "https://shop.example/a2a", "https://shop.example/a2a/v1", True)

@@ -11,16 +11,16 @@ import pytest
 from msgspec.structs import asdict, replace
 from pydantic import TypeAdapter, ValidationError
 
-from soorma_ai.core.acts import acts_of, ending_of
-from soorma_ai.core.admission import Standing, admit, disposition_of
-from soorma_ai.core.expecting.opening import ORDINALS_APART, Moment
-from soorma_ai.core.task import TASK_TIMEOUT, ask, delegate, end, question_of, task_of, timeout_event
-from soorma_ai.domain import effects as done
-from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, Effect, InDoubt, Publish, RetryAfter
-from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic, Lineage
-from soorma_ai.domain.expectations import Expectation
-from soorma_ai.domain.history import Step, StepKind
-from soorma_ai.domain.memory import (
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.features.remote.admit import Standing, admit, disposition_of
+from soorma_ai.features.remote.protocol import acts_of, ending_of
+from soorma_ai.features.remote.records import Act, AnyAct, Delegating
+from soorma_ai.kernel.domain import effects as done
+from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Disposition, Effect, InDoubt, Publish, RetryAfter
+from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic, Lineage
+from soorma_ai.kernel.domain.expectations import Expectation
+from soorma_ai.kernel.domain.history import Step, StepKind
+from soorma_ai.kernel.domain.memory import (
     AppendMemory,
     DropMemory,
     IncrementMemory,
@@ -29,13 +29,13 @@ from soorma_ai.domain.memory import (
     SessionSummary,
     StoreMemory,
 )
-from soorma_ai.domain.plans import ValueKind
-from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.remote import Act, AnyAct, Delegating
-from soorma_ai.domain.states import HUMAN_INPUT
-from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
-from soorma_ai.domain.values import derived_id
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.plans import ValueKind
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.states import HUMAN_INPUT
+from soorma_ai.kernel.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
+from soorma_ai.kernel.domain.values import derived_id
+from soorma_ai.kernel.rules.task import TASK_TIMEOUT, ask, delegate, end, question_of, task_of, timeout_event
+from soorma_ai.kernel.rules.waits.opening import ORDINALS_APART, Moment
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 UNTIL = NOW + timedelta(days=1)

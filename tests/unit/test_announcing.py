@@ -7,9 +7,9 @@ import pytest
 from contract.store_kit import PAID, agent
 from msgspec.structs import replace
 
-from soorma_ai.core.arrival.announcing import MOST_AGENTS, Heard, Known, announce, describe_outside, hear
-from soorma_ai.domain.events import CLIENT, SYSTEM, EventTopic
-from soorma_ai.domain.registry import (
+from soorma_ai.features.federation.announcements import MOST_AGENTS, Heard, Known, announce, describe_outside, hear
+from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventTopic
+from soorma_ai.kernel.domain.registry import (
     AGENT_GONE_AFTER,
     AgentCapability,
     Approval,
@@ -18,7 +18,7 @@ from soorma_ai.domain.registry import (
     Registration,
     Subscription,
 )
-from soorma_ai.domain.stores import Announced, Announcement, mailbox_of
+from soorma_ai.kernel.domain.stores import Announced, Announcement, mailbox_of
 
 ASKED = EventDefinition(event_name="work.asked")
 HELD = EventDefinition(event_name="work.asked", approval=Approval(approvers=("boss",)), irreversible=True)

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.expecting.answers import decision_meant, judge_answer, may_meet
-from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.expectations import Expectation, ExpectationStatus
-from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Person, Proposal
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.kernel.domain.people import Answer, AnswerDecision, Ask, Person, Proposal
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.waits.answers import decision_meant, judge_answer, may_meet
 from unit.kit import HOUR, NOW, expectation
 
 YES: JsonObject = {"approved": True}

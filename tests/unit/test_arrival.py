@@ -19,7 +19,19 @@ from contract.store_kit import (
 )
 from msgspec.structs import replace
 
-from soorma_ai.core.arrival.arrival import (
+from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.expectations import (
+    Arrival,
+    Expectation,
+    ExpectationKind,
+    ExpectationStatus,
+    Stray,
+    StrayReason,
+)
+from soorma_ai.kernel.domain.plans import plan_id_of
+from soorma_ai.kernel.domain.registry import EventRole
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.arrival.arrival import (
     GIVEN_UP,
     Heard,
     Meaning,
@@ -30,7 +42,7 @@ from soorma_ai.core.arrival.arrival import (
     is_of_use,
     meaning_of,
 )
-from soorma_ai.core.arrival.effects import (
+from soorma_ai.kernel.rules.arrival.effects import (
     LAST,
     Answered,
     Effect,
@@ -43,10 +55,10 @@ from soorma_ai.core.arrival.effects import (
     Stop,
     arrival_of,
 )
-from soorma_ai.core.arrival.takers import Index
-from soorma_ai.core.delivery.doubts import doubt_id
-from soorma_ai.core.expecting.replies import id_when_let_go
-from soorma_ai.core.expecting.wakeups import (
+from soorma_ai.kernel.rules.arrival.takers import Index
+from soorma_ai.kernel.rules.delivery.doubts import doubt_id
+from soorma_ai.kernel.rules.waits.replies import id_when_let_go
+from soorma_ai.kernel.rules.waits.wakeups import (
     ABANDONED,
     ANSWERED,
     CANCEL_REQUESTED,
@@ -54,11 +66,6 @@ from soorma_ai.core.expecting.wakeups import (
     EXPIRED,
     WAKE_EVENTS,
 )
-from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
-from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind, ExpectationStatus, Stray, StrayReason
-from soorma_ai.domain.plans import plan_id_of
-from soorma_ai.domain.registry import EventRole
-from soorma_ai.domain.values import JsonObject
 
 ORDER = {"order_id": "o-1"}
 TYPED: JsonObject = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from soorma_ai.core.deciding.asking import may_ask_again, room_after
-from soorma_ai.domain.history import Ending
+from soorma_ai.kernel.domain.history import Ending
+from soorma_ai.kernel.rules.decisions.attempts import may_ask_again, room_after
 
 GOOD, CUT, ODD = Ending.GOOD, Ending.CUT, Ending.ODD
 

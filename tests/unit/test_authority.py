@@ -7,7 +7,22 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.authority import (
+from soorma_ai.errors import Forbidden, NotFound
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.kernel.domain.identity import AgentRights, Caller
+from soorma_ai.kernel.domain.people import NO_USER, AnswerDecision, Ask, Person
+from soorma_ai.kernel.domain.registry import (
+    AgentCapability,
+    AgentKind,
+    Approval,
+    EventDefinition,
+    EventRole,
+    RegisteredEvent,
+    Registration,
+    Subscription,
+)
+from soorma_ai.kernel.rules.authority import (
     CALLS,
     TABLE,
     Act,
@@ -23,21 +38,6 @@ from soorma_ai.core.authority import (
     verdict,
     whose_is,
 )
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.expectations import Expectation, ExpectationKind
-from soorma_ai.domain.identity import AgentRights, Caller
-from soorma_ai.domain.people import NO_USER, AnswerDecision, Ask, Person
-from soorma_ai.domain.registry import (
-    AgentCapability,
-    AgentKind,
-    Approval,
-    EventDefinition,
-    EventRole,
-    RegisteredEvent,
-    Registration,
-    Subscription,
-)
-from soorma_ai.errors import Forbidden, NotFound
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 AMOUNT = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}

@@ -2,11 +2,11 @@
 
 import pytest
 
-from soorma_ai.core.expecting.authorship import PLATFORM_ONLY, check_author, platform_only
-from soorma_ai.core.expecting.wakeups import WAKE_EVENTS
-from soorma_ai.domain.states import ANNOUNCEMENTS
-from soorma_ai.domain.stores import RECEIPT, REQUEST_UNKNOWN
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.states import ANNOUNCEMENTS
+from soorma_ai.kernel.domain.stores import RECEIPT, REQUEST_UNKNOWN
+from soorma_ai.kernel.rules.waits.authorship import PLATFORM_ONLY, check_author, platform_only
+from soorma_ai.kernel.rules.waits.wakeups import WAKE_EVENTS
 
 
 def test_the_list_is_whole() -> None:

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
-from soorma_ai.core.plan.blocking import LONGEST_REASON, ask_again, block, unblock
-from soorma_ai.core.plan.status import StatusTrigger, move
-from soorma_ai.domain.effects import Publish
-from soorma_ai.domain.plans import Blocked, PlanStatus
+from soorma_ai.kernel.domain.effects import Publish
+from soorma_ai.kernel.domain.plans import Blocked, PlanStatus
+from soorma_ai.kernel.rules.plans.blocking import LONGEST_REASON, ask_again, block, unblock
+from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
 from unit.kit import NOW, moment, of_kind, plan
 
 LATER = NOW + timedelta(hours=1)

@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from soorma_ai.core.breaker import (
+from soorma_ai.errors import LimitExceeded
+from soorma_ai.kernel.domain.events import EventEnvelope, Lineage
+from soorma_ai.kernel.domain.limits import Limits
+from soorma_ai.kernel.rules.breaker import (
     FIRST_SHARE,
     OFF,
     Means,
@@ -24,11 +27,8 @@ from soorma_ai.core.breaker import (
     returning,
     spread,
 )
-from soorma_ai.core.expecting.replies import refuse
-from soorma_ai.core.expecting.wakeups import ABANDONED, wake_for
-from soorma_ai.domain.events import EventEnvelope, Lineage
-from soorma_ai.domain.limits import Limits
-from soorma_ai.errors import LimitExceeded
+from soorma_ai.kernel.rules.waits.replies import refuse
+from soorma_ai.kernel.rules.waits.wakeups import ABANDONED, wake_for
 from unit.kit import NOW, event, expectation
 
 USUAL = Limits()

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.offering.catalogue import DESCRIPTION_CHARS, catalogue_of, row_of
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
-from soorma_ai.domain.values import compact
 from soorma_ai.errors import ConfigError
+from soorma_ai.features.retrieval.catalogue import DESCRIPTION_CHARS, catalogue_of, row_of
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.kernel.domain.values import compact
 from unit.material import branching, obj
 
 REQUESTS, FACTS, RESULTS = EventTopic.ACTION_REQUESTS, EventTopic.BUSINESS_FACTS, EventTopic.ACTION_RESULTS

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.selection.check import ADVICE, MOST_TWINS, Finding, FoundEvent, Problem, check_events
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.features.retrieval.check import ADVICE, MOST_TWINS, Finding, FoundEvent, Problem, check_events
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
 from unit.material import obj
 
 

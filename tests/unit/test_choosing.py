@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.deciding.choosing import NoChoice, judge_choice, offer_on, parse_choice, unseen_choice
-from soorma_ai.core.offering.offer import Offer
-from soorma_ai.core.schema.bounded import MAX_CHARS
-from soorma_ai.domain.decisions import EventDecision, Showing
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
-from soorma_ai.domain.states import HUMAN_INPUT
-from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
+from soorma_ai.features.retrieval.choice import NoChoice, judge_choice, offer_on, parse_choice, unseen_choice
+from soorma_ai.kernel.domain.decisions import EventDecision, Showing
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.kernel.domain.states import HUMAN_INPUT
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.choices.offer import Offer
+from soorma_ai.kernel.rules.schemas.bounded import MAX_CHARS
 from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
 from unit.material import branching, obj
 

@@ -5,7 +5,15 @@ from datetime import timedelta
 
 import pytest
 
-from soorma_ai.core.deciding.circuit import Circuit, Refusal, fail, is_half_open, may_insist, rest_after, time_left
+from soorma_ai.kernel.rules.decisions.circuit import (
+    Circuit,
+    Refusal,
+    fail,
+    is_half_open,
+    may_insist,
+    rest_after,
+    time_left,
+)
 from unit.kit import NOW
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.expecting.claims import (
+from soorma_ai.features.human_tasks.claims import (
     LASTS,
     claim_fault,
     closed_fault,
@@ -15,9 +15,9 @@ from soorma_ai.core.expecting.claims import (
     known_roles,
     make_claim,
 )
-from soorma_ai.domain.expectations import ExpectationStatus
-from soorma_ai.domain.identity import ApiKey
-from soorma_ai.domain.inbox import Claim, Colleague
+from soorma_ai.features.human_tasks.records import Claim, Colleague
+from soorma_ai.kernel.domain.expectations import ExpectationStatus
+from soorma_ai.kernel.domain.identity import ApiKey
 from unit.kit import HOUR, NOW, gate
 
 ASK = gate().ask

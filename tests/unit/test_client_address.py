@@ -2,7 +2,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from soorma_ai.clients.address import Rest, address_of, path_of
+from soorma_ai.api.clients.address import Rest, address_of, path_of
 from soorma_ai.errors import ConfigError, NotFound
 
 

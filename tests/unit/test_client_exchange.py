@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.clients.exchange import Page, Response, delete, get, post, spell
-from soorma_ai.domain.memory import PlanSummary
-from soorma_ai.domain.values import Json
+from soorma_ai.api.clients.messages import Page, Response, delete, get, post, spell
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
+from soorma_ai.kernel.domain.memory import PlanSummary
+from soorma_ai.kernel.domain.values import Json
 
 
 def test_a_query_leaves_out_what_is_not_asked() -> None:

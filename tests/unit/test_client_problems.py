@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.clients.exchange import Response, get
-from soorma_ai.clients.problems import PROBLEM, error_of, problem_in
+from soorma_ai.api.clients.messages import Response, get
+from soorma_ai.api.clients.problems import PROBLEM, error_of, problem_in
+from soorma_ai.api.server.problems import STATUS, problem_of
 from soorma_ai.errors import (
     ConfigError,
     Forbidden,
@@ -23,7 +24,6 @@ from soorma_ai.errors import (
     Unauthenticated,
     VersionConflict,
 )
-from soorma_ai.server.problems import STATUS, problem_of
 
 URL = "http://localhost:8700"
 

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from soorma_ai.clients.retrying import FIRST_PAUSE, LONGEST_PAUSE, may_repeat, pause_before
+from soorma_ai.api.clients.retry import FIRST_PAUSE, LONGEST_PAUSE, may_repeat, pause_before
 from soorma_ai.errors import (
     DeadlineExceeded,
     LocalProtocolError,

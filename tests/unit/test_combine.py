@@ -2,8 +2,8 @@
 
 import pytest
 
-from soorma_ai.core.schema.combine import fold_all_of, kind_of, kinds_of, values_of
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.rules.schemas.combine import fold_all_of, kind_of, kinds_of, values_of
 
 TEXT: JsonObject = {"type": "string"}
 

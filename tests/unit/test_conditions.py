@@ -1,10 +1,10 @@
 import cel
 import pytest
 
-from soorma_ai.domain.conditions import ALWAYS, any_of, applies, check_condition, fault_of, holds
-from soorma_ai.domain.expressions import MOST_STEPS, cost_of, parse, size_of
-from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.conditions import ALWAYS, any_of, applies, check_condition, fault_of, holds
+from soorma_ai.kernel.domain.expressions import MOST_STEPS, cost_of, parse, size_of
+from soorma_ai.kernel.domain.values import Json, JsonObject
 
 TEN = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"
 ORDER: JsonObject = {"amount": 120, "currency": "EUR", "items": [{"sku": "a", "qty": 2}], "note": None}

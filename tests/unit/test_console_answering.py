@@ -6,11 +6,20 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.console.answering import Given, Refusal, Sheet, answer_form, change_list, judge, payload_form, sheet_of
-from soorma_ai.core.expecting.gates import APPROVAL_ANSWER
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.expectations import Expectation, ExpectationKind
-from soorma_ai.domain.people import AnswerDecision, Ask, Proposal
+from soorma_ai.apps.console.answering import (
+    Given,
+    Refusal,
+    Sheet,
+    answer_form,
+    change_list,
+    judge,
+    payload_form,
+    sheet_of,
+)
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.kernel.domain.people import AnswerDecision, Ask, Proposal
+from soorma_ai.kernel.rules.waits.gates import APPROVAL_ANSWER
 
 A, E, R, S = AnswerDecision
 AMOUNT: Any = {"type": "object", "properties": {"amount": {"type": "number", "maximum": 10}}, "required": ["amount"]}

@@ -2,7 +2,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from soorma_ai.server.crowd import Crowd, address_of
+from soorma_ai.api.server.connection_bounds import Crowd, address_of
 
 
 @dataclass(eq=False)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.report.diagnosis import (
+from soorma_ai.apps.cli.diagnosis import (
     Broker,
     Facts,
     Finding,

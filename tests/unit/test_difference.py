@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.report.difference import MOST_CHANGES, Change, difference
-from soorma_ai.core.report.shapes import ABSENT
+from soorma_ai.features.human_tasks.difference import MOST_CHANGES, Change, difference
+from soorma_ai.surfaces.forms.shapes import ABSENT
 
 
 @pytest.mark.parametrize(

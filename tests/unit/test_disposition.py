@@ -5,17 +5,6 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from soorma_ai.core.delivery.disposition import (
-    LONGEST_ASKED,
-    MAX_ATTEMPTS,
-    Disposal,
-    Tries,
-    again_after_conflict,
-    dispose,
-    dispose_in_doubt,
-    dispose_of_spent,
-)
-from soorma_ai.domain.effects import Ack, DeadLetter, Hold, InDoubt, RetryAfter
 from soorma_ai.errors import (
     BusUnavailable,
     ConfigError,
@@ -31,6 +20,17 @@ from soorma_ai.errors import (
     StoreUnavailable,
     TransientError,
     VersionConflict,
+)
+from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Hold, InDoubt, RetryAfter
+from soorma_ai.kernel.rules.delivery.disposition import (
+    LONGEST_ASKED,
+    MAX_ATTEMPTS,
+    Disposal,
+    Tries,
+    again_after_conflict,
+    dispose,
+    dispose_in_doubt,
+    dispose_of_spent,
 )
 
 FAULT = "(a fault in the agent: asking again will not help)"

@@ -4,11 +4,17 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.delivery.doubts import ANSWERED_WITHIN, ask_what_happened, dispose_in_vain, doubt_id, finding_of
-from soorma_ai.domain.doubts import Done, Failed, NotDone, StillUnknown
-from soorma_ai.domain.effects import DeadLetter, Expect, Publish, Schedule
-from soorma_ai.domain.expectations import Expectation, ExpectationKind
-from soorma_ai.domain.schemas import violations
+from soorma_ai.kernel.domain.doubts import Done, Failed, NotDone, StillUnknown
+from soorma_ai.kernel.domain.effects import DeadLetter, Expect, Publish, Schedule
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.kernel.domain.schemas import violations
+from soorma_ai.kernel.rules.delivery.doubts import (
+    ANSWERED_WITHIN,
+    ask_what_happened,
+    dispose_in_vain,
+    doubt_id,
+    finding_of,
+)
 from unit.kit import HOUR, NOW, answer, event, expectation, moment
 
 RECEIPT = {"type": "object", "properties": {"receipt": {"type": "string"}}, "required": ["receipt"]}

@@ -5,15 +5,21 @@ from typing import Any
 import pytest
 
 from soorma_ai import AgentCapability, DiscoveredAgent, EventDefinition, PlanDefinition
-from soorma_ai.core.deciding.review import review
-from soorma_ai.core.offering.drafts import Material, allow_templates, gather_material, parse_machine, prepare_machine
-from soorma_ai.core.schema.portable import wire_of
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.registry import AgentKind, EventRole
-from soorma_ai.domain.schemas import violations
-from soorma_ai.domain.states import HUMAN_INPUT, states_of
-from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import InvalidPlan, LocalProtocolError, MalformedDecision
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.registry import AgentKind, EventRole
+from soorma_ai.kernel.domain.schemas import violations
+from soorma_ai.kernel.domain.states import HUMAN_INPUT, states_of
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.rules.choices.drafts import (
+    Material,
+    allow_templates,
+    gather_material,
+    parse_machine,
+    prepare_machine,
+)
+from soorma_ai.kernel.rules.decisions.review import review
+from soorma_ai.kernel.rules.schemas.portable import wire_of
 from soorma_ai.testing.scripted import draw
 
 TEXT: JsonObject = {"type": "string"}

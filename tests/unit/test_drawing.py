@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soorma_ai.core.drawing.graph import (
+from soorma_ai.surfaces.drawing.graph import (
     LONGEST_LABEL,
     MOST_NODES,
     Edge,
@@ -22,9 +22,9 @@ from soorma_ai.core.drawing.graph import (
     title_of,
     width_of,
 )
-from soorma_ai.core.drawing.layout import Direction, lay_out
-from soorma_ai.core.drawing.mermaid import write
-from soorma_ai.core.drawing.svg import draw
+from soorma_ai.surfaces.drawing.layout import Direction, lay_out
+from soorma_ai.surfaces.drawing.mermaid import write
+from soorma_ai.surfaces.drawing.svg import draw
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<script>alert("1")</script> & ]]> \u202e\x00\ud800 "quoted" `x` --> end'

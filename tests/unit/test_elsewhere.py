@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from msgspec.structs import asdict
 
-from soorma_ai.core.arrival.elsewhere import (
+from soorma_ai.errors import RemoteProtocolError
+from soorma_ai.features.federation.mailbox import (
     MOST_HOPS,
     copy_of_reply,
     copy_of_request,
@@ -17,12 +18,11 @@ from soorma_ai.core.arrival.elsewhere import (
     take_reply,
     take_request,
 )
-from soorma_ai.core.expecting.opening import LONGEST_WAIT
-from soorma_ai.domain.effects import Expect, Publish, Schedule
-from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
-from soorma_ai.domain.stores import Home, mailbox_of
-from soorma_ai.errors import RemoteProtocolError
+from soorma_ai.kernel.domain.effects import Expect, Publish, Schedule
+from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventEnvelope
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.kernel.domain.stores import Home, mailbox_of
+from soorma_ai.kernel.rules.waits.opening import LONGEST_WAIT
 from unit.kit import END, HOUR, LINEAGE, NOW, event
 
 ASKED = event(

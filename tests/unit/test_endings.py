@@ -3,8 +3,12 @@
 import pytest
 from contract.store_kit import NOW, event, expectation, later, plan
 
-from soorma_ai.core.arrival.effects import Forbid, Stop, Wake
-from soorma_ai.core.arrival.endings import (
+from soorma_ai.errors import NotFound, VersionConflict
+from soorma_ai.kernel.domain.effects import SavePlan
+from soorma_ai.kernel.domain.expectations import ExpectationKind, ExpectationStatus
+from soorma_ai.kernel.domain.plans import PlanStatus, plan_id_of
+from soorma_ai.kernel.rules.arrival.effects import Forbid, Stop, Wake
+from soorma_ai.kernel.rules.arrival.endings import (
     abandon,
     check_beginning,
     gives_up_child,
@@ -14,12 +18,15 @@ from soorma_ai.core.arrival.endings import (
     stop_children,
     takes_children_along,
 )
-from soorma_ai.core.expecting.wakeups import ABANDONED, CANCEL_REQUESTED, DEADLINE_REACHED, EXPIRED, wake_for, wake_plan
-from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, PLAN_DEADLINE
-from soorma_ai.domain.effects import SavePlan
-from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
-from soorma_ai.domain.plans import PlanStatus, plan_id_of
-from soorma_ai.errors import NotFound, VersionConflict
+from soorma_ai.kernel.rules.plans.lifecycle import PARENT_CANCELLED, PLAN_DEADLINE
+from soorma_ai.kernel.rules.waits.wakeups import (
+    ABANDONED,
+    CANCEL_REQUESTED,
+    DEADLINE_REACHED,
+    EXPIRED,
+    wake_for,
+    wake_plan,
+)
 
 ENDED = [status for status in PlanStatus if status.is_final]
 

@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 
 import soorma_ai.errors
-from soorma_ai.domain.error_forms import class_of, describe_error, rebuild_error
 from soorma_ai.errors import (
     Held,
     LeaseLost,
@@ -18,6 +17,7 @@ from soorma_ai.errors import (
     TransientError,
     VersionConflict,
 )
+from soorma_ai.kernel.domain.error_forms import class_of, describe_error, rebuild_error
 
 ERRORS = [
     NotFound("no plan"),

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import astuple, replace
 from pydantic import ValidationError
 
-from soorma_ai.domain.events import EventEnvelope, EventTopic, ReplyAddress, caused_id, completion_of, new_event
 from soorma_ai.errors import RemoteProtocolError
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, ReplyAddress, caused_id, completion_of, new_event
 from unit.kit import LINEAGE
 
 NOW = datetime(2026, 3, 1, 12, 30, 15, 250_000, tzinfo=UTC)

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.offering.form import REFERENCE, choice_form_of, digest_of, form_of
-from soorma_ai.core.offering.offer import Awaited, Delegate, Offer
-from soorma_ai.core.offering.showing import LINE_CHARS
-from soorma_ai.core.schema.bounded import MAX_CHARS
-from soorma_ai.core.schema.portable import wire_of
-from soorma_ai.domain.decisions import Showing
-from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.schemas import violations
-from soorma_ai.domain.values import JsonObject, compact
+from soorma_ai.kernel.domain.decisions import Showing
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.schemas import violations
+from soorma_ai.kernel.domain.values import JsonObject, compact
+from soorma_ai.kernel.rules.choices.form import REFERENCE, choice_form_of, digest_of, form_of
+from soorma_ai.kernel.rules.choices.offer import Awaited, Delegate, Offer
+from soorma_ai.kernel.rules.choices.showing import LINE_CHARS
+from soorma_ai.kernel.rules.schemas.bounded import MAX_CHARS
+from soorma_ai.kernel.rules.schemas.portable import wire_of
 from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
 from unit.material import branching, obj
 from unit.shown import everything_of, whole_form

@@ -5,17 +5,17 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.expecting.answers import event_of_answer, event_of_expiry
-from soorma_ai.core.expecting.gates import approval_for, gate_id, hold, hold_recorded
-from soorma_ai.core.expecting.opening import Waiter, first_opened
-from soorma_ai.core.expecting.replies import refuse
-from soorma_ai.domain.effects import Effect, Expect, Publish, Schedule
-from soorma_ai.domain.events import SYSTEM, EventEnvelope, Lineage
-from soorma_ai.domain.expectations import Wait
-from soorma_ai.domain.people import AnswerDecision
-from soorma_ai.domain.registry import Approval, EventDefinition
-from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.effects import Effect, Expect, Publish, Schedule
+from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, Lineage
+from soorma_ai.kernel.domain.expectations import Wait
+from soorma_ai.kernel.domain.people import AnswerDecision
+from soorma_ai.kernel.domain.registry import Approval, EventDefinition
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.waits.answers import event_of_answer, event_of_expiry
+from soorma_ai.kernel.rules.waits.gates import approval_for, gate_id, hold, hold_recorded
+from soorma_ai.kernel.rules.waits.opening import Waiter, first_opened
+from soorma_ai.kernel.rules.waits.replies import refuse
 from unit.kit import HOUR, LINEAGE, NOW, answer, event, expectation, moment, of_kind, published
 
 PAYLOAD: JsonObject = {"type": "object", "properties": {"amount": {"type": "number"}}}

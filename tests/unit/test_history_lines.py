@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soorma_ai.core.telling import history
-from soorma_ai.core.telling.fence import CHARS_PER_TOKEN
-from soorma_ai.core.telling.history import (
+from soorma_ai.kernel.domain.history import Step, StepKind
+from soorma_ai.kernel.domain.values import Json
+from soorma_ai.kernel.rules.prompting import history
+from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN
+from soorma_ai.kernel.rules.prompting.history import (
     HISTORY_TOKENS,
     OUTLINE_TOKENS,
     RESULT_TOKENS,
@@ -23,10 +25,8 @@ from soorma_ai.core.telling.history import (
     is_outline,
     show_result,
 )
-from soorma_ai.core.telling.outline import length_of
-from soorma_ai.core.telling.references import brings_result
-from soorma_ai.domain.history import Step, StepKind
-from soorma_ai.domain.values import Json
+from soorma_ai.kernel.rules.prompting.outline import length_of
+from soorma_ai.kernel.rules.prompting.references import brings_result
 from unit.kit import NOW
 
 ROOM = HISTORY_TOKENS * CHARS_PER_TOKEN

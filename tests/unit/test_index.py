@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.selection import index as module
-from soorma_ai.core.selection.index import MOST_NODES, MOST_QUERY_TERMS, EventIndex, Query, impacts_of, index_of
-from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.values import JsonObject, Same
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.values import JsonObject, Same
+from soorma_ai.kernel.rules.choices import index as module
+from soorma_ai.kernel.rules.choices.index import MOST_NODES, MOST_QUERY_TERMS, EventIndex, Query, impacts_of, index_of
 from unit.material import obj
 
 GOAL = "Refund the customer for the broken lamp and tell them by mail."

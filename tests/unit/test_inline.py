@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from soorma_ai.core.schema.inline import inline
-from soorma_ai.domain.schemas import violations
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.kernel.domain.schemas import violations
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.rules.schemas.inline import inline
 from unit.material import obj, rows
 
 

@@ -6,20 +6,20 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
-from soorma_ai.core.offering.offer import Offer
-from soorma_ai.core.plan.carry_out import carry_out
-from soorma_ai.core.plan.joins import fire, progress_after, receive_branch
-from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.domain.decisions import PlannerDecision, PublishAction, PublishAllAction
-from soorma_ai.domain.effects import Close, Outcome, Schedule, Spend
-from soorma_ai.domain.expectations import Expectation, ExpectationStatus
-from soorma_ai.domain.history import JoinProgress, Step, StepKind
-from soorma_ai.domain.limits import Limits, Spent
-from soorma_ai.domain.people import Answer
-from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, PayloadMismatch, UnknownEvent
+from soorma_ai.kernel.domain.decisions import PlannerDecision, PublishAction, PublishAllAction
+from soorma_ai.kernel.domain.effects import Close, Outcome, Schedule, Spend
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.kernel.domain.history import JoinProgress, Step, StepKind
+from soorma_ai.kernel.domain.limits import Limits, Spent
+from soorma_ai.kernel.domain.people import Answer
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.rules.choices.offer import Offer
+from soorma_ai.kernel.rules.decisions.judge import Situation, judge, parse_decision, prepare_decision
+from soorma_ai.kernel.rules.plans.carry_out import carry_out
+from soorma_ai.kernel.rules.plans.joins import fire, progress_after, receive_branch
+from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.testing.scripted import publish, publish_all
 from unit.kit import NOW, answer, event, moment, of_kind, plan, published, steps
 from unit.kit import opened as opened_in

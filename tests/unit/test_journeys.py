@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.machine.journeys import export, move_key, moves_in, read_state, work_key, works_in
-from soorma_ai.core.machine.phases import begin_in, keep_message, move_on, record_of, write_standing
-from soorma_ai.domain.phases import Leading
-from soorma_ai.domain.values import Json
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.features.phases.export import export, move_key, moves_in, read_state, work_key, works_in
+from soorma_ai.features.phases.records import Leading
+from soorma_ai.features.phases.rules import begin_in, keep_message, move_on, record_of, write_standing
+from soorma_ai.kernel.domain.values import Json
 from unit.kit import NOW
 from unit.test_phases import GRAPH
 

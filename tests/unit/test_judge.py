@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
-from soorma_ai.core.offering.offer import Awaited, Delegate, Offer
-from soorma_ai.domain.decisions import DelegateAction, rejection_of
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.limits import Limits, Spent
-from soorma_ai.domain.plans import PlanRecord, pursuit_of
-from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
+from soorma_ai.kernel.domain.decisions import DelegateAction, rejection_of
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.limits import Limits, Spent
+from soorma_ai.kernel.domain.plans import PlanRecord, pursuit_of
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.rules.choices.offer import Awaited, Delegate, Offer
+from soorma_ai.kernel.rules.decisions.judge import Situation, judge, parse_decision, prepare_decision
 from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
 from unit.kit import NOW
 from unit.kit import plan as plan_of

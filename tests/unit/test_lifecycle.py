@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.plan import lifecycle
-from soorma_ai.core.plan.lifecycle import begin
-from soorma_ai.domain.effects import Close, Outcome, Schedule, Unschedule
-from soorma_ai.domain.limits import Limits
-from soorma_ai.domain.plans import plan_id_of, pursuit_of
-from soorma_ai.domain.replies import Failure
 from soorma_ai.errors import IllegalTransition, LocalProtocolError
+from soorma_ai.kernel.domain.effects import Close, Outcome, Schedule, Unschedule
+from soorma_ai.kernel.domain.limits import Limits
+from soorma_ai.kernel.domain.plans import plan_id_of, pursuit_of
+from soorma_ai.kernel.domain.replies import Failure
+from soorma_ai.kernel.rules.plans import lifecycle
+from soorma_ai.kernel.rules.plans.lifecycle import begin
 from unit.kit import END, GOAL, HOUR, NOW, expectation, gate, moment, of_kind, plan, published, steps
 
 DAY = timedelta(days=1)

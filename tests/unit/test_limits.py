@@ -2,8 +2,8 @@ from datetime import timedelta
 
 import pytest
 
-from soorma_ai.domain.limits import Limits, fill_in
 from soorma_ai.errors import ConfigError, Paid
+from soorma_ai.kernel.domain.limits import Limits, fill_in
 
 COUNTS = [name for name in Limits.__struct_fields__ if name not in ("deadline", "max_repeats")]
 

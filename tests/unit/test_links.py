@@ -6,11 +6,19 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.expecting.links import LONGEST, begin_at, link_fault, maker_fault, narrow, revocation, subject_fault
-from soorma_ai.domain.inbox import Link, MadeLink
-from soorma_ai.domain.people import Person
 from soorma_ai.errors import ConfigError, Unauthenticated
+from soorma_ai.features.human_tasks.links import (
+    LONGEST,
+    begin_at,
+    link_fault,
+    maker_fault,
+    narrow,
+    revocation,
+    subject_fault,
+)
+from soorma_ai.features.human_tasks.records import Link, MadeLink
 from soorma_ai.gateways.user_agent import Links
+from soorma_ai.kernel.domain.people import Person
 from unit.kit import gate
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -5,8 +5,8 @@ from typing import Never
 
 import pytest
 
-from soorma_ai.cli.view.logs import ForPeople
-from soorma_ai.runtime.handling.logs import warn
+from soorma_ai.apps.cli.view.logs import ForPeople
+from soorma_ai.kernel.runtime.handling.logs import warn
 
 FORGED = "error: till failed at pay.requested"
 BREAKS = ["\n", "\r\n", "\r", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029", "\x1b[1A\x1b[2K\n"]

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.deciding.judge import parse_decision
-from soorma_ai.core.offering.lookups import (
+from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch
+from soorma_ai.kernel.domain.decisions import Room, Showing
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.rules.choices.lookups import (
     MOST_LOOKUPS,
     WHOLE_CHARS,
     WORDS_CHARS,
@@ -18,11 +20,9 @@ from soorma_ai.core.offering.lookups import (
     unseen_in,
     with_whole_schemas,
 )
-from soorma_ai.core.offering.offer import Awaited, Delegate, Offer
-from soorma_ai.core.schema.bounded import MAX_CHARS
-from soorma_ai.domain.decisions import Room, Showing
-from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch
+from soorma_ai.kernel.rules.choices.offer import Awaited, Delegate, Offer
+from soorma_ai.kernel.rules.decisions.judge import parse_decision
+from soorma_ai.kernel.rules.schemas.bounded import MAX_CHARS
 from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
 from unit.material import branching, obj
 

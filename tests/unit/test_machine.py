@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from soorma_ai import EventEnvelope, PlanDefinition, StateAction, StateConfig, StateTransition
-from soorma_ai.core.machine.machine import check, expected_reply, names_after, names_of, next_state
-from soorma_ai.domain.states import initial_of, states_of
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.states import initial_of, states_of
+from soorma_ai.kernel.rules.state_machine.machine import check, expected_reply, names_after, names_of, next_state
 from unit.kit import event, failed, worked
 
 ASK = {"event_type": "a.asked", "response_event": "a.completed"}

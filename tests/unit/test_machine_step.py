@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.machine import step as machine
-from soorma_ai.core.machine.machine import as_seen
-from soorma_ai.core.machine.step import AgentRequest, View, state_after
-from soorma_ai.core.plan.requests import Question
-from soorma_ai.domain.effects import Close, DropValue, SaveValue
-from soorma_ai.domain.expectations import Expectation
-from soorma_ai.domain.replies import ExpectedReply, Failure, failure_reply
-from soorma_ai.domain.states import StateConfig, states_of
 from soorma_ai.errors import LocalProtocolError, PayloadMismatch
+from soorma_ai.kernel.domain.effects import Close, DropValue, SaveValue
+from soorma_ai.kernel.domain.expectations import Expectation
+from soorma_ai.kernel.domain.replies import ExpectedReply, Failure, failure_reply
+from soorma_ai.kernel.domain.states import StateConfig, states_of
+from soorma_ai.kernel.rules.plans.requests import Question
+from soorma_ai.kernel.rules.state_machine import step as machine
+from soorma_ai.kernel.rules.state_machine.machine import as_seen
+from soorma_ai.kernel.rules.state_machine.step import AgentRequest, View, state_after
 from unit.kit import NOW, answer, event, expectation, failed, gate, moment, of_kind, plan, steps, worked
 
 SEARCH = {"event_type": "web.search", "response_event": "found.completed", "data": {"query": "{goal_data.topic}"}}

@@ -4,14 +4,14 @@ import pytest
 from contract.store_kit import NOW, PAID_KEY, expectation, fact, gate, question, reply, wait
 from msgspec.structs import replace
 
-from soorma_ai.core.arrival.arrival import Heard, NamedRows, arrive
-from soorma_ai.core.arrival.effects import ForgetEarly, Meet, Open, Put, Wake
-from soorma_ai.core.arrival.meeting import Early, first_to_meet, look_again, names_of, open_met, owner_of, park
-from soorma_ai.core.expecting.wakeups import ANSWERED, OFFER_CHANGED, wake_for
-from soorma_ai.domain.events import CLIENT
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
-from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.kernel.domain.events import CLIENT
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.arrival.arrival import Heard, NamedRows, arrive
+from soorma_ai.kernel.rules.arrival.effects import ForgetEarly, Meet, Open, Put, Wake
+from soorma_ai.kernel.rules.arrival.matching import Early, first_to_meet, look_again, names_of, open_met, owner_of, park
+from soorma_ai.kernel.rules.waits.wakeups import ANSWERED, OFFER_CHANGED, wake_for
 
 TYPED: JsonObject = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}
 ASKED = EventDefinition(event_name="work.asked")

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from soorma_ai.core.memory import apply_change, combine, json_value, number
-from soorma_ai.domain.memory import (
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.memory import (
     AppendMemory,
     DropMemory,
     IncrementMemory,
@@ -14,8 +14,8 @@ from soorma_ai.domain.memory import (
     Remembered,
     StoreMemory,
 )
-from soorma_ai.domain.values import Json
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.values import Json
+from soorma_ai.kernel.rules.memory import apply_change, combine, json_value, number
 
 AT = MemoryKey("t", "p", "k")
 CHANGES: list[MemoryChange] = [

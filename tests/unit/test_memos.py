@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core import memos
-from soorma_ai.core.memos import (
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.features.knowledge import rules
+from soorma_ai.features.knowledge.records import About, DropMemo, KeepMemo, Memo, MemoKind
+from soorma_ai.features.knowledge.rules import (
     keep,
     make_memo,
     make_query,
@@ -19,10 +21,8 @@ from soorma_ai.core.memos import (
     tell,
     with_changes,
 )
-from soorma_ai.core.telling.fence import CHARS_PER_TOKEN
-from soorma_ai.domain.memos import About, DropMemo, KeepMemo, Memo, MemoKind
-from soorma_ai.domain.values import compact
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.values import compact
+from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 KNOWLEDGE = MemoKind.KNOWLEDGE
@@ -43,7 +43,7 @@ def asked(text: str, *, limit: int = 10, **given: Any) -> Any:
     [
         ({"content": ""}, "content=''"),
         ({"content": 7}, "content=7"),
-        ({"content": "x" * (memos.MOST_CHARS + 1)}, "keep it in parts"),
+        ({"content": "x" * (rules.MOST_CHARS + 1)}, "keep it in parts"),
         ({"content": "\ud800"}, "cannot be kept"),
         ({"key": ""}, "key=''"),
         ({"key": "k" * 201}, "201 characters"),
@@ -83,7 +83,7 @@ def test_a_search_that_cannot_be_meant_is_refused(given: dict[str, Any], said: s
 
 def test_only_the_beginning_of_a_long_query_counts_and_only_so_many_terms() -> None:
     query = asked(" ".join(f"word{n}" for n in range(100_000)))
-    assert len(query.terms) == memos.MOST_TERMS
+    assert len(query.terms) == rules.MOST_TERMS
     assert asked("  ").terms is None, "no text lists what is newest"
     assert asked("the of and").terms == (), "a text that says nothing finds nothing"
 

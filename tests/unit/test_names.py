@@ -3,11 +3,11 @@
 import pytest
 from contract.store_kit import event
 
-from soorma_ai.core.arrival.takers import Index
-from soorma_ai.domain.events import CLIENT, SYSTEM
-from soorma_ai.domain.names import agent_key, agent_meant, plain_name
-from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration, Subscription
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.events import CLIENT, SYSTEM
+from soorma_ai.kernel.domain.names import agent_key, agent_meant, plain_name
+from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, Registration, Subscription
+from soorma_ai.kernel.rules.arrival.takers import Index
 
 OWN, SHARED, ELSEWHERE = "pay@acme", "pay", "pay@globex"
 PAID = EventDefinition(event_name="work.asked")

@@ -1,8 +1,8 @@
 """An offer for one phase: of all that there is, what it names."""
 
-from soorma_ai.core.offering.narrowing import narrow_offer
-from soorma_ai.core.offering.offer import Awaited, Delegate, Offer
-from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.features.phases.narrowing import narrow_offer
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.rules.choices.offer import Awaited, Delegate, Offer
 
 SEARCH, READ, GOAL, WAIT = (EventDefinition(event_name=name) for name in ("search", "read", "goal", "replied"))
 OFFER = Offer((SEARCH, READ), (Delegate("other", GOAL),), (Awaited(WAIT, ("client",)),), {"type": "null"})

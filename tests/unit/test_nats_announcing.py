@@ -7,11 +7,11 @@ import pytest
 from contract.store_kit import agent
 from msgspec.structs import replace
 
-from soorma_ai.adapters.nats.announcing import read, write
+from soorma_ai.adapters.nats.announcements import read, write
 from soorma_ai.adapters.nats.subjects import registry_subject
-from soorma_ai.domain.registry import AgentCapability, EventDefinition, EventRole
-from soorma_ai.domain.stores import Announced, Announcement
 from soorma_ai.errors import RemoteProtocolError
+from soorma_ai.kernel.domain.registry import AgentCapability, EventDefinition, EventRole
+from soorma_ai.kernel.domain.stores import Announced, Announcement
 
 ASKED = EventDefinition(event_name="work.asked", payload_schema={"type": "object", "required": ["x"]})
 ABLE = AgentCapability(task_name="working", consumed_event=ASKED)

@@ -16,7 +16,7 @@ from soorma_ai.adapters.nats.subjects import (
     subjects_of,
     token,
 )
-from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.testing.clock import START
 
 

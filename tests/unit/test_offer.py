@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.offering.offer import Offer, make_offer, merge_definitions
-from soorma_ai.domain.events import CLIENT, EventTopic
-from soorma_ai.domain.registry import AgentKind, Approval, EventDefinition, EventRole, RegisteredEvent
-from soorma_ai.domain.schemas import ANY_OBJECT, violations
+from soorma_ai.kernel.domain.events import CLIENT, EventTopic
+from soorma_ai.kernel.domain.registry import AgentKind, Approval, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.kernel.domain.schemas import ANY_OBJECT, violations
+from soorma_ai.kernel.rules.choices.offer import Offer, make_offer, merge_definitions
 from soorma_ai.testing.scripted import complete, publish
 from unit.shown import whole_form
 

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.expecting.opening import ExpectationSpec, Waiter, earliest, expectation_of, open_expectation
-from soorma_ai.core.expecting.wakeups import EXPIRED
-from soorma_ai.domain.effects import Expect, Publish, Schedule
-from soorma_ai.domain.events import SYSTEM
-from soorma_ai.domain.expectations import ExpectationKind
-from soorma_ai.domain.people import AnswerDecision, Ask
+from soorma_ai.kernel.domain.effects import Expect, Publish, Schedule
+from soorma_ai.kernel.domain.events import SYSTEM
+from soorma_ai.kernel.domain.expectations import ExpectationKind
+from soorma_ai.kernel.domain.people import AnswerDecision, Ask
+from soorma_ai.kernel.rules.waits.opening import ExpectationSpec, Waiter, earliest, expectation_of, open_expectation
+from soorma_ai.kernel.rules.waits.wakeups import EXPIRED
 from unit.kit import END, GOAL, HOUR, LINEAGE, NOW, gate, moment, of_kind, published
 
 PLAN = Waiter("orders", LINEAGE, END, plan_id="p-1")

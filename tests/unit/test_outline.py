@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soorma_ai.core.telling.fence import fence
-from soorma_ai.core.telling.outline import MORE, SMALLEST_ROOM, shorten, size_of
-from soorma_ai.domain.values import Json, compact
+from soorma_ai.kernel.domain.values import Json, compact
+from soorma_ai.kernel.rules.prompting.fence import fence
+from soorma_ai.kernel.rules.prompting.outline import MORE, SMALLEST_ROOM, shorten, size_of
 
 texts = st.text(max_size=300) | st.text('<"…ü\U0001f600', max_size=100)
 scalars = st.none() | st.booleans() | st.integers(-(10**60), 10**60) | st.floats(allow_nan=False) | texts

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.arrival.endings import postpone_plan, postpone_task
-from soorma_ai.core.plan.pausing import start_clock, stop_clock
-from soorma_ai.core.task import task_of
-from soorma_ai.domain.effects import Outcome, Postpone, SavePlan, SaveTask, Schedule, Unschedule
-from soorma_ai.domain.plans import Pause, PlanRecord
+from soorma_ai.kernel.domain.effects import Outcome, Postpone, SavePlan, SaveTask, Schedule, Unschedule
+from soorma_ai.kernel.domain.plans import Pause, PlanRecord
+from soorma_ai.kernel.rules.arrival.endings import postpone_plan, postpone_task
+from soorma_ai.kernel.rules.plans.pausing import start_clock, stop_clock
+from soorma_ai.kernel.rules.task import task_of
 from unit.kit import GOAL, NOW, of_kind, plan
 
 UNTIL, HOUR, DAY = NOW + timedelta(days=2), timedelta(hours=1), timedelta(days=1)

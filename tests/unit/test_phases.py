@@ -8,7 +8,20 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.machine.phases import (
+from soorma_ai.errors import ConfigError, LimitExceeded, LocalProtocolError
+from soorma_ai.features.phases.records import (
+    CHECKPOINT_ANSWERED,
+    Checkpoint,
+    CheckpointEvent,
+    CheckpointKind,
+    DataEvent,
+    DecidedBy,
+    Leading,
+    PhaseTransition,
+    Standing,
+    ToolStartEvent,
+)
+from soorma_ai.features.phases.rules import (
     MESSAGE_CHARS,
     MOST_MESSAGES,
     Graph,
@@ -33,21 +46,8 @@ from soorma_ai.core.machine.phases import (
     verdict_of,
     write_standing,
 )
-from soorma_ai.domain.expectations import ExpectationStatus
-from soorma_ai.domain.phases import (
-    CHECKPOINT_ANSWERED,
-    Checkpoint,
-    CheckpointEvent,
-    CheckpointKind,
-    DataEvent,
-    DecidedBy,
-    Leading,
-    PhaseTransition,
-    Standing,
-    ToolStartEvent,
-)
-from soorma_ai.domain.values import Json
-from soorma_ai.errors import ConfigError, LimitExceeded, LocalProtocolError
+from soorma_ai.kernel.domain.expectations import ExpectationStatus
+from soorma_ai.kernel.domain.values import Json
 from unit.kit import HOUR, NOW, answer, expectation
 
 

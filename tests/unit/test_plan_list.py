@@ -7,12 +7,12 @@ import pytest
 from contract.store_kit import NOW, plan
 from msgspec.structs import replace
 
-from soorma_ai.domain.expectations import ExpectationKind
-from soorma_ai.domain.limits import Spent
-from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.tracking import Awaited, PlanLine
-from soorma_ai.terminal.plan_list import cells, row, short_count
-from soorma_ai.terminal.printing import GAP, text_of
+from soorma_ai.kernel.domain.expectations import ExpectationKind
+from soorma_ai.kernel.domain.limits import Spent
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.kernel.domain.tracking import Awaited, PlanLine
+from soorma_ai.surfaces.terminal.plan_list import cells, row, short_count
+from soorma_ai.surfaces.terminal.printing import GAP, text_of
 
 GATE = Awaited("g", ExpectationKind.GATE, "payment.charge", ("manager", "cfo"), None)
 OPEN = Awaited("w", ExpectationKind.WAIT, "slot.chosen", (), None)

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soorma_ai.core.schema.nulls import strip_wire_nulls
-from soorma_ai.core.schema.portable import AGAIN, is_too_large, wire_of
-from soorma_ai.core.schema.rewriting import MAX_PROPERTIES, Rewriter
-from soorma_ai.domain.schemas import violations
-from soorma_ai.domain.values import Json, JsonObject, compact
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.schemas import violations
+from soorma_ai.kernel.domain.values import Json, JsonObject, compact
+from soorma_ai.kernel.rules.schemas.nulls import strip_wire_nulls
+from soorma_ai.kernel.rules.schemas.portable import AGAIN, is_too_large, wire_of
+from soorma_ai.kernel.rules.schemas.rewriter import MAX_PROPERTIES, Rewriter
 from unit.material import obj, rows
 
 CLOSED: JsonObject = {"additionalProperties": False}

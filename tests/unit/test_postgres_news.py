@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from soorma_ai.adapters.postgres.news import MOST, News, join, read, write
-from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.expectations import Arrival
+from soorma_ai.adapters.postgres.notifications import MOST, News, join, read, write
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.expectations import Arrival
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 FULL = Arrival(frozenset({"a", "b's"}), stops=frozenset({"p-1"}), answered=frozenset({"q\0", "\u2028"}))

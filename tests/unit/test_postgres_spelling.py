@@ -1,8 +1,8 @@
 import pytest
 
+from soorma_ai.adapters.postgres.dialect import spell
+from soorma_ai.adapters.postgres.full_text import rank
 from soorma_ai.adapters.postgres.schema import make
-from soorma_ai.adapters.postgres.spelling import spell
-from soorma_ai.adapters.postgres.words import rank
 
 
 @pytest.mark.parametrize(

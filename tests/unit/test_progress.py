@@ -6,7 +6,12 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.report.progress import (
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Untaken
+from soorma_ai.kernel.domain.history import StepKind
+from soorma_ai.kernel.domain.tracking import ActionStatus, Handed
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.reports.progress import (
     action,
     group,
     progress,
@@ -16,12 +21,7 @@ from soorma_ai.core.report.progress import (
     timeline,
     tree,
 )
-from soorma_ai.core.report.trace import trace
-from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Untaken
-from soorma_ai.domain.history import StepKind
-from soorma_ai.domain.tracking import ActionStatus, Handed
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.kernel.rules.reports.trace import trace
 from unit.kit import plan
 from unit.rows import GOAL, PLAN, Story, at, event, expectation, reply
 

@@ -10,18 +10,18 @@ from msgspec.structs import replace
 
 from soorma_ai import DiscoveredAgent
 from soorma_ai.adapters.prompts import PromptFiles
-from soorma_ai.core.deciding.prompt import Occasion, View, choice_inputs, decide_inputs, plan_inputs
-from soorma_ai.core.offering.drafts import gather_material
-from soorma_ai.core.offering.offer import Awaited, Delegate, Offer
-from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.core.telling.fence import ENTRY_CHARS, fence, fence_lines, fence_rows, tokens_of
-from soorma_ai.core.telling.history import StepLines
-from soorma_ai.domain.decisions import Showing
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.history import DECIDE, SELECT, Step, StepKind
-from soorma_ai.domain.limits import Limits, Spent
-from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole
-from soorma_ai.domain.values import Json
+from soorma_ai.kernel.domain.decisions import Showing
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.history import DECIDE, SELECT, Step, StepKind
+from soorma_ai.kernel.domain.limits import Limits, Spent
+from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole
+from soorma_ai.kernel.domain.values import Json
+from soorma_ai.kernel.rules.choices.drafts import gather_material
+from soorma_ai.kernel.rules.choices.offer import Awaited, Delegate, Offer
+from soorma_ai.kernel.rules.decisions.prompt import Occasion, View, choice_inputs, decide_inputs, plan_inputs
+from soorma_ai.kernel.rules.plans.triggers import Trigger
+from soorma_ai.kernel.rules.prompting.fence import ENTRY_CHARS, fence, fence_lines, fence_rows, tokens_of
+from soorma_ai.kernel.rules.prompting.history import StepLines
 from unit.kit import NOW, plan
 from unit.shown import everything_of
 

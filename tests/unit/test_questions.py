@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.report.questions import Tally, Urgency, consequences, standing, tally, urgency
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
-from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Proposal
+from soorma_ai.features.human_tasks.summary import Tally, Urgency, consequences, standing, tally, urgency
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.kernel.domain.people import Answer, AnswerDecision, Ask, Proposal
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 HELD = Proposal("pay", {"amount": 1}, "0" * 64, {"type": "object"})

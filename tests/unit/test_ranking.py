@@ -3,15 +3,15 @@
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.deciding.prompt import Occasion
-from soorma_ai.core.deciding.queries import query_about, query_about_state
-from soorma_ai.core.offering.offer import Delegate, Offer
-from soorma_ai.core.offering.ranking import choices_of, rank
-from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.core.telling.history import StepLines
-from soorma_ai.domain.history import Step, StepKind
-from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.kernel.domain.history import Step, StepKind
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.choices.offer import Delegate, Offer
+from soorma_ai.kernel.rules.choices.ranking import choices_of, rank
+from soorma_ai.kernel.rules.decisions.prompt import Occasion
+from soorma_ai.kernel.rules.decisions.queries import query_about, query_about_state
+from soorma_ai.kernel.rules.plans.triggers import Trigger
+from soorma_ai.kernel.rules.prompting.history import StepLines
 from unit.kit import NOW, plan
 
 EVENTS = tuple(

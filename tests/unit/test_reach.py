@@ -2,12 +2,12 @@
 
 import pytest
 
-from soorma_ai.core.drawing.graph import EdgeKind, NodeKind
-from soorma_ai.core.report.choreography import ANY_PLANNER, by_problem, graph_of_registry
-from soorma_ai.core.selection.check import ADVICE, Finding, FoundEvent, Problem
-from soorma_ai.core.selection.reach import check_reach
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.features.retrieval.check import ADVICE, Finding, FoundEvent, Problem
+from soorma_ai.features.retrieval.reach import check_reach
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.surfaces.drawing.choreography import ANY_PLANNER, by_problem, graph_of_registry
+from soorma_ai.surfaces.drawing.graph import EdgeKind, NodeKind
 from unit.kit import event
 
 FACTS, RESULTS = EventTopic.BUSINESS_FACTS, EventTopic.ACTION_RESULTS

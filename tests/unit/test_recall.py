@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.selection.index import EventIndex
+from soorma_ai.kernel.rules.choices.index import EventIndex
 from unit.material import rows
 
 BENCH = Path(__file__).parents[2] / "bench" / "ranking.py"

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from msgspec.structs import asdict
 
-from soorma_ai.core.arrival.arrival import Heard, NamedRows, arrive
-from soorma_ai.core.arrival.effects import Put
-from soorma_ai.core.arrival.receipts import (
+from soorma_ai.errors import RemoteProtocolError
+from soorma_ai.features.federation.receipts import (
     MOST_IDS,
     UNKNOWN_AFTER,
     is_over,
@@ -19,10 +18,11 @@ from soorma_ai.core.arrival.receipts import (
     watch,
     write_receipts,
 )
-from soorma_ai.core.expecting.opening import LONGEST_WAIT
-from soorma_ai.domain.events import SYSTEM
-from soorma_ai.domain.stores import RECEIPT, REQUEST_UNKNOWN, Confirmed, Receipt, mailbox_of
-from soorma_ai.errors import RemoteProtocolError
+from soorma_ai.kernel.domain.events import SYSTEM
+from soorma_ai.kernel.domain.stores import RECEIPT, REQUEST_UNKNOWN, Confirmed, Receipt, mailbox_of
+from soorma_ai.kernel.rules.arrival.arrival import Heard, NamedRows, arrive
+from soorma_ai.kernel.rules.arrival.effects import Put
+from soorma_ai.kernel.rules.waits.opening import LONGEST_WAIT
 from unit.kit import END, HOUR, LINEAGE, NOW, event
 
 REQUEST = event("part.make", id="r-1", topic="action-requests", source="orders", **asdict(LINEAGE))

@@ -12,7 +12,7 @@ from msgspec import field
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from soorma_ai.domain.records import Record, plain
+from soorma_ai.kernel.domain.records import Record, plain
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 

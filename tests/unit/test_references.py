@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soorma_ai.core.telling.references import (
+from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch
+from soorma_ai.kernel.domain.history import Step, StepKind
+from soorma_ai.kernel.domain.values import Json, compact
+from soorma_ai.kernel.rules.prompting.references import (
     FROM,
     MOST_RESOLVED,
     Reference,
@@ -19,9 +22,6 @@ from soorma_ai.core.telling.references import (
     slice_of,
     steps_in,
 )
-from soorma_ai.domain.history import Step, StepKind
-from soorma_ai.domain.values import Json, compact
-from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch
 from unit.kit import NOW
 
 ITEMS: Any = [{"id": "a", "tags": []}, {"id": "b", "a.b": {"0": "zero"}}, {"id": "c", "": None}]

@@ -6,7 +6,10 @@ import pytest
 from contract.store_kit import NOW, agent, later
 from msgspec.structs import replace
 
-from soorma_ai.core.arrival.registering import (
+from soorma_ai.errors import ConfigError, LocalProtocolError
+from soorma_ai.kernel.domain.conditions import any_of
+from soorma_ai.kernel.domain.registry import AGENT_GONE_AFTER, AgentCapability, Approval, EventDefinition, EventRole
+from soorma_ai.kernel.rules.arrival.registration import (
     Needs,
     check_content,
     check_deregistering,
@@ -20,9 +23,6 @@ from soorma_ai.core.arrival.registering import (
     names_of_its_own,
     with_made,
 )
-from soorma_ai.domain.conditions import any_of
-from soorma_ai.domain.registry import AGENT_GONE_AFTER, AgentCapability, Approval, EventDefinition, EventRole
-from soorma_ai.errors import ConfigError, LocalProtocolError
 
 GONE = AGENT_GONE_AFTER.total_seconds()
 A, B = EventDefinition(event_name="a", version="1"), EventDefinition(event_name="b", version="1")

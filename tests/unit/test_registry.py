@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.people import AnswerDecision
-from soorma_ai.domain.registry import AgentCapability, Approval, EventDefinition
-from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.people import AnswerDecision
+from soorma_ai.kernel.domain.registry import AgentCapability, Approval, EventDefinition
+from soorma_ai.kernel.domain.schemas import ANY_OBJECT
 
 
 class Reserve(BaseModel):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from soorma_ai.core.expecting.replies import is_reply, read_as_promised
-from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.waits.replies import is_reply, read_as_promised
 from unit.kit import event, expectation, failed, worked
 
 RECEIPT: JsonObject = {

@@ -5,13 +5,8 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.expecting.gates import APPROVAL_ANSWER
-from soorma_ai.core.expecting.keys import keys_of_wait
-from soorma_ai.core.expecting.opening import first_opened
-from soorma_ai.core.plan.carry_out import carry_out
-from soorma_ai.core.plan.requests import Question, ask, park, publish_or_hold
-from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.domain.decisions import (
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.decisions import (
     CompleteAction,
     DelegateAction,
     PublishAction,
@@ -19,15 +14,20 @@ from soorma_ai.domain.decisions import (
     WaitAction,
     fingerprint,
 )
-from soorma_ai.domain.effects import Schedule, Spend
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.history import Step
-from soorma_ai.domain.people import AnswerDecision
-from soorma_ai.domain.registry import AgentKind, Approval, EventDefinition, EventRole, RegisteredEvent
-from soorma_ai.domain.replies import ExpectedReply
-from soorma_ai.domain.schemas import ANY_OBJECT
-from soorma_ai.domain.values import digest
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.effects import Schedule, Spend
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.history import Step
+from soorma_ai.kernel.domain.people import AnswerDecision
+from soorma_ai.kernel.domain.registry import AgentKind, Approval, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.kernel.domain.replies import ExpectedReply
+from soorma_ai.kernel.domain.schemas import ANY_OBJECT
+from soorma_ai.kernel.domain.values import digest
+from soorma_ai.kernel.rules.plans.carry_out import carry_out
+from soorma_ai.kernel.rules.plans.requests import Question, ask, park, publish_or_hold
+from soorma_ai.kernel.rules.plans.triggers import Trigger
+from soorma_ai.kernel.rules.waits.gates import APPROVAL_ANSWER
+from soorma_ai.kernel.rules.waits.keys import keys_of_wait
+from soorma_ai.kernel.rules.waits.opening import first_opened
 from unit.kit import END, GOAL, HOUR, LINEAGE, NOW, expectation, judged, moment, of_kind, opened, plan, published, steps
 
 PAY = EventDefinition(event_name="pay", payload_schema={"required": ["amount"]})

@@ -2,8 +2,17 @@
 
 from datetime import timedelta
 
-from soorma_ai.core.delivery.resending import CONFIRMED_WITHIN, PROBED_EVERY, WINDOW, Line, confirm, hear, post, room
-from soorma_ai.domain.registry import AGENT_GONE_AFTER
+from soorma_ai.features.federation.resending import (
+    CONFIRMED_WITHIN,
+    PROBED_EVERY,
+    WINDOW,
+    Line,
+    confirm,
+    hear,
+    post,
+    room,
+)
+from soorma_ai.kernel.domain.registry import AGENT_GONE_AFTER
 from unit.kit import NOW
 
 SECOND = timedelta(seconds=1)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from soorma_ai.core.delivery.route import fits, is_pattern, patterns_of, route
-from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.rules.delivery.route import fits, is_pattern, patterns_of, route
 
 FACTS = EventTopic.BUSINESS_FACTS
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.delivery.runs import may_be_followed
-from soorma_ai.domain.effects import (
+from soorma_ai.kernel.domain.effects import (
     AppendStep,
     Close,
     DropValue,
@@ -19,14 +18,15 @@ from soorma_ai.domain.effects import (
     Schedule,
     Spend,
 )
-from soorma_ai.domain.events import EventTopic, Lineage
-from soorma_ai.domain.expectations import ExpectationStatus
-from soorma_ai.domain.history import Step, StepKind
-from soorma_ai.domain.plans import Marked, PlanValue, ValueKind
-from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
-from soorma_ai.runtime.handling.copies.plan_values import PlanValues
-from soorma_ai.runtime.handling.copies.recorded import Recorded
-from soorma_ai.runtime.handling.copies.sub_tasks import SubTasks
+from soorma_ai.kernel.domain.events import EventTopic, Lineage
+from soorma_ai.kernel.domain.expectations import ExpectationStatus
+from soorma_ai.kernel.domain.history import Step, StepKind
+from soorma_ai.kernel.domain.plans import Marked, PlanValue, ValueKind
+from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.kernel.rules.delivery.runs import may_be_followed
+from soorma_ai.kernel.runtime.handling.working_copies.plan_values import PlanValues
+from soorma_ai.kernel.runtime.handling.working_copies.recorded import Recorded
+from soorma_ai.kernel.runtime.handling.working_copies.sub_tasks import SubTasks
 from unit.kit import NOW, event, expectation
 
 

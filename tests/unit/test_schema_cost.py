@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.domain import schema_cost, schemas
-from soorma_ai.domain.patterns import is_affordable, is_backtracking, places_in
-from soorma_ai.domain.schema_cost import MOST_AT_ONCE, MOST_IN_ALL, Costs, measure
-from soorma_ai.domain.schema_steps import At, Fault
-from soorma_ai.domain.schema_walk import Walk
-from soorma_ai.domain.schemas import MAX_REPORTED, check_schema, describe, examine, violations
-from soorma_ai.domain.values import Json, JsonObject, compact, excerpt
-from soorma_ai.domain.visits import Graph
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain import schema_cost, schemas
+from soorma_ai.kernel.domain.patterns import is_affordable, is_backtracking, places_in
+from soorma_ai.kernel.domain.schema_cost import MOST_AT_ONCE, MOST_IN_ALL, Costs, measure
+from soorma_ai.kernel.domain.schema_graph import Graph
+from soorma_ai.kernel.domain.schema_steps import At, Fault
+from soorma_ai.kernel.domain.schema_walk import Walk
+from soorma_ai.kernel.domain.schemas import MAX_REPORTED, check_schema, describe, examine, violations
+from soorma_ai.kernel.domain.values import Json, JsonObject, compact, excerpt
 from unit.material import rows
 from unit.worst_data import KINDS, LINE, SIZES, UNION, filled, items_of, named
 

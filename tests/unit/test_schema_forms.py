@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.report.forms import Field, add_item, form_of, remove_item
-from soorma_ai.core.report.readings import read_form
-from soorma_ai.core.report.shapes import ABSENT, MOST_FIELDS, below, shape_of
-from soorma_ai.domain.values import UNSTORABLE, clip
+from soorma_ai.kernel.domain.values import UNSTORABLE, clip
+from soorma_ai.surfaces.forms.forms import Field, add_item, form_of, remove_item
+from soorma_ai.surfaces.forms.readings import read_form
+from soorma_ai.surfaces.forms.shapes import ABSENT, MOST_FIELDS, below, shape_of
 
 ORDER: dict[str, Any] = {
     "type": "object",

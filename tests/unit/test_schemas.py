@@ -13,9 +13,9 @@ from uuid import UUID
 import pytest
 from pydantic import AnyUrl, BaseModel, Field, TypeAdapter
 
-from soorma_ai.domain.schemas import MAX_REPORTED, check_schema, describe, schema_of, violations
-from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.schemas import MAX_REPORTED, check_schema, describe, schema_of, violations
+from soorma_ai.kernel.domain.values import Json, JsonObject
 from unit.material import rows
 
 

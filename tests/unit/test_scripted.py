@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.deciding.judge import parse_decision
-from soorma_ai.core.offering.offer import Awaited, Delegate, Offer
-from soorma_ai.domain.decisions import (
+from soorma_ai.errors import LocalProtocolError, RateLimited
+from soorma_ai.kernel.domain.decisions import (
     CompleteAction,
     DelegateAction,
     PlanAction,
@@ -17,11 +16,12 @@ from soorma_ai.domain.decisions import (
     PublishAllAction,
     WaitAction,
 )
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.schemas import violations
-from soorma_ai.errors import LocalProtocolError, RateLimited
-from soorma_ai.ports import Message, ModelAnswer, ModelQuestion, Reasoner
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.schemas import violations
+from soorma_ai.kernel.ports import Message, ModelAnswer, ModelQuestion, Reasoner
+from soorma_ai.kernel.rules.choices.offer import Awaited, Delegate, Offer
+from soorma_ai.kernel.rules.decisions.judge import parse_decision
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish, publish_all, wait, wire_form
 from unit.shown import whole_form
 

@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.deciding.prompt import Inputs, Occasion, tell
-from soorma_ai.core.deciding.sent import (
+from soorma_ai.kernel.domain.history import JournalEntry, JournalKey, Sent, Step, StepKind, Verdict
+from soorma_ai.kernel.domain.limits import Limits, Payer
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.decisions.prompt import Inputs, Occasion, tell
+from soorma_ai.kernel.rules.decisions.sent import (
     LONG,
     Stored,
     digest_messages,
@@ -17,11 +20,8 @@ from soorma_ai.core.deciding.sent import (
     parts_of,
     write_down,
 )
-from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.core.telling.history import StepLines
-from soorma_ai.domain.history import JournalEntry, JournalKey, Sent, Step, StepKind, Verdict
-from soorma_ai.domain.limits import Limits, Payer
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.kernel.rules.plans.triggers import Trigger
+from soorma_ai.kernel.rules.prompting.history import StepLines
 from unit.kit import NOW, plan
 
 LINES, KNOWN = "l" * (LONG + 1), "k" * (LONG + 1)

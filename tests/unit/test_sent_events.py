@@ -1,6 +1,6 @@
 import pytest
 
-from soorma_ai.clients.sent_events import LONGEST_EVENT, EventReader, SentEvent
+from soorma_ai.api.clients.sent_events import LONGEST_EVENT, EventReader, SentEvent
 from soorma_ai.errors import RemoteProtocolError
 
 

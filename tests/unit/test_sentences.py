@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.expecting.sentences import MOST_CHARS, fill_sentence
+from soorma_ai.kernel.rules.waits.sentences import MOST_CHARS, fill_sentence
 
 
 @pytest.mark.parametrize(

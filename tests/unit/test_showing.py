@@ -4,9 +4,13 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.offering.form import form_of
-from soorma_ai.core.offering.offer import Awaited, Delegate, Offer
-from soorma_ai.core.offering.showing import (
+from soorma_ai.kernel.domain.decisions import Room, Showing
+from soorma_ai.kernel.domain.events import CLIENT
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.values import compact
+from soorma_ai.kernel.rules.choices.form import form_of
+from soorma_ai.kernel.rules.choices.offer import Awaited, Delegate, Offer
+from soorma_ai.kernel.rules.choices.showing import (
     LINE_CHARS,
     LINES_FOUND,
     MOST_ASKED,
@@ -22,11 +26,7 @@ from soorma_ai.core.offering.showing import (
     show_offer,
     size_of,
 )
-from soorma_ai.core.telling.fence import fence_lines
-from soorma_ai.domain.decisions import Room, Showing
-from soorma_ai.domain.events import CLIENT
-from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.values import compact
+from soorma_ai.kernel.rules.prompting.fence import fence_lines
 from unit.material import obj
 
 SCHEMA = obj({f"field_{n}": {"type": "string", "description": "What it is."} for n in range(5)})

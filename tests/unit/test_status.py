@@ -7,10 +7,10 @@ import pytest
 from msgspec.structs import replace
 
 import soorma_ai
-from soorma_ai.core.plan.status import StatusTrigger, move
-from soorma_ai.domain.limits import Charge
-from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import IllegalTransition
+from soorma_ai.kernel.domain.limits import Charge
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
 from unit.kit import HOUR, NOW, plan
 
 STATUSES = ("pending", "running", "paused", "completed", "failed", "cancelled")
@@ -58,7 +58,7 @@ def test_nothing_else_changes_the_status_of_a_plan() -> None:
         for call in ast.walk(ast.parse(module.read_text()))
         if isinstance(call, ast.Call) and sets_status(call)
     }
-    assert found == {"core/plan/status.py", "core/plan/lifecycle.py"}
+    assert found == {"kernel/rules/plans/status.py", "kernel/rules/plans/lifecycle.py"}
 
 
 def sets_status(call: ast.Call) -> bool:

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from soorma_ai.core.arrival.suspects import pause_after_crash
+from soorma_ai.kernel.rules.arrival.poison import pause_after_crash
 
 
 @pytest.mark.parametrize(("crashes", "minutes"), [(0, 0), (1, 0), (2, 0), (3, 1), (4, 4), (5, 5), (10**6, 5)])

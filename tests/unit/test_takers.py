@@ -6,12 +6,12 @@ import pytest
 from contract.store_kit import PAID, agent, awaiting_payment, event, planner
 from msgspec.structs import replace
 
-from soorma_ai.core.arrival.effects import LAST, Put
-from soorma_ai.core.arrival.takers import Index
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.plans import plan_id_of
-from soorma_ai.domain.registry import AgentCapability, EventDefinition, EventRole, Registration
-from soorma_ai.domain.stores import mailbox_of
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.plans import plan_id_of
+from soorma_ai.kernel.domain.registry import AgentCapability, EventDefinition, EventRole, Registration
+from soorma_ai.kernel.domain.stores import mailbox_of
+from soorma_ai.kernel.rules.arrival.effects import LAST, Put
+from soorma_ai.kernel.rules.arrival.takers import Index
 
 FACTS = EventTopic.BUSINESS_FACTS
 ASKED = EventDefinition(event_name="work.asked")

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import asdict, astuple, replace
 
-from soorma_ai.core import task as tasks
-from soorma_ai.core.task import LONGEST_WAIT, put_result, question_of, reply_to_keep, task_of
-from soorma_ai.domain.effects import Close, EndTask, Schedule
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.replies import failure_reply, success_reply
-from soorma_ai.domain.tasks import DelegationSpec, Group, SubTaskInfo
+from soorma_ai.kernel.domain.effects import Close, EndTask, Schedule
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.replies import failure_reply, success_reply
+from soorma_ai.kernel.domain.tasks import DelegationSpec, Group, SubTaskInfo
+from soorma_ai.kernel.rules import task as tasks
+from soorma_ai.kernel.rules.task import LONGEST_WAIT, put_result, question_of, reply_to_keep, task_of
 from unit.kit import END, HOUR, LINEAGE, NOW, event, expectation, failed, moment, of_kind, opened, published, worked
 
 REQUEST = event("note.requested", id="t-1", topic="action-requests", text="hi", **asdict(LINEAGE))

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.machine.templates import fill, is_template, templates_in
-from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import PayloadMismatch
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.state_machine.templates import fill, is_template, templates_in
 
 VIEW: JsonObject = {
     "goal_data": {"limit": 3, "tag": "{results.s}"},

@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from soorma_ai.core.telling.today import name_day, without_day
+from soorma_ai.kernel.rules.prompting.today import name_day, without_day
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,19 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.tokens import LONGEST, ClaimNames, KeyToken, admit, caller_of, name_token, parse_token, read_name
-from soorma_ai.domain.identity import AgentRights, ApiKey, Caller
-from soorma_ai.domain.people import Person
 from soorma_ai.errors import Unauthenticated
+from soorma_ai.kernel.domain.identity import AgentRights, ApiKey, Caller
+from soorma_ai.kernel.domain.people import Person
+from soorma_ai.kernel.rules.tokens import (
+    LONGEST,
+    ClaimNames,
+    KeyToken,
+    admit,
+    caller_of,
+    name_token,
+    parse_token,
+    read_name,
+)
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 TOKEN = KeyToken("k1", "s3_cr-et")

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from soorma_ai.core.delivery.transient import may_pass, pause_asked
+from soorma_ai.kernel.rules.delivery.transient import may_pass, pause_asked
 
 
 def of_a_library(*names: str) -> Exception:

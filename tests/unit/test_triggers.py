@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.plan.history import append_step
-from soorma_ai.core.plan.triggers import Trigger, receive
-from soorma_ai.domain.decisions import rejection_of
-from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Expectation
-from soorma_ai.domain.history import StepKind
-from soorma_ai.domain.values import digest
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.decisions import rejection_of
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Expectation
+from soorma_ai.kernel.domain.history import StepKind
+from soorma_ai.kernel.domain.values import digest
+from soorma_ai.kernel.rules.plans.history import append_step
+from soorma_ai.kernel.rules.plans.triggers import Trigger, receive
 from unit.kit import GOAL, NOW, answer, event, expectation, failed, gate, moment, plan, steps, worked
 
 ERROR = {"code": "network", "message": "down"}

@@ -6,15 +6,15 @@ import pytest
 from contract.store_kit import agent
 from msgspec.structs import replace
 
-from soorma_ai.core.arrival.arrival import NamedRows, arrive, hear
-from soorma_ai.core.arrival.effects import DropUntaken, Effect, KeepUntaken, Open, Put, Wake, arrival_of
-from soorma_ai.core.arrival.takers import Index
-from soorma_ai.core.arrival.untaken import describe_waiting, hand_over, id_when_let_go
-from soorma_ai.domain.effects import Schedule
-from soorma_ai.domain.events import SYSTEM, EventEnvelope
-from soorma_ai.domain.expectations import Expectation, Stray, Untaken
-from soorma_ai.domain.registry import Approval, EventDefinition, EventRole, RegisteredEvent, Subscription
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.kernel.domain.effects import Schedule
+from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope
+from soorma_ai.kernel.domain.expectations import Expectation, Stray, Untaken
+from soorma_ai.kernel.domain.registry import Approval, EventDefinition, EventRole, RegisteredEvent, Subscription
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.arrival.arrival import NamedRows, arrive, hear
+from soorma_ai.kernel.rules.arrival.effects import DropUntaken, Effect, KeepUntaken, Open, Put, Wake, arrival_of
+from soorma_ai.kernel.rules.arrival.takers import Index
+from soorma_ai.kernel.rules.arrival.untaken import describe_waiting, hand_over, id_when_let_go
 from unit.kit import HOUR, NOW, event, expectation, of_kind
 
 WEEK = timedelta(days=7)

@@ -7,7 +7,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soorma_ai.domain.values import (
+from soorma_ai.kernel.domain.values import (
     MOST_OF_A_MESSAGE,
     Json,
     JsonObject,

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from soorma_ai.core.selection.vectors import (
+from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.rules.choices.vectors import (
     MOST_CHARS,
     by_cosine,
     contenders,
@@ -15,8 +17,6 @@ from soorma_ai.core.selection.vectors import (
     unpacked_signs,
     vector_of,
 )
-from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.errors import ConfigError
 
 AXES = {"north": (0.0, 1.0, 0.1), "east": (5.0, 0.0, 0.1), "north_east": (1.0, 1.0, 0.1), "south": (0.0, -3.0, 0.1)}
 

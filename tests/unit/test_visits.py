@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.domain.schemas import check_schema, schema_of, violations
-from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.domain.visits import sizes_of_levels, visits_by_depth
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.schema_graph import sizes_of_levels, visits_by_depth
+from soorma_ai.kernel.domain.schemas import check_schema, schema_of, violations
+from soorma_ai.kernel.domain.values import Json, JsonObject
 from unit.material import branching, obj
 
 NODE: JsonObject = {"$ref": "#/$defs/node"}

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.report.waiting import describe_state
-from soorma_ai.domain.expectations import Expectation, Untaken
-from soorma_ai.domain.people import AnswerDecision, Ask
-from soorma_ai.domain.plans import PlanStatus, Rest
+from soorma_ai.kernel.domain.expectations import Expectation, Untaken
+from soorma_ai.kernel.domain.people import AnswerDecision, Ask
+from soorma_ai.kernel.domain.plans import PlanStatus, Rest
+from soorma_ai.kernel.rules.reports.waiting import describe_state
 from unit.rows import at, expectation
 
 ASK = Ask("input_required", "Which slot?", {"type": "object"}, (AnswerDecision.RESPOND,))

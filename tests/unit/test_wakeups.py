@@ -1,7 +1,8 @@
 import pytest
 
-from soorma_ai.core.arrival.endings import set_going
-from soorma_ai.core.expecting.wakeups import (
+from soorma_ai.kernel.domain.events import SYSTEM, EventTopic
+from soorma_ai.kernel.rules.arrival.endings import set_going
+from soorma_ai.kernel.rules.waits.wakeups import (
     ABANDONED,
     ANSWERED,
     CANCEL_REQUESTED,
@@ -14,7 +15,6 @@ from soorma_ai.core.expecting.wakeups import (
     wake_for,
     wake_plan,
 )
-from soorma_ai.domain.events import SYSTEM, EventTopic
 from unit.kit import HOUR, LINEAGE, NOW, expectation, plan
 
 LATER = NOW + HOUR

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.core.report.lines import thought_of
-from soorma_ai.domain.history import JournalEntry, JournalKey, Verdict
-from soorma_ai.domain.limits import Limits, Reserved, Spent
-from soorma_ai.terminal.plan_list import short_cost
-from soorma_ai.terminal.wording import call_facts, cost_so_far, spending
+from soorma_ai.kernel.domain.history import JournalEntry, JournalKey, Verdict
+from soorma_ai.kernel.domain.limits import Limits, Reserved, Spent
+from soorma_ai.kernel.rules.reports.lines import thought_of
+from soorma_ai.surfaces.terminal.plan_list import short_cost
+from soorma_ai.surfaces.terminal.wording import call_facts, cost_so_far, spending
 
 ENTRY = JournalEntry(
     key=JournalKey("planner", "event", 0),

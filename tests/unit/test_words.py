@@ -2,7 +2,7 @@
 
 import pytest
 
-from soorma_ai.core.selection.words import LONGEST_TERM, stem, terms
+from soorma_ai.kernel.rules.choices.words import LONGEST_TERM, stem, terms
 
 MOST = 1_000
 

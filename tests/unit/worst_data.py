@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.kernel.domain.values import Json, JsonObject
 
 Make = Callable[[int], JsonObject]
 

@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple, cast
 
 from msgspec import Struct
 
-from soorma_ai.core.schema.combine import object_in
-from soorma_ai.domain.history import Ending
-from soorma_ai.domain.values import Json, JsonObject, follow
+from soorma_ai.kernel.domain.history import Ending
+from soorma_ai.kernel.domain.values import Json, JsonObject, follow
+from soorma_ai.kernel.rules.schemas.combine import object_in
 
 Form = Literal["openai", "anthropic", "gemini", "ollama", "bedrock", "other"]
 

@@ -13,8 +13,8 @@ from soorma_ai.adapters.models.faults import find_secrets, translate
 from soorma_ai.adapters.models.guard import check_allowed
 from soorma_ai.adapters.models.litellm.libraries import close_clients_with_loop, libraries
 from soorma_ai.adapters.models.litellm.transport import describe_fault
-from soorma_ai.domain.values import account_of
 from soorma_ai.errors import ConfigError, ModelUnavailable, SoormaError
+from soorma_ai.kernel.domain.values import account_of
 
 Vectors = Sequence[Sequence[float]]
 CALL_SECONDS = 60.0

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from msgspec import Struct, field
 
 from soorma_ai.adapters.models.guard import is_loopback
-from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.errors import ConfigError, ContentFiltered, ModelBlocked, ModelUnavailable, RateLimited, SoormaError
+from soorma_ai.kernel.domain.values import Json, JsonObject, clip
 
 _SECRET = re.compile(
     r"\b(?:sk|gsk|xai|hf)[-_](?=[\w-]*\d)[\w-]{16,}|\bsk-[\w-]*\*{2,}[\w*-]*|\bAIza[\w-]{20,}|Bearer\s+[\w.~+/=-]{12,}"

@@ -4,8 +4,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from soorma_ai.core.schema.portable import Wire, wire_of
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.schemas.portable import Wire, wire_of
 
 Mode = Literal["json_schema", "tools", "json", "md_json"]
 MODES: tuple[Mode, ...] = ("json_schema", "tools", "json", "md_json")

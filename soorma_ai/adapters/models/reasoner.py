@@ -21,10 +21,6 @@ from soorma_ai.adapters.models.guard import check_allowed, is_loopback, is_repla
 from soorma_ai.adapters.models.litellm.transport import ThroughLiteLLM
 from soorma_ai.adapters.models.prices import Price, given_price
 from soorma_ai.adapters.models.transport import Call, Said, Transport
-from soorma_ai.core.deciding.finding import Found
-from soorma_ai.core.schema.combine import list_in
-from soorma_ai.core.schema.texts import read_texts
-from soorma_ai.domain.history import Ending
 from soorma_ai.errors import (
     ConfigError,
     ContentFiltered,
@@ -35,8 +31,12 @@ from soorma_ai.errors import (
     RateLimited,
     SoormaError,
 )
-from soorma_ai.ports import ModelAnswer, ModelQuestion
-from soorma_ai.runtime.handling.logs import warn
+from soorma_ai.kernel.domain.history import Ending
+from soorma_ai.kernel.ports import ModelAnswer, ModelQuestion
+from soorma_ai.kernel.rules.decisions.extraction import Found
+from soorma_ai.kernel.rules.schemas.combine import list_in
+from soorma_ai.kernel.rules.schemas.texts import read_texts
+from soorma_ai.kernel.runtime.handling.logs import warn
 
 Way = Literal["litellm", "direct"]
 

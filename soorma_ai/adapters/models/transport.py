@@ -9,7 +9,7 @@ from soorma_ai.adapters.models.bodies import Body, Usage
 from soorma_ai.adapters.models.forms import Form
 from soorma_ai.adapters.models.prices import Price
 from soorma_ai.errors import Paid
-from soorma_ai.ports import Message
+from soorma_ai.kernel.ports import Message
 
 
 class Call(Struct, frozen=True):

@@ -10,12 +10,12 @@ from nats.aio.subscription import Subscription
 from nats.js.api import Header
 from nats.js.errors import APIError
 
-from soorma_ai.adapters.nats.announcing import read, write
+from soorma_ai.adapters.nats.announcements import read, write
 from soorma_ai.adapters.nats.configuration import consumer_config, consumer_name
 from soorma_ai.adapters.nats.connection import Connection
 from soorma_ai.adapters.nats.outage import Outage
-from soorma_ai.adapters.nats.providing import provide
-from soorma_ai.adapters.nats.pulling import Pulling
+from soorma_ai.adapters.nats.provision import provide
+from soorma_ai.adapters.nats.pull import Pulling
 from soorma_ai.adapters.nats.subjects import (
     LONGEST_SUBJECT,
     REGISTRY,
@@ -27,13 +27,13 @@ from soorma_ai.adapters.nats.subjects import (
     subject_of,
     token,
 )
-from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.stores import Announcement
-from soorma_ai.domain.values import clip
 from soorma_ai.errors import BusUnavailable, ConfigError, LocalProtocolError, RemoteProtocolError, SoormaError
-from soorma_ai.ports import Brought, StoredEvent
-from soorma_ai.runtime.handling.hand import Sheltered
-from soorma_ai.runtime.handling.logs import warn
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.stores import Announcement
+from soorma_ai.kernel.domain.values import clip
+from soorma_ai.kernel.ports import Brought, StoredEvent
+from soorma_ai.kernel.runtime.handling.handler_task import Sheltered
+from soorma_ai.kernel.runtime.handling.logs import warn
 
 Receive = Callable[[Sequence[Brought]], Awaitable[None]]
 Hear = Callable[[Announcement], Awaitable[None]]

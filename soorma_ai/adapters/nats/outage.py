@@ -1,6 +1,6 @@
 """What the log is told of an outage: its beginning, once, and its end."""
 
-from soorma_ai.runtime.handling.logs import note, warn
+from soorma_ai.kernel.runtime.handling.logs import note, warn
 
 
 class Outage:

@@ -3,7 +3,7 @@
 import hashlib
 from urllib.parse import quote, unquote
 
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.events import EventEnvelope
 
 # A server ends the connection for a line over 4,096 bytes, on which the address of the reply stands too.
 LONGEST_SUBJECT = 3_000

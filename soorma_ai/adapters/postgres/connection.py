@@ -12,17 +12,18 @@ from typing import Any
 import psycopg
 from msgspec.structs import replace
 from psycopg.abc import Buffer
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 from psycopg.types.string import StrDumper
 
-from soorma_ai.adapters.postgres.faults import in_our_words
+from soorma_ai.adapters.postgres.dialect import spell
+from soorma_ai.adapters.postgres.faults import in_our_words, translate
+from soorma_ai.adapters.postgres.full_text import Postings
 from soorma_ai.adapters.postgres.limits import LimitedConnection, StatementLimit
 from soorma_ai.adapters.postgres.schema import SCHEMA
-from soorma_ai.adapters.postgres.spelling import spell
-from soorma_ai.adapters.postgres.words import Postings
-from soorma_ai.adapters.sql import connection as family
-from soorma_ai.adapters.sql.acting import HOUSE, Acting
-from soorma_ai.errors import StoreUnavailable
+from soorma_ai.errors import ConfigError, StoreUnavailable
+from soorma_ai.kernel.sql import connection as family
+from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
 
 # Seconds until a server that does not answer is given up, and between signs of life of one that is idle.
 CONNECTED_WITHIN = 5
@@ -254,3 +255,33 @@ def connect(url: str, limit: StatementLimit | None = None, *, is_house: bool = F
         raise
     made.limit = limit
     return made
+
+
+@contextmanager
+def connection_to(url: str, limit: StatementLimit | None = None) -> Generator[psycopg.Connection]:
+    """A connection for as long as this lasts. Raise ConfigError for a database that cannot be used, StoreUnavailable
+    for one that may come back."""
+    _check(url)
+    try:
+        with connect(url, limit) as made:
+            yield made
+    except psycopg.ProgrammingError as error:
+        raise ConfigError(
+            f"the database cannot be used ({error}): look at the URL, and at the role's grants, which "
+            "SELECT soorma.admit('ROLE') gives"
+        ) from error
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+def _check(url: str) -> None:
+    """Raise ConfigError for a URL that is none. What is wrong is not told: it may be a part of its password."""
+    try:
+        ports = str(conninfo_to_dict(url).get("port", "")).split(",")
+    except psycopg.ProgrammingError:
+        ports = [url]
+    if not all(port == "" or port.isdigit() for port in ports):
+        raise ConfigError(
+            "the URL is none of PostgreSQL: give postgresql://USER:PASSWORD@HOST:PORT/DATABASE, percent-encode what "
+            "has a meaning there, and give only options that libpq knows"
+        ) from None

@@ -9,24 +9,23 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
-from soorma_ai.adapters.postgres import guard
-from soorma_ai.adapters.postgres.connection import Connection
+from soorma_ai.adapters.postgres import row_level_security
+from soorma_ai.adapters.postgres.connection import Connection, connection_to
 from soorma_ai.adapters.postgres.faults import in_our_words
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.listener import Listener, present
 from soorma_ai.adapters.postgres.migrations import prepare
-from soorma_ai.adapters.postgres.news import News, join
+from soorma_ai.adapters.postgres.notifications import News, join
 from soorma_ai.adapters.postgres.readers import Readers
-from soorma_ai.adapters.postgres.upkeep import connection_to
 from soorma_ai.adapters.postgres.writer import Writer
-from soorma_ai.adapters.sql import connection as family
-from soorma_ai.adapters.sql import database
-from soorma_ai.adapters.sql.acting import HOUSE, Acting
-from soorma_ai.adapters.sql.database import NOTHING
-from soorma_ai.adapters.sql.tables import leases
-from soorma_ai.domain.expectations import Arrival
 from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable
-from soorma_ai.ports import Delivery, Hands
+from soorma_ai.kernel.domain.expectations import Arrival
+from soorma_ai.kernel.ports import Delivery, Hands
+from soorma_ai.kernel.sql import connection as family
+from soorma_ai.kernel.sql import database
+from soorma_ai.kernel.sql.database import NOTHING
+from soorma_ai.kernel.sql.tables import leases
+from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
 
 T = TypeVar("T")
 
@@ -153,7 +152,7 @@ class Database(database.Database):
     def _prepare(self) -> None:
         with connection_to(self._url) as made:
             prepare(made, may_make=not self._read_only)
-            if why := guard.why_open(made):
+            if why := row_level_security.why_open(made):
                 _LOG.warning(why)
 
     def _forget(self) -> None:

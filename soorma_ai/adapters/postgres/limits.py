@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg.abc import PQGen
 
-from soorma_ai.domain.limits import STATEMENT_SECONDS
+from soorma_ai.kernel.domain.limits import STATEMENT_SECONDS
 
 T = TypeVar("T")
 

@@ -15,10 +15,10 @@ from psycopg.sql import quote
 
 from soorma_ai.adapters.postgres.connection import connect
 from soorma_ai.adapters.postgres.limits import StatementLimit
-from soorma_ai.adapters.postgres.news import News, join, read, write
-from soorma_ai.adapters.sql.connection import Reader
-from soorma_ai.adapters.sql.tables.inbox import IS_SUSPECT
-from soorma_ai.domain.expectations import SUSPECTS, Arrival
+from soorma_ai.adapters.postgres.notifications import News, join, read, write
+from soorma_ai.kernel.domain.expectations import SUSPECTS, Arrival
+from soorma_ai.kernel.sql.connection import Reader
+from soorma_ai.kernel.sql.tables.inbox import IS_SUSPECT
 
 CHANNEL = "soorma"
 POLL_SECONDS = 1.0

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 import psycopg
 from psycopg import errors, sql
 
-from soorma_ai.adapters.postgres import guard
+from soorma_ai.adapters.postgres import row_level_security
 from soorma_ai.adapters.postgres.listener import PRESENT
 from soorma_ai.adapters.postgres.schema import SCHEMA, VERSION, make, spell
-from soorma_ai.adapters.sql.agent_keys import KEY, name_by_key
-from soorma_ai.adapters.sql.model_tables import RESERVED
-from soorma_ai.adapters.sql.people_tables import ANSWERED
-from soorma_ai.adapters.sql.schema import AGED, statements, statements_of
 from soorma_ai.errors import ConfigError
+from soorma_ai.features.human_tasks.tables import ANSWERED
+from soorma_ai.kernel.sql.agent_keys import KEY, name_by_key
+from soorma_ai.kernel.sql.model_tables import RESERVED
+from soorma_ai.kernel.sql.schema import AGED, statements, statements_of
 
 OLDEST_SERVER = 160000
 
@@ -21,7 +21,7 @@ STEPS: dict[int, tuple[str, ...]] = {
     10: (
         "ALTER TABLE inbox ADD COLUMN holder BIGINT NOT NULL DEFAULT 0",
         *spell((*statements(ANSWERED), *statements_of("claim", "notice", "colleague", "absence", "link"))),
-        *guard.make(guard.TABLES),
+        *row_level_security.make(row_level_security.TABLES),
     ),
     # A document that holds a NUL is none to jsonb; see `json_part`.
     11: (
@@ -88,7 +88,7 @@ def upgrade(
                     connection.execute(statement.encode())
             connection.execute("UPDATE meta SET version = %s", (wanted,))
         # To what is new, who was admitted before is admitted too.
-        connection.execute(guard.ADMIT_AGAIN)
+        connection.execute(row_level_security.ADMIT_AGAIN)
     return version, wanted
 
 

@@ -12,8 +12,8 @@ from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.writer import PAUSES
-from soorma_ai.adapters.sql.acting import Acting
 from soorma_ai.errors import StoreUnavailable
+from soorma_ai.kernel.sql.tenant_scope import Acting
 
 T = TypeVar("T")
 

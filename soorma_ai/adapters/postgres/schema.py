@@ -6,9 +6,9 @@
 import re
 from collections.abc import Iterable
 
-from soorma_ai.adapters.postgres import guard
-from soorma_ai.adapters.postgres.spelling import split
-from soorma_ai.adapters.sql.schema import STATEMENTS, VERSION, WHOLE
+from soorma_ai.adapters.postgres import row_level_security
+from soorma_ai.adapters.postgres.dialect import split
+from soorma_ai.kernel.sql.schema import STATEMENTS, VERSION, WHOLE
 
 __all__ = ["SCHEMA", "VERSION", "make", "spell"]
 
@@ -98,7 +98,7 @@ def make() -> tuple[str, ...]:
     tables = spell([one for one in made if not _is_index(one)])
     bodies = [_body(table, spelled) for table, spelled in WHOLE.items()]
     indexes = spell([one for one in made if _is_index(one)])
-    return (*FUNCTIONS, *tables, *bodies, *indexes, *WORDS, *META, *guard.make(guard.TABLES))
+    return (*FUNCTIONS, *tables, *bodies, *indexes, *WORDS, *META, *row_level_security.make(row_level_security.TABLES))
 
 
 def spell(statements: Iterable[str]) -> tuple[str, ...]:

@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 
 from soorma_ai.adapters.postgres.database import Database
 from soorma_ai.adapters.postgres.listener import ABSENCE, present
-from soorma_ai.adapters.sql.acting import HOUSE
-from soorma_ai.adapters.sql.connection import Connection
-from soorma_ai.adapters.sql.parts import SqlQueue, SqlRegistry, SqlStore
-from soorma_ai.adapters.sql.tables import inbox, registry
-from soorma_ai.domain.limits import STATEMENT_SECONDS
-from soorma_ai.ports import Delivery, Queue, Registry
+from soorma_ai.kernel.domain.limits import STATEMENT_SECONDS
+from soorma_ai.kernel.ports import Delivery, Queue, Registry
+from soorma_ai.kernel.sql.connection import Connection
+from soorma_ai.kernel.sql.parts import SqlQueue, SqlRegistry, SqlStore
+from soorma_ai.kernel.sql.tables import inbox, registry
+from soorma_ai.kernel.sql.tenant_scope import HOUSE
 
 
 class PostgresQueue(SqlQueue):

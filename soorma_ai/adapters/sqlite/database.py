@@ -8,16 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from soorma_ai.adapters.sql import connection as family
-from soorma_ai.adapters.sql import database
-from soorma_ai.adapters.sql.acting import HOUSE, Acting
-from soorma_ai.adapters.sql.tables import leases
 from soorma_ai.adapters.sqlite.file import files
 from soorma_ai.adapters.sqlite.file.connection import Connection, Looking
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.adapters.sqlite.file.writer import Writer
 from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable
-from soorma_ai.ports import Hands
+from soorma_ai.kernel.ports import Hands
+from soorma_ai.kernel.sql import connection as family
+from soorma_ai.kernel.sql import database
+from soorma_ai.kernel.sql.tables import leases
+from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
 
 T = TypeVar("T")
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from soorma_ai.adapters.sql.parts import SqlStore
 from soorma_ai.adapters.sqlite.database import Database
+from soorma_ai.kernel.sql.parts import SqlStore
 
 
 class SqliteStore(SqlStore):

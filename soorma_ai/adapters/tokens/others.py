@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from typing import cast
 
-from soorma_ai.domain.identity import Caller
 from soorma_ai.errors import ConfigError, Unauthenticated
-from soorma_ai.ports import Authenticator
+from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.ports import Authenticator
 
 
 class FirstOf:

@@ -8,18 +8,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.core.machine.step import AgentRequest, View, state_after
-from soorma_ai.core.plan.lifecycle import cancel
-from soorma_ai.core.plan.status import TABLE, move
-from soorma_ai.domain.effects import Outcome
-from soorma_ai.domain.events import EventEnvelope, Lineage, completion_of
-from soorma_ai.domain.plans import PlanRecord, PlanStatus, plan_id_of
-from soorma_ai.domain.replies import ExpectedReply
-from soorma_ai.domain.states import START, StateConfig, StateMachine, initial_of, states_of
-from soorma_ai.domain.values import Data, Json, JsonObject, clip, json_object
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError, UnknownEvent
-from soorma_ai.runtime import planning
-from soorma_ai.runtime.handling.handling import Handling, current_handling
+from soorma_ai.kernel.domain.effects import Outcome
+from soorma_ai.kernel.domain.events import EventEnvelope, Lineage, completion_of
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus, plan_id_of
+from soorma_ai.kernel.domain.replies import ExpectedReply
+from soorma_ai.kernel.domain.states import START, StateConfig, StateMachine, initial_of, states_of
+from soorma_ai.kernel.domain.values import Data, Json, JsonObject, clip, json_object
+from soorma_ai.kernel.rules.plans.lifecycle import cancel
+from soorma_ai.kernel.rules.plans.status import TABLE, move
+from soorma_ai.kernel.rules.state_machine.step import AgentRequest, View, state_after
+from soorma_ai.kernel.runtime import planning
+from soorma_ai.kernel.runtime.handling.handling import Handling, current_handling
 
 FINAL = "final"
 

@@ -4,23 +4,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from soorma_ai.agents.contexts.memory import MemoryClient
-from soorma_ai.core.expecting.authorship import check_author
-from soorma_ai.core.expecting.replies import check_address
-from soorma_ai.core.task import question_of
-from soorma_ai.domain.effects import Declare, Publish
-from soorma_ai.domain.events import EventTopic, Lineage, ReplyAddress, topic_of
-from soorma_ai.domain.people import Person
-from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.states import HUMAN_INPUT
-from soorma_ai.domain.values import Data, JsonObject, json_object, must_be_text
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.runtime.handling.handling import Handling
-from soorma_ai.runtime.handling.task import TaskInHand
-from soorma_ai.runtime.views.agents import Directory
-from soorma_ai.runtime.views.tracker import Tracker
+from soorma_ai.kernel.domain.effects import Declare, Publish
+from soorma_ai.kernel.domain.events import EventTopic, Lineage, ReplyAddress, topic_of
+from soorma_ai.kernel.domain.people import Person
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.states import HUMAN_INPUT
+from soorma_ai.kernel.domain.values import Data, JsonObject, json_object, must_be_text
+from soorma_ai.kernel.rules.task import question_of
+from soorma_ai.kernel.rules.waits.authorship import check_author
+from soorma_ai.kernel.rules.waits.replies import check_address
+from soorma_ai.kernel.runtime.handling.handling import Handling
+from soorma_ai.kernel.runtime.handling.task import TaskInHand
+from soorma_ai.kernel.runtime.views.registry import Directory
+from soorma_ai.kernel.runtime.views.tracker import Tracker
 
 if TYPE_CHECKING:
-    from soorma_ai.agents.contexts.toolkit import EventToolkit
+    from soorma_ai.features.retrieval.toolkit import EventToolkit
 
 
 class BusClient:
@@ -155,7 +155,7 @@ class PlatformContext:
     @cached_property
     def toolkit(self) -> "EventToolkit":
         # Few handlers look through events, and what shows and checks them is large.
-        from soorma_ai.agents.contexts.toolkit import EventToolkit
+        from soorma_ai.features.retrieval.toolkit import EventToolkit
 
         return EventToolkit(self.registry, self.handling.agent)
 

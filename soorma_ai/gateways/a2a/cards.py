@@ -16,12 +16,12 @@ from a2a.types import (
 from a2a.utils.constants import PROTOCOL_VERSION_1_0, TransportProtocol
 from msgspec import Struct
 
-from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
-from soorma_ai.domain.schemas import ANY_OBJECT
-from soorma_ai.domain.values import JsonObject, compact
 from soorma_ai.gateways.a2a.forms import A2AAgentCard, A2AAuthentication, A2AAuthType, A2ASkill
 from soorma_ai.gateways.a2a.parts import JSON, TEXT
 from soorma_ai.gateways.a2a.tasks import struct_of
+from soorma_ai.kernel.domain.registry import EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.kernel.domain.schemas import ANY_OBJECT
+from soorma_ai.kernel.domain.values import JsonObject, compact
 
 # Under this name a card tells the schemas of each skill, as JSON text: {"payload": ..., "response": ...} by skill.
 SCHEMAS = "urn:soorma:a2a:schemas:v1"

@@ -4,17 +4,17 @@ from a2a.types import Message, Part, Role, TaskState
 from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 from pydantic import ValidationError
 
-from soorma_ai.core.expecting.gates import gate_id
-from soorma_ai.domain.plans import plan_id_of
-from soorma_ai.domain.registry import RegisteredEvent
-from soorma_ai.domain.values import JsonObject, digest
 from soorma_ai.errors import NotFound
 from soorma_ai.gateways.a2a.forms import A2APart, A2ATask, A2ATaskResponse, A2ATaskStatus, data_of, message_of_agent
 from soorma_ai.gateways.a2a.handler import WAIT_ID
 from soorma_ai.gateways.a2a.looking import find, request_of
 from soorma_ai.gateways.a2a.parts import TEXT, part_of, payload_of, read
 from soorma_ai.gateways.a2a.tasks import Standing, question_data, struct_of
-from soorma_ai.runtime.client.client import Client
+from soorma_ai.kernel.domain.plans import plan_id_of
+from soorma_ai.kernel.domain.registry import RegisteredEvent
+from soorma_ai.kernel.domain.values import JsonObject, digest
+from soorma_ai.kernel.rules.waits.gates import gate_id
+from soorma_ai.kernel.runtime.client.client import Client
 
 _STATUS = {
     TaskState.TASK_STATE_SUBMITTED: A2ATaskStatus.SUBMITTED,

@@ -10,10 +10,10 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, Field
 
-from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, ReplyAddress, new_event
-from soorma_ai.domain.registry import ANY_OBJECT, AgentCapability
-from soorma_ai.domain.replies import content_of, is_failure
-from soorma_ai.domain.values import Json, JsonObject, derived_id
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage, ReplyAddress, new_event
+from soorma_ai.kernel.domain.registry import ANY_OBJECT, AgentCapability
+from soorma_ai.kernel.domain.replies import content_of, is_failure
+from soorma_ai.kernel.domain.values import Json, JsonObject, derived_id
 
 GATEWAY = "gateway"
 _EPOCH = datetime.fromtimestamp(0, UTC)

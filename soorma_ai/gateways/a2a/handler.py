@@ -43,20 +43,20 @@ from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import HistoryLengthConfig, apply_history_length, validate_history_length, validate_page_size
 from msgspec import Struct
 
-from soorma_ai.core.expecting.gates import gate_id
-from soorma_ai.domain.expectations import Wait
-from soorma_ai.domain.people import ACCEPTED, INVALID, AnswerDecision
-from soorma_ai.domain.registry import RegisteredEvent
-from soorma_ai.domain.values import JsonObject, clip, derived_id
 from soorma_ai.errors import Forbidden, Held, LocalProtocolError, NotFound, SoormaError, TransientError
 from soorma_ai.gateways.a2a.cards import Front, by_name, card_of, goals_of
 from soorma_ai.gateways.a2a.listing import behind, is_asked_for, list_tasks, token_of
 from soorma_ai.gateways.a2a.looking import find, follow, turn_of
 from soorma_ai.gateways.a2a.parts import object_of, payload_of, read
 from soorma_ai.gateways.a2a.tasks import FINAL, TURN_OVER, Standing, artifacts_of, history_of, status_of, task_of
-from soorma_ai.runtime.client.client import Client
-from soorma_ai.runtime.client.doors import Visit
-from soorma_ai.runtime.handling.logs import warn
+from soorma_ai.kernel.domain.expectations import Wait
+from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, AnswerDecision
+from soorma_ai.kernel.domain.registry import RegisteredEvent
+from soorma_ai.kernel.domain.values import JsonObject, clip, derived_id
+from soorma_ai.kernel.rules.waits.gates import gate_id
+from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.runtime.client.mounts import Visit
+from soorma_ai.kernel.runtime.handling.logs import warn
 
 VISIT = "soorma.visit"
 FRONT = "soorma.front"

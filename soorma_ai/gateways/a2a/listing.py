@@ -7,9 +7,9 @@ from a2a.types import ListTasksRequest, TaskState
 from a2a.utils.errors import InvalidParamsError
 from a2a.utils.task import ListTasksCursor, decode_list_tasks_cursor, encode_list_tasks_cursor
 
-from soorma_ai.domain.expectations import Wait
 from soorma_ai.gateways.a2a.tasks import Standing, context_of
-from soorma_ai.runtime.client.client import Client
+from soorma_ai.kernel.domain.expectations import Wait
+from soorma_ai.kernel.runtime.client.client import Client
 
 MOST_LISTED = 1_000
 

@@ -5,19 +5,19 @@ from contextlib import aclosing
 
 from a2a.types import TaskState
 
-from soorma_ai.core.authority import check
-from soorma_ai.core.expecting.gates import gate_id
-from soorma_ai.core.plan.lifecycle import before_it_began
-from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
-from soorma_ai.domain.people import AnswerDecision
-from soorma_ai.domain.plans import PlanRecord, plan_id_of
 from soorma_ai.errors import NotFound
 from soorma_ai.gateways.a2a.tasks import TURN_OVER, Standing
-from soorma_ai.runtime.client.client import Client
-from soorma_ai.runtime.client.doors import Visit
-from soorma_ai.runtime.handling.process.signals import until
-from soorma_ai.runtime.views.plans import own_plan
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
+from soorma_ai.kernel.domain.people import AnswerDecision
+from soorma_ai.kernel.domain.plans import PlanRecord, plan_id_of
+from soorma_ai.kernel.rules.authority import check
+from soorma_ai.kernel.rules.plans.lifecycle import before_it_began
+from soorma_ai.kernel.rules.waits.gates import gate_id
+from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.runtime.client.mounts import Visit
+from soorma_ai.kernel.runtime.handling.process.signals import until
+from soorma_ai.kernel.runtime.views.plans import own_plan
 
 # What came is told at once; this is for what no event told.
 LOOK_AGAIN_SECONDS = 5.0

@@ -12,7 +12,7 @@ from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 from google.protobuf.struct_pb2 import Struct, Value
 from pydantic_core import from_json
 
-from soorma_ai.domain.values import Json, JsonObject, compact
+from soorma_ai.kernel.domain.values import Json, JsonObject, compact
 
 JSON = "application/json"
 TEXT = "text/plain"

@@ -32,17 +32,17 @@ from soorma_ai.agents.agent import definitions_of as events_of
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.contexts.task import ResultContext, TaskContext
 from soorma_ai.agents.worker import Worker
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.states import HUMAN_INPUT
-from soorma_ai.domain.values import JsonObject, clip, derived_id, message_of
 from soorma_ai.errors import ConfigError, Reject, TransientError
 from soorma_ai.gateways.a2a.bounded import open_bounded
 from soorma_ai.gateways.a2a.handler import SKILL
 from soorma_ai.gateways.a2a.parts import WORDS, part_of
 from soorma_ai.gateways.a2a.skills import content_of, definitions_of, must_be_its_own, result_of, words_of
 from soorma_ai.gateways.a2a.tasks import FINAL, struct_of
-from soorma_ai.runtime.handling.process.signals import until
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.states import HUMAN_INPUT
+from soorma_ai.kernel.domain.values import JsonObject, clip, derived_id, message_of
+from soorma_ai.kernel.runtime.handling.process.signals import until
 
 TIMEOUT = timedelta(seconds=30)
 ANSWER_TIMEOUT = timedelta(days=7)

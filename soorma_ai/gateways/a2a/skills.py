@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 from a2a.types import AgentCard, Message, Part, Task
 from pydantic_core import from_json
 
-from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.schemas import ANY_OBJECT
-from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.errors import ConfigError
 from soorma_ai.gateways.a2a.cards import SCHEMAS
 from soorma_ai.gateways.a2a.parts import JSON, WORDS, json_of, object_of
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.schemas import ANY_OBJECT
+from soorma_ai.kernel.domain.values import Json, JsonObject, clip
 
 MOST_SKILLS = 100
 LONGEST_DESCRIPTION = 500

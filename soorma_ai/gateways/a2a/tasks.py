@@ -9,10 +9,10 @@ from a2a.types import Artifact, Message, Part, Role, Task, TaskState, TaskStatus
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from soorma_ai.domain.expectations import Expectation, Wait
-from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.values import JsonObject
 from soorma_ai.gateways.a2a.parts import part_of
+from soorma_ai.kernel.domain.expectations import Expectation, Wait
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.kernel.domain.values import JsonObject
 
 FINAL = frozenset(
     {

@@ -8,22 +8,22 @@ from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typing_extensions import Unpack
 
-from soorma_ai.adapters.tokens.links import Links
 from soorma_ai.agents.agent import Agent, AgentOptions
 from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.core.expecting.claims import current_claim
-from soorma_ai.core.expecting.links import LONGEST
-from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.expectations import ExpectationStatus, Wait
-from soorma_ai.domain.identity import Caller
-from soorma_ai.domain.inbox import Claim, Link, Notice, NoticeState
-from soorma_ai.domain.people import AnswerDecision, AnswerOutcome, Person
-from soorma_ai.domain.states import HUMAN_INPUT, WAIT_HANDED_OVER
-from soorma_ai.domain.values import JsonObject, clip
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound, RemoteProtocolError, Retry, Unauthenticated
+from soorma_ai.features.human_tasks.claims import current_claim
+from soorma_ai.features.human_tasks.link_tokens import Links
+from soorma_ai.features.human_tasks.links import LONGEST
+from soorma_ai.features.human_tasks.records import Claim, Link, Notice, NoticeState
 from soorma_ai.gateways.webhooks.outgoing import PAUSES
-from soorma_ai.ports import Post
-from soorma_ai.runtime.client.client import Client
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.expectations import ExpectationStatus, Wait
+from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.domain.people import AnswerDecision, AnswerOutcome, Person
+from soorma_ai.kernel.domain.states import HUMAN_INPUT, WAIT_HANDED_OVER
+from soorma_ai.kernel.domain.values import JsonObject, clip
+from soorma_ai.kernel.ports import Post
+from soorma_ai.kernel.runtime.client.client import Client
 
 NAME = "user-agent"
 # A question without a deadline can be answered by its link for so long.

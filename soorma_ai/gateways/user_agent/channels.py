@@ -13,7 +13,7 @@ from typing import TextIO
 from soorma_ai.gateways.user_agent.agent import Question
 from soorma_ai.gateways.webhooks.addresses import open_client
 from soorma_ai.gateways.webhooks.signatures import StandardWebhooks
-from soorma_ai.terminal.escapes import printable
+from soorma_ai.surfaces.terminal.escapes import printable
 
 SECONDS = 30.0
 

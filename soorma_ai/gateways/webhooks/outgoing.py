@@ -9,10 +9,10 @@ from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions
 from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.errors import ConfigError, Retry
 from soorma_ai.gateways.webhooks.addresses import open_client
 from soorma_ai.gateways.webhooks.signatures import StandardWebhooks
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 
 CONTENT_TYPE = "application/cloudevents+json"
 TIMEOUT = timedelta(seconds=15)

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import Protocol, cast
 
 from soorma_ai.errors import ConfigError, Unauthenticated
-from soorma_ai.ports import Post
+from soorma_ai.kernel.ports import Post
 
 TOLERANCE = timedelta(minutes=5)
 

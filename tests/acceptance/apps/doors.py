@@ -1,8 +1,8 @@
 """Authenticators, and what is none."""
 
-from soorma_ai.domain.identity import Caller
-from soorma_ai.domain.people import Person
 from soorma_ai.errors import Unauthenticated
+from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.domain.people import Person
 
 ROLES = {"maria's": frozenset[str](), "root's": frozenset({"operator", "manager"})}
 

@@ -11,10 +11,10 @@ import sys
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
-import soorma_ai.server.local
+import soorma_ai.api.server.local
 from soorma_ai import Platform
-from soorma_ai.server.application import Desk
-from soorma_ai.server.operation import AnyOperation
+from soorma_ai.api.server.application import Desk
+from soorma_ai.api.server.operation import AnyOperation
 
 
 class DyingDesk(Desk):
@@ -26,7 +26,7 @@ class DyingDesk(Desk):
 
 
 async def main() -> None:
-    soorma_ai.server.local.Desk = DyingDesk
+    soorma_ai.api.server.local.Desk = DyingDesk
     async with Platform(purpose="an application that dies"):
         print("ready", flush=True)
         await asyncio.Event().wait()

@@ -6,7 +6,7 @@
 from typing import Any
 
 from soorma_ai import ChoreographyPlanner, EventDefinition, InvocationContext, PlatformContext, Tool, Worker
-from soorma_ai.ports import ModelQuestion
+from soorma_ai.kernel.ports import ModelQuestion
 from soorma_ai.testing.scripted import ScriptedReasoner
 
 AMOUNT = {

@@ -6,9 +6,9 @@ import threading
 from contextlib import suppress
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
-from soorma_ai.runtime.loops import supervise
+from soorma_ai.kernel.runtime.loops import supervisor
 
-supervise.DRAIN_SECONDS = 0.1
+supervisor.DRAIN_SECONDS = 0.1
 
 began = threading.Semaphore(0)
 tool = Tool("stubborn")

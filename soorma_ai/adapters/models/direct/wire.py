@@ -10,9 +10,9 @@ from soorma_ai.adapters.models.direct.providers import may_call_several, room_of
 from soorma_ai.adapters.models.faults import Failed
 from soorma_ai.adapters.models.forms import ANSWER, Form, Mode
 from soorma_ai.adapters.models.transport import Call, Said
-from soorma_ai.core.schema.combine import list_in, object_in
-from soorma_ai.core.schema.portable import Wire
-from soorma_ai.domain.values import Json, JsonObject, Same, clip
+from soorma_ai.kernel.domain.values import Json, JsonObject, Same, clip
+from soorma_ai.kernel.rules.schemas.combine import list_in, object_in
+from soorma_ai.kernel.rules.schemas.portable import Wire
 
 _TOLD = "Answer with one JSON object that fits this JSON Schema, and with nothing else:\n"
 _MOST_OF_A_FAULT = 20_000

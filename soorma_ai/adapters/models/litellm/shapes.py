@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from soorma_ai.adapters.models.forms import ANSWER
 from soorma_ai.adapters.models.litellm.libraries import libraries
 from soorma_ai.adapters.models.transport import Call
-from soorma_ai.core.schema.portable import Wire
-from soorma_ai.domain.values import Json, JsonObject, Same
+from soorma_ai.kernel.domain.values import Json, JsonObject, Same
+from soorma_ai.kernel.rules.schemas.portable import Wire
 
 _MARKED = frozenset({"anthropic"})  # what they are to keep of a prompt has to be said
 _KEPT: JsonObject = {"type": "ephemeral"}

@@ -15,8 +15,8 @@ from soorma_ai.adapters.models.litellm.libraries import close_clients_with_loop,
 from soorma_ai.adapters.models.litellm.shapes import arguments_for
 from soorma_ai.adapters.models.prices import Price, price_in
 from soorma_ai.adapters.models.transport import Call, Said
-from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError, ModelBlocked, Paid
+from soorma_ai.kernel.domain.values import JsonObject
 
 # Providers whose key has other names than their own.
 _KEYS = {"gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY")}

@@ -5,9 +5,9 @@ from collections.abc import Generator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from soorma_ai.adapters.sql import connection as family
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
-from soorma_ai.adapters.sqlite.file.words import FullText
+from soorma_ai.adapters.sqlite.file.full_text import FullText
+from soorma_ai.kernel.sql import connection as family
 
 BUSY_MS = 5000
 

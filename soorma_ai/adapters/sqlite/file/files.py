@@ -7,13 +7,13 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
-from soorma_ai.adapters.owner.lock import owner_of
-from soorma_ai.adapters.sql.schema import APPLICATION_ID, VERSION
+from soorma_ai.adapters.single_writer.lock import owner_of
 from soorma_ai.adapters.sqlite.file.connection import BUSY_MS, Connection, Looking
 from soorma_ai.adapters.sqlite.file.faults import translate
 from soorma_ai.adapters.sqlite.file.migrations import migrate
 from soorma_ai.adapters.sqlite.file.wal import check_wal
 from soorma_ai.errors import ConfigError, NotFound
+from soorma_ai.kernel.sql.schema import APPLICATION_ID, VERSION
 
 C = TypeVar("C", bound=sqlite3.Connection)
 

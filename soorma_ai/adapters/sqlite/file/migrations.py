@@ -2,10 +2,10 @@
 
 import sqlite3
 
-from soorma_ai.adapters.sql.agent_keys import KEY, name_by_key
-from soorma_ai.adapters.sql.model_tables import RESERVED
-from soorma_ai.adapters.sql.people_tables import ANSWERED
-from soorma_ai.adapters.sql.schema import AGED, APPLICATION_ID, STATEMENTS, VERSION, WHOLE, statements, statements_of
+from soorma_ai.features.human_tasks.tables import ANSWERED
+from soorma_ai.kernel.sql.agent_keys import KEY, name_by_key
+from soorma_ai.kernel.sql.model_tables import RESERVED
+from soorma_ai.kernel.sql.schema import AGED, APPLICATION_ID, STATEMENTS, VERSION, WHOLE, statements, statements_of
 
 _KEPT = "seq, agent, event_seq, owner, priority, state, ready_at, attempt, fence, reason, ended_at"
 _ALL = f"{_KEPT}, started, crashes, redriven"

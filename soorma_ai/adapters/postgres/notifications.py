@@ -1,0 +1,66 @@
+"""The news of a transaction, as other processes are told them. They are hints, which may be lost or cut short: whoever
+waits looks at the rows anyway, later."""
+
+import json
+from collections.abc import Iterable
+from typing import cast
+
+from msgspec import Struct, field
+
+from soorma_ai.kernel.domain.expectations import Arrival
+
+# Bytes of a notification, of which the server takes 7,999.
+MOST = 7_000
+
+
+class News(Struct, frozen=True):
+    """`is_leaving`: something is left to the relay. `is_short`: there is more than this says."""
+
+    arrival: Arrival = field(default_factory=Arrival)
+    is_leaving: bool = False
+    is_short: bool = False
+
+
+def join(arrivals: Iterable[Arrival]) -> Arrival:
+    """Return as one what several transactions have led to, as far as it concerns other processes."""
+    agents, stops, answered = set[str](), set[str](), set[str]()
+    for one in arrivals:
+        agents |= one.agents
+        stops |= one.stops
+        answered |= {*one.replies, *one.answered}
+    return Arrival(frozenset(agents), stops=frozenset(stops), answered=frozenset(answered))
+
+
+def write(sender: str, news: News) -> str:
+    """Return a notification. Where it would be too long, it says so instead of the rest."""
+    one = news.arrival
+    told: dict[str, object] = {"by": sender}
+    if news.is_leaving:
+        told["leaving"] = True
+    for name, ids in (("stops", one.stops), ("agents", one.agents), ("answered", one.answered)):
+        longer = {**told, name: sorted(ids)} if ids else told
+        if len(json.dumps(longer)) > MOST:
+            told["short"] = True
+        else:
+            told = longer
+    return json.dumps(told)
+
+
+def read(payload: str, reader: str) -> News | None:
+    """Return what a notification says, None of one's own. One that cannot be read may say anything."""
+    try:
+        told = json.loads(payload)
+    except ValueError:
+        return News(is_short=True)
+    if not isinstance(told, dict):
+        return News(is_short=True)
+    said = cast("dict[str, object]", told)
+    if said.get("by") == reader:
+        return None
+    arrival = Arrival(_ids(said, "agents"), stops=_ids(said, "stops"), answered=_ids(said, "answered"))
+    return News(arrival, said.get("leaving") is True, "short" in said)
+
+
+def _ids(said: dict[str, object], name: str) -> frozenset[str]:
+    ids = said.get(name)
+    return frozenset(map(str, cast("list[object]", ids))) if isinstance(ids, list) else frozenset()

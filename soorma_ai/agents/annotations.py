@@ -1,0 +1,105 @@
+"""Handlers say in their annotations what they take and give; that becomes their schemas."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, cast, get_args, get_origin, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_jsonable_python
+
+from soorma_ai.errors import ConfigError, InvalidResult, RemoteProtocolError
+from soorma_ai.kernel.domain.records import plain
+from soorma_ai.kernel.domain.registry import Approval, EventDefinition, approval_of
+from soorma_ai.kernel.domain.schemas import ANY_OBJECT, SchemaSource, describe, schema_of, violations
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
+
+Handler = Callable[..., Any]
+
+_UNTYPED = (dict, None, type(None), Any, inspect.Parameter.empty)
+
+
+class Shape:
+    """Conversion of a payload into what the handler takes, and back. Without a type, payloads stay dicts."""
+
+    def __init__(self, annotation: object, given: SchemaSource | None) -> None:
+        schema = schema_of(given) if given is not None else None
+        typed = annotation not in _UNTYPED and get_origin(annotation) is not dict
+        self._adapter: TypeAdapter[Any] | None = TypeAdapter[Any](cast(Any, annotation)) if typed else None
+        self.schema = schema or (schema_of(annotation) if isinstance(annotation, type) and typed else None)
+        if self.schema is None and self._adapter is not None:
+            self.schema = self._adapter.json_schema()
+
+    async def read(self, what: str, data: JsonObject) -> Any:
+        """Return data as a handler's type has it. Raise RemoteProtocolError for what does not fit."""
+        await check_ahead(self.schema, data)
+        if self.schema and (faults := violations(self.schema, data)):
+            raise RemoteProtocolError(f"{what} is off its schema: {describe(faults)}")
+        if self._adapter is None:
+            return data
+        try:
+            return self._adapter.validate_python(data)
+        except ValidationError as error:
+            raise RemoteProtocolError(f"{what} does not fit its type: {error}") from error
+
+    async def write(self, what: str, value: object) -> Json:
+        """Return a result as JSON. Raise InvalidResult for one that breaks the handler's own promise."""
+        try:
+            data: Json = to_jsonable_python(value, fallback=plain)
+        except ValueError as error:
+            raise InvalidResult(f"{what} is no JSON: {error}") from error
+        await check_ahead(self.schema, data)
+        if self.schema and (faults := violations(self.schema, data)):
+            raise InvalidResult(f"{what} is off its schema: {describe(faults)}")
+        return data
+
+
+def event_taken(
+    handler: Handler,
+    event_type: str,
+    takes: Shape,
+    gives: Shape,
+    *,
+    description: str,
+    approval: Approval | str | None,
+    irreversible: bool,
+    version: str,
+) -> EventDefinition:
+    """Return the definition that a handler registers of the event it takes. Raise ConfigError."""
+    try:
+        return EventDefinition(
+            event_name=event_type,
+            description=description or inspect.getdoc(handler) or "",
+            payload_schema=takes.schema or ANY_OBJECT,
+            response_schema=gives.schema,
+            version=version,
+            approval=approval_of(approval),
+            irreversible=irreversible,
+        )
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        raise ConfigError(f"{event_type!r}: {fault['loc'][0]}={fault['input']!r}: {fault['msg']}") from error
+
+
+def payload_type(handler: Handler, context_type: type) -> object:
+    """The T of a first parameter annotated `context_type[T]`, or dict."""
+    hints = _hints(handler)
+    names = list(inspect.signature(handler).parameters)
+    annotation = hints.get(names[0]) if names else None
+    if get_origin(annotation) is context_type:
+        return get_args(annotation)[0]
+    return dict
+
+
+def return_type(handler: Handler) -> object:
+    return _hints(handler).get("return")
+
+
+def _hints(handler: Handler) -> dict[str, object]:
+    try:
+        return get_type_hints(handler)
+    except NameError as error:
+        raise ConfigError(
+            f"the annotations of {handler.__qualname__} cannot be resolved ({error}); "
+            "define its models at module level, or give payload_schema= and response_schema="
+        ) from error

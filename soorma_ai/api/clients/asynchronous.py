@@ -1,0 +1,405 @@
+"""The calls of a program outside, over HTTP."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from datetime import timedelta
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+
+from soorma_ai.api.clients.address import address_of
+from soorma_ai.api.clients.answers import (
+    Accepted,
+    Asked,
+    Discarded,
+    HeldBack,
+    Published,
+    Redriven,
+    Resumed,
+    Row,
+    Submitted,
+)
+from soorma_ai.api.clients.messages import MOST_ITEMS, Page, Request, Response, get, post
+from soorma_ai.api.clients.plan import AsyncPlan, cancel_plan, seconds
+from soorma_ai.api.clients.problems import error_of, problem_in
+from soorma_ai.api.clients.sender import GRACE, Bounds, Caller
+from soorma_ai.api.clients.streams import place_of, stored_events
+from soorma_ai.api.clients.transport import AsyncLine, Line
+from soorma_ai.api.clients.views import AsyncMemory, AsyncRegistry, AsyncTracker
+from soorma_ai.errors import ConfigError, DeadlineExceeded, Held, LocalProtocolError, ServerUnavailable
+from soorma_ai.features.human_tasks.client import AsyncInbox
+from soorma_ai.kernel.domain.dead_letters import Letter
+from soorma_ai.kernel.domain.events import EventTopic, topic_of
+from soorma_ai.kernel.domain.expectations import Wait
+from soorma_ai.kernel.domain.history import SentPrompt
+from soorma_ai.kernel.domain.memory import SessionSummary
+from soorma_ai.kernel.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerOutcome
+from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, PlanStatus
+from soorma_ai.kernel.domain.values import Data, JsonObject, json_object
+from soorma_ai.kernel.ports import EventPage, StoredEvent
+from soorma_ai.kernel.rules.reports.trace import Trace
+
+if TYPE_CHECKING:
+    import httpx
+
+REQUEST_SECONDS = 60.0
+REPLIES_KEPT = timedelta(hours=24)
+_NOT_COUNTED = {
+    HTTPStatus.CONFLICT: (DUPLICATE, SUPERSEDED),
+    HTTPStatus.GONE: (LATE,),
+    HTTPStatus.UNPROCESSABLE_ENTITY: (INVALID,),
+}
+
+
+class ClientOptions(TypedDict, total=False):
+    """`timeout`: seconds for which a call is tried, beside those for which it waits for something to come. `tries`: how
+    often it is sent, at most. `most_bytes` of an answer."""
+
+    timeout: float | timedelta
+    tries: int
+    most_bytes: int
+
+
+class AsyncClient:
+    """A platform that is served at a URL, as the holder of a token: the calls of `PlatformClient`.
+
+    Only what is safe is sent again when an answer is lost: what reads, and what has a key of its own, which `submit`,
+    `request`, `ask`, `publish` and `answer` make where none is given. Close it by `async with`, or `aclose`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        transport: "httpx.AsyncBaseTransport | None" = None,
+        **options: Unpack[ClientOptions],
+    ) -> None:
+        """`transport` is another way than TCP, such as `httpx.AsyncHTTPTransport(uds=...)`. Raise ConfigError."""
+        address = address_of(url, token)
+        self._begin(AsyncLine(address, transport), address.url, bounds_of(options))
+
+    @classmethod
+    def over(cls, line: Line, url: str, bounds: Bounds) -> Self:
+        """Return a client over a line of another kind."""
+        made = cls.__new__(cls)
+        made._begin(line, url, bounds)
+        return made
+
+    def _begin(self, line: Line, url: str, bounds: Bounds) -> None:
+        self._line, self._url = line, url
+        self._caller = Caller(line, url, bounds)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._url!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Give up its connections."""
+        await self._line.close()
+
+    async def submit(
+        self,
+        goal: str,
+        data: Data,
+        *,
+        session_id: str | None = None,
+        idempotency_key: str | None = None,
+        planner: str | None = None,
+        approve: bool = False,
+    ) -> AsyncPlan:
+        """Give a goal to its planner. The same `idempotency_key` submits it once, and finds the same plan.
+
+        Raise NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema
+        or the key was used for other data, Overloaded when too much is waiting or held, Held as `request` does.
+        """
+        body: JsonObject = {
+            "goal": goal,
+            "data": json_object(f"the data of {goal!r}", data),
+            "session_id": session_id,
+            "planner": planner,
+            "approve": approve,
+        }
+        response = await self._caller.ask(post("plans", body=body, key=self._key(idempotency_key)))
+        made = _unless_held(response, goal).read(Submitted)
+        return AsyncPlan(made.plan_id, made.goal_id, self._caller)
+
+    async def request(
+        self,
+        event_type: str,
+        data: Data,
+        *,
+        timeout: float | timedelta = REQUEST_SECONDS,
+        idempotency_key: str | None = None,
+        session_id: str | None = None,
+        approve: bool = False,
+    ) -> JsonObject:
+        """Ask an agent, and wait for its reply: {request_id | task_id, success, status, result | error}.
+
+        Raise DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply. Raise Held
+        where a person must approve it first; who may do that says so with `approve`.
+        """
+        begun, at_most = self._line.monotonic(), seconds(timeout)
+        end, otherwise = begun + at_most, f"no reply to {event_type!r} came within {at_most} s"
+        body = _question(event_type, data, max(at_most, 0.001), session_id, approve=approve)
+        try:
+            request_id = await self._ask(event_type, body, idempotency_key, until=end + GRACE)
+        except ServerUnavailable as error:
+            if self._line.monotonic() < end:
+                raise
+            raise DeadlineExceeded(f"{otherwise}; {error}") from error
+        return await self._reply(request_id, max(0.0, end - self._line.monotonic()), otherwise)
+
+    async def ask(
+        self,
+        event_type: str,
+        data: Data,
+        *,
+        timeout: float | timedelta = REPLIES_KEPT,
+        idempotency_key: str | None = None,
+        session_id: str | None = None,
+        approve: bool = False,
+    ) -> str:
+        """Ask an agent as `request` does, and return the id by which `reply` waits for its reply, for as long as
+        `timeout` from now. Raise Held as `request` does."""
+        body = _question(event_type, data, seconds(timeout), session_id, approve=approve)
+        return await self._ask(event_type, body, idempotency_key)
+
+    async def _ask(self, event_type: str, body: JsonObject, key: str | None, *, until: float | None = None) -> str:
+        request = post("requests", body=body, key=self._key(key))
+        asked = (await self._caller.ask(request, until=until)).read(Asked)
+        if asked.wait_id is not None:
+            raise Held(event_type, asked.wait_id, asked.request_id)
+        return asked.request_id
+
+    async def reply(self, request_id: str, *, timeout: float | timedelta = REQUEST_SECONDS) -> JsonObject:
+        """Wait for the reply to a request of before, as `request` does. Raise NotFound, DeadlineExceeded."""
+        at_most = seconds(timeout)
+        return await self._reply(request_id, at_most, f"no reply to request {request_id} came within {at_most} s")
+
+    async def publish(
+        self,
+        topic: EventTopic | str,
+        event_type: str,
+        data: Data,
+        *,
+        idempotency_key: str | None = None,
+        correlation_id: str | None = None,
+        plan_id: str | None = None,
+        session_id: str | None = None,
+        approve: bool = False,
+    ) -> str:
+        """Publish an event from outside, and return its id. `plan_id` or `correlation_id` say which plan waits for it.
+        Raise Held as `request` does."""
+        body: JsonObject = {
+            "topic": str(topic_of(topic)),
+            "event_type": event_type,
+            "data": json_object(f"the data of {event_type!r}", data),
+            "correlation_id": correlation_id,
+            "plan_id": plan_id,
+            "session_id": session_id,
+            "approve": approve,
+        }
+        response = await self._caller.ask(post("events", body=body, key=self._key(idempotency_key)))
+        return _unless_held(response, event_type).read(Published).event_id
+
+    async def waits(self, *, limit: int = 50, plan_id: str | None = None) -> list[Wait]:
+        """Return open questions to people, the most urgent first; with a `plan_id` those of its tree."""
+        return await self._caller.list(Page[Wait], limit, "waits", plan_id=plan_id)
+
+    async def wait(self, wait_id: str) -> Wait:
+        """Return a question to people, also one that is closed by now. Raise NotFound."""
+        return await self._caller.read(get("waits", wait_id), Wait)
+
+    async def answer(
+        self,
+        wait_id: str,
+        payload: Mapping[str, Any],
+        *,
+        decision: str | None = None,
+        note: str = "",
+        answer_id: str | None = None,
+    ) -> AnswerOutcome:
+        """Answer a question: accepted | duplicate | late | superseded | invalid; its `detail` says why. Raise NotFound.
+
+        Without a `decision`, `approved` in the payload tells. `answer_id` makes saying it again the same answer.
+        """
+        body: JsonObject = {
+            "payload": json_object("the answer", payload),
+            "decision": decision,
+            "note": note,
+            "answer_id": answer_id or self._line.new_key(),
+        }
+        return await self._outcome(post("waits", wait_id, "answer", body=body, is_safe=True))
+
+    async def _outcome(self, request: Request) -> AnswerOutcome:
+        response = await self._caller.ask(request, also=_NOT_COUNTED)
+        if response.status == HTTPStatus.OK:
+            return AnswerOutcome(ACCEPTED, response.read(Accepted).detail)
+        problem = problem_in(response) or {}
+        word = str(problem.get("code"))
+        # What does not parse has the same code, and says where it does not.
+        if word in _NOT_COUNTED[HTTPStatus(response.status)] and problem.get("faults") is None:
+            return AnswerOutcome(word, str(problem["detail"]))
+        raise error_of(response, request, self._url)
+
+    async def cancel(self, plan_id: str, reason: str = "") -> bool:
+        """Ask a plan to stop. False when it had ended already. Raise NotFound."""
+        return await cancel_plan(self._caller, plan_id, reason)
+
+    async def resume(self, plan_id: str, data: Mapping[str, Any] | None = None, *, note: str = "") -> AnswerOutcome:
+        """Let a plan go on that was paused until somebody resumes it, with this input; or that needs an operator, with
+        all of its tree that does, now that its model's set-up is mended. Raise NotFound, Forbidden, and
+        LocalProtocolError where nobody has to resume it."""
+        body: JsonObject = {"data": json_object("the input", data or {}), "note": note}
+        return await self._outcome(post("plans", plan_id, "resume", body=body))
+
+    async def resume_all(self, *, agent: str | None = None) -> list[str]:
+        """Let all plans of this person, or of the tenant for its operators, go on that need an operator; those of one
+        planner, if it is named. Return their ids."""
+        request = post("resumptions", body={"agent": agent}, is_safe=True)
+        return list((await self._caller.read(request, Resumed)).plan_ids)
+
+    async def plans(
+        self, *, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 50
+    ) -> list[PlanRecord]:
+        """Return plans, the newest first. `status` may be 'active' too: every plan that has not ended."""
+        return await self._caller.list(Page[PlanRecord], limit, "plans", status=status, session_id=session_id)
+
+    async def plan(self, plan_id: str) -> PlanDetails:
+        """Return all that is known of a plan. Raise NotFound."""
+        return await self._caller.read(get("plans", plan_id), PlanDetails)
+
+    async def prompt(self, plan_id: str, decision: int | None = None) -> SentPrompt:
+        """Return what a model was sent for a decision of a plan, counted from 1; by default the last one. It is made
+        again of what is stored, and says where it is not what was sent. Raise NotFound."""
+        return await self._caller.read(get("plans", plan_id, "prompt", decision=decision), SentPrompt)
+
+    async def trace(self, plan_id: str) -> Trace:
+        """Return why everything in a plan happened: who did what because of what, and when. Raise NotFound."""
+        return await self._caller.read(get("plans", plan_id, "trace"), Trace)
+
+    async def follow(self, plan_id: str) -> AsyncPlan:
+        """Return the handle of a plan that was submitted earlier. Raise NotFound."""
+        context = await self.memory.get_plan_context(plan_id)
+        return AsyncPlan(str(context["plan_id"]), str(context["goal_id"]), self._caller)
+
+    async def events(
+        self, *, after: int = 0, limit: int = 100, plan_id: str | None = None, newest: bool = False
+    ) -> EventPage:
+        """Return events in order of arrival behind a place of the log: of a plan's tree, or all that this person sees.
+        With `newest` those before it, in the other order, and from the end where it is 0. A page may be short before
+        the end. Raise NotFound."""
+        order = "newest" if newest else None
+        asked = get("events", after=after, limit=min(limit, MOST_ITEMS), plan_id=plan_id, order=order)
+        page = await self._caller.read(asked, Page[Row])
+        rows = tuple(StoredEvent(row.seq, row.event) for row in page.items)
+        if page.next is None:
+            return EventPage(rows, rows[-1].seq if rows else after, is_end=True)
+        return EventPage(rows, place_of(page.next), is_end=False)
+
+    async def events_stream(self, *, after: int | None = None) -> AsyncGenerator[StoredEvent]:
+        """Yield what this person sees of the log as it comes, from behind a place on, by default from its present end;
+        without end. A connection that is lost is made anew, and nothing is missed or comes twice."""
+        async with aclosing(stored_events(self._caller, "events", "stream", after=after)) as rows:
+            async for row in rows:
+                yield row
+
+    async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
+        """Return conversations, the one in which something happened last first."""
+        return await self._caller.list(Page[SessionSummary], limit, "memory", "sessions")
+
+    async def create_session(
+        self, name: str | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: str | None = None
+    ) -> SessionSummary:
+        """Make a session with a name, or return the one that exists. A plan that names a new session makes it too."""
+        about = json_object("the metadata of a session", metadata or {})
+        body: JsonObject = {"name": name, "metadata": about, "session_id": session_id or self._line.new_key()}
+        return await self._caller.read(post("memory", "sessions", body=body, is_safe=True), SessionSummary)
+
+    async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
+        """Return what could not be handled and waits for somebody to decide about it, the newest first."""
+        return await self._caller.list(Page[Letter], limit, "dead-letters")
+
+    async def dead_letter(self, letter_id: int) -> Letter:
+        """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
+        return await self._caller.read(get("dead-letters", str(letter_id)), Letter)
+
+    async def redrive(self, letter_id: int) -> bool:
+        """Deliver it again, as if for the first time but with the same `idempotency_key`. False when it is not dead
+        (any more). Raise NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read."""
+        request = post("dead-letters", str(letter_id), "redrive", body={})
+        return (await self._caller.read(request, Redriven)).redriven
+
+    async def discard(self, letter_id: int, note: str = "") -> bool:
+        """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
+        request = post("dead-letters", str(letter_id), "discard", body={"note": note})
+        return (await self._caller.read(request, Discarded)).discarded
+
+    @property
+    def memory(self) -> AsyncMemory:
+        """Return the calls that read and write the working memory of plans."""
+        return AsyncMemory(self._caller)
+
+    @property
+    def registry(self) -> AsyncRegistry:
+        """Return the calls that find agents and events."""
+        return AsyncRegistry(self._caller)
+
+    @property
+    def inbox(self) -> AsyncInbox:
+        """Return the calls that do something about questions, beside answering them."""
+        return AsyncInbox(self._caller)
+
+    @property
+    def tracker(self) -> AsyncTracker:
+        """Return the calls that tell how far plans are."""
+        return AsyncTracker(self._caller)
+
+    async def _reply(self, request_id: str, at_most: float, otherwise: str) -> JsonObject:
+        response = await self._caller.poll(
+            lambda wait: get("requests", request_id, wait=wait),
+            at_most,
+            lambda response: response.status == HTTPStatus.ACCEPTED,
+        )
+        if response is None:
+            raise DeadlineExceeded(otherwise)
+        return response.read(JsonObject)
+
+    def _key(self, given: str | None) -> str:
+        return self._line.new_key() if given is None else given
+
+
+def _question(event_type: str, data: Data, timeout: float, session_id: str | None, *, approve: bool) -> JsonObject:
+    return {
+        "event_type": event_type,
+        "data": json_object(f"the data of {event_type!r}", data),
+        "timeout": timeout,
+        "session_id": session_id,
+        "approve": approve,
+    }
+
+
+def bounds_of(options: ClientOptions) -> Bounds:
+    """Return what is allowed. Raise ConfigError for what cannot be meant."""
+    usual = Bounds()
+    try:
+        timeout = seconds(options.get("timeout", usual.timeout))
+    except LocalProtocolError as error:
+        raise ConfigError(str(error)) from error
+    bounds = Bounds(timeout, options.get("tries", usual.tries), options.get("most_bytes", usual.most_bytes))
+    if timeout <= 0 or bounds.tries < 1 or bounds.most_bytes < 1:
+        raise ConfigError(f"{bounds}: give numbers above zero")
+    return bounds
+
+
+def _unless_held(response: Response, event_type: str) -> Response:
+    """Raise Held for a request that waits for an approval."""
+    if response.status != HTTPStatus.ACCEPTED:
+        return response
+    held = response.read(HeldBack)
+    raise Held(event_type, held.wait_id, held.request_id)

@@ -1,0 +1,112 @@
+"""What is asked over HTTP, and what is answered: requests made of values, and values read from answers. Pure."""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final, Generic, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from soorma_ai.api.clients.address import path_of
+from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
+from soorma_ai.kernel.domain.values import UNSTORABLE, Json, clip, is_storable
+
+LONGEST_KEY = 200
+MOST_ITEMS: Final = 500
+
+T = TypeVar("T")
+Field = str | int | float | bool | None
+
+
+class Page(BaseModel, Generic[T]):
+    """Some items of a list; `next` is where those behind them begin, None where there are none."""
+
+    model_config = ConfigDict(frozen=True)
+
+    items: list[T]
+    next: str | None = None
+
+
+class Request(Struct, frozen=True):
+    """One call. `is_safe`: it may be sent again although it may have been carried out, since that changes nothing."""
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    body: bytes | None = None
+    is_safe: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {clip(self.path, 200)}"
+
+    def with_header(self, name: str, value: str) -> "Request":
+        return replace(self, headers={**self.headers, name: value})
+
+
+class Response(Struct, frozen=True):
+    """An answer that came whole. Names of headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def content_type(self) -> str:
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    def read(self, kind: type[T]) -> T:
+        """Return what the body says. Raise RemoteProtocolError for anything else than JSON of this kind."""
+        try:
+            found: T = _adapter(kind).validate_json(self.body)
+        except ValidationError as error:
+            fault = error.errors(include_url=False, include_input=False)[0]
+            place = "/".join(map(str, fault["loc"][:5])) or "the answer"
+            raise RemoteProtocolError(
+                f"the server's answer is none that this version reads: {place}: {clip(fault['msg'], 200)}; "
+                "give the URL of a Soorma server, of the same version"
+            ) from error
+        return found
+
+
+def get(*parts: str, **query: Field) -> Request:
+    return Request("GET", path_of(*parts), spell(query), is_safe=True)
+
+
+def delete(*parts: str, **query: Field) -> Request:
+    return Request("DELETE", path_of(*parts), spell(query))
+
+
+def post(*parts: str, body: Mapping[str, Json], key: str | None = None, is_safe: bool = False) -> Request:
+    """Return a request with a JSON body. With a `key` it counts once, however often it is sent. Raise
+    LocalProtocolError for a key that no header can carry, and for a body that no server keeps."""
+    headers = {"content-type": "application/json"}
+    if key is not None:
+        if not (0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()):
+            raise LocalProtocolError(
+                f"idempotency_key={clip(repr(key), 80)}: over HTTP, give 1 to {LONGEST_KEY} printable ASCII characters"
+            )
+        headers["idempotency-key"] = key
+    if not is_storable({**body}):
+        raise LocalProtocolError(f"what is sent cannot be kept: {UNSTORABLE}")
+    sent = json.dumps(body, separators=(",", ":")).encode()
+    return Request("POST", path_of(*parts), headers=headers, body=sent, is_safe=is_safe or key is not None)
+
+
+def spell(query: Mapping[str, Field]) -> dict[str, str]:
+    """Return the fields of a query as text, without those that are None."""
+    return {name: _text(value) for name, value in query.items() if value is not None}
+
+
+def _text(value: Field) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)

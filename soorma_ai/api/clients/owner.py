@@ -1,0 +1,124 @@
+"""The calls of who keeps a store on this machine, through the socket of the process that owns it."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from pydantic import TypeAdapter
+
+from soorma_ai.api.clients.answers import Revoked
+from soorma_ai.api.clients.asynchronous import AsyncClient
+from soorma_ai.api.clients.messages import post
+from soorma_ai.api.clients.sender import Caller
+from soorma_ai.api.clients.transport import timed_out, way_by
+from soorma_ai.errors import ConfigError, ServerUnavailable, StoreUnavailable
+from soorma_ai.kernel.domain.identity import ApiKey
+from soorma_ai.kernel.domain.people import Person
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.ports import Forgotten, Pruned
+from soorma_ai.kernel.rules.tokens import name_token
+
+# Nobody looks the name up: what is asked goes to the socket.
+_URL = "http://localhost"
+_KEY = TypeAdapter(ApiKey)
+
+T = TypeVar("T")
+
+
+class OwnerGone(StoreUnavailable):
+    """No answer comes from this socket any more: look again who owns the file."""
+
+    code = "owner_gone"
+
+
+class KeyCalls(Protocol):
+    async def add(self, key: ApiKey) -> None: ...
+
+    async def revoke(self, key_id: str) -> bool: ...
+
+
+class OwnerCalls(Protocol):
+    """What only the owner of a store does, in its process or through its socket."""
+
+    async def prune(
+        self,
+        older_than: timedelta,
+        statuses: Sequence[PlanStatus | str],
+        *,
+        after: str | None = None,
+        batches: int | None = None,
+    ) -> Pruned: ...
+
+    async def forget(self, user_id: str, *, batches: int | None = None) -> Forgotten: ...
+
+    @property
+    def keys(self) -> KeyCalls: ...
+
+
+class OwnerClient(AsyncClient):
+    """The calls of a person, to the owner behind a socket, who believes its user whom they speak for."""
+
+    def __init__(self, socket: Path, person: Person, *, timeout: float) -> None:
+        # By what a call ends is looked at, before it is made again.
+        super().__init__(_URL, token=name_token(person), transport=way_by(socket), timeout=timeout, tries=1)
+
+    async def prune(
+        self,
+        older_than: timedelta,
+        statuses: Sequence[PlanStatus | str],
+        *,
+        after: str | None = None,
+        batches: int | None = None,
+    ) -> Pruned:
+        """Remove so many batches of what is over, by default one, behind the place `after`."""
+        names: list[Json] = [str(status) for status in statuses]
+        body: JsonObject = {"older_than": older_than.total_seconds(), "statuses": names, "batches": batches or 1}
+        return await self._caller.read(post("prune", body={**body, "after": after}), Pruned)
+
+    async def forget(self, user_id: str, *, batches: int | None = None) -> Forgotten:
+        """Remove so many batches of what is a user's, by default one."""
+        body: JsonObject = {"user_id": user_id, "batches": batches or 1}
+        return await self._caller.read(post("forget", body=body), Forgotten)
+
+    @property
+    def keys(self) -> "OwnerKeys":
+        return OwnerKeys(self._caller)
+
+
+class OwnerKeys:
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def add(self, key: ApiKey) -> None:
+        await self._caller.ask(post("keys", body={"key": _KEY.dump_python(key, mode="json")}))
+
+    async def revoke(self, key_id: str) -> bool:
+        """End a key. False when it was revoked before. Raise NotFound."""
+        return (await self._caller.read(post("keys", key_id, "revoke", body={}), Revoked)).revoked
+
+
+async def ask_owner(socket: Path, person: Person, do: Callable[[OwnerClient], Awaitable[T]], *, timeout: float) -> T:
+    """Return what `do` comes to. Raise what the owner raised, as the class it had there, OwnerGone when nobody answers,
+    ConfigError for the socket of another user, and StoreUnavailable when a call takes longer than `timeout` seconds."""
+    try:
+        async with OwnerClient(socket, person, timeout=timeout) as client:
+            return await do(client)
+    except ServerUnavailable as error:
+        if timed_out(error):
+            said = f"the owner behind {socket} gave no answer in {timeout} s: try again later"
+            raise StoreUnavailable(said) from error
+        if _was_refused(error):
+            raise ConfigError(
+                f"{socket} belongs to another user: run this as the user who started the owner"
+            ) from error
+        raise OwnerGone(f"the owner behind {socket} is gone ({error}): look again who owns the file") from error
+
+
+def _was_refused(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, PermissionError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -1,0 +1,119 @@
+"""One plan, followed from elsewhere."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from datetime import timedelta
+from http import HTTPStatus
+
+from typing_extensions import TypeVar
+
+from soorma_ai.api.clients.answers import Cancelled, End, NotEnded
+from soorma_ai.api.clients.messages import Page, Response, get, post
+from soorma_ai.api.clients.sender import Caller
+from soorma_ai.api.clients.streams import stored_events
+from soorma_ai.errors import DeadlineExceeded, PlanCancelled, PlanFailed
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Untaken, Wait
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.domain.tracking import PlanProgress
+from soorma_ai.kernel.domain.values import Json, JsonObject, read_as, span_of
+
+T = TypeVar("T", default=Json)
+
+MOST_WAITS = 1_000
+MOST_UNTAKEN = 1_000
+LOOK_SECONDS = 1.0
+
+
+class AsyncPlan:
+    """A plan to follow. Its id is known from its goal's, before any planner took it."""
+
+    def __init__(self, plan_id: str, goal_id: str, caller: Caller) -> None:
+        self.plan_id = plan_id
+        self.goal_id = goal_id
+        self._caller = caller
+
+    async def status(self) -> PlanStatus:
+        """Return how it is with the plan; pending before a planner took it. Raise NotFound."""
+        return (await self._caller.read(get("tracker", "plans", self.plan_id), PlanProgress)).status
+
+    async def cancel(self, reason: str = "") -> bool:
+        """Ask the plan to stop. False when it had ended already. Raise NotFound, Forbidden."""
+        return await cancel_plan(self._caller, self.plan_id, reason)
+
+    async def result(self, timeout: float | timedelta | None = None, *, as_: type[T] | None = None) -> T:
+        """Return what the plan was completed with, as JSON or `as_` a model. `timeout` in seconds; None waits as long
+        as the plan lives, and the server with it.
+
+        Raise PlanFailed, PlanCancelled, DeadlineExceeded (the plan itself goes on), and RemoteProtocolError for a
+        result that does not fit the model.
+        """
+        end = await self._end(None if timeout is None else seconds(timeout))
+        match end.status if end else None:
+            case PlanStatus.COMPLETED if end:
+                return read_as(f"the result of plan {self.plan_id}", as_, end.result)
+            case PlanStatus.CANCELLED if end:
+                raise PlanCancelled(self.plan_id, end.reason or "cancelled")
+            case PlanStatus.FAILED if end:
+                raise PlanFailed(self.plan_id, end.reason or "failed", end.failure)
+            case _:
+                raise DeadlineExceeded(f"plan {self.plan_id} has no result after {timeout} s; {await self.describe()}")
+
+    async def events(self) -> AsyncGenerator[EventEnvelope]:
+        """Yield every event of the plan's tree, from its goal on, as they come; end when the plan has. A connection
+        that is lost is made anew, and nothing is missed or comes twice."""
+        async with aclosing(stored_events(self._caller, "plans", self.plan_id, "events")) as rows:
+            async for row in rows:
+                yield row.event
+
+    async def next_wait(self, timeout: float | timedelta | None = None) -> Wait | None:
+        """Return the next question to a person in this plan's tree once it is open, None when the plan ends before.
+        `timeout` in seconds; None waits as long as the plan lives.
+
+        Raise DeadlineExceeded; the plan itself goes on.
+        """
+        clock = self._caller.line
+        until = None if timeout is None else clock.monotonic() + seconds(timeout)
+        while True:
+            questions = await self._caller.list(Page[Wait], MOST_WAITS, "waits", plan_id=self.plan_id)
+            if questions:
+                return min(questions, key=lambda wait: wait.opened_at)
+            left = LOOK_SECONDS if until is None else min(LOOK_SECONDS, until - clock.monotonic())
+            if left > 0 and await self._end(left):
+                return None
+            if left <= 0:
+                raise DeadlineExceeded(
+                    f"plan {self.plan_id} has no question after {timeout} s; {await self.describe()}"
+                )
+
+    async def untaken(self) -> list[Untaken]:
+        """Return the requests of the plan and its children that nobody takes yet, oldest first."""
+        return await self._caller.list(Page[Untaken], MOST_UNTAKEN, "tracker", "untaken", plan_id=self.plan_id)
+
+    async def describe(self) -> str:
+        """Return in words how it is with the plan, and what it waits for or why it sleeps. Raise NotFound."""
+        response = await self._caller.ask(get("plans", self.plan_id, "result"))
+        return response.read(NotEnded).state if _has_not_ended(response) else f"it is {response.read(End).status}"
+
+    async def _end(self, timeout: float | None) -> End | None:
+        """Return how the plan ended; None where it has not after so many seconds."""
+        response = await self._caller.poll(
+            lambda wait: get("plans", self.plan_id, "result", wait=wait), timeout, _has_not_ended
+        )
+        return response.read(End) if response else None
+
+
+async def cancel_plan(caller: Caller, plan_id: str, reason: str) -> bool:
+    body: JsonObject = {"reason": reason} if reason else {}
+    return (await caller.read(post("plans", plan_id, "cancel", body=body), Cancelled)).cancelled
+
+
+def _has_not_ended(response: Response) -> bool:
+    return response.status == HTTPStatus.ACCEPTED
+
+
+def seconds(timeout: object) -> float:
+    """Return how long is waited, 0 for not at all. Raise LocalProtocolError for what is no such span."""
+    if timeout in (0, timedelta(0)) and not isinstance(timeout, bool):
+        return 0.0
+    return span_of("timeout", timeout).total_seconds()

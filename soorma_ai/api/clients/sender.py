@@ -1,0 +1,183 @@
+"""Calls of a server: each is sent until it is answered, and streams go on where they were."""
+
+from collections.abc import AsyncGenerator, Callable, Collection
+from http import HTTPStatus
+from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from soorma_ai.api.clients.messages import MOST_ITEMS, Field, Page, Request, Response, get
+from soorma_ai.api.clients.problems import error_of, is_answer
+from soorma_ai.api.clients.retry import may_repeat, pause_before
+from soorma_ai.api.clients.sent_events import EventReader, SentEvent
+from soorma_ai.api.clients.transport import Line, Opened, Unreachable
+from soorma_ai.errors import RemoteProtocolError, ServerUnavailable, SoormaError, TransientError
+from soorma_ai.kernel.domain.values import clip
+
+LONGEST_POLL = 30.0
+# Servers send something every 15 seconds.
+SILENCE_SECONDS = 45.0
+STEADY_SECONDS = 5.0
+# Seconds by which the answer to a call that waits may be late.
+GRACE = 0.5
+_EARLY = 0.5
+
+T = TypeVar("T")
+
+
+class Bounds(Struct, frozen=True):
+    """`timeout`: seconds for which one call is tried, beside those for which it waits. `tries`: how often, at most.
+    `most_bytes` of an answer."""
+
+    timeout: float = 30.0
+    tries: int = 8
+    most_bytes: int = 32 * 2**20
+
+
+class Caller:
+    def __init__(self, line: Line, url: str, bounds: Bounds) -> None:
+        self.line = line
+        self._url = url
+        self._bounds = bounds
+
+    async def ask(
+        self, request: Request, *, wait: float = 0.0, until: float | None = None, also: Collection[int] = ()
+    ) -> Response:
+        """Return the answer, or one with a status of `also`. Raise what the server raised, and ServerUnavailable.
+
+        `wait`: seconds for which the server may keep it. `until`: the moment at which nobody waits for it any more.
+        """
+        usual = self.line.monotonic() + wait + self._bounds.timeout
+        end = usual if until is None else min(usual, until)
+        attempt = 0
+        while True:
+            attempt, was_sent = attempt + 1, True
+            try:
+                response = await self._exchange(request, end)
+                if is_answer(response) or response.status in also:
+                    return response
+                fault: SoormaError = error_of(response, request, self._url)
+            except ServerUnavailable as unavailable:
+                fault, was_sent = unavailable, not isinstance(unavailable, Unreachable)
+            may = may_repeat(fault, is_safe=request.is_safe, was_sent=was_sent)
+            pause = self._pause(attempt, fault, end) if may else None
+            if pause is None:
+                raise fault
+            await self.line.pause(pause)
+
+    async def read(self, request: Request, kind: type[T]) -> T:
+        return (await self.ask(request)).read(kind)
+
+    async def list(self, kind: type[Page[T]], limit: int | None, *parts: str, **query: Field) -> list[T]:
+        """Return so many items of a list, or all of them, page by page."""
+        found: list[T] = []
+        after: str | None = None
+        while limit is None or len(found) < limit:
+            size = MOST_ITEMS if limit is None else min(MOST_ITEMS, limit - len(found))
+            page = await self.read(get(*parts, **query, after=after, limit=size), kind)
+            found += page.items
+            if page.next is None or page.next == after or not page.items:
+                break
+            after = page.next
+        return found
+
+    async def poll(
+        self, request_of: Callable[[float], Request], timeout: float | None, is_open: Callable[[Response], bool]
+    ) -> Response | None:
+        """Ask again and again, for so many seconds of waiting at a time, until what was waited for is there. Return
+        None where it is not after `timeout` seconds; a timeout None waits for ever."""
+        begun = self.line.monotonic()
+        while True:
+            asked_at = self.line.monotonic()
+            left = LONGEST_POLL if timeout is None else max(0.0, begun + timeout - asked_at)
+            wait = min(LONGEST_POLL, left)
+            end = None if timeout is None else asked_at + left + min(GRACE, self._bounds.timeout)
+            try:
+                response = await self.ask(request_of(wait), wait=wait, until=end)
+            except ServerUnavailable:
+                if timeout is None or self.line.monotonic() < begun + timeout:
+                    raise
+                return None
+            if not is_open(response):
+                return response
+            now = self.line.monotonic()
+            if timeout is not None and now >= begun + timeout:
+                return None
+            if now - asked_at < min(wait, _EARLY):
+                await self.line.pause(min(_EARLY, wait))  # a server that ends waits for nothing
+
+    async def stream(
+        self, request_of: Callable[[str | None], Request], last_id: str | None = None
+    ) -> AsyncGenerator[SentEvent]:
+        """Yield what a stream sends, and when it is lost, what it sends behind that. `request_of` makes the request by
+        the id of the last event that came. It ends with 204; a reader that has come to its end leaves it.
+
+        Raise what the server raised, and ServerUnavailable when it is lost too often without an event between.
+        """
+        reader, attempt = EventReader(last_id or ""), 0
+        while True:
+            begun, fault = self.line.monotonic(), ServerUnavailable(f"{self._url} ended its stream: ask again")
+            try:
+                request = request_of(reader.last_id or None)
+                async with self.line.open(request, SILENCE_SECONDS) as opened:
+                    await self._check_stream(opened, request)
+                    if opened.status == HTTPStatus.NO_CONTENT:
+                        return
+                    reader = EventReader(reader.last_id)
+                    async for chunk in opened.chunks:
+                        for event in reader.feed(chunk):
+                            attempt = 0
+                            yield event
+            except TransientError as transient:
+                if not may_repeat(transient, is_safe=True):
+                    raise
+                fault = transient
+            now = self.line.monotonic()
+            attempt = 1 if now - begun >= STEADY_SECONDS else attempt + 1
+            pause = self._pause(attempt, fault, now + SILENCE_SECONDS)
+            if pause is None:
+                raise fault
+            await self.line.pause(pause)
+
+    def _pause(self, attempt: int, fault: SoormaError, end: float) -> float | None:
+        asked = fault.retry_after if isinstance(fault, TransientError) else None
+        left = end - self.line.monotonic()
+        return pause_before(attempt, self._bounds.tries, asked=asked, left=left, drawn=self.line.draw())
+
+    async def _exchange(self, request: Request, end: float) -> Response:
+        left = end - self.line.monotonic()
+        if left <= 0:
+            raise Unreachable(f"{self._url} was not asked {request.name} any more: the time for it was over")
+        async with self.line.open(request, left) as opened:
+            return Response(opened.status, opened.headers, await self._body(opened, request, end))
+
+    async def _body(self, opened: Opened, request: Request, end: float) -> bytes:
+        """Return the body. One that is too long, or too slow, is left as soon as it shows."""
+        packed = opened.headers.get("content-encoding", "identity")
+        if packed != "identity":
+            raise RemoteProtocolError(f"{self._url} answered {request.name} as {clip(packed, 40)!r}, unasked")
+        chunks: list[bytes] = []
+        size = 0
+        async for chunk in opened.chunks:
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > self._bounds.most_bytes:
+                most = self._bounds.most_bytes
+                raise RemoteProtocolError(f"{self._url} answered {request.name} with over {most} bytes: ask for less")
+            if self.line.monotonic() > end:
+                raise ServerUnavailable(f"{self._url} did not end its answer to {request.name} in time: try again")
+        return b"".join(chunks)
+
+    async def _check_stream(self, opened: Opened, request: Request) -> None:
+        if opened.status == HTTPStatus.NO_CONTENT:
+            return
+        head = Response(opened.status, opened.headers, b"")
+        if opened.status == HTTPStatus.OK and head.content_type == "text/event-stream":
+            return
+        end = self.line.monotonic() + self._bounds.timeout
+        response = replace(head, body=await self._body(opened, request, end))
+        if is_answer(response):
+            found = head.content_type or "nothing"
+            raise RemoteProtocolError(f"{self._url} answered {request.name} with {found}, which is no stream of events")
+        raise error_of(response, request, self._url)

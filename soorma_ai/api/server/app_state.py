@@ -1,0 +1,81 @@
+"""What all calls of one application share: the platform, the newest events, and whether it is ending."""
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import AbstractContextManager
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from soorma_ai.api.server.tail import Tail, tree_key
+from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, StoreUnavailable
+from soorma_ai.features.human_tasks.link_tokens import Links
+from soorma_ai.features.remote.loans import Loans
+from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.runtime.handling.handling import Services
+
+T = TypeVar("T")
+
+
+class Surroundings:
+    """Of callers who are trusted, it is believed that they are the root; what they change is written down nowhere, as
+    what is changed on the spot by who owns the store."""
+
+    def __init__(self, platform: Client, *, trusts_callers: bool = False) -> None:
+        self._platform = platform
+        self._trusts_callers = trusts_callers
+        self._ending = asyncio.Event()
+        self.tail = Tail()
+        self.loans = Loans()
+        # By which links are made here, where they can be opened here.
+        self.links: Links | None = None
+
+    @property
+    def services(self) -> Services:
+        """Raise StoreUnavailable while the platform is not open."""
+        try:
+            return self._platform.services
+        except LocalProtocolError as error:
+            raise StoreUnavailable("the platform is not open: try again later") from error
+
+    def client_of(self, caller: Caller) -> Client:
+        """Return the calls of this person, who is never the root where callers are not trusted, whatever their token
+        says."""
+        services = self.services
+        if self._trusts_callers:
+            return Client(services, caller.person)
+        person = replace(caller.person, roles=caller.person.roles or frozenset[str]())
+        return self._platform.as_caller(replace(caller, person=person))
+
+    @property
+    def is_ending(self) -> bool:
+        return self._ending.is_set()
+
+    def end(self) -> None:
+        """End the streams, and answer what waits."""
+        self._ending.set()
+        self.tail.wake_all()
+
+    def follow_tree(self, root_plan_id: str) -> AbstractContextManager[asyncio.Event]:
+        """An event that is set when something has come for a tree of plans."""
+        return self.tail.follow(tree_key(root_plan_id), self.services)
+
+    async def wait_for_end(self) -> None:
+        """Wait until the server ends."""
+        await self._ending.wait()
+
+    async def wait_for(self, work: Coroutine[object, object, T], seconds: float) -> T:
+        """Return what `work` comes to, which raises DeadlineExceeded by itself after so many seconds. Raise
+        DeadlineExceeded when the server ends first."""
+        if seconds <= 0:
+            return await work
+        working, ending = asyncio.ensure_future(work), asyncio.ensure_future(self._ending.wait())
+        try:
+            await asyncio.wait((working, ending), return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                raise DeadlineExceeded("the server is ending: ask again")
+            return working.result()
+        finally:
+            ending.cancel()
+            working.cancel()

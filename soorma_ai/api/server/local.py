@@ -1,0 +1,75 @@
+"""The routes for the processes of one user of this machine: over connections that nobody else can open."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+
+from uvicorn import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from soorma_ai.api.server.app_state import Surroundings
+from soorma_ai.api.server.application import Desk, assemble
+from soorma_ai.api.server.auth import LOCAL_HOSTS, Entrance
+from soorma_ai.api.server.rates import OpenStreams
+from soorma_ai.api.server.routes import OPERATIONS
+from soorma_ai.features.upkeep import operations
+from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.rules.tokens import read_name
+from soorma_ai.kernel.runtime.client.client import Client
+
+# Of a body. Whoever may open the socket may write into the file as well.
+MOST_BYTES = 4 * 2**20
+
+
+class Named:
+    """Takes callers for whom they say they are."""
+
+    async def authenticate(self, token: str) -> Caller:
+        return Caller(read_name(token))
+
+
+def conversation(platform: Client) -> Callable[[socket.socket], Awaitable[None]]:
+    """Return what serves a platform on one connection, until that ends. Its callers are trusted, and may be the root;
+    what only the owner of a file does is served here too."""
+    entrance = Entrance(Named(), LOCAL_HOSTS, frozenset(), frozenset(), None)
+    desk = Desk(entrance, Surroundings(platform, trusts_callers=True), OpenStreams(), MOST_BYTES)
+    config = Config(
+        assemble(desk, (*OPERATIONS, *operations.OPERATIONS), ()),
+        http=H11Protocol,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+    )
+    config.load()
+
+    async def converse(connection: socket.socket) -> None:
+        state = ServerState()
+        loop = asyncio.get_running_loop()
+        transport, protocol = await loop.connect_accepted_socket(lambda: _Protocol(config, state), connection)
+        try:
+            await protocol.lost.wait()
+            # Whoever hung up needs no answer; what they asked for is done all the same.
+            await asyncio.gather(*state.tasks, return_exceptions=True)
+        finally:
+            transport.abort()
+            given_up = tuple(state.tasks)
+            for task in given_up:
+                task.cancel()
+            await asyncio.gather(*given_up, return_exceptions=True)
+
+    return converse
+
+
+class _Protocol(H11Protocol):
+    def __init__(self, config: Config, state: ServerState) -> None:
+        super().__init__(config, state, {})
+        self.lost = asyncio.Event()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.lost.set()

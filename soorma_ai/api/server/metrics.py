@@ -1,0 +1,114 @@
+"""What a platform does and what stands in it, in the text form that Prometheus reads.
+
+Names that others chose are agents' alone, and of these so many are told at most; all other labels are our own words.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from soorma_ai.kernel.domain.tenant_stats import Standing
+from soorma_ai.kernel.domain.tracking import Backlog
+from soorma_ai.kernel.domain.values import clip
+
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+MOST_AGENTS = 100
+OTHERS = "(others)"
+_LONGEST_NAME = 100
+# As `domain.standing.AGES` divides them.
+_AGES = ("1h", "1d", "7d", "older")
+
+Labels = Mapping[str, str]
+
+
+class Family(Struct, frozen=True):
+    """A metric: its samples, each of other labels."""
+
+    name: str
+    kind: str
+    help: str
+    samples: Sequence[tuple[Labels, float]]
+
+
+# By what is counted in a process: the metric's name, its labels, its words.
+_COUNTERS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
+    "commits": ("commits", ("outcome",), "Deliveries that were handled and committed, by how that ended."),
+    "leases_lost": ("leases_lost", (), "Handlings whose lease another had taken before they could commit."),
+    "model_calls": ("model_calls", (), "Calls of models that were paid."),
+    "tokens": ("tokens", (), "Tokens of models, read and written."),
+    "dollars": ("cost_dollars", (), "US dollars for calls of models, as far as their price is known."),
+    "unpriced": ("unpriced_calls", (), "Calls of models whose price is not known: no dollars are counted for them."),
+    "decisions": ("decisions", ("action", "verdict"), "Answers of models, by what they decide and what became of it."),
+    "http": ("http_requests", ("operation", "status"), "Calls over HTTP, by operation and class of status."),
+}
+
+
+def metrics(
+    standing: Standing, counted: Mapping[tuple[str, tuple[str, ...]], float], now: datetime
+) -> Iterator[Family]:
+    """Yield what stands in a tenant, and what this process has done for it."""
+    backlogs = _bound(standing.backlogs)
+    yield _gauge("backlog", "Deliveries in line, by agent.", ((_of(one), one.waiting) for one in backlogs))
+    yield _gauge("in_hand", "Deliveries in hand, by agent.", ((_of(one), one.in_hand) for one in backlogs))
+    oldest = ((_of(one), _age(one.since, now)) for one in backlogs)
+    yield _gauge("backlog_oldest_seconds", "Age of the oldest of these, by agent.", oldest)
+    questions = (
+        ({"kind": kind.value, "age": _AGES[age]}, count) for (kind, age), count in sorted(standing.questions.items())
+    )
+    yield _gauge("waits_open", "Open questions to people, by kind and by an age not reached yet.", questions)
+    yield _gauge("dead_letters", "Deliveries that could not be handled.", [({}, standing.dead_letters)])
+    yield _gauge("untaken", "Requests that no agent takes.", [({}, standing.untaken)])
+    yield _gauge("unsent", "Events that no bus has brought yet.", [({}, standing.unsent)])
+    since = standing.unsent_since
+    age = 0.0 if since is None else _age(since, now)
+    yield _gauge("unsent_oldest_seconds", "Age of the oldest of these.", [({}, age)])
+    for what, (name, labels, words) in _COUNTERS.items():
+        found = [(dict(zip(labels, by, strict=True)), count) for (one, by), count in counted.items() if one == what]
+        # Calls of unknown price alone are no zero dollars.
+        is_unknown = bool(labels) or (what == "dollars" and ("unpriced", ()) in counted)
+        yield Family(f"soorma_{name}_total", "counter", words, found or ([] if is_unknown else [({}, 0)]))
+
+
+def write(families: Iterable[Family]) -> str:
+    """Return the text form; a family without samples is left out."""
+    return "".join(line for one in families if one.samples for line in _lines(one))
+
+
+def _gauge(name: str, words: str, samples: Iterable[tuple[Labels, float]]) -> Family:
+    return Family(f"soorma_{name}", "gauge", words, list(samples))
+
+
+def _bound(backlogs: Sequence[Backlog]) -> Sequence[Backlog]:
+    """Return those with the most, under names that are not endless, and the others as one."""
+    most = sorted(backlogs, key=lambda one: (-one.waiting - one.in_hand, one.agent))
+    named: dict[str, Backlog] = {}
+    for place, one in enumerate(most):
+        name = clip(one.agent, _LONGEST_NAME) if place < MOST_AGENTS else OTHERS
+        so_far = named.get(name, Backlog(name, 0, 0, one.since))
+        waiting, in_hand = so_far.waiting + one.waiting, so_far.in_hand + one.in_hand
+        named[name] = Backlog(name, waiting, in_hand, min(so_far.since, one.since))
+    return list(named.values())
+
+
+def _of(one: Backlog) -> Labels:
+    return {"agent": one.agent}
+
+
+def _age(since: datetime, now: datetime) -> float:
+    return max(0.0, (now - since).total_seconds())
+
+
+def _lines(family: Family) -> Iterator[str]:
+    yield f"# HELP {family.name} {family.help}\n# TYPE {family.name} {family.kind}\n"
+    for labels, value in family.samples:
+        said = ",".join(f'{name}="{_escape(text)}"' for name, text in labels.items())
+        yield f"{family.name}{{{said}}} {_number(value)}\n" if said else f"{family.name} {_number(value)}\n"
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(value)

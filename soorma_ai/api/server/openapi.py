@@ -1,0 +1,177 @@
+"""The OpenAPI 3.1 document of a table of operations. Pure: operations in, the document out."""
+
+import json
+from collections.abc import Iterable, Sequence
+from http import HTTPStatus
+from typing import Any, cast
+
+from pydantic import BaseModel, TypeAdapter
+
+from soorma_ai.api.server.operation import AnyOperation, Nothing
+from soorma_ai.api.server.problems import MEDIA_TYPE, Problem
+from soorma_ai.kernel.domain.values import Json, JsonObject
+
+VERSION = "1"
+_SENT_EVENTS: JsonObject = {
+    "schema": {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "description": "The place in the log, to go on behind."},
+            "event": {"type": "string"},
+            "data": {"type": "string", "contentMediaType": "application/cloudevents+json"},
+        },
+    }
+}
+# As ISO 8601 writes a span, fractions of seconds and signs too, which JSON Schema's `duration` does not allow.
+_SPAN: JsonObject = {"type": "string", "pattern": "^-?P[0-9DTHMS.]+$", "description": "A span of time by ISO 8601."}
+_REF = "#/components/schemas/{model}"
+# What every operation may answer.
+ALWAYS = (
+    HTTPStatus.UNAUTHORIZED,
+    HTTPStatus.FORBIDDEN,
+    HTTPStatus.REQUEST_TIMEOUT,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+)
+
+
+def document(operations: Sequence[AnyOperation], root: str) -> bytes:
+    """Return the document as JSON. `root` is the path that the operations' paths are below."""
+    schemas = Schemas(operations)
+    paths: dict[str, dict[str, Json]] = {}
+    for operation in operations:
+        paths.setdefault(operation.template, {})[operation.method.lower()] = describe(operation, schemas)
+    made: dict[str, Any] = {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "soorma_ai",
+            "version": VERSION,
+            "description": "Goals, requests, events and people's answers. Names are those of the Python calls.",
+        },
+        "servers": [{"url": root}],
+        "security": [{"bearer": []}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas.definitions,
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+    return json.dumps(made, separators=(",", ":")).encode()
+
+
+def describe(operation: AnyOperation, schemas: "Schemas") -> Json:
+    summary, _, rest = operation.words.partition("\n\n")
+    described: JsonObject = {
+        "operationId": operation.name,
+        "tags": [operation.tag],
+        "summary": " ".join(summary.split()),
+        "parameters": [*_parameters(operation, schemas)],
+        "responses": _responses(operation, schemas),
+    }
+    if rest:
+        described["description"] = " ".join(rest.split())
+    if operation.sent is not Nothing:
+        schema = schemas.of(operation.sent, "validation")
+        described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
+    return described
+
+
+class Schemas:
+    """Schemas of all types that operations name, each with a definition of its own."""
+
+    def __init__(self, operations: Iterable[AnyOperation]) -> None:
+        wanted: list[tuple[Any, str]] = [(Problem, "serialization")]
+        for operation in operations:
+            wanted += [(operation.asked, "validation"), (operation.sent, "validation")]
+            wanted += [(kind, "serialization") for kind in operation.answers.values() if kind is not None]
+        unique = {self._key(kind, mode): (kind, mode) for kind, mode in wanted}
+        inputs: list[Any] = [(key, mode, TypeAdapter(kind)) for key, (kind, mode) in unique.items()]
+        found, rest = TypeAdapter.json_schemas(inputs, ref_template=_REF)
+        self._schemas: dict[str, JsonObject] = {str(key): schema for (key, _), schema in found.items()}
+        self.definitions = cast("dict[str, JsonObject]", _with_spans(rest.get("$defs", {})))
+
+    def of(self, kind: object, mode: str) -> JsonObject:
+        return self._schemas[self._key(kind, mode)]
+
+    def resolve(self, schema: JsonObject) -> JsonObject:
+        """Return the definition behind a reference."""
+        reference = schema.get("$ref")
+        return self.definitions[str(reference).rpartition("/")[2]] if reference else schema
+
+    def _key(self, kind: object, mode: str) -> str:
+        return f"{mode} {kind!r}"
+
+
+def _with_spans(schema: Json) -> Json:
+    """Return definitions in which spans of time are described as they are written."""
+    if isinstance(schema, dict):
+        if schema.get("format") == "duration":
+            return {**{key: value for key, value in schema.items() if key != "format"}, **_SPAN}
+        return {key: _with_spans(value) for key, value in schema.items()}
+    return [_with_spans(one) for one in schema] if isinstance(schema, list) else schema
+
+
+def _parameters(operation: AnyOperation, schemas: Schemas) -> Iterable[Json]:
+    asked = schemas.resolve(schemas.of(operation.asked, "validation"))
+    fields, required = asked.get("properties", {}), asked.get("required", [])
+    assert isinstance(fields, dict) and isinstance(required, list)
+    for name, schema in fields.items():
+        is_in_path = name in operation.in_path
+        yield {
+            "name": name,
+            "in": "path" if is_in_path else "query",
+            "required": is_in_path or name in required,
+            "schema": _without_null(schema),
+        }
+    if operation.takes_key:
+        said = "The same key is the same call, whatever became of the first."
+        key: JsonObject = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[ -~]+$"}
+        yield {"name": "Idempotency-Key", "in": "header", "required": False, "description": said, "schema": key}
+    if operation.streams:
+        said = "The id of the last event that came: the stream goes on behind it."
+        yield {
+            "name": "Last-Event-ID",
+            "in": "header",
+            "required": False,
+            "description": said,
+            "schema": {"type": "string", "pattern": "^[0-9]{1,18}$"},
+        }
+
+
+def _without_null(schema: Json) -> Json:
+    """Return the schema of a parameter that is left out, and not null, where there is nothing to say."""
+    if not isinstance(schema, dict) or not isinstance(choices := schema.get("anyOf"), list):
+        return schema
+    left: list[Json] = [one for one in choices if one != {"type": "null"}]
+    kept = {key: value for key, value in schema.items() if key not in ("anyOf", "default")}
+    if len(left) == 1 and isinstance(only := left[0], dict):
+        return {**kept, **only}
+    return {**kept, "anyOf": left}
+
+
+def _responses(operation: AnyOperation, schemas: Schemas) -> JsonObject:
+    told: dict[HTTPStatus, Json] = {}
+    for status, kind in operation.answers.items():
+        told[status] = _answer(operation, schemas, status, kind)
+    problems = {*ALWAYS, *operation.problems}
+    if operation.streams:
+        problems -= {HTTPStatus.UNSUPPORTED_MEDIA_TYPE}
+    schema = schemas.of(Problem, "serialization")
+    for status in problems - told.keys():
+        told[status] = {"description": status.phrase, "content": {MEDIA_TYPE: {"schema": schema}}}
+    return {str(int(status)): told[status] for status in sorted(told)}
+
+
+def _answer(operation: AnyOperation, schemas: Schemas, status: HTTPStatus, kind: object) -> Json:
+    if operation.streams and status is HTTPStatus.OK:
+        return {"description": "Server-sent events, each a CloudEvent.", "content": {"text/event-stream": _SENT_EVENTS}}
+    if kind is None:
+        return {"description": status.phrase}
+    schema = schemas.of(kind, "serialization")
+    about = kind.__doc__ if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+    said = " ".join(about.split()) if about else status.phrase
+    return {"description": said, "content": {"application/json": {"schema": schema}}}

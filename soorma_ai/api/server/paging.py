@@ -1,0 +1,36 @@
+"""Lists in pages. Where the store knows no cursor, a page is cut out of the first of the list, and its cursor is the id
+of its last item."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar, cast
+
+from soorma_ai.api.server.operation import Page
+from soorma_ai.errors import NotFound
+
+T = TypeVar("T")
+
+WINDOW = 1_000
+
+
+async def page_of(
+    load: Callable[[int], Awaitable[Sequence[T]]], id_of: Callable[[T], str], after: str | None, limit: int
+) -> Page[T]:
+    """Return a page of what `load` returns so many of. Raise NotFound for a cursor that is not there any more."""
+    return cut(await load(limit + 1 if after is None else WINDOW), id_of, after, limit)
+
+
+def cut(found: Sequence[T], id_of: Callable[[T], str], after: str | None, limit: int) -> Page[T]:
+    begin = 0
+    if after is not None:
+        place = next((place for place, one in enumerate(found) if id_of(one) == after), None)
+        if place is None:
+            raise NotFound(f"after={after!r} is not in the list (any more); begin anew without it")
+        begin = place + 1
+    items = found[begin : begin + limit]
+    has_more = len(found) > begin + limit
+    return make_page(items, id_of(items[-1]) if has_more else None)
+
+
+def make_page(items: Sequence[T], after: str | None) -> Page[T]:
+    """Return a page of what is known to be right, and need not be checked."""
+    return cast("Page[T]", Page.model_construct(items=items, next=after))

@@ -1,0 +1,155 @@
+"""The newest events of the log, read once for all who follow it."""
+
+import asyncio
+from bisect import bisect_right
+from collections import defaultdict, deque
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+
+from msgspec import Struct
+
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.ports import StoredEvent
+from soorma_ai.kernel.runtime.handling.handling import Services
+from soorma_ai.kernel.runtime.handling.logs import warn
+from soorma_ai.kernel.runtime.handling.process.signals import until
+
+MOST_BYTES = 4 * 2**20
+_BATCH = 200
+_PAUSE = 1.0
+
+
+class Row(Struct, frozen=True):
+    """One event as a stream sends it, and what says who may get it."""
+
+    seq: int
+    tenant_id: str
+    user_id: str
+    keys: tuple[str, ...]
+    chunk: bytes
+
+
+def chunk_of(row: StoredEvent) -> bytes:
+    """Return an event as a server-sent one, whose id is its place in the log."""
+    return f"id: {row.seq}\ndata: {row.event.to_json()}\n\n".encode()
+
+
+def tenant_key(tenant_id: str) -> str:
+    return f"tenant {tenant_id}"
+
+
+def tree_key(root_plan_id: str) -> str:
+    return f"tree {root_plan_id}"
+
+
+class Tail:
+    """Keeps the last few megabytes of the log while anybody follows it, and wakes those for whom something came.
+
+    Who follows is not queued for: it reads what is kept here, or where it is too slow for that, the store.
+    """
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._rows: deque[Row] = deque()
+        self._bytes = 0
+        self._begin = self._end = 0
+        self._followers: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+        self._reading: asyncio.Task[None] | None = None
+        self.is_broken = False
+
+    @contextmanager
+    def follow(self, key: str, services: Services) -> Generator[asyncio.Event]:
+        """An event that is set when something has come for this key, or when the tail breaks."""
+        woken = asyncio.Event()
+        self._followers[key].add(woken)
+        if self._reading is None or self._reading.done():
+            self.is_broken = False
+            self._reading = asyncio.create_task(self._read(services), name="tail of the log")
+        try:
+            yield woken
+        finally:
+            self._followers[key].discard(woken)
+            if not self._followers[key]:
+                del self._followers[key]
+            if not self._followers:
+                self._stop()
+
+    @property
+    def followers(self) -> int:
+        return sum(map(len, self._followers.values()))
+
+    @property
+    def end(self) -> int:
+        return self._end
+
+    def behind(self, place: int, most: int) -> Sequence[Row] | None:
+        """Return so many rows behind a place of the log; None where not all of them are kept any more. Whoever reads
+        them slowly holds no more of them than these."""
+        if not self._rows or not self._begin <= place <= self._end:
+            return () if place == self._end and self._end else None
+        begin = bisect_right(self._rows, place, key=_seq)
+        return tuple(islice(self._rows, begin, begin + most))
+
+    def wake_all(self) -> None:
+        for followers in self._followers.values():
+            for woken in followers:
+                woken.set()
+
+    async def _read(self, services: Services) -> None:
+        watcher = services.signals.watch()
+        try:
+            newest = await services.store.events.events(limit=1, newest=True)
+            self._forget(newest[-1].seq if newest else 0)
+            self.wake_all()  # of what came since they looked into the store, nothing is kept
+            while True:
+                services.signals.check()
+                rows = await services.store.events.events(after=self._end, limit=_BATCH)
+                self._take(rows)
+                if len(rows) < _BATCH:
+                    await until(watcher, services.clock, _PAUSE)
+        except Exception as error:
+            # Whoever follows is sent away, and comes again.
+            warn("tail_broke", error=type(error).__name__)
+            self.is_broken = True
+            self.wake_all()
+        finally:
+            services.signals.unwatch(watcher)
+
+    def _stop(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+        self._forget(0)
+
+    def _forget(self, place: int) -> None:
+        """Keep what is behind this place; 0 keeps nothing, so that all is read in the store."""
+        self._rows.clear()
+        self._bytes, self._begin, self._end = 0, place, place
+
+    def _take(self, rows: Sequence[StoredEvent]) -> None:
+        woken: set[asyncio.Event] = set()
+        for stored in rows:
+            keys = _keys_of(stored.event)
+            chunk = chunk_of(stored)
+            self._rows.append(Row(stored.seq, stored.event.tenant_id, stored.event.user_id, keys, chunk))
+            self._bytes += len(chunk)
+            self._end = stored.seq
+            for key in keys:
+                woken |= self._followers.get(key, set())
+        while self._bytes > self._most_bytes:
+            dropped = self._rows.popleft()
+            self._bytes -= len(dropped.chunk)
+            self._begin = dropped.seq
+        for one in woken:
+            one.set()
+
+
+def _seq(row: Row) -> int:
+    return row.seq
+
+
+def _keys_of(event: EventEnvelope) -> tuple[str, ...]:
+    """Return what an event is followed by: a goal has no plan of its own yet, so it is found in the store."""
+    tenant = tenant_key(event.tenant_id)
+    return (tenant, tree_key(event.root_plan_id)) if event.root_plan_id else (tenant,)

@@ -1,0 +1,180 @@
+"""`soorma dead-letters`: what could not be handled, and what to do about it."""
+
+from datetime import datetime
+
+import click
+
+from soorma_ai.adapters.clock import SystemClock
+from soorma_ai.apps.cli.store_access import CommandRunner, find_letter, look_up
+from soorma_ai.kernel.domain.dead_letters import Letter, LetterStatus
+from soorma_ai.kernel.domain.people import Person
+from soorma_ai.kernel.domain.values import clip
+from soorma_ai.surfaces.options import LOCAL_USER, Access, as_json, with_platform
+from soorma_ai.surfaces.terminal.escapes import one_line
+from soorma_ai.surfaces.terminal.printing import BAD, BOLD, DIM, GOOD, WAITING, Part, Printer, print_json, print_list
+from soorma_ai.surfaces.terminal.wording import ago, json_line, local_time, short_id
+
+_STYLES = {LetterStatus.DEAD: BAD, LetterStatus.REDRIVEN: WAITING, LetterStatus.HANDLED: GOOD}
+_TITLES = ("ID", "AGENT", "EVENT", "DIED", "TRIED", "REASON")
+_INDENT = 2
+_LABEL = 10
+
+_letter = click.argument("letter", metavar="ID")
+
+
+@click.group("dead-letters")
+def dead_letters() -> None:
+    """List, show, redrive and discard what could not be handled.
+
+    An ID is the number of a letter, or enough of the beginning of its event's id.
+    """
+
+
+@dead_letters.command()
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@as_json
+@with_platform
+def ls(access: Access, limit: int, as_json: bool) -> None:
+    """List dead letters, the newest first."""
+    letters = look_up(access, lambda client: client.dead_letters(limit=limit))
+    print_list(letters, "no dead letters", _row, (_TITLES, _cells), as_json=as_json)
+
+
+@dead_letters.command()
+@_letter
+@as_json
+@with_platform
+def show(access: Access, letter: str, as_json: bool) -> None:
+    """Show a letter's event, why it died, and what can be done."""
+    one = look_up(access, lambda client: find_letter(client, letter))
+    if as_json:
+        print_json(one)
+    else:
+        _print_letter(Printer(), one, access.flags, SystemClock().now())
+
+
+@dead_letters.command()
+@_letter
+@as_json
+@with_platform
+def redrive(access: Access, letter: str, as_json: bool) -> None:
+    """Deliver a letter again, once what was wrong is mended."""
+    runner, one = CommandRunner(access), look_up(access, lambda client: find_letter(client, letter))
+    is_redriven = runner.steer(lambda client: client.redrive(one.letter_id))
+    _end(access, one.letter_id, "redriven", is_done=is_redriven, as_json=as_json)
+    if not runner.has_owner:
+        who = f"{one_line(one.agent)} runs" if one.agent else "they do"
+        Printer(stderr=True).line(f"no agents run on this store now; it is handled when {who}")
+
+
+@dead_letters.command()
+@_letter
+@click.option("--note", default="", metavar="TEXT", help="Why; kept with the letter.")
+@click.option("--as", "user_id", default=LOCAL_USER, metavar="NAME", show_default=True, help="Who discards it.")
+@as_json
+@with_platform
+def discard(access: Access, letter: str, note: str, user_id: str, as_json: bool) -> None:
+    """Be done with a letter, for good."""
+    runner = CommandRunner(access, Person(access.tenant_id, user_id))
+    one = look_up(access, lambda client: find_letter(client, letter))
+    is_discarded = runner.steer(lambda client: client.discard(one.letter_id, note))
+    _end(access, one.letter_id, "discarded", is_done=is_discarded, as_json=as_json)
+
+
+def _end(access: Access, letter_id: int, done: str, *, is_done: bool, as_json: bool) -> None:
+    """Print what became of the letter, and exit with 1 when the command changed nothing."""
+    letter = look_up(access, lambda client: client.dead_letter(letter_id))
+    what = f"letter {letter.letter_id} ({one_line(letter.event.type)}{_addressee(letter)})"
+    if as_json:
+        print_json({"letter_id": letter.letter_id, done: is_done, "status": letter.status})
+    elif is_done:
+        Printer().line((done, GOOD), f" {what}")
+    else:
+        Printer().line((f"not {done}", BAD), f" {what}: {_what_became(letter)}")
+    if not is_done:
+        raise click.exceptions.Exit(1)
+
+
+def _what_became(letter: Letter) -> str:
+    """Say what became of a letter that somebody else has decided about already."""
+    match letter.status:
+        case LetterStatus.DEAD:
+            return "it was redriven before, and has died again"
+        case LetterStatus.REDRIVEN:
+            return "it was redriven before, and is in line or in hand"
+        case LetterStatus.HANDLED:
+            return "it was redriven before, and is handled"
+        case LetterStatus.DISCARDED:
+            return one_line(letter.reason)
+
+
+def _addressee(letter: Letter) -> str:
+    return f" for {one_line(letter.agent)}" if letter.agent else ", not brought to anybody"
+
+
+def _row(letter: Letter) -> tuple[str, ...]:
+    return (
+        str(letter.letter_id),
+        *map(one_line, (letter.agent, letter.event.type, letter.event.id)),
+        str(letter.attempts),
+        str(letter.redriven),
+        letter.at.isoformat(),
+        one_line(letter.plan_id or ""),
+        one_line(letter.reason),
+    )
+
+
+def _cells(letter: Letter) -> tuple[Part, ...]:
+    return (
+        str(letter.letter_id),
+        clip(one_line(letter.agent), 24) or ("nobody", DIM),
+        clip(one_line(letter.event.type), 40),
+        ago(letter.at, SystemClock().now()),
+        _tries(letter),
+        clip(one_line(letter.reason), 200),
+    )
+
+
+def _tries(letter: Letter) -> str:
+    return f"{letter.attempts}×" + (f", redriven {letter.redriven}×" if letter.redriven else "")
+
+
+def _print_letter(printer: Printer, letter: Letter, flags: str, now: datetime) -> None:
+    event = letter.event
+    since = f"{local_time(letter.at)}, {ago(letter.at, now)}"
+    printer.line(
+        f"letter {letter.letter_id}  ",
+        (one_line(event.type), BOLD),
+        f"{_addressee(letter)}  ",
+        (str(letter.status), _STYLES.get(letter.status, BOLD)),
+        (f"  {since}" if letter.status in (LetterStatus.DEAD, LetterStatus.DISCARDED) else "", DIM),
+    )
+    lines: tuple[tuple[str, Part], ...] = (
+        ("reason", one_line(letter.reason) or ("none any more", DIM)),
+        ("tried", _tries(letter)),
+        ("plan", _plan(letter)),
+        ("event", f"{one_line(event.id)} on {event.topic}, from {one_line(event.source)} at {local_time(event.time)}"),
+        ("payload", json_line(event.data)),
+    )
+    for label, part in lines:
+        printer.line(part, indent=_INDENT, label=f"{label:<{_LABEL}}")
+    if letter.status is LetterStatus.DEAD:
+        _print_choices(printer, letter, flags)
+
+
+def _plan(letter: Letter) -> Part:
+    if letter.plan_id is None:
+        return ("none", DIM)
+    root = letter.root_plan_id
+    return one_line(letter.plan_id) + (f", of {one_line(root)}" if root not in (None, letter.plan_id) else "")
+
+
+def _print_choices(printer: Printer, letter: Letter, flags: str) -> None:
+    """Print the commands that decide about it, to copy."""
+    if letter.plan_id is not None:
+        printer.line((f"soorma plans show {short_id(letter.plan_id)}{flags}", DIM), indent=_INDENT)
+    if letter.hindrance is None:
+        printer.line((f"soorma dead-letters redrive {letter.letter_id}{flags}", DIM), indent=_INDENT)
+    else:
+        printer.line(f"cannot be redriven: {one_line(letter.hindrance)}", indent=_INDENT)
+    printer.line((f"soorma dead-letters discard {letter.letter_id}{flags} --note TEXT", DIM), indent=_INDENT)

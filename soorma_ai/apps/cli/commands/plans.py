@@ -1,0 +1,151 @@
+"""`soorma plans`: list, show, cancel, resume."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from soorma_ai.adapters.clock import SystemClock
+from soorma_ai.api.clients.protocol import PlatformClient
+from soorma_ai.apps.cli.store_access import CommandRunner, find_plan, look_up
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.kernel.domain.tracking import PlanLine
+from soorma_ai.kernel.rules.reports.trace import Trace
+from soorma_ai.surfaces.options import Access, Id, as_json, with_platform
+from soorma_ai.surfaces.terminal import plan_list
+from soorma_ai.surfaces.terminal.printing import Part, Printer, print_json, print_list
+from soorma_ai.surfaces.terminal.story import print_trace
+
+MOST_EXPLAINED = 100
+MOST_AT_ONCE = 100
+
+
+@click.group()
+def plans() -> None:
+    """List, show, cancel and resume plans."""
+
+
+@plans.command()
+@click.option("--status", type=click.Choice([str(status) for status in PlanStatus]), help="Only plans in this status.")
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@as_json
+@with_platform
+def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
+    """List plans, the newest first."""
+
+    async def load(client: PlatformClient) -> tuple[list[PlanRecord], dict[str, str], dict[str, PlanLine]]:
+        found = await client.plans(status=status, limit=limit)
+        if as_json:
+            return found, {}, {}
+        return found, await _states(client, found), await _lines(client, status, limit)
+
+    records, states, lines = look_up(access, load)
+    now, width = SystemClock().now(), Printer().console.width
+
+    def row(plan: PlanRecord) -> tuple[str, ...]:
+        return plan_list.row(plan, states.get(plan.plan_id, ""), lines.get(plan.plan_id))
+
+    def cells(plan: PlanRecord) -> tuple[Part, ...]:
+        return plan_list.cells(plan, states.get(plan.plan_id, ""), lines.get(plan.plan_id), now, width)
+
+    print_list(records, "no plans", row, (plan_list.TITLES, cells), as_json=as_json)
+
+
+@plans.command()
+@click.argument("plan", type=Id())
+@click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), help="Write one page to send.")
+@as_json
+@with_platform
+def show(access: Access, plan: str, page: Path | None, as_json: bool) -> None:
+    """Show why everything in a plan happened: who published what because of what.
+
+    The page that --html writes has the timeline, the graph, the story and all decisions, and needs nothing beside it.
+    """
+    if page is not None and as_json:
+        raise click.UsageError("--html writes a page, and --json prints JSON: give one of them")
+
+    async def load(client: PlatformClient) -> Trace:
+        return await client.trace(await find_plan(client, plan))
+
+    trace = look_up(access, load)
+    if page is not None:
+        _write(page, trace)
+    elif as_json:
+        print_json(trace)
+    else:
+        print_trace(trace)
+
+
+@plans.command()
+@click.argument("plan", type=Id())
+@click.option("--reason", default="cancelled by request", show_default=True)
+@as_json
+@with_platform
+def cancel(access: Access, plan: str, reason: str, as_json: bool) -> None:
+    """Ask a plan to stop, with all that it delegated."""
+    plan_id, runner = look_up(access, lambda client: find_plan(client, plan)), CommandRunner(access)
+    is_cancelled = runner.steer(lambda client: client.cancel(plan_id, reason))
+    if as_json:
+        print_json({"plan_id": plan_id, "cancelled": is_cancelled})
+    else:
+        Printer().line("cancelling" if is_cancelled else "it had ended already", f" plan {plan_id}")
+    if is_cancelled and not runner.has_owner:
+        Printer(stderr=True).line("no agents run on this store now; the plan stops when its planner runs")
+    if not is_cancelled:
+        raise click.exceptions.Exit(1)
+
+
+@plans.command()
+@click.argument("plan", type=Id(), required=False)
+@click.option("--all", "every", is_flag=True, help="All plans that need an operator.")
+@click.option("--agent", metavar="PLANNER", help="With --all: only plans of this planner.")
+@as_json
+@with_platform
+def resume(access: Access, plan: str | None, *, every: bool, agent: str | None, as_json: bool) -> None:
+    """Let a plan go on that was paused, or that needs an operator: its model asks again.
+
+    A plan needs an operator while its model refuses the set-up: a key, a quota, the model's name, a missing library.
+    """
+    if (plan is None) is not every or (agent is not None and not every):
+        raise click.UsageError("give a PLAN, or --all, with --agent if it is for one planner")
+    runner = CommandRunner(access)
+    if plan is not None:
+        plan_id = look_up(access, lambda client: find_plan(client, plan))
+        runner.steer(lambda client: client.resume(plan_id))
+        resumed = [plan_id]
+    else:
+        resumed = runner.steer(lambda client: client.resume_all(agent=agent))
+    if as_json:
+        print_json({"plan_ids": resumed})
+    else:
+        Printer().line(f"resumed plan {resumed[0]}" if plan else f"resumed {len(resumed)} plans")
+    if resumed and not runner.has_owner:
+        Printer(stderr=True).line("no agents run on this store now; a plan goes on when its planner runs")
+
+
+async def _states(client: PlatformClient, found: Sequence[PlanRecord]) -> dict[str, str]:
+    """Return by plan why those sleep that do, of many of the first ones."""
+    asleep = [plan.plan_id for plan in found if plan.status is PlanStatus.PAUSED][:MOST_EXPLAINED]
+    return {plan_id: (await (await client.follow(plan_id)).describe()).partition("; ")[2] for plan_id in asleep}
+
+
+async def _lines(client: PlatformClient, status: str | None, limit: int) -> dict[str, PlanLine]:
+    """Return by plan what the newest ones spent and wait for."""
+    found, before = dict[str, PlanLine](), 0
+    while len(found) < limit:
+        page = await client.tracker.plans(status=status, before=before, limit=min(limit - len(found), MOST_AT_ONCE))
+        found.update({one.plan_id: one for one in page.plans})
+        before = page.before
+        if page.is_end:
+            break
+    return found
+
+
+def _write(page: Path, trace: Trace) -> None:
+    from soorma_ai.apps.console.plan_view import report
+
+    try:
+        page.write_text(report(trace), encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"{page} cannot be written: {error.strerror}") from error
+    Printer(stderr=True).line(f"{page} tells of plan {trace.plan_id}; it holds what the plan was given and told")

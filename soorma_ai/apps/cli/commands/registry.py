@@ -1,0 +1,176 @@
+"""`soorma registry`: agents, the events that they have registered, and what is wrong with these."""
+
+from collections.abc import Collection, Sequence
+from itertools import groupby
+
+import click
+
+from soorma_ai.api.clients.protocol import PlatformClient
+from soorma_ai.apps.cli.store_access import look_up
+from soorma_ai.errors import NotFound
+from soorma_ai.features.retrieval.check import ADVICE, Finding, FoundEvent, Problem, check_events
+from soorma_ai.features.retrieval.reach import check_reach
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.names import plain_name
+from soorma_ai.kernel.domain.registry import TAKEN, DiscoveredAgent, EventRole, RegisteredEvent
+from soorma_ai.kernel.domain.values import clip
+from soorma_ai.surfaces.options import Access, as_json, with_platform
+from soorma_ai.surfaces.terminal.escapes import one_line
+from soorma_ai.surfaces.terminal.printing import BOLD, DIM, WAITING, Part, Printer, print_json, print_list
+from soorma_ai.surfaces.terminal.wording import json_line
+
+_TITLES = {
+    Problem.NO_DESCRIPTION: "without a description",
+    Problem.SAME_WORDS: "told in the same words",
+    Problem.NOBODY_TAKES: "taken by nobody",
+    Problem.NOBODY_PURSUES: "pursued by nobody",
+    Problem.UNHEARD: "heard by nobody",
+    Problem.CIRCLE: "in a circle",
+}
+_AGENTS = ("AGENT", "KIND", "VERSION", "LIVES", "TAKES", "MAKES")
+_INDENT = 2
+_MOST_AGENTS = 3
+_MOST_EVENTS, _PAGE = 2_000, 500
+
+
+@click.group()
+def registry() -> None:
+    """Look at what agents have registered."""
+
+
+@registry.command()
+@as_json
+@with_platform
+def check(access: Access, as_json: bool) -> None:
+    """Name events that planners will not find or cannot tell apart, and those that lead nowhere or in circles.
+
+    Says what to do about them, and exits with 1 where something is wrong; facts that nobody hears, and circles, may be
+    meant. Looks at what agents take, those that are gone too; while any lives, what only those take that are gone is
+    taken by nobody. Circles are found by what agents say they make, and by what they made: the last 2,000 events.
+    """
+    registered, live, published = look_up(access, _load)
+    findings, printer = [*check_events(registered), *check_reach(registered, live, published)], Printer()
+    if as_json:
+        print_json([{"problem": one.problem, "advice": ADVICE[one.problem], "events": one.events} for one in findings])
+    elif not findings:
+        Printer(stderr=True).line("every event can be found by what it says of itself, and leads somewhere")
+    elif printer.is_plain:
+        printer.rows(_row(one) for one in findings)
+    else:
+        _print(printer, findings)
+    if not all(one.problem.is_note for one in findings):
+        raise click.exceptions.Exit(1)
+
+
+async def _load(client: PlatformClient) -> tuple[Sequence[RegisteredEvent], frozenset[str], list[EventEnvelope]]:
+    """Return all registered events, the names of the agents that live, and what was published last."""
+    live = frozenset(one.agent_id for one in await client.registry.query())
+    return await client.registry.events(live=False), live, await _published(client)
+
+
+async def _published(client: PlatformClient) -> list[EventEnvelope]:
+    found, before = list[EventEnvelope](), 0
+    while len(found) < _MOST_EVENTS:
+        page = await client.events(after=before, limit=_PAGE, newest=True)
+        found += [one.event for one in page.events]
+        if page.is_end:
+            break
+        before = page.after
+    return found
+
+
+@registry.command()
+@click.option("--all", "with_gone", is_flag=True, help="Those that are gone, too.")
+@as_json
+@with_platform
+def ls(access: Access, with_gone: bool, as_json: bool) -> None:
+    """List agents, and what they take and make."""
+    agents = look_up(access, lambda client: client.registry.query(live=not with_gone))
+    nobody = "no agent is registered" if with_gone else "no agent lives; --all lists those that are gone"
+    print_list(agents, nobody, _agent_row, (_AGENTS, _agent_cells), as_json=as_json)
+
+
+@registry.command()
+@click.argument("name")
+@as_json
+@with_platform
+def show(access: Access, name: str, as_json: bool) -> None:
+    """Show an agent with all that it registered, or an event with its schemas and all who take or make it."""
+
+    async def load(client: PlatformClient) -> tuple[list[DiscoveredAgent], list[RegisteredEvent]]:
+        agents = await client.registry.query(name=name, live=False)
+        by = {"owner": name} if agents else {"name": name}
+        return agents, await client.registry.events(**by, live=False)
+
+    agents, events = look_up(access, load)
+    if not agents and not events:
+        raise NotFound(f"nothing here is called {name!r}: `soorma registry ls --all` lists the agents")
+    if as_json:
+        print_json({"agents": agents, "events": events})
+        return
+    printer = Printer()
+    for agent in agents:
+        lives = "lives" if agent.live else "gone"
+        printer.line((one_line(agent.name), BOLD), f"  {agent.kind} {one_line(agent.version)}, {lives}")
+        if agent.description:
+            printer.line(one_line(agent.description), indent=_INDENT)
+    for one in events:
+        _print_event(printer, one)
+
+
+def _print_event(printer: Printer, one: RegisteredEvent) -> None:
+    made = one.definition
+    by = f"{one_line(plain_name(one.agent))} {one.role}"
+    printer.line((one_line(made.event_name), BOLD), (f"  {by}, {made.topic}, version {one_line(made.version)}", DIM))
+    told = {
+        "": made.description,
+        "use": made.when_to_use,
+        "not for": made.not_for,
+        "approval": made.approval.when if made.approval else "",
+        "payload": json_line(made.payload_schema),
+        "response": json_line(made.response_schema) if made.response_schema else "",
+    }
+    for label, text in told.items():
+        if text:
+            printer.line(one_line(text), indent=_INDENT, label=f"{label:<9}" if label else "")
+
+
+def _names(agent: DiscoveredAgent, roles: Collection[EventRole]) -> str:
+    found = dict.fromkeys(made.event_name for role, made in agent.events if role in roles)
+    return ", ".join(map(one_line, found))
+
+
+def _agent_row(agent: DiscoveredAgent) -> tuple[str, ...]:
+    made = dict.fromkeys([_names(agent, (EventRole.MAKES,)), *(one_line(one.event_name) for one in agent.produced)])
+    heard = _names(agent, (*TAKEN, EventRole.AWAITS))
+    about = (one_line(agent.name), str(agent.kind), one_line(agent.version), "yes" if agent.live else "gone")
+    return (*about, heard, ", ".join(filter(None, made)))
+
+
+def _agent_cells(agent: DiscoveredAgent) -> tuple[Part, ...]:
+    name, kind, version, lives, takes, makes = _agent_row(agent)
+    return clip(name, 32), kind, clip(version, 16), lives, clip(takes, 60), clip(makes, 200)
+
+
+def _row(finding: Finding) -> tuple[str, ...]:
+    """Return the problem, and then each event and the agents that take it."""
+    cells = [(one_line(one.event_name), ",".join(map(one_line, one.agents))) for one in finding.events]
+    return (str(finding.problem), *(cell for pair in cells for cell in pair))
+
+
+def _print(printer: Printer, findings: list[Finding]) -> None:
+    for number, (problem, same) in enumerate(groupby(findings, lambda one: one.problem)):
+        found = list(same)
+        if number:
+            printer.line()
+        printer.line((f"{len(found)} {_TITLES[problem]}", WAITING))
+        printer.line((ADVICE[problem], DIM), indent=_INDENT)
+        for one in found:
+            parts = [part for event in one.events for part in (", ", *_parts(event))]
+            printer.line(*parts[1:], indent=_INDENT)
+
+
+def _parts(event: FoundEvent) -> tuple[Part, Part]:
+    some = ", ".join(one_line(agent) for agent in event.agents[:_MOST_AGENTS])
+    more = ", …" if len(event.agents) > _MOST_AGENTS else ""
+    return (clip(one_line(event.event_name), 60), BOLD), f" ({some}{more})"

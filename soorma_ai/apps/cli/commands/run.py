@@ -1,0 +1,196 @@
+"""`soorma run`: agents in this process, and a goal for them."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
+from enum import StrEnum
+from typing import Any
+
+import click
+from msgspec import Struct
+
+from soorma_ai.agents.agent import Agent
+from soorma_ai.apps.cli.follow.pursuit import pursue, waits_of
+from soorma_ai.apps.cli.follow.responders import Always, AtTheKeyboard, Others, Responder
+from soorma_ai.apps.cli.follow.watch import Watch
+from soorma_ai.apps.cli.loader import load_agents
+from soorma_ai.apps.cli.session import log_by, open_platform
+from soorma_ai.apps.cli.view.live import Manner, Voice
+from soorma_ai.errors import NotFound
+from soorma_ai.kernel.domain.people import AnswerDecision, Person
+from soorma_ai.kernel.domain.plans import PlanDetails, PlanStatus
+from soorma_ai.kernel.rules.reports.waiting import need_of
+from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.runtime.loops.supervisor import DRAIN_SECONDS
+from soorma_ai.platform import stop_by_signal
+from soorma_ai.settings import hide_password
+from soorma_ai.surfaces.options import Access, JsonObjectParam, Sound, as_json, with_access, with_person, with_voice
+from soorma_ai.surfaces.terminal.escapes import one_line
+from soorma_ai.surfaces.terminal.printing import BAD, print_json
+from soorma_ai.surfaces.terminal.wording import short_id
+
+DONE, STOPPED, FAILED, WAITS = 0, 1, 3, 4
+
+
+class Answers(StrEnum):
+    ASK = "ask"
+    APPROVE = "approve"
+    REJECT = "reject"
+    NONE = "none"
+
+
+class Goal(Struct, frozen=True):
+    event: str
+    data: dict[str, Any]
+    key: str | None
+    answers: Answers
+    waits_for_people: bool
+    as_json: bool
+
+
+@click.command()
+@click.argument("app", metavar="MODULE:APP")
+@click.argument("goal", required=False)
+@click.option("--data", type=JsonObjectParam(), metavar="JSON|@FILE", help="The goal's data.")
+@click.option(
+    "--wait/--no-wait",
+    "waits_for_people",
+    default=True,
+    help="Wait for answers that other processes give, or end with 4 where only people can go on.",
+)
+@click.option(
+    "--answer",
+    "answers",
+    type=click.Choice([str(way) for way in Answers]),
+    help="Who answers what the plan asks: you, always yes, always no, nobody here.  "
+    "[default: ask on a terminal, else none]",
+)
+@click.option("--key", metavar="IDEMPOTENCY_KEY", help="The same key submits the goal once, and finds the same plan.")
+@with_voice
+@with_person
+@as_json
+@with_access
+def run(
+    access: Access,
+    app: str,
+    goal: str | None,
+    *,
+    data: dict[str, Any] | None,
+    waits_for_people: bool,
+    answers: str | None,
+    key: str | None,
+    sound: Sound,
+    user_id: str,
+    roles: frozenset[str] | None,
+    as_json: bool,
+) -> None:
+    """Run agents, and pursue a goal with them if one is given.
+
+    APP is an Agent, a sequence of Agents, or a function that returns them; MODULE may lie in the current directory.
+    Without GOAL they run until Ctrl-C or SIGTERM, and what happens is told on stderr: events, decisions, questions and
+    what to type to answer them, answers, ends, faults. `soorma submit` gives them goals from another terminal.
+    """
+    voice = Voice(Manner(sound.is_quiet, sound.as_json, is_timed=goal is None), access)
+    log_by(voice, sound.log_level)
+    agents = load_agents(app)
+    if goal is None and (data is not None or key is not None or answers is not None or not waits_for_people):
+        raise click.UsageError("--data, --key, --answer and --no-wait need a GOAL")
+    usual = Answers.ASK if sys.stdin.isatty() and sys.stderr.isatty() else Answers.NONE
+    way = Answers(answers) if answers else usual
+    pursued = Goal(goal, data or {}, key, way, waits_for_people, as_json) if goal is not None else None
+    person = Person(access.tenant_id, user_id, roles)
+    running = _pursue_one(access, agents, pursued, person, voice) if pursued else _serve(access, agents, voice)
+    raise click.exceptions.Exit(asyncio.run(running))
+
+
+async def _serve(access: Access, agents: Sequence[Agent], voice: Voice) -> int:
+    """Run agents until told to stop, and tell what happens."""
+    stop, names = stop_by_signal(), ", ".join(one_line(agent.name) for agent in agents)
+    async with AsyncExitStack() as stack:
+        platform = await open_platform(stack, access, agents)
+        watch = Watch(platform.services, voice)
+        await watch.begin()
+        await platform.start(*agents)
+        voice.remark(f"{names} on {hide_password(access.store_url)}; Ctrl-C stops")
+        telling = asyncio.create_task(watch.go_on())
+        await stop.wait()
+        telling.cancel()
+        await asyncio.gather(telling, return_exceptions=True)
+        voice.remark(f"stopping: what is in hand is finished first, for up to {DRAIN_SECONDS:.0f} s")
+    voice.remark("stopped; all that is not done is on disk, and goes on when these agents run again")
+    return DONE
+
+
+async def _pursue_one(access: Access, agents: Sequence[Agent], goal: Goal, person: Person, voice: Voice) -> int:
+    """Run agents until the goal's plan has ended, or rests on people for whom nobody waits."""
+    stop = stop_by_signal()
+    async with AsyncExitStack() as stack:
+        platform = await open_platform(stack, access, agents)
+        await platform.start(*agents)
+        client = Client(platform.services, person)
+        handle = await client.submit(goal.event, goal.data, idempotency_key=goal.key)
+        voice.remark(f"plan {handle.plan_id}")
+        await _follow(client, handle.plan_id, goal, stop, voice)
+        return await _print_end(client, handle.plan_id, goal, voice)
+
+
+async def _follow(client: Client, plan_id: str, goal: Goal, stop: asyncio.Event, voice: Voice) -> None:
+    """Return when the plan has ended, when only people can move it and nobody will, or when told to stop."""
+    woken = client.services.signals.watch()
+    responder = _responder(goal, client, voice, woken)
+    following = asyncio.create_task(pursue(client, plan_id, responder, voice, woken))
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait((following, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if following.done():
+            following.result()
+        else:
+            voice.remark("stopping: what is in hand is finished first; the plan goes on when its agents run again")
+    finally:
+        following.cancel()
+        stopping.cancel()
+        await asyncio.gather(following, stopping, return_exceptions=True)
+        await responder.leave()
+        client.services.signals.unwatch(woken)
+
+
+def _responder(goal: Goal, client: Client, voice: Voice, woken: asyncio.Event) -> Responder:
+    match goal.answers:
+        case Answers.ASK:
+            return AtTheKeyboard(client, voice.printer, woken.set)
+        case Answers.APPROVE | Answers.REJECT:
+            return Always(AnswerDecision(goal.answers), client, voice.printer)
+        case Answers.NONE if goal.waits_for_people:
+            return Others(client, voice)
+        case Answers.NONE:
+            return Responder()
+
+
+async def _print_end(client: Client, plan_id: str, goal: Goal, voice: Voice) -> int:
+    """Print how the plan stands, and return the exit code that says the same."""
+    plan: PlanDetails | None = None
+    with suppress(NotFound):
+        plan = await client.plan(plan_id)
+    waits = await waits_of(client, plan_id)
+    if goal.as_json:
+        outcome = {"status": plan.status, "result": plan.result, "reason": plan.reason} if plan else {"status": None}
+        print_json({"plan_id": plan_id, **outcome, "waits": waits})
+    if plan is not None and plan.status is PlanStatus.COMPLETED:
+        if not goal.as_json:
+            print_json(plan.result)
+        return DONE
+    if plan is not None and plan.status.is_final:
+        voice.insist((f"plan {short_id(plan_id)} {plan.status}", BAD))
+        return FAILED
+    for wait in waits:
+        # At a keyboard it has been shown already.
+        voice.ask(wait, goal.event, client.services.clock.now(), is_known=goal.answers is Answers.ASK)
+    for one in plan.blocked if plan else ():
+        voice.insist((f"plan {short_id(plan_id)}: {one_line(need_of(one))}", BAD))
+    if plan is not None and plan.blocked and not waits:
+        return WAITS
+    status = plan.status if plan else "not begun"
+    answered = "its questions are answered and " if waits else ""
+    voice.insist(f"plan {short_id(plan_id)} is {status}; it goes on when {answered}its agents run")
+    return WAITS if waits else STOPPED

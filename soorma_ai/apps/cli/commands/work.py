@@ -1,0 +1,237 @@
+"""`soorma submit`, `request` and `publish`: work for agents that run in another process."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+from msgspec import Struct
+
+from soorma_ai.adapters.clock import SystemClock
+from soorma_ai.api.clients.protocol import PlanCalls, PlatformClient
+from soorma_ai.apps.cli.store_access import ANSWER_SECONDS, CommandRunner
+from soorma_ai.errors import DeadlineExceeded, Held, PlanFailed
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.people import Person
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.surfaces.options import Access, JsonObjectParam, as_json, with_person, with_platform
+from soorma_ai.surfaces.terminal.escapes import one_line
+from soorma_ai.surfaces.terminal.printing import BAD, GOOD, WAITING, Printer, print_json
+from soorma_ai.surfaces.terminal.wording import json_line, short_id
+
+LONGEST_WAIT = 3_600.0
+_A_LOOK = ANSWER_SECONDS / 2
+RESULT = 480
+
+T = TypeVar("T")
+
+_data = click.option("--data", type=JsonObjectParam(), default="{}", metavar="JSON|@FILE", help="What it is about.")
+_key = click.option("--key", metavar="TEXT", help="The same key is the same work, however often it is given.")
+_session = click.option("--session", metavar="ID", help="The session it belongs to.")
+_wait = click.option(
+    "--wait", type=click.FloatRange(0, LONGEST_WAIT), default=0.0, metavar="SECONDS", help="Wait for the end so long."
+)
+
+
+class _Submitted(Struct, frozen=True):
+    plan_id: str
+    goal_id: str
+
+
+@click.command()
+@click.argument("goal")
+@_data
+@click.option("--planner", metavar="NAME", help="Which planner, where several pursue the goal.")
+@_key
+@_session
+@_wait
+@with_person
+@as_json
+@with_platform
+def submit(
+    access: Access,
+    goal: str,
+    data: dict[str, Any],
+    *,
+    planner: str | None,
+    key: str | None,
+    session: str | None,
+    wait: float,
+    user_id: str,
+    roles: frozenset[str] | None,
+    as_json: bool,
+) -> None:
+    """Give GOAL to its planner, in the application that runs on the store, or to be found by the next one that does."""
+    runner = CommandRunner(access, Person(access.tenant_id, user_id, roles))
+    key = key or SystemClock().new_id()
+
+    async def give(client: PlatformClient) -> _Submitted:
+        plan = await client.submit(goal, data, idempotency_key=key, planner=planner, session_id=session)
+        return _Submitted(plan.plan_id, plan.goal_id)
+
+    made = _held_or(lambda: runner.steer(give), as_json=as_json)
+    if wait:
+        _end(runner, made, wait, as_json=as_json)
+    elif as_json:
+        print_json({"plan_id": made.plan_id, "goal_id": made.goal_id})
+    else:
+        Printer().line(("submitted", GOOD), f" {one_line(goal)}, plan {made.plan_id}")
+        _say_nobody(runner)
+
+
+@click.command()
+@click.argument("event")
+@_data
+@click.option(
+    "--wait",
+    type=click.FloatRange(0, LONGEST_WAIT),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Wait for the reply so long; 0 prints the id of the request.",
+)
+@_key
+@_session
+@with_person
+@as_json
+@with_platform
+def request(
+    access: Access,
+    event: str,
+    data: dict[str, Any],
+    *,
+    wait: float,
+    key: str | None,
+    session: str | None,
+    user_id: str,
+    roles: frozenset[str] | None,
+    as_json: bool,
+) -> None:
+    """Ask the agent that takes EVENT, and print its reply."""
+    runner = CommandRunner(access, Person(access.tenant_id, user_id, roles))
+    key = key or SystemClock().new_id()
+    request_id = _held_or(
+        lambda: runner.steer(lambda client: client.ask(event, data, idempotency_key=key, session_id=session)),
+        as_json=as_json,
+    )
+    _say_nobody(runner)
+    reply = _within(
+        wait if runner.has_owner else 0,
+        lambda left: runner.steer(lambda client: client.reply(request_id, timeout=left)),
+    )
+    if reply is None:
+        if as_json:
+            print_json({"request_id": request_id})
+        else:
+            Printer().line(("asked", WAITING), f" {one_line(event)}, request {request_id}: no reply yet")
+        return
+    is_good = reply.get("success") is not False
+    if as_json:
+        print_json(reply)
+    else:
+        said = reply.get("result") if is_good else reply.get("error")
+        Printer().line((one_line(event), GOOD if is_good else BAD), f" {json_line(said, RESULT)}")
+    if not is_good:
+        raise click.exceptions.Exit(1)
+
+
+@click.command()
+@click.argument("event")
+@click.option(
+    "--topic",
+    type=click.Choice([str(topic) for topic in EventTopic]),
+    default=str(EventTopic.BUSINESS_FACTS),
+    show_default=True,
+)
+@_data
+@click.option("--plan", metavar="ID", help="The plan that waits for it, by its whole id.")
+@click.option("--correlation", metavar="ID", help="The reply key that it carries.")
+@_key
+@_session
+@with_person
+@as_json
+@with_platform
+def publish(
+    access: Access,
+    event: str,
+    data: dict[str, Any],
+    *,
+    topic: str,
+    plan: str | None,
+    correlation: str | None,
+    key: str | None,
+    session: str | None,
+    user_id: str,
+    roles: frozenset[str] | None,
+    as_json: bool,
+) -> None:
+    """Publish EVENT, for whoever hears it."""
+    runner = CommandRunner(access, Person(access.tenant_id, user_id, roles))
+    key = key or SystemClock().new_id()
+    event_id = _held_or(
+        lambda: runner.steer(
+            lambda client: client.publish(
+                topic, event, data, idempotency_key=key, correlation_id=correlation, plan_id=plan, session_id=session
+            )
+        ),
+        as_json=as_json,
+    )
+    if as_json:
+        print_json({"event_id": event_id})
+    else:
+        Printer().line(("published", GOOD), f" {one_line(event)} {event_id}")
+        _say_nobody(runner)
+
+
+def _held_or(do: Callable[[], T], *, as_json: bool) -> T:
+    """Return what is done; where a person has to approve it first, say so and exit with 4."""
+    try:
+        return do()
+    except Held as held:
+        if as_json:
+            print_json({"wait_id": held.wait_id, "request_id": held.request_id})
+        else:
+            Printer().line(("held", WAITING), f" for an approval: soorma approve {short_id(held.wait_id)}")
+        raise click.exceptions.Exit(4) from held
+
+
+def _end(runner: CommandRunner, made: _Submitted, wait: float, *, as_json: bool) -> None:
+    """Print how the plan ended; exit with 3 where it failed, and with 4 where it has not ended in time."""
+
+    async def look(client: PlatformClient, left: float) -> tuple[PlanStatus, Any]:
+        plan: PlanCalls = await client.follow(made.plan_id)
+        try:
+            return PlanStatus.COMPLETED, await plan.result(timeout=left)
+        except PlanFailed as failed:
+            return await plan.status(), failed.reason
+
+    found = _within(wait, lambda left: runner.steer(lambda client: look(client, left)))
+    status, what = found or (None, None)
+    if as_json:
+        print_json({"plan_id": made.plan_id, "status": status, ("result" if _is_good(status) else "reason"): what})
+    elif found is None:
+        Printer().line(("goes on", WAITING), f" plan {made.plan_id}: soorma plans show {short_id(made.plan_id)}")
+    else:
+        told = json_line(what, RESULT) if _is_good(status) else one_line(str(what))
+        Printer().line((str(status), GOOD if _is_good(status) else BAD), f" {told}")
+    if not _is_good(status):
+        raise click.exceptions.Exit(4 if found is None else 3)
+
+
+def _is_good(status: PlanStatus | None) -> bool:
+    return status is PlanStatus.COMPLETED
+
+
+def _within(seconds: float, look: Callable[[float], T]) -> T | None:
+    """Return what is there within so many seconds, looked for in calls that their owner answers in time."""
+    left = seconds
+    while left > 0:
+        try:
+            return look(min(left, _A_LOOK))
+        except DeadlineExceeded:
+            left -= _A_LOOK
+    return None
+
+
+def _say_nobody(runner: CommandRunner) -> None:
+    if not runner.has_owner:
+        Printer(stderr=True).line("no agents run on this store now; they get it when they do")

@@ -1,0 +1,40 @@
+"""A platform opened for agents that run in this process."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+
+from soorma_ai.adapters.single_writer.lock import AlreadyOwned
+from soorma_ai.agents.agent import Agent
+from soorma_ai.apps.cli.store_access import MOST_TRIES, PAUSE_SECONDS, PURPOSE
+from soorma_ai.apps.cli.view.live import Spoken, Voice
+from soorma_ai.apps.cli.view.logs import ForPeople
+from soorma_ai.platform import Platform
+from soorma_ai.surfaces.options import Access
+
+
+async def open_platform(stack: AsyncExitStack, access: Access, agents: Sequence[Agent]) -> Platform:
+    """Open a platform, after another `soorma` command that owns the file for a moment. Raise AlreadyOwned."""
+    purpose = ", ".join(agent.name for agent in agents)
+    for _ in range(MOST_TRIES):
+        try:
+            return await stack.enter_async_context(Platform(access.store_url, purpose=purpose))
+        except AlreadyOwned as other:
+            if other.info.purpose != PURPOSE:
+                raise
+        await asyncio.sleep(PAUSE_SECONDS)
+    return await stack.enter_async_context(Platform(access.store_url, purpose=purpose))
+
+
+def log_to_stderr() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(ForPeople())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+
+
+def log_by(voice: Voice, level: str) -> None:
+    """Have a voice tell what is logged; of libraries warnings only, whatever the level."""
+    logging.basicConfig(level=logging.WARNING, handlers=[Spoken(voice)])
+    if level.upper() != logging.getLevelName(logging.WARNING):
+        logging.getLogger("soorma_ai").setLevel(level.upper())

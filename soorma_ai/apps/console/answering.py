@@ -1,0 +1,144 @@
+"""What a person filled in about a question: read, and judged as far as that is possible before it is said."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from soorma_ai.kernel.domain.expectations import Expectation
+from soorma_ai.kernel.domain.people import AnswerDecision, Ask
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.waits.answers import say_approved
+from soorma_ai.surfaces.forms.forms import Field, add_item, form_of, remove_item
+from soorma_ai.surfaces.forms.readings import Reading, read_form
+from soorma_ai.surfaces.forms.shapes import ABSENT
+
+# What a form calls the fields of the held payload, and those of the answer itself.
+PAYLOAD = "payload"
+ANSWER = "answer"
+ADD = "add"
+REMOVE = "remove"
+MOST_NOTE = 2_000
+# Told by the button and by the note.
+_TOLD = frozenset({"approved", "note"})
+
+
+class Sheet(Struct, frozen=True):
+    """`do` is the button: a decision, or `add payload$.lines`, `remove payload$.lines 2`."""
+
+    do: str = ""
+    note: str = ""
+    payload: Mapping[str, str] = field(default_factory=dict[str, str])
+    answer: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class Given(Struct, frozen=True):
+    """An answer that can be said."""
+
+    decision: AnswerDecision
+    payload: JsonObject
+    note: str
+
+
+class Refusal(Struct, frozen=True):
+    """What has to be put right first."""
+
+    words: str
+    payload: Reading | None = None
+    answer: Reading | None = None
+    note: str = ""
+
+
+def sheet_of(sent: Sequence[tuple[str, str]]) -> Sheet:
+    said = dict(sent)
+    return Sheet(
+        do=said.get("do", ""),
+        note=said.get("note", "").strip(),
+        payload={name.removeprefix(PAYLOAD): text for name, text in sent if name.startswith(f"{PAYLOAD}$")},
+        answer={name.removeprefix(ANSWER): text for name, text in sent if name.startswith(f"{ANSWER}$")},
+    )
+
+
+def change_list(sheet: Sheet) -> Sheet | None:
+    """Return the sheet with an item more or less, where its button says so."""
+    verb, _, rest = sheet.do.partition(" ")
+    if verb not in (ADD, REMOVE):
+        return None
+    name, _, place = rest.rpartition(" ") if verb == REMOVE else (rest, "", "")
+    part = PAYLOAD if name.startswith(PAYLOAD) else ANSWER
+    typed, name = (sheet.payload if part == PAYLOAD else sheet.answer), name.removeprefix(part)
+    is_number = place.isascii() and place.isdigit() and len(place) < 5
+    changed = add_item(typed, name) if verb == ADD else remove_item(typed, name, int(place) if is_number else -1)
+    return replace(sheet, payload=changed) if part == PAYLOAD else replace(sheet, answer=changed)
+
+
+def payload_form(ask: Ask, sheet: Sheet, refusal: Refusal | None) -> Field | None:
+    """Return the fields by which a held payload can be changed; None where it cannot be."""
+    if ask.proposal is None or AnswerDecision.EDIT not in ask.allowed_decisions:
+        return None
+    faults = refusal.payload.faults if refusal and refusal.payload else None
+    return form_of(ask.proposal.payload_schema, ask.proposal.data, sheet.payload, faults)
+
+
+def answer_form(ask: Ask, sheet: Sheet, refusal: Refusal | None) -> Field | None:
+    """Return the fields of the answer itself; None where button and note are all of it."""
+    schema = answer_schema(ask)
+    if schema.get("properties") == {} and ask.proposal is not None:
+        return None
+    faults = refusal.answer.faults if refusal and refusal.answer else None
+    return form_of(schema, {} if schema.get("type") == "object" else ABSENT, sheet.answer, faults)
+
+
+def answer_schema(ask: Ask) -> JsonObject:
+    """Return the schema of the answer without what a button and the note tell."""
+    schema = ask.response_schema
+    members, needed = schema.get("properties"), schema.get("required")
+    if not isinstance(members, dict) or not _is_yes_or_no(ask):
+        return schema
+    left = {name: one for name, one in members.items() if name not in _TOLD}
+    still = [one for one in needed if one not in _TOLD] if isinstance(needed, list) else []
+    return {**schema, "properties": left, "required": still}
+
+
+def judge(asked: Expectation, sheet: Sheet) -> Given | Refusal:
+    """Return the answer, or what is wrong with it by the fields of its form."""
+    ask = asked.ask
+    if ask is None or sheet.do not in ask.allowed_decisions:
+        return Refusal("Choose one of the buttons.")
+    decision = AnswerDecision(sheet.do)
+    if len(sheet.note) > MOST_NOTE:
+        return Refusal("The note is too long.", note=f"at most {MOST_NOTE} characters")
+    if decision is AnswerDecision.REJECT and not sheet.note:
+        return Refusal("Say why: who asked is told your reason.", note="a reason is needed")
+    if ask.proposal is not None and decision in (AnswerDecision.APPROVE, AnswerDecision.EDIT):
+        edited = read_form(ask.proposal.payload_schema, ask.proposal.data, sheet.payload)
+        is_changed = not edited.is_good or edited.value != ask.proposal.data
+        if decision is AnswerDecision.EDIT:
+            return _edit(edited, sheet, is_changed=is_changed)
+        if is_changed:
+            words = "You changed the payload. Approve it with the changes, or set it back to what was asked."
+            return Refusal(words, payload=edited)
+    return _answer(ask, decision, sheet)
+
+
+def _edit(edited: Reading, sheet: Sheet, *, is_changed: bool) -> Given | Refusal:
+    if not edited.is_good:
+        return Refusal("The changed payload cannot be published yet.", payload=edited)
+    if not is_changed:
+        return Refusal("Nothing was changed. Approve it as it is, or change it.", payload=edited)
+    return Given(AnswerDecision.EDIT, {"data": edited.value}, sheet.note)
+
+
+def _answer(ask: Ask, decision: AnswerDecision, sheet: Sheet) -> Given | Refusal:
+    members = ask.response_schema.get("properties")
+    read = read_form(answer_schema(ask), {}, sheet.answer)
+    if not read.is_good and decision is not AnswerDecision.REJECT:
+        return Refusal("The answer is not complete yet.", answer=read)
+    said = read.value if isinstance(read.value, dict) and read.is_good else {}
+    if _is_yes_or_no(ask) and isinstance(members, dict) and "note" in members and sheet.note:
+        said = {**said, "note": sheet.note}
+    return Given(decision, say_approved(decision, said, ask.response_schema), sheet.note)
+
+
+def _is_yes_or_no(ask: Ask) -> bool:
+    return AnswerDecision.APPROVE in ask.allowed_decisions or AnswerDecision.REJECT in ask.allowed_decisions

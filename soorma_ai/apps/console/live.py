@@ -1,0 +1,37 @@
+"""What tells an open page that it is out of date: it says that something may have come, and never what."""
+
+from collections.abc import AsyncIterator
+
+from soorma_ai.api.server.app_state import Surroundings
+from soorma_ai.api.server.streams import HEARTBEAT_SECONDS
+from soorma_ai.api.server.tail import tenant_key, tree_key
+from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.runtime.handling.process.signals import until
+from soorma_ai.kernel.runtime.views.plans import own_plan
+
+# A page is read anew no oftener than this, in seconds; where something comes all the time, than the longest.
+PAUSE = 1.0
+LONGEST_PAUSE = 5.0
+HELLO = b"retry: 2000\n\n"
+# Also at the beginning, for what came since the page was made, and at each beat of the heart, since times on it pass.
+CHANGED = b"event: changed\ndata:\n\n"
+
+
+async def key_of(client: Client, plan_id: str | None) -> str:
+    """Return what is followed: the tenant, or the tree of a plan. Raise NotFound for one that is not theirs to see."""
+    if plan_id is None:
+        return tenant_key(client.person.tenant_id)
+    plan = await own_plan(client.services, client.person, plan_id, "follow")
+    return tree_key(plan.root_plan_id)
+
+
+async def follow(client: Client, surroundings: Surroundings, key: str) -> AsyncIterator[bytes]:
+    clock, tail = client.services.clock, surroundings.tail
+    with tail.follow(key, client.services) as woken:
+        yield HELLO
+        pause = PAUSE
+        while not surroundings.is_ending and not tail.is_broken:
+            yield CHANGED
+            await clock.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE) if woken.is_set() else PAUSE
+            await until(woken, clock, HEARTBEAT_SECONDS)

@@ -1,0 +1,106 @@
+"""What could not be handled: dead letters, and calls outside of which nobody knows whether they happened."""
+
+from starlette.types import ASGIApp
+
+from soorma_ai.apps.console.pages.inbox import place_of
+from soorma_ai.errors import Forbidden, NotFound
+from soorma_ai.features.human_tasks.listing import question_page
+from soorma_ai.kernel.domain.expectations import ExpectationKind
+from soorma_ai.kernel.runtime.client.dead_letters import letter_page, own_row
+from soorma_ai.surfaces.page_context import PageRoute, Visitor, get, post
+
+PAGE = 50
+LONGEST_NOTE = 2_000
+DONE = {
+    "redriven": "The letter is in line again.",
+    "discarded": "The letter is discarded.",
+    "no letter": "It is no dead letter any more.",
+}
+
+
+async def list_letters(visitor: Visitor) -> ASGIApp:
+    client, place = visitor.client, place_of(visitor)
+    page = await letter_page(client.services, client.person, PAGE, place if place and is_number(place.id) else None)
+    letters, path = page.letters, visitor.frame.path
+    return visitor.frame.page(
+        "letters.html",
+        title="Dead letters",
+        section="/agents",
+        letters=letters,
+        newer=path("dead-letters", before=letters[0].letter_id) if page.newer and letters else None,
+        older=path("dead-letters", after=letters[-1].letter_id) if page.older and letters else None,
+        newest=path("dead-letters") if page.newer else None,
+        done=DONE.get(visitor.query_value("done"), ""),
+    )
+
+
+async def list_doubts(visitor: Visitor) -> ASGIApp:
+    client, path = visitor.client, visitor.frame.path
+    page = await question_page(
+        client.services, client.person, PAGE, beyond=place_of(visitor), kind=ExpectationKind.DOUBT
+    )
+    waits = page.waits
+    return visitor.frame.page(
+        "doubts.html",
+        title="In doubt",
+        section="/agents",
+        doubts=waits,
+        earlier=path("doubts", before=waits[0].wait_id) if page.begin and waits else None,
+        later=path("doubts", after=waits[-1].wait_id) if page.has_more else None,
+    )
+
+
+async def show_letter(visitor: Visitor) -> ASGIApp:
+    letter = await visitor.client.dead_letter(_number(visitor))
+    return visitor.frame.page(
+        "letter.html",
+        title=f"Dead letter {letter.letter_id}",
+        section="/agents",
+        now=visitor.now,
+        letter=letter,
+        steers=await _steers(visitor, letter.letter_id),
+    )
+
+
+async def _steers(visitor: Visitor, letter_id: int) -> bool:
+    """Tell whether a letter is the visitor's to redrive and to discard."""
+    try:
+        await own_row(visitor.client.services, visitor.client.person, letter_id, "redrive")
+    except Forbidden:
+        return False
+    return True
+
+
+async def redrive(visitor: Visitor) -> ASGIApp:
+    is_redriven = await visitor.client.redrive(_number(visitor))
+    return _go_back(visitor, "redriven" if is_redriven else "no letter")
+
+
+async def discard(visitor: Visitor) -> ASGIApp:
+    note = visitor.form_value("note").strip()[:LONGEST_NOTE]
+    is_discarded = await visitor.client.discard(_number(visitor), note)
+    return _go_back(visitor, "discarded" if is_discarded else "no letter")
+
+
+def is_number(said: str) -> bool:
+    return said.isascii() and said.isdigit() and len(said) < 19
+
+
+def _number(visitor: Visitor) -> int:
+    said = visitor.part("letter_id")
+    if not is_number(said):
+        raise NotFound(f"no dead letter {said[:40]!r}: give its number")
+    return int(said)
+
+
+def _go_back(visitor: Visitor, done: str) -> ASGIApp:
+    return visitor.frame.see_other("dead-letters", done=done)
+
+
+ROUTES: tuple[PageRoute, ...] = (
+    get("/doubts", list_doubts),
+    get("/dead-letters", list_letters),
+    get("/dead-letters/{letter_id}", show_letter),
+    post("/dead-letters/{letter_id}/redrive", redrive),
+    post("/dead-letters/{letter_id}/discard", discard),
+)

@@ -1,0 +1,134 @@
+"""The inbox: what people are asked, and one question beside it."""
+
+from datetime import datetime
+from http import HTTPStatus
+
+from msgspec import Struct
+from starlette.types import ASGIApp
+
+from soorma_ai.apps.console.pages import question
+from soorma_ai.apps.console.pages.question import Around
+from soorma_ai.errors import NotFound
+from soorma_ai.features.human_tasks.listing import count_questions, question_page
+from soorma_ai.features.human_tasks.summary import Urgency, urgency
+from soorma_ai.kernel.domain.expectations import Wait
+from soorma_ai.kernel.domain.values import clip
+from soorma_ai.kernel.ports import Place
+from soorma_ai.surfaces.page_context import PageRoute, Visitor, get, post
+from soorma_ai.surfaces.terminal.wording import time_left
+
+PAGE = 25
+LONGEST_ID = 200
+LONGEST_LINE = 160
+LONGEST_NAME = 60
+TEMPLATE = "inbox.html"
+
+
+class Row(Struct, frozen=True):
+    """A question as a line of the list. `left` is how much time there is, in words; `holder` has it in hand."""
+
+    wait_id: str
+    what: str
+    who: str
+    left: str
+    urgency: Urgency
+    holder: str
+
+
+class Queue(Struct, frozen=True):
+    """One page of the questions. `count` is how many there are on all pages, in words where that is not known exactly.
+    The page begins behind the question `begin`; `earlier` and `later` are those from which the pages beside it lead
+    on. None where it is the first, or the last."""
+
+    rows: tuple[Row, ...]
+    count: str
+    begin: str | None = None
+    earlier: str | None = None
+    later: str | None = None
+
+
+async def show_inbox(visitor: Visitor) -> ASGIApp:
+    """Show the list, and beside it the most urgent question."""
+    queue = await read_queue(visitor)
+    first = queue.rows[0].wait_id if queue.rows else None
+    try:
+        details = await question.load(visitor, first, looks=True) if first else None
+    except NotFound:
+        details = None  # it has gone since
+    if details is not None:
+        return question.show(visitor, _around(visitor, queue, details.asked.id, is_list=True), details)
+    values = {**_around(visitor, queue, None, is_list=True).values, "question": None}
+    return visitor.frame.page(TEMPLATE, HTTPStatus.OK, **values)
+
+
+async def show_question(visitor: Visitor) -> ASGIApp:
+    details = await question.load(visitor, visitor.part("wait_id"), looks=True)
+    return question.show(visitor, _around(visitor, await read_queue(visitor), details.asked.id), details)
+
+
+async def answer_question(visitor: Visitor) -> ASGIApp:
+    wait_id = visitor.part("wait_id")
+    return await question.answer(visitor, _around(visitor, await read_queue(visitor), wait_id), wait_id)
+
+
+async def send_payload(visitor: Visitor) -> ASGIApp:
+    return await question.payload_of(await question.load(visitor, visitor.part("wait_id")))
+
+
+def _around(visitor: Visitor, queue: Queue, wait_id: str | None, *, is_list: bool = False) -> Around:
+    path = ("inbox", wait_id) if wait_id else ("inbox",)
+    values: dict[str, object] = {
+        "title": "Inbox",
+        "section": "/inbox",
+        "queue": queue,
+        "chosen": wait_id,
+        "here": visitor.frame.path(*path, after=queue.begin),
+        "is_list": is_list,
+    }
+    return Around(TEMPLATE, path, values, {"after": queue.begin}, visitor.frame.path("inbox", after=queue.begin))
+
+
+async def read_queue(visitor: Visitor, plan_id: str | None = None) -> Queue:
+    """Return the page of the list that is asked for; with a `plan_id` of what its tree asks."""
+    services, person, now = visitor.client.services, visitor.client.person, visitor.now
+    try:
+        page = await question_page(services, person, PAGE, plan_id, beyond=place_of(visitor))
+    except NotFound:  # it is forgotten by now, or was none of theirs
+        page = await question_page(services, person, PAGE, plan_id)
+    counted = await count_questions(services, person, plan_id)
+    rows = tuple(_row(wait, now) for wait in page.waits)
+    return Queue(
+        rows,
+        f"{counted.number:,}" if counted.is_exact else f"about {counted.number:,}",
+        page.begin,
+        rows[0].wait_id if page.begin and rows else None,
+        rows[-1].wait_id if page.has_more else None,
+    )
+
+
+def place_of(visitor: Visitor) -> Place | None:
+    """Return where an address says that a page begins, or ends."""
+    for name in ("after", "before"):
+        said = visitor.query_value(name)
+        if said.isprintable() and 0 < len(said) <= LONGEST_ID:
+            return Place(said, is_back=name == "before")
+    return None
+
+
+def _row(wait: Wait, now: datetime) -> Row:
+    return Row(
+        wait.wait_id,
+        clip(" ".join(wait.message.split()), LONGEST_LINE) or wait.expected_event,
+        clip(wait.agent, LONGEST_NAME),
+        time_left(wait.deadline, now),
+        urgency(wait.opened_at, wait.deadline, now),
+        clip(wait.claim.user_id, LONGEST_NAME) if wait.claim else "",
+    )
+
+
+ROUTES: tuple[PageRoute, ...] = (
+    get("/inbox", show_inbox),
+    get("/inbox/{wait_id}", show_question),
+    post("/inbox/{wait_id}", answer_question),
+    get("/inbox/{wait_id}/payload", send_payload),
+)

@@ -1,0 +1,223 @@
+"""One question in full, its payload, and its answers: in the inbox, and by a link."""
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from msgspec import Struct, field
+from starlette.responses import Response
+
+from soorma_ai.api.server.routes.people import STATUS
+from soorma_ai.apps.console.answering import Refusal, Sheet, answer_form, change_list, judge, payload_form, sheet_of
+from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.features.human_tasks.difference import Difference
+from soorma_ai.features.human_tasks.question import QuestionDetails, question_details
+from soorma_ai.features.human_tasks.summary import urgency
+from soorma_ai.kernel.domain.names import plain_name
+from soorma_ai.kernel.domain.people import ACCEPTED, INVALID
+from soorma_ai.kernel.domain.values import Json, clip
+from soorma_ai.surfaces.forms.shapes import Absent, Found
+from soorma_ai.surfaces.page_context import HEADERS, Visitor
+from soorma_ai.surfaces.terminal.wording import ago, spending, time_left
+
+MOST_SHOWN = 20_000
+LONGEST_LINE = 160
+LONGEST_TEXT = 4_000
+CLAIM, INSIST, RELEASE, HAND = "claim", "insist", "release", "hand"
+TOO_LATE = "Your answer was not taken:"
+_UNSEEN = re.compile(r"[^ -~]")
+
+
+class Around(Struct, frozen=True):
+    """Page in which a question stands: its template and what that shows beside, the path of the question with its
+    query, and the path that leads back."""
+
+    template: str
+    path: tuple[str, ...]
+    values: Mapping[str, object] = field(default_factory=dict[str, object])
+    asked: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+    back: str = ""
+
+
+class Shown(Struct, frozen=True):
+    """What a page shows beside the question: what was filled in, what is wrong with that, what came between."""
+
+    sheet: Sheet = field(default_factory=Sheet)
+    refusal: Refusal | None = None
+    fault: str = ""
+    said: str = ""
+    status: HTTPStatus = HTTPStatus.OK
+
+
+async def load(visitor: Visitor, wait_id: str, *, looks: bool = False) -> QuestionDetails:
+    """Return a question. That somebody `looks` at it is kept, the first time that they do."""
+    details = await question_details(visitor.client.services, visitor.client.person, wait_id)
+    if looks and visitor.request.method == "GET":
+        await visitor.client.inbox.look(wait_id, details.notices)
+    return details
+
+
+def show(visitor: Visitor, around: Around, details: QuestionDetails, shown: Shown | None = None) -> Response:
+    """Return the page of a question."""
+    shown = shown or Shown(said=visitor.query_value("said"))
+    values = _question_values(visitor, details, around, shown)
+    title = clip(str(values["sentence"]), LONGEST_LINE)
+    return visitor.frame.page(around.template, shown.status, **{"title": title, **around.values, "question": values})
+
+
+async def answer(visitor: Visitor, around: Around, wait_id: str) -> Response:
+    """Say what a person decided; what cannot be said is shown again as they filled it in."""
+    client, sheet, details = visitor.client, sheet_of(visitor.sent), await load(visitor, wait_id)
+    if sheet.do in (CLAIM, INSIST, RELEASE) or (sheet.do == HAND and visitor.link is None):
+        return await _take(visitor, around, details, sheet.do)
+    if (changed := change_list(sheet)) is not None:
+        return show(visitor, around, details, Shown(changed))
+    # On a thread, since a large form is checked in slices.
+    given = await asyncio.to_thread(judge, details.asked, sheet)
+    if isinstance(given, Refusal):
+        if not details.standing.is_open:
+            return show(visitor, around, details, Shown(fault=TOO_LATE, status=HTTPStatus.CONFLICT))
+        return show(visitor, around, details, Shown(sheet, given, status=HTTPStatus.UNPROCESSABLE_ENTITY))
+    outcome = await client.answer(
+        wait_id,
+        given.payload,
+        decision=given.decision,
+        note=given.note,
+        answer_id=visitor.form_value("answer_id") or None,
+    )
+    if outcome == ACCEPTED:
+        return visitor.frame.see_other(*around.path, said=ACCEPTED, **around.asked)
+    after, status = await load(visitor, wait_id), STATUS[str(outcome)]
+    if outcome == INVALID:
+        return show(visitor, around, after, Shown(sheet, Refusal(outcome.detail), status=status))
+    return show(visitor, around, after, Shown(fault=f"{TOO_LATE} {outcome.detail}.", status=status))
+
+
+async def _take(visitor: Visitor, around: Around, details: QuestionDetails, do: str) -> Response:
+    """Take a question in hand, let go of it, or hand it over."""
+    inbox, wait_id = visitor.client.inbox, details.asked.id
+    try:
+        if do == RELEASE:
+            await inbox.release(wait_id)
+        elif do == HAND:
+            await inbox.hand_over(wait_id, visitor.form_value("to"))
+        else:
+            await inbox.claim(wait_id, insist=do == INSIST)
+    except LocalProtocolError as error:
+        return show(visitor, around, details, Shown(fault=str(error), status=HTTPStatus.UNPROCESSABLE_ENTITY))
+    return visitor.frame.see_other(*around.path, **around.asked)
+
+
+async def payload_of(details: QuestionDetails) -> Response:
+    """Return the payload that is held, whole: a page shows no more than a part of a long one."""
+    held = details.asked.ask.proposal if details.asked.ask else None
+    if held is None:
+        raise NotFound("this question holds no payload")
+    name = f"payload-{held.digest[:12]}.json"
+    headers = {**HEADERS, "content-disposition": f'attachment; filename="{name}"'}
+    return Response(await asyncio.to_thread(_pretty, held.data), HTTPStatus.OK, headers, "application/json")
+
+
+def _question_values(visitor: Visitor, details: QuestionDetails, around: Around, shown: Shown) -> dict[str, object]:
+    """Return what the template of a question shows."""
+    asked, now = details.asked, visitor.now
+    ask = asked.ask
+    assert ask is not None  # it is a question
+    sheet, refusal, held = shown.sheet, shown.refusal, ask.proposal
+    payload, is_cut = _beginning(held.data) if held else ("", False)
+    agent = plain_name(asked.agent)
+    who = f"{agent} for {asked.user_id}" if asked.user_id else agent
+    frame, answered = visitor.frame, asked.answer
+    return {
+        "action": frame.path(*around.path, **around.asked),
+        "payload_path": frame.path(*around.path, "payload"),
+        "plan_path": frame.path("plans", details.plan.plan_id) if details.plan and frame.user else "",
+        "back": around.back,
+        "is_done": shown.said == ACCEPTED
+        and answered is not None
+        and answered.user_id == visitor.client.person.user_id,
+        "asked": asked,
+        "ask": ask,
+        "held": held,
+        "sentence": _lines(ask.message) or f"{asked.event_type} is asked for",
+        "details": details,
+        "who": who,
+        "left": time_left(asked.deadline, now),
+        "urgency": urgency(asked.opened_at, asked.deadline, now),
+        "asked_ago": ago(asked.opened_at, now),
+        "who_may": ", ".join(ask.approvers_at(asked.opened_at, now)) or "anybody",
+        "last_ago": ago(details.earlier.last_at, now) if details.earlier.last_at else "",
+        "changes": _changes(details.since),
+        "budget": spending(details.spent, details.plan.limits) if details.plan and details.spent else "",
+        "reasoning": _lines(details.reasoning.words) if details.reasoning else "",
+        "payload": payload,
+        "payload_is_cut": is_cut,
+        "form": payload_form(ask, sheet, refusal),
+        "answer_form": answer_form(ask, sheet, refusal),
+        "is_changing": bool(sheet.payload),
+        "sheet": sheet,
+        "refusal": refusal,
+        "fault": shown.fault,
+        "others": _other_faults(refusal),
+        "is_holder": details.claim is not None and details.claim.user_id == visitor.client.person.user_id,
+        "colleagues": details.colleagues if visitor.link is None else (),
+        "links": details.links,
+        "answer_id": visitor.client.services.clock.new_id(),
+    }
+
+
+def _other_faults(refusal: Refusal | None) -> tuple[str, ...]:
+    """Return what is wrong with a payload or an answer as a whole."""
+    readings = (refusal.payload, refusal.answer) if refusal else ()
+    return tuple(fault for one in readings if one for fault in one.others)
+
+
+def _changes(since: Difference | None) -> list[tuple[str, str, str]]:
+    return [(one.path, _value(one.was), _value(one.now)) for one in since.changes] if since else []
+
+
+def _beginning(value: Json) -> tuple[str, bool]:
+    """Return as much of it as a page shows, as JSON in which everything is seen, and whether there is more. No more of
+    it is written than that."""
+    written, size = list[str](), 0
+    for chunk in json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(value):
+        written.append(chunk[: MOST_SHOWN + 1])
+        size += len(written[-1])
+        if size > MOST_SHOWN:
+            break
+    return _show(clip("".join(written), MOST_SHOWN)), size > MOST_SHOWN
+
+
+def _pretty(value: Json) -> str:
+    """Return JSON in which everything is seen. Where not all of it can be, all but ASCII is spelled out."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return text if text.replace("\n", "").isprintable() else json.dumps(value, indent=2)
+
+
+def _spell_out(found: re.Match[str]) -> str:
+    return found[0] if found[0].isprintable() or found[0] == "\n" else json.dumps(found[0])[1:-1]
+
+
+def _value(value: Found) -> str:
+    return "" if isinstance(value, Absent) else _show(_line(value))
+
+
+def _line(value: Json) -> str:
+    """Return JSON on one line, no more of it than is shown."""
+    written = ""
+    for chunk in json.JSONEncoder(ensure_ascii=False).iterencode(value):
+        written += chunk[: LONGEST_LINE + 1]
+        if len(written) > LONGEST_LINE:
+            break
+    return clip(written, LONGEST_LINE)
+
+
+def _show(text: str) -> str:
+    """Return short text in which what would turn it around is spelled out, as JSON allows."""
+    return _UNSEEN.sub(_spell_out, text)
+
+
+def _lines(text: str) -> str:
+    return clip(text.strip(), LONGEST_TEXT)

@@ -1,5 +1,0 @@
-"""The console: pages for people, served beside the API. `server.app(platform, site=Console())` shows it at `/`."""
-
-from soorma_ai.console.site import Console
-
-__all__ = ["Console"]

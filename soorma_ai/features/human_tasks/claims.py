@@ -1,0 +1,91 @@
+"""Claims: who has a question in hand, which tells others and stops none of them.
+
+A claim is no lock: a question must not wait for somebody who went to lunch. So whoever may answer answers, claimed or
+not; another takes a claim over by insisting; and it ends by itself.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from soorma_ai.features.human_tasks.records import Claim, Colleague
+from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.kernel.domain.identity import ApiKey
+from soorma_ai.kernel.domain.people import Person
+from soorma_ai.kernel.domain.states import WAIT_HANDED_OVER
+from soorma_ai.kernel.domain.values import derived_id
+from soorma_ai.kernel.rules.waits.answers import may_answer, role_fault
+
+LASTS = timedelta(hours=1)
+
+
+def current_claim(claim: Claim | None, now: datetime) -> Claim | None:
+    """Return a claim that lasts on; None for none, and for one whose time is over."""
+    return claim if claim is not None and now < claim.until else None
+
+
+def claim_fault(asked: Expectation, found: Claim | None, user_id: str, now: datetime, *, insists: bool) -> str:
+    """Return why somebody cannot take a question in hand that they may answer; empty where they can. `found` is a claim
+    that lasts on."""
+    if fault := closed_fault(asked, now):
+        return fault
+    if found is not None and found.user_id != user_id and not insists:
+        until = found.until.isoformat(timespec="seconds")
+        return f"{found.user_id} has it in hand until {until}: answer it all the same, or insist to take it over"
+    return ""
+
+
+def hand_over_fault(asked: Expectation, to: str, known_as: frozenset[str] | None, now: datetime) -> str:
+    """Return why a question cannot be handed to somebody; empty where it can. `known_as` are the roles that they are
+    known to have, None where nobody knows them here."""
+    if fault := closed_fault(asked, now):
+        return fault
+    colleague = Person(asked.tenant_id, to, known_as or frozenset())
+    if known_as is None and not may_answer(asked, colleague, now):
+        return f"nobody knows here what {to} may do: let them open a question once, or give them a key"
+    return role_fault(asked, colleague, now)
+
+
+def closed_fault(asked: Expectation, now: datetime) -> str:
+    """Return why nothing can be done about a question any more; empty while it is open."""
+    is_over = asked.deadline is not None and now >= asked.deadline
+    if asked.status is ExpectationStatus.OPEN and not is_over:
+        return ""
+    return "the question is not open any more: nobody needs to do anything about it"
+
+
+def make_claim(asked: Expectation, user_id: str, now: datetime, given_by: str = "") -> Claim:
+    """Return a claim from now on, which ends with the question at the latest."""
+    until = now + LASTS
+    if asked.deadline is not None:
+        until = min(until, asked.deadline)
+    return Claim(asked.id, asked.tenant_id, user_id, now, until, given_by)
+
+
+def announce_claim(asked: Expectation, made: Claim) -> EventEnvelope:
+    """Return what tells a person that a question was put into their hands: one event for each time."""
+    return EventEnvelope(
+        id=derived_id("handed over", made.wait_id, made.user_id, made.at.isoformat()),
+        source=SYSTEM,
+        type=WAIT_HANDED_OVER,
+        topic=EventTopic.NOTIFICATION_EVENTS,
+        time=made.at,
+        subject=made.wait_id,
+        data={"wait_id": made.wait_id, "to": made.user_id, "given_by": made.given_by, "until": made.until.isoformat()},
+        tenant_id=asked.tenant_id,
+        user_id=asked.user_id,
+        plan_id=asked.plan_id,
+        root_plan_id=asked.root_plan_id,
+    )
+
+
+def known_roles(keys: Iterable[ApiKey], seen: Colleague | None, user_id: str, now: datetime) -> frozenset[str] | None:
+    """Return the roles that a person is known to have: of their keys that are good, and those by which they came last;
+    None for somebody of whom nothing is known."""
+    good = [one.roles for one in keys if one.user_id == user_id and is_good(one, now)]
+    found = [*good, *([seen.roles] if seen else [])]
+    return frozenset[str]().union(*found) if found else None
+
+
+def is_good(key: ApiKey, now: datetime) -> bool:
+    return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)

@@ -1,0 +1,259 @@
+"""`soorma inbox`: what plans ask of people, and what people do about it beside answering."""
+
+from datetime import UTC, datetime, time, timedelta
+
+import click
+
+from soorma_ai.adapters.clock import SystemClock
+from soorma_ai.api.clients.protocol import PlatformClient
+from soorma_ai.apps.cli.store_access import CommandRunner, find_plan, find_wait, goals_of, look_up
+from soorma_ai.errors import ConfigError
+from soorma_ai.features.human_tasks.records import EVERYBODY, Claim, LinkKind, NewLink, Notice
+from soorma_ai.kernel.domain.expectations import Wait
+from soorma_ai.kernel.domain.people import Person
+from soorma_ai.settings import place_of_store
+from soorma_ai.surfaces.options import Access, Age, Id, as_json, with_person, with_platform
+from soorma_ai.surfaces.terminal.escapes import one_line
+from soorma_ai.surfaces.terminal.printing import Printer, print_json
+from soorma_ai.surfaces.terminal.waits import print_commands, print_wait, row
+from soorma_ai.surfaces.terminal.wording import short_id
+
+DEFAULT_BASE = "http://127.0.0.1:8700"
+_wait = click.argument("wait", type=Id())
+
+
+@click.group(invoke_without_command=True)
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@as_json
+@with_platform
+def inbox(access: Access, limit: int, as_json: bool) -> None:
+    """List what waits for a person, the most urgent first; or say who has it in hand, and who is away."""
+    if click.get_current_context().invoked_subcommand is not None:
+        return
+    found, now = look_up(access, lambda client: _load(client, limit + 1)), SystemClock().now()
+    open_now, printer = found[:limit], Printer()
+    if as_json:
+        print_json([wait for wait, _ in open_now])
+    elif not open_now:
+        Printer(stderr=True).line("nothing waits for a person")
+    elif printer.is_plain:
+        printer.rows(row(wait, now) for wait, _ in open_now)
+    else:
+        for number, (wait, goal) in enumerate(open_now):
+            if number:
+                printer.line()
+            print_wait(printer, wait, goal, now)
+            print_commands(printer, wait, access)
+    if len(found) > limit and not as_json:
+        Printer(stderr=True).line(f"there are more: --limit {limit * 10}")
+
+
+@inbox.command()
+@_wait
+@click.option("--insist", is_flag=True, help="Take it from who has it in hand.")
+@with_person
+@as_json
+@with_platform
+def claim(
+    access: Access, wait: str, *, insist: bool, user_id: str, roles: frozenset[str] | None, as_json: bool
+) -> None:
+    """Take a question in hand, for an hour or until it is answered. Others are told, and can answer all the same."""
+    wait_id = look_up(access, lambda client: find_wait(client, wait))
+    made = _runner(access, user_id, roles).steer(lambda client: client.inbox.claim(wait_id, insist=insist))
+    _print_claim(made, as_json=as_json)
+
+
+@inbox.command()
+@_wait
+@with_person
+@as_json
+@with_platform
+def release(access: Access, wait: str, *, user_id: str, roles: frozenset[str] | None, as_json: bool) -> None:
+    """Let go of a question that you have in hand."""
+    wait_id = look_up(access, lambda client: find_wait(client, wait))
+    is_released = _runner(access, user_id, roles).steer(lambda client: client.inbox.release(wait_id))
+    _print_done(
+        {"wait_id": wait_id, "released": is_released}, "released", "you do not have it in hand", as_json=as_json
+    )
+
+
+@inbox.command()
+@_wait
+@click.option("--to", required=True, metavar="NAME", help="The colleague, who has to be allowed to answer it.")
+@with_person
+@as_json
+@with_platform
+def handover(access: Access, wait: str, *, to: str, user_id: str, roles: frozenset[str] | None, as_json: bool) -> None:
+    """Put a question into the hands of a colleague."""
+    wait_id = look_up(access, lambda client: find_wait(client, wait))
+    made = _runner(access, user_id, roles).steer(lambda client: client.inbox.hand_over(wait_id, to))
+    _print_claim(made, as_json=as_json)
+
+
+@inbox.command("told")
+@_wait
+@as_json
+@with_platform
+def list_notices(access: Access, wait: str, as_json: bool) -> None:
+    """List who was told about a question, and who has looked at it."""
+    found = look_up(access, lambda client: _notices(client, wait))
+    if as_json:
+        print_json(found)
+        return
+    Printer().rows(
+        (
+            one.at.isoformat(timespec="seconds"),
+            one_line(one.user_id),
+            one.state,
+            one_line(one.via),
+            one_line(one.detail),
+        )
+        for one in found
+    )
+
+
+@inbox.command()
+@click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="The last day, in UTC.")
+@click.option("--deputy", metavar="NAME", help="Who answers for you until then, what you may answer and no more.")
+@click.option("--back", is_flag=True, help="You are back.")
+@with_person
+@as_json
+@with_platform
+def away(
+    access: Access,
+    *,
+    until: datetime | None,
+    deputy: str | None,
+    back: bool,
+    user_id: str,
+    roles: frozenset[str] | None,
+    as_json: bool,
+) -> None:
+    """Say until when you are away and who answers for you, or that you are back; else list who is away."""
+    if (until is None) is not (deputy is None) or (back and until is not None):
+        raise click.UsageError("give both --until and --deputy, or --back, or nothing to list who is away")
+    runner = _runner(access, user_id, roles)
+    if until is not None and deputy is not None:
+        end = datetime.combine(until.date(), time(), UTC) + timedelta(days=1)
+        made = runner.steer(lambda client: client.inbox.away(end, deputy))
+        said = f"{one_line(deputy)} answers for {one_line(made.user_id)} until {end:%Y-%m-%d %H:%M} UTC"
+        print_json(made) if as_json else Printer().line(said)
+    elif back:
+        is_back = runner.steer(lambda client: client.inbox.back())
+        _print_done({"back": is_back}, "back", "you are not away", as_json=as_json)
+    else:
+        found = look_up(access, lambda client: client.inbox.absences())
+        if as_json:
+            print_json(found)
+        else:
+            Printer().rows((one_line(one.user_id), one_line(one.deputy), one.until.isoformat()) for one in found)
+
+
+@inbox.command()
+@click.argument("wait", type=Id(), required=False)
+@click.option("--plan", type=Id(), help="To all questions of a plan and its children, instead of one.")
+@click.option("--for", "for_user", metavar="NAME", help="Who answers by it; over HTTP it is you.")
+@click.option("--role", "roles", multiple=True, metavar="NAME", help="A role they have; again for several.")
+@click.option("--lasts", type=Age(), metavar="AGE", help="As in 36h, 7d; until the deadline at most.")
+@click.option("--base", default=DEFAULT_BASE, show_default=True, metavar="URL", help="Where people reach the server.")
+@click.option("--revoke", is_flag=True, help="End their links to this instead.")
+@as_json
+@with_platform
+def link(
+    access: Access,
+    wait: str | None,
+    *,
+    plan: str | None,
+    for_user: str | None,
+    roles: tuple[str, ...],
+    lasts: timedelta | None,
+    base: str,
+    revoke: bool,
+    as_json: bool,
+) -> None:
+    """Make a link by which a person answers one question without signing in; without WAIT and --plan, all they are
+    asked. Whoever has the link answers as they would: send it to them alone."""
+    if wait is not None and plan is not None:
+        raise click.UsageError("a link is to one question, or to those of a plan: give one of them")
+    if access.server is None and for_user is None:
+        raise click.UsageError("say for whom: --for NAME")
+    kind: LinkKind = "question" if wait is not None else "plan" if plan is not None else "inbox"
+    about = look_up(access, lambda client: _about(client, wait, plan))
+    runner = CommandRunner(access, Person(access.tenant_id))
+    if revoke:
+        is_new = runner.steer(lambda client: client.inbox.revoke_link(kind, about, user_id=for_user))
+        _print_done({"revoked": is_new}, "revoked", "it was revoked already", as_json=as_json)
+        return
+    given = frozenset(roles) if roles or access.server is None else None
+    made = runner.steer(lambda client: client.inbox.make_link(kind, about, user_id=for_user, roles=given, lasts=lasts))
+    url = f"{(access.server.url if access.server else base).rstrip('/')}{_path(access, made)}"
+    print_json({"url": url, "link": made.made.link}) if as_json else Printer().line(url)
+
+
+@inbox.command("sign-out")
+@click.option("--for", "for_user", metavar="NAME", help="Whose sessions end; over HTTP by default yours.")
+@click.option("--all", "is_all", is_flag=True, help="Everybody's sessions of the tenant.")
+@as_json
+@with_platform
+def sign_out(access: Access, *, for_user: str | None, is_all: bool, as_json: bool) -> None:
+    """End all sessions of a person in the console, on every device, copies of their cookies included. They may sign in
+    again: to keep them out, revoke their key, or shut them out at the provider."""
+    if is_all and for_user is not None:
+        raise click.UsageError("give --for NAME or --all, not both")
+    if access.server is None and not is_all and for_user is None:
+        raise click.UsageError("say whose sessions: --for NAME, or --all")
+    name = EVERYBODY if is_all else for_user
+    runner = CommandRunner(access, Person(access.tenant_id))
+    runner.steer(lambda client: client.inbox.revoke_link("session", user_id=name))
+    print_json({"ended": True}) if as_json else Printer().line("their sessions have ended")
+
+
+def _path(access: Access, made: NewLink) -> str:
+    """Return where a link is opened. That of a store is signed here, as its server does it; raise ConfigError for one
+    in memory, whose secret ends with its process, and for a server that opens none."""
+    if access.server is not None:
+        if not made.path:
+            raise ConfigError("this server has no pages, so nothing opens a link there")
+        return made.path
+    from soorma_ai.apps.console.secret import kept_secret
+    from soorma_ai.apps.console.sessions import Sessions
+    from soorma_ai.features.human_tasks.link_tokens import Links
+
+    return Links(Sessions(kept_secret(place_of_store(access.store_url))).link_secret).path(made.made.link)
+
+
+async def _about(client: PlatformClient, wait: str | None, plan: str | None) -> str:
+    if wait is not None:
+        return await find_wait(client, wait)
+    return await find_plan(client, plan) if plan is not None else ""
+
+
+async def _notices(client: PlatformClient, beginning: str) -> list[Notice]:
+    return await client.inbox.notices(await find_wait(client, beginning))
+
+
+def _runner(access: Access, user_id: str, roles: frozenset[str] | None) -> CommandRunner:
+    return CommandRunner(access, Person(access.tenant_id, user_id, roles))
+
+
+def _print_claim(made: Claim, *, as_json: bool) -> None:
+    if as_json:
+        print_json(made)
+    else:
+        until = f"until {made.until:%Y-%m-%d %H:%M} UTC"
+        Printer().line(f"{short_id(made.wait_id)} is in the hands of {one_line(made.user_id)} {until}")
+
+
+def _print_done(told: dict[str, object], done: str, otherwise: str, *, as_json: bool) -> None:
+    """Print what came of it; exit code 1 where nothing changed."""
+    has_changed = bool([*told.values()][-1])
+    print_json(told) if as_json else Printer().line(done if has_changed else one_line(otherwise))
+    if not has_changed:
+        raise click.exceptions.Exit(1)
+
+
+async def _load(client: PlatformClient, limit: int) -> list[tuple[Wait, str]]:
+    """Return the open questions, each with the goal of the plan that asks."""
+    waits = await client.waits(limit=limit)
+    goals = await goals_of(client, {wait.plan_id for wait in waits if wait.plan_id})
+    return [(wait, goals.get(wait.plan_id or "", "")) for wait in waits]

@@ -1,0 +1,78 @@
+"""What people do about questions, beside answering them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from soorma_ai.features.human_tasks.records import Absence, Claim, Colleague, LinkKind, MadeLink, Notice
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Expectation
+
+
+class People(Protocol):
+    async def claims(self, wait_ids: Sequence[str]) -> list[Claim]:
+        """Return the claims of these questions, also those whose time is over. A closed question has none."""
+        ...
+
+    async def claim(self, claim: Claim, was: Claim | None, announcement: EventEnvelope | None = None) -> bool:
+        """Keep a claim in the place of `was`, and publish its announcement. False, and nothing changes, where the
+        question is not open, or its claim is another by now."""
+        ...
+
+    async def release(self, claim: Claim) -> bool:
+        """End a claim. False, and nothing changes, where it is another by now, or none."""
+        ...
+
+    async def absences(self, tenant_id: str, now: datetime) -> list[Absence]:
+        """Return those that last on, by name; one of a person at most."""
+        ...
+
+    async def stood_in_for(self, tenant_id: str, deputy: str, now: datetime) -> list[Absence]:
+        """Return the absences that last on in which this person answers for others, the first begun first."""
+        ...
+
+    async def leave(self, absence: Absence) -> None:
+        """Keep an absence in the place of the one before."""
+        ...
+
+    async def come_back(self, tenant_id: str, user_id: str) -> bool:
+        """End an absence. False where there is none."""
+        ...
+
+    async def notices(self, wait_id: str) -> list[Notice]:
+        """Return what is known of who was told about a question, in the order of time."""
+        ...
+
+    async def tell(self, notice: Notice) -> None:
+        """Keep how far the telling of a person by a channel is, in the place of what was known before."""
+        ...
+
+    async def look(self, notice: Notice, colleague: Colleague) -> bool:
+        """Keep that a person has looked at a question, and by which roles. False where they had before."""
+        ...
+
+    async def colleagues(self, tenant_id: str, limit: int) -> list[Colleague]:
+        """Return people who have looked at questions, those who did last first."""
+        ...
+
+    async def colleague(self, tenant_id: str, user_id: str) -> Colleague | None: ...
+
+    async def find_alike(self, asked: Expectation, limit: int) -> list[Expectation]:
+        """Return other questions of the tenant of this kind and subject that people have answered, the last answered
+        first."""
+        ...
+
+    async def add_link(self, made: MadeLink) -> None:
+        """List a link in the place of the one before of this person about the same."""
+        ...
+
+    async def link(self, tenant_id: str, kind: LinkKind, about: str, user_id: str) -> MadeLink | None: ...
+
+    async def links(self, tenant_id: str, about: str, limit: int) -> list[MadeLink]:
+        """Return the links about a question or a plan, the last made first; about nothing, those to whole inboxes.
+        Sessions are not listed."""
+        ...
+
+    async def revoke_link(self, made: MadeLink) -> bool:
+        """Keep that a link is revoked. False where it was before; what was made before that is no good any more."""
+        ...

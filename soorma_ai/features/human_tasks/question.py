@@ -1,0 +1,134 @@
+"""A question to people with what helps to answer it, put together for one person."""
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from soorma_ai.errors import NotFound
+from soorma_ai.features.human_tasks.absences import answering_as
+from soorma_ai.features.human_tasks.claims import closed_fault, current_claim
+from soorma_ai.features.human_tasks.difference import Difference, difference
+from soorma_ai.features.human_tasks.records import Claim, MadeLink, Notice
+from soorma_ai.features.human_tasks.service import Inbox
+from soorma_ai.features.human_tasks.summary import Consequences, Standing, Tally, consequences, standing, tally
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.kernel.domain.history import JournalEntry, Verdict
+from soorma_ai.kernel.domain.limits import Spent
+from soorma_ai.kernel.domain.people import Person
+from soorma_ai.kernel.domain.plans import PlanRecord
+from soorma_ai.kernel.rules.authority import Owner, can_answer, is_listed, steers_all, verdict
+from soorma_ai.kernel.rules.authority import Verdict as Allowed
+from soorma_ai.kernel.rules.waits.answers import may_answer
+from soorma_ai.kernel.runtime.client.people import absent_of, own_question
+from soorma_ai.kernel.runtime.handling.handling import Services
+from soorma_ai.kernel.runtime.views.plans import own_plan
+from soorma_ai.kernel.runtime.views.registry import Directory
+
+# So many earlier answers are looked at; those to questions of others do not count.
+_MOST_ANSWERED = 100
+_MOST_LINKS = 20
+
+
+class Reasoning(Struct, frozen=True):
+    """The words with which a model decided, and which model it was."""
+
+    words: str
+    model: str
+
+
+class QuestionDetails(Struct, frozen=True):
+    """`rule` is the condition that stopped a request. `plan`, what its tree has `spent`, and `reasoning` are None where
+    no plan asks, or its plan is not this person's to see. `since` is the difference from what was let go last. `claim`
+    is who has it in hand; `for_user` is who is away, and for whom this person would answer it; `may_answer` is whether
+    they may, for themselves or for that one. `colleagues` may be handed it; `links` to it are told to who oversees."""
+
+    asked: Expectation
+    standing: Standing
+    consequences: Consequences
+    rule: str
+    earlier: Tally
+    since: Difference | None
+    plan: PlanRecord | None
+    spent: Spent | None
+    reasoning: Reasoning | None
+    claim: Claim | None
+    notices: list[Notice]
+    for_user: str
+    may_answer: bool
+    colleagues: list[str]
+    links: list[MadeLink]
+
+
+async def question_details(services: Services, person: Person, wait_id: str) -> QuestionDetails:
+    """Raise NotFound for what is not theirs to see or to answer."""
+    now = services.clock.now()
+    asked = await own_question(services.store, person, wait_id, now)
+    held = asked.ask.proposal if asked.ask else None
+    earlier = await _earlier(services, person, asked, now) if held else Tally()
+    plan = await _plan(services, person, asked)
+    right = answering_as(asked, person, await absent_of(services.store, person, now), now)
+    claims = await services.store.people.claims([wait_id])
+    return QuestionDetails(
+        asked=asked,
+        standing=standing(asked, now),
+        consequences=consequences(asked),
+        rule=await _rule(services, person, asked),
+        earlier=earlier,
+        since=difference(earlier.last_payload, held.data) if held and earlier.last_payload is not None else None,
+        plan=plan,
+        spent=await services.store.plans.read_spent(plan.root_plan_id) if plan else None,
+        reasoning=_reasoning(await services.store.plans.decisions(plan.plan_id), asked.opened_at) if plan else None,
+        claim=current_claim(claims[0], now) if claims else None,
+        notices=await services.store.people.notices(wait_id),
+        for_user="" if right is person else right.user_id,
+        may_answer=can_answer(right, asked, now),
+        colleagues=await _colleagues(services, person, asked, right, now),
+        links=await services.store.people.links(person.tenant_id, wait_id, _MOST_LINKS) if _oversees(person) else [],
+    )
+
+
+async def _colleagues(
+    services: Services, person: Person, asked: Expectation, right: Person, now: datetime
+) -> list[str]:
+    if closed_fault(asked, now) or not (may_answer(asked, right, now) or steers_all(person)):
+        return []
+    return await Inbox(services, person).colleagues(asked.id)
+
+
+def _oversees(person: Person) -> bool:
+    return verdict(person, "inbox.links", Owner(person.tenant_id)) is Allowed.MAY
+
+
+async def _plan(services: Services, person: Person, asked: Expectation) -> PlanRecord | None:
+    if asked.plan_id is None:
+        return None
+    try:
+        return await own_plan(services, person, asked.plan_id)
+    except NotFound:
+        return None
+
+
+async def _rule(services: Services, person: Person, asked: Expectation) -> str:
+    if asked.kind is not ExpectationKind.GATE:
+        return ""
+    definition = await Directory(services, person).get_event(asked.subject)
+    return definition.approval.when if definition and definition.approval else ""
+
+
+async def _earlier(services: Services, person: Person, asked: Expectation, now: datetime) -> Tally:
+    """Return how people answered of late about the same event, of the questions that this person was listed."""
+    others = await services.store.people.find_alike(asked, _MOST_ANSWERED)
+    return tally(one for one in others if is_listed(person, one, _when_answered(one, now)))
+
+
+def _when_answered(one: Expectation, now: datetime) -> datetime:
+    """Return the moment by which it is judged who was asked, which changes as time passes."""
+    return one.answer.answered_at if one.answer else now
+
+
+def _reasoning(decisions: list[JournalEntry], opened_at: datetime) -> Reasoning | None:
+    """Return that of the last decision that counted before the question was asked."""
+    counted = (one for one in reversed(decisions) if one.verdict is Verdict.ACCEPTED and one.at <= opened_at)
+    last = next(counted, None)
+    said = last.value.get("reasoning") if last and isinstance(last.value, dict) else None
+    return Reasoning(said, last.model) if last and isinstance(said, str) and said else None

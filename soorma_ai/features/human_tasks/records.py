@@ -1,0 +1,111 @@
+"""What people do about a question before it is answered: who has it in hand, who answers for whom, who was told."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Literal
+
+from msgspec import Struct
+
+from soorma_ai.kernel.domain.records import Record
+
+
+class Claim(Record, frozen=True):
+    """A question that `user_id` has in hand `until` then; who handed it to them is `given_by`, empty where nobody did.
+    It tells others, and stops none of them."""
+
+    wait_id: str
+    tenant_id: str
+    user_id: str
+    at: datetime
+    until: datetime
+    given_by: str = ""
+
+
+class Absence(Record, frozen=True):
+    """A person is away `until` then, and `deputy` answers for them, by the roles which they had when they said so, as
+    long as the key by which they said it is good."""
+
+    tenant_id: str
+    user_id: str
+    deputy: str
+    roles: frozenset[str]
+    since: datetime
+    until: datetime
+    key_id: str | None = None
+
+
+class Colleague(Struct, frozen=True):
+    """A person with the roles by which they were let in when they looked at a question last."""
+
+    tenant_id: str
+    user_id: str
+    roles: frozenset[str]
+    seen_at: datetime
+
+
+class NoticeState(StrEnum):
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    OPENED = "opened"
+
+
+# Who looked at a question themselves is told of it by no channel.
+IN_PERSON = ""
+
+
+class Notice(Record, frozen=True):
+    """How far the telling of a person about a question is: by a channel, `via` its name, or as they looked at it
+    themselves. `event_id` is the announcement that was brought, `detail` why it failed."""
+
+    wait_id: str
+    tenant_id: str
+    user_id: str
+    state: NoticeState
+    at: datetime
+    via: str = IN_PERSON
+    event_id: str = ""
+    detail: str = ""
+
+
+# A session of the console is a right of the same sort, though no link opens it: `about` is its id, or empty for all of
+# the person.
+LinkKind = Literal["question", "plan", "inbox", "session"]
+# In the place of a user: everybody of the tenant, whose sessions all end at once.
+EVERYBODY = "*"
+SESSION_LASTS = timedelta(hours=12)
+
+
+class Link(Record, frozen=True):
+    """A right to answer as a person without any other way to say who they are, `until` then: one question, those of
+    the tree of a plan, or all that are asked of them (then `about` is empty)."""
+
+    kind: LinkKind
+    about: str
+    tenant_id: str
+    user_id: str
+    roles: frozenset[str]
+    made_at: datetime
+    until: datetime
+
+
+class MadeLink(Record, frozen=True):
+    """A link that was made, as it is listed: what it was signed to is nowhere. `made_by` is who asked for it. At
+    `revoked_at` all were revoked that had been made by then; one that was made later is good."""
+
+    link: Link
+    made_by: str
+    revoked_at: datetime | None = None
+
+    @property
+    def is_revoked(self) -> bool:
+        return self.revoked_at is not None and self.link.made_at <= self.revoked_at
+
+
+@dataclass(frozen=True)
+class NewLink:
+    """A link with the path at which it is opened, below the address of a server; it is shown this once, and empty where
+    who made it opens none."""
+
+    made: MadeLink
+    path: str = field(default="", repr=False)

@@ -1,0 +1,284 @@
+"""What people do about questions, beside answering them: take one in hand, hand it over, be away, send a link."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+
+from msgspec.structs import replace
+
+from soorma_ai.errors import Forbidden, LocalProtocolError, Unauthenticated, VersionConflict
+from soorma_ai.features.human_tasks.absences import absence_fault, answering_as
+from soorma_ai.features.human_tasks.claims import (
+    announce_claim,
+    claim_fault,
+    closed_fault,
+    current_claim,
+    hand_over_fault,
+    known_roles,
+    make_claim,
+)
+from soorma_ai.features.human_tasks.links import (
+    LONGEST,
+    begin_at,
+    link_fault,
+    maker_fault,
+    narrow,
+    revocation,
+    subject_fault,
+)
+from soorma_ai.features.human_tasks.records import (
+    Absence,
+    Claim,
+    Colleague,
+    Link,
+    LinkKind,
+    MadeLink,
+    NewLink,
+    Notice,
+    NoticeState,
+)
+from soorma_ai.kernel.domain.expectations import Expectation
+from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.domain.people import Person, roles_of
+from soorma_ai.kernel.domain.values import must_be_text, span_of
+from soorma_ai.kernel.rules.authority import Owner, Verdict, check, verdict
+from soorma_ai.kernel.rules.waits.answers import may_answer, role_fault
+from soorma_ai.kernel.runtime.client.people import absent_of, own_question, right_to_answer
+from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
+from soorma_ai.kernel.runtime.views.audit import changing
+from soorma_ai.kernel.runtime.views.plans import own_plan
+
+MOST_TRIES = 5
+MOST_KEYS = 1_000
+MOST_COLLEAGUES = 200
+MOST_LINKS = 200
+# A link lasts so long where its question has no deadline, and nobody said how long.
+LINK_LASTS = timedelta(days=7)
+
+
+class Inbox:
+    """Acts as one person of one tenant. Every call about a question raises NotFound for what is not theirs to see or to
+    answer, and Forbidden for who sees it and is not asked."""
+
+    def __init__(self, services: Services, person: Person, caller: Caller | None = None) -> None:
+        self._services = services
+        self._person = person
+        self._caller = caller
+
+    async def claim(self, wait_id: str, *, insist: bool = False) -> Claim:
+        """Take a question in hand, for an hour or until it is answered, and return the claim. It is told to others and
+        stops none of them. Again, it stays what it was. Raise LocalProtocolError where somebody else has it, unless
+        this one insists, and where it is closed."""
+        must_be_outside()
+        async with changing(self._services, self._caller, "inbox.claim", wait_id) as change:
+            for _ in range(MOST_TRIES):
+                asked, now = await self._question(wait_id), self._now()
+                was, found = await self._claims(wait_id)
+                if fault := claim_fault(asked, found, self._person.user_id, now, insists=insist):
+                    raise LocalProtocolError(fault)
+                if found is not None and found.user_id == self._person.user_id:
+                    return found
+                made = make_claim(asked, self._person.user_id, now)
+                if await change.store.people.claim(made, was):
+                    return made
+        raise VersionConflict(f"question {wait_id} is taken in hand by others all the time: try again")
+
+    async def release(self, wait_id: str) -> bool:
+        """Let go of a question. False where this person does not have it in hand."""
+        must_be_outside()
+        async with changing(self._services, self._caller, "inbox.release", wait_id) as change:
+            await own_question(self._services.store, self._person, wait_id, self._now())
+            _, found = await self._claims(wait_id)
+            if found is None or found.user_id != self._person.user_id:
+                return False
+            return await change.store.people.release(found)
+
+    async def hand_over(self, wait_id: str, to: str) -> Claim:
+        """Put a question into the hands of a colleague, who is told of it, and return the claim. Again, it stays what
+        it was, and nobody is told. Raise
+        LocalProtocolError for somebody who is not known to be allowed to answer it: they get no right by this. Who
+        steers it hands over what they may not answer, too."""
+        must_be_outside()
+        async with changing(self._services, self._caller, "inbox.hand_over", wait_id) as change:
+            for _ in range(MOST_TRIES):
+                asked, now = await self._question(wait_id, to_steer=True), self._now()
+                was, found = await self._claims(wait_id)
+                if found is not None and found.user_id == to:
+                    return found
+                if fault := await self._fault_of_colleague(asked, to, now):
+                    raise LocalProtocolError(fault)
+                made = make_claim(asked, to, now, self._person.user_id)
+                if await change.store.people.claim(made, was, announce_claim(asked, made)):
+                    return made
+        raise VersionConflict(f"question {wait_id} is taken in hand by others all the time: try again")
+
+    async def colleagues(self, wait_id: str) -> list[str]:
+        """Return the names of others who are known to be allowed to answer a question."""
+        asked, now = await self._question(wait_id, to_steer=True), self._now()
+        store, tenant_id = self._services.store, self._person.tenant_id
+        seen = await store.people.colleagues(tenant_id, MOST_COLLEAGUES)
+        keys = await store.keys.ls(tenant_id, MOST_KEYS)
+        known: dict[str, Colleague] = {one.user_id: one for one in seen}
+        names = {*known, *(key.user_id for key in keys if key.agent is None)} - {self._person.user_id}
+        roles = {name: known_roles(keys, known.get(name), name, now) for name in names}
+        return sorted(name for name in names if not hand_over_fault(asked, name, roles[name], now))
+
+    async def away(self, until: datetime, deputy: str) -> Absence:
+        """Let a colleague answer what this person may answer, by the roles that they have now, until then. It takes the
+        place of what they said before. Raise LocalProtocolError where that cannot be."""
+        must_be_outside()
+        person, now = self._person, self._now()
+        if person.roles is None:
+            raise LocalProtocolError("the root is nobody who could be away: say as whom, and with which roles")
+        if until.tzinfo is None:
+            raise LocalProtocolError("until when somebody is away has a time zone; give an aware datetime")
+        must_be_text("deputy", deputy)
+        key_id = self._caller.key_id if self._caller else None
+        wanted = Absence(person.tenant_id, person.user_id, deputy, person.roles, now, until, key_id)
+        async with changing(self._services, self._caller, "inbox.away", deputy) as change:
+            people = self._services.store.people
+            lasting_on = {one.user_id: one for one in await people.absences(person.tenant_id, now)}
+            others = await people.stood_in_for(person.tenant_id, deputy, now)
+            if fault := absence_fault(wanted, lasting_on.get(deputy), others):
+                raise LocalProtocolError(fault)
+            was = lasting_on.get(person.user_id)
+            if was is not None and (was.deputy, was.until, was.roles) == (deputy, until, person.roles):
+                return was
+            await change.store.people.leave(wanted)
+        return wanted
+
+    async def back(self, user_id: str | None = None) -> bool:
+        """End an absence before its time is over: one's own, or as an operator. False where there is none."""
+        must_be_outside()
+        name = user_id or self._person.user_id
+        async with changing(self._services, self._caller, "inbox.back", name) as change:
+            missing = f"nobody called {name!r} is away in tenant {self._person.tenant_id!r}"
+            check(self._person, "inbox.back", Owner(self._person.tenant_id, name), missing)
+            return await change.store.people.come_back(self._person.tenant_id, name)
+
+    async def absences(self) -> list[Absence]:
+        """Return who of the tenant is away, until when, and who answers for them."""
+        return await self._services.store.people.absences(self._person.tenant_id, self._now())
+
+    async def stands_in_for(self) -> list[str]:
+        """Return the names of those who are away and for whom this person answers now."""
+        return [one.user_id for one in await absent_of(self._services.store, self._person, self._now())]
+
+    async def notices(self, wait_id: str) -> list[Notice]:
+        """Return who was told about a question, and who has looked at it."""
+        await own_question(self._services.store, self._person, wait_id, self._now())
+        return await self._services.store.people.notices(wait_id)
+
+    async def look(self, wait_id: str, known: Sequence[Notice]) -> None:
+        """Keep that this person has looked at a question, the first time that they do. `known` are its notices."""
+        person, now = self._person, self._now()
+        if any(one.user_id == person.user_id and one.state is NoticeState.OPENED for one in known):
+            return
+        asked = await own_question(self._services.store, person, wait_id, now)
+        right = answering_as(asked, person, await absent_of(self._services.store, person, now), now)
+        if closed_fault(asked, now) or not may_answer(asked, right, now):
+            return
+        seen = Notice(wait_id, person.tenant_id, person.user_id, NoticeState.OPENED, now)
+        colleague = Colleague(person.tenant_id, person.user_id, person.roles or frozenset(), now)
+        await self._services.store.people.look(seen, colleague)
+
+    async def make_link(
+        self,
+        kind: LinkKind,
+        about: str = "",
+        *,
+        user_id: str | None = None,
+        roles: Collection[str] | None = None,
+        lasts: timedelta | None = None,
+    ) -> NewLink:
+        """List a link by which a person answers without signing in: one question, the questions of a plan's tree, or
+        all of their inbox. `Links(secret).path(...)` signs it, by the secret of who opens it. It takes the place of the
+        one before of the same. It is this person's own, with those of their roles that are needed; the trusted root
+        makes one for anybody, with `roles`. A link to a question lasts as long as that, `lasts` at most. Raise
+        LocalProtocolError, Forbidden."""
+        must_be_outside()
+        person, now = self._person, self._now()
+        async with changing(self._services, self._caller, "inbox.make_link", about or "inbox") as change:
+            name, span = (
+                self._name_of_link(kind, about, user_id),
+                LINK_LASTS if lasts is None else span_of("lasts", lasts),
+            )
+            asked = await own_question(self._services.store, person, about, now) if kind == "question" else None
+            if kind == "plan":
+                await own_plan(self._services, person, about, "plan")
+            has = roles_of(roles) if roles is not None else person.roles or frozenset[str]()
+            begun = begin_at(await self._services.store.people.link(person.tenant_id, kind, about, name), now)
+            until = begun + span
+            if asked is not None and asked.deadline is not None:
+                until = min(until, asked.deadline)
+            given = has if roles is not None and asked is None else narrow(has, asked)
+            link = Link(kind, about, person.tenant_id, name, given, begun, until)
+            if fault := maker_fault(link, person):
+                raise Forbidden(fault)
+            if fault := link_fault(link, asked, now):
+                raise LocalProtocolError(fault)
+            made = MadeLink(link, person.user_id)
+            await change.store.people.add_link(made)
+        return NewLink(made)
+
+    async def links(self, about: str = "") -> list[MadeLink]:
+        """Return the links to a question or to a plan's, the last made first; about nothing, those to whole inboxes.
+        Raise Forbidden for who is no auditor or operator."""
+        check(self._person, "inbox.links", Owner(self._person.tenant_id), "")
+        return await self._services.store.people.links(self._person.tenant_id, about, MOST_LINKS)
+
+    async def revoke_link(self, kind: LinkKind, about: str = "", *, user_id: str | None = None) -> bool:
+        """End the links of a person about the same that were made until now, those too that agents sent out. Kind
+        `session` ends sessions of the console: the one of this id, or all of the person; `user_id="*"` means everybody
+        of the tenant. False where they are revoked. An operator does it for another. Raise NotFound."""
+        must_be_outside()
+        person, now = self._person, self._now()
+        async with changing(self._services, self._caller, "inbox.revoke_link", about or "inbox") as change:
+            name = self._name_of_link(kind, about, user_id)
+            check(person, "inbox.revoke_link", Owner(person.tenant_id, name), f"{name!r} has no link here")
+            found = await self._services.store.people.link(person.tenant_id, kind, about, name)
+            none = Link(kind, about, person.tenant_id, name, frozenset(), now, now)
+            link = replace(found.link if found else none, until=now + LONGEST)
+            made_by = found.made_by if found else person.user_id
+            return await change.store.people.revoke_link(MadeLink(link, made_by, now))
+
+    async def check_link(self, link: Link, *, is_listed: bool) -> None:
+        """Raise Unauthenticated for a link that was signed and is no good any more. Where it `is_listed`, it is good
+        only as long as its row stands."""
+        found = await self._services.store.people.link(link.tenant_id, link.kind, link.about, link.user_id)
+        if fault := revocation(link, found, is_listed=is_listed):
+            raise Unauthenticated(fault)
+
+    def _name_of_link(self, kind: str, about: str, user_id: str | None) -> str:
+        name = self._person.user_id if user_id is None else user_id
+        if fault := subject_fault(kind, about, name):
+            raise LocalProtocolError(fault)
+        return name
+
+    async def _question(self, wait_id: str, *, to_steer: bool = False) -> Expectation:
+        """Return a question that this person may answer, for themselves or for somebody, or may steer. Raise
+        LocalProtocolError for another."""
+        store, now = self._services.store, self._now()
+        asked = await own_question(store, self._person, wait_id, now)
+        if to_steer and verdict(self._person, "inbox.hand_over", asked) is Verdict.MAY:
+            return asked
+        right = await right_to_answer(store, self._person, wait_id, now)
+        if fault := role_fault(asked, right, now):
+            raise LocalProtocolError(fault)
+        return asked
+
+    async def _claims(self, wait_id: str) -> tuple[Claim | None, Claim | None]:
+        """Return what stands, and that as far as it lasts on."""
+        found = await self._services.store.people.claims([wait_id])
+        return (found[0], current_claim(found[0], self._now())) if found else (None, None)
+
+    async def _fault_of_colleague(self, asked: Expectation, to: str, now: datetime) -> str:
+        if not to or not to.isprintable():
+            return f"{to!r} is nobody's name: say to whom you hand it"
+        if to == self._person.user_id:
+            return "you hand it to yourself: take it in hand instead"
+        store, tenant_id = self._services.store, self._person.tenant_id
+        seen, keys = await store.people.colleague(tenant_id, to), await store.keys.ls(tenant_id, MOST_KEYS)
+        return hand_over_fault(asked, to, known_roles(keys, seen, to, now), now)
+
+    def _now(self) -> datetime:
+        return self._services.clock.now()

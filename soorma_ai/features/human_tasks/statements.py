@@ -1,0 +1,223 @@
+"""What people do about questions, beside answering them."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from soorma_ai.features.human_tasks.records import Absence, Claim, Colleague, LinkKind, MadeLink, Notice, NoticeState
+from soorma_ai.kernel.domain.expectations import Expectation
+from soorma_ai.kernel.sql.codec import Codec, add_row, epoch, member, moment
+from soorma_ai.kernel.sql.connection import Connection, Reader
+from soorma_ai.kernel.sql.tables import expectations
+
+_ABSENCE = Codec(Absence)
+_LINK = Codec(MadeLink, "revoked_at")
+
+# Once more looked at where another was first: the row that is there has to be the one that was read.
+_CLAIM = """
+    INSERT INTO claim (expectation_id, tenant, user_id, given_by, at, until)
+    SELECT id, tenant, :user, :given_by, :at, :until FROM expectation WHERE id = :id AND status = 'open'
+    ON CONFLICT (expectation_id) DO UPDATE
+    SET user_id = excluded.user_id, given_by = excluded.given_by, at = excluded.at, until = excluded.until
+    WHERE claim.user_id = :was AND claim.at = :was_at
+"""
+_ANSWERED = """
+    SELECT expectation.body, status, closed_at, met_by, answer FROM expectation
+    WHERE tenant = ? AND kind = ? AND iif(json_valid(rest), json_extract(rest, '$.subject'), '') = ?
+        AND answer IS NOT NULL AND id <> ?
+    ORDER BY closed_at DESC, id DESC LIMIT ?
+"""
+_NOTICES = (
+    "SELECT expectation_id, tenant, user_id, state, at, via, event_id, detail FROM notice WHERE expectation_id = ?"
+)
+_COLLEAGUE = "SELECT tenant, user_id, roles, seen_at FROM colleague WHERE tenant = ?"
+_LINKS = "SELECT body, revoked_at FROM link WHERE tenant = ? AND about = ?"
+
+
+def claims(db: Reader, wait_ids: Sequence[str]) -> list[Claim]:
+    query = """
+        SELECT expectation_id, tenant, user_id, at, until, given_by FROM claim
+        WHERE expectation_id IN (SELECT value FROM json_each(?))
+    """
+    rows = db.execute(query, (json.dumps(list(wait_ids)),)).fetchall()
+    return [Claim(id, tenant, user, moment(at), moment(until), by) for id, tenant, user, at, until, by in rows]
+
+
+def claim(db: Connection, claim: Claim, was: Claim | None) -> bool:
+    values = {
+        "id": claim.wait_id,
+        "user": claim.user_id,
+        "given_by": claim.given_by,
+        "at": epoch(claim.at),
+        "until": epoch(claim.until),
+        "was": was.user_id if was else "",
+        "was_at": epoch(was.at) if was else 0.0,
+    }
+    return db.execute(_CLAIM, values).rowcount == 1
+
+
+def release(db: Connection, claim: Claim) -> bool:
+    query = "DELETE FROM claim WHERE expectation_id = ? AND user_id = ? AND at = ?"
+    return db.execute(query, (claim.wait_id, claim.user_id, epoch(claim.at))).rowcount == 1
+
+
+def absences(db: Reader, tenant_id: str, now: datetime) -> list[Absence]:
+    query = "SELECT body FROM absence WHERE tenant = ? AND until > ? ORDER BY user_id"
+    return [_ABSENCE.record(body) for (body,) in db.execute(query, (tenant_id, epoch(now))).fetchall()]
+
+
+def stood_in_for(db: Reader, tenant_id: str, deputy: str, now: datetime) -> list[Absence]:
+    query = "SELECT body FROM absence WHERE tenant = ? AND deputy = ? AND until > ? ORDER BY since, user_id"
+    return [_ABSENCE.record(body) for (body,) in db.execute(query, (tenant_id, deputy, epoch(now))).fetchall()]
+
+
+def leave(db: Connection, absence: Absence) -> None:
+    come_back(db, absence.tenant_id, absence.user_id)
+    add_row(
+        db,
+        "absence",
+        tenant=absence.tenant_id,
+        user_id=absence.user_id,
+        deputy=absence.deputy,
+        since=epoch(absence.since),
+        until=epoch(absence.until),
+        body=_ABSENCE.text(absence),
+    )
+
+
+def come_back(db: Connection, tenant_id: str, user_id: str) -> bool:
+    done = db.execute("DELETE FROM absence WHERE tenant = ? AND user_id = ?", (tenant_id, user_id))
+    return done.rowcount == 1
+
+
+def notices(db: Reader, wait_id: str) -> list[Notice]:
+    return [_notice(row) for row in db.execute(_NOTICES, (wait_id,)).fetchall()]
+
+
+def _notice(row: Sequence[Any]) -> Notice:
+    wait_id, tenant, user, state, at, via, event_id, detail = row
+    return Notice(wait_id, tenant, user, member(NoticeState, state), moment(at), via, event_id, detail)
+
+
+def tell(db: Connection, notice: Notice) -> None:
+    _add_notice(
+        db,
+        notice,
+        "ON CONFLICT (expectation_id, user_id, via) DO UPDATE SET state = excluded.state, "
+        "at = excluded.at, event_id = excluded.event_id, detail = excluded.detail",
+    )
+
+
+def look(db: Connection, notice: Notice, colleague: Colleague) -> bool:
+    if not _add_notice(db, notice, "ON CONFLICT DO NOTHING"):
+        return False
+    add_row(
+        db,
+        "colleague",
+        "ON CONFLICT (tenant, user_id) DO UPDATE SET roles = excluded.roles, seen_at = excluded.seen_at",
+        tenant=colleague.tenant_id,
+        user_id=colleague.user_id,
+        roles=json.dumps(sorted(colleague.roles)),
+        seen_at=epoch(colleague.seen_at),
+    )
+    return True
+
+
+def _add_notice(db: Connection, notice: Notice, conflict: str) -> bool:
+    done = add_row(
+        db,
+        "notice",
+        conflict,
+        expectation_id=notice.wait_id,
+        user_id=notice.user_id,
+        via=notice.via,
+        tenant=notice.tenant_id,
+        state=str(notice.state),
+        at=epoch(notice.at),
+        event_id=notice.event_id,
+        detail=notice.detail,
+    )
+    return done.rowcount == 1
+
+
+def colleagues(db: Reader, tenant_id: str, limit: int) -> list[Colleague]:
+    rows = db.execute(f"{_COLLEAGUE} ORDER BY seen_at DESC LIMIT ?", (tenant_id, limit)).fetchall()
+    return [_colleague(row) for row in rows]
+
+
+def colleague(db: Reader, tenant_id: str, user_id: str) -> Colleague | None:
+    row = db.execute(f"{_COLLEAGUE} AND user_id = ?", (tenant_id, user_id)).fetchone()
+    return _colleague(row) if row else None
+
+
+def _colleague(row: Sequence[Any]) -> Colleague:
+    tenant, user, roles, seen_at = row
+    return Colleague(tenant, user, frozenset(json.loads(roles)), moment(seen_at))
+
+
+def find_alike(db: Reader, asked: Expectation, limit: int) -> list[Expectation]:
+    values = (asked.tenant_id, str(asked.kind), asked.subject, asked.id, limit)
+    return [expectations.record(row) for row in db.execute(_ANSWERED, values).fetchall()]
+
+
+def add_link(db: Connection, made: MadeLink) -> None:
+    """Keep a link. What was revoked before stays so, and its row stays as long as there may be a link of those."""
+    link = made.link
+    add_row(
+        db,
+        "link",
+        "ON CONFLICT (tenant, about, kind, user_id) DO UPDATE SET made_at = excluded.made_at, body = excluded.body, "
+        "until = CASE WHEN link.revoked_at IS NOT NULL AND link.until > excluded.until THEN link.until "
+        "ELSE excluded.until END",
+        tenant=link.tenant_id,
+        kind=link.kind,
+        about=link.about,
+        user_id=link.user_id,
+        made_at=epoch(link.made_at),
+        until=epoch(link.until),
+        body=_LINK.text(made),
+    )
+
+
+def link(db: Reader, tenant_id: str, kind: LinkKind, about: str, user_id: str) -> MadeLink | None:
+    row = db.execute(f"{_LINKS} AND kind = ? AND user_id = ?", (tenant_id, about, kind, user_id)).fetchone()
+    return _link(*row) if row else None
+
+
+def links(db: Reader, tenant_id: str, about: str, limit: int) -> list[MadeLink]:
+    rows = db.execute(
+        f"{_LINKS} AND kind <> 'session' ORDER BY made_at DESC, kind, user_id LIMIT ?", (tenant_id, about, limit)
+    ).fetchall()
+    return [_link(*row) for row in rows]
+
+
+def revoke_link(db: Connection, made: MadeLink) -> bool:
+    """A link that stands in no list, as those that agents send out, is listed by this. The row stays until the link
+    that is given would end, so that it outlasts all that it revokes."""
+    link = made.link
+    add_row(
+        db,
+        "link",
+        "ON CONFLICT DO NOTHING",
+        tenant=link.tenant_id,
+        kind=link.kind,
+        about=link.about,
+        user_id=link.user_id,
+        made_at=epoch(link.made_at),
+        until=epoch(link.until),
+        body=_LINK.text(made),
+    )
+    assert made.revoked_at is not None
+    at, until = epoch(made.revoked_at), epoch(link.until)
+    done = db.execute(
+        "UPDATE link SET revoked_at = ?, until = CASE WHEN until > ? THEN until ELSE ? END "
+        "WHERE tenant = ? AND about = ? AND kind = ? AND user_id = ? AND (revoked_at IS NULL OR revoked_at < ?)",
+        (at, until, until, link.tenant_id, link.about, link.kind, link.user_id, at),
+    )
+    return done.rowcount == 1
+
+
+def _link(body: str, revoked_at: float | None) -> MadeLink:
+    found = _LINK.record(body)
+    return MadeLink(found.link, found.made_by, None if revoked_at is None else moment(revoked_at))

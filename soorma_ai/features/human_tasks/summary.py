@@ -1,0 +1,127 @@
+"""A question to people, told: what its answers lead to, how urgent it is, and how others like it were answered."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from msgspec import Struct
+
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.kernel.domain.names import plain_name
+from soorma_ai.kernel.domain.people import AnswerDecision
+from soorma_ai.kernel.domain.values import JsonObject
+
+SOON = timedelta(hours=1)
+NEARLY_OVER = 5  # a fifth of the time is left
+
+
+class Urgency(StrEnum):
+    OVER = "over"
+    SOON = "soon"
+    LATER = "later"
+    NONE = "none"
+
+
+def urgency(opened_at: datetime, deadline: datetime | None, now: datetime) -> Urgency:
+    """Return how little time is left: it is soon over in the last fifth, and in the last hour where that is less."""
+    if deadline is None:
+        return Urgency.NONE
+    if now >= deadline:
+        return Urgency.OVER
+    is_soon = deadline - now <= min(SOON, (deadline - opened_at) / NEARLY_OVER)
+    return Urgency.SOON if is_soon else Urgency.LATER
+
+
+class Consequences(Struct, frozen=True):
+    """What happens after a yes, a no, and at the deadline, in a sentence each; `no` is empty where none is possible."""
+
+    yes: str
+    no: str
+    in_time: str
+
+
+def consequences(asked: Expectation) -> Consequences:
+    agent, subject = plain_name(asked.agent), asked.subject or asked.event_type
+    match asked.kind:
+        case ExpectationKind.GATE if asked.plan_id is not None:
+            yes = f"{subject} is published with exactly this payload, and {agent} goes on with its plan."
+            no = f"{subject} is not published. {agent} is told your reason, and decides what to do instead."
+        case ExpectationKind.GATE:
+            yes = f"{subject} is published with exactly this payload, and its receiver takes it up."
+            no = f"{subject} is not published. Whoever asked for it is told your reason."
+        case ExpectationKind.DOUBT:
+            yes = f"{agent} takes your word for what became of {subject}, and goes on."
+            no = ""
+        case _:
+            yes = f"{agent} gets your answer, and goes on."
+            no = "" if not _may_reject(asked) else f"{agent} is told that you said no, and why."
+    return Consequences(yes, no, _at_deadline(asked, subject))
+
+
+def _at_deadline(asked: Expectation, subject: str) -> str:
+    if asked.deadline is None:
+        return "It waits until somebody answers."
+    if asked.kind is ExpectationKind.GATE:
+        is_yes = asked.ask is not None and asked.ask.on_expiry is AnswerDecision.APPROVE
+        return (
+            f"{subject} is published: silence is a yes." if is_yes else f"{subject} is not published: silence is a no."
+        )
+    return f"{plain_name(asked.agent)} goes on without an answer, as after a failure."
+
+
+def _may_reject(asked: Expectation) -> bool:
+    return asked.ask is not None and AnswerDecision.REJECT in asked.ask.allowed_decisions
+
+
+class Standing(Struct, frozen=True):
+    """What became of a question: whether it `is_open`, and if not, why, in words."""
+
+    is_open: bool
+    words: str = ""
+
+
+def standing(asked: Expectation, now: datetime) -> Standing:
+    answer, deadline = asked.answer, asked.deadline
+    if answer is not None:
+        said = {
+            AnswerDecision.APPROVE: "approved this",
+            AnswerDecision.EDIT: "approved this with changes",
+            AnswerDecision.REJECT: "rejected this",
+            AnswerDecision.RESPOND: "answered this",
+        }[answer.decision]
+        return Standing(False, f"{answer.by} {said}")
+    if asked.status is ExpectationStatus.MET:
+        return Standing(False, f"The event {asked.event_type} came, so nobody needs to answer")
+    if asked.status is ExpectationStatus.CLOSED:
+        return Standing(False, "It no longer stands: who asked has moved on, or ended")
+    if asked.status is ExpectationStatus.EXPIRED or (deadline is not None and now >= deadline):
+        return Standing(False, "Its time is over, and nobody answered")
+    return Standing(True)
+
+
+class Tally(Struct, frozen=True):
+    """How often people said yes, changed it, and said no to what was held of one event; and what they let go last."""
+
+    approved: int = 0
+    edited: int = 0
+    rejected: int = 0
+    last_payload: JsonObject | None = None
+    last_by: str = ""
+    last_at: datetime | None = None
+
+
+def tally(answered: Iterable[Expectation]) -> Tally:
+    """Return the count of gates, the last answered of which comes first."""
+    counts = dict.fromkeys(AnswerDecision, 0)
+    last: tuple[JsonObject, str, datetime] | None = None
+    for one in answered:
+        answer, held = one.answer, one.ask.proposal if one.ask else None
+        if answer is None or held is None:
+            continue
+        counts[answer.decision] += 1
+        if last is None and answer.decision in (AnswerDecision.APPROVE, AnswerDecision.EDIT):
+            edited = answer.payload.get("data") if answer.decision is AnswerDecision.EDIT else held.data
+            last = (edited if isinstance(edited, dict) else held.data, answer.by, answer.answered_at)
+    payload, by, at = last or (None, "", None)
+    approved, edited = counts[AnswerDecision.APPROVE], counts[AnswerDecision.EDIT]
+    return Tally(approved, edited, counts[AnswerDecision.REJECT], payload, by, at)

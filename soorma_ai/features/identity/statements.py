@@ -1,0 +1,66 @@
+"""API keys, and what callers changed."""
+
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.kernel.domain.identity import ApiKey, AuditEntry
+from soorma_ai.kernel.ports import AuditRow
+from soorma_ai.kernel.sql.codec import Codec, add_row, epoch, moment
+from soorma_ai.kernel.sql.connection import Reader
+
+_KEY = Codec(ApiKey)
+_ENTRY = Codec(AuditEntry)
+
+
+def add_key(db: Reader, key: ApiKey) -> None:
+    done = add_row(
+        db,
+        "api_key",
+        "ON CONFLICT DO NOTHING",
+        key_id=key.key_id,
+        tenant=key.tenant_id,
+        made_at=epoch(key.made_at),
+        body=_KEY.text(key),
+    )
+    if done.rowcount == 0:
+        raise LocalProtocolError(f"there is an API key {key.key_id} already: make another")
+
+
+def find_key(db: Reader, key_id: str) -> ApiKey | None:
+    row = db.execute("SELECT body, revoked_at FROM api_key WHERE key_id = ?", (key_id,)).fetchone()
+    return _key(*row) if row else None
+
+
+def keys(db: Reader, tenant_id: str, limit: int) -> list[ApiKey]:
+    found = db.execute(
+        "SELECT body, revoked_at FROM api_key WHERE tenant = ? ORDER BY made_at DESC, key_id DESC LIMIT ?",
+        (tenant_id, limit),
+    ).fetchall()
+    return [_key(*row) for row in found]
+
+
+def revoke_key(db: Reader, key_id: str, now: datetime) -> bool:
+    changed = db.execute(
+        "UPDATE api_key SET revoked_at = ? WHERE key_id = ? AND revoked_at IS NULL", (epoch(now), key_id)
+    )
+    if changed.rowcount == 0 and find_key(db, key_id) is None:
+        raise NotFound(f"there is no API key {key_id}")
+    return changed.rowcount == 1
+
+
+def record(db: Reader, entry: AuditEntry) -> None:
+    add_row(db, "audit", tenant=entry.tenant_id, at=epoch(entry.at), body=_ENTRY.text(entry))
+
+
+def entries(db: Reader, tenant_id: str, limit: int, *, before: int | None = None) -> list[AuditRow]:
+    found = db.execute(
+        "SELECT seq, body FROM audit WHERE tenant = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
+        (tenant_id, 2**63 - 1 if before is None else before, limit),
+    ).fetchall()
+    return [AuditRow(seq, _ENTRY.record(body)) for seq, body in found]
+
+
+def _key(body: str, revoked_at: float | None) -> ApiKey:
+    return replace(_KEY.record(body), revoked_at=None if revoked_at is None else moment(revoked_at))

@@ -1,0 +1,33 @@
+"""What a planner is told from memory: looked for by what is to be done, for the user whose plan it is."""
+
+from collections.abc import Sequence
+
+from soorma_ai.features.knowledge.records import Memo, MemoKind
+from soorma_ai.features.knowledge.rules import MOST_FOUND, make_query, shelves_of, tell
+from soorma_ai.features.knowledge.search import find
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.choices.index import Query
+from soorma_ai.kernel.runtime.handling.handling import Handling
+from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
+
+MOST_OF_KIND = 20
+
+
+async def recall(handling: Handling, settings: PlannerSettings, query: Query) -> tuple[JsonObject, ...]:
+    """Return what fits, the best of each kind in turn; nothing where the planner has no memory."""
+    if settings.recollection is None:
+        return ()
+    words = " ".join(text for text, _ in query.parts)
+    found = [await _recall_kind(handling, kind, words) for kind in settings.recollection.kinds]
+    in_turn = [memos[place] for place in range(MOST_FOUND) for memos in found if place < len(memos)]
+    return tell(in_turn, settings.recollection.tokens)
+
+
+async def _recall_kind(handling: Handling, kind: MemoKind, words: str) -> Sequence[Memo]:
+    """Return memos of one kind about the words; of what was said, the last, whatever it was about."""
+    lineage = handling.plan.lineage
+    shelves = shelves_of(lineage.tenant_id, lineage.user_id, kind, handling.agent, shared=None)
+    text = "" if kind is MemoKind.INTERACTION else words
+    if kind is not MemoKind.INTERACTION and not words.strip():
+        return ()
+    return await find(handling.services, make_query(shelves, text, MOST_OF_KIND, {}), text)

@@ -1,0 +1,117 @@
+"""What a phase agent's author gives, and may give: the graph, its phases, their tools, prompts and checkpoints."""
+
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from enum import Enum
+from functools import cached_property
+from typing import ClassVar, TypeAlias
+from weakref import WeakKeyDictionary
+
+from msgspec import Struct
+
+from soorma_ai.agents.planner_base import BasePlanner
+from soorma_ai.agents.tool import Tool
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.features.phases.engine import JourneyInHand
+from soorma_ai.features.phases.records import BasePhaseContext, Checkpoint, PhaseTransition, SSEEvent
+from soorma_ai.features.phases.rules import Graph, name_of
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.schemas import SchemaSource
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.rules.plans.triggers import Trigger
+from soorma_ai.kernel.runtime.handling.handling import Handling, current_handling
+
+PhaseTool: TypeAlias = Tool | EventDefinition | str
+
+
+class Hand(Struct):
+    """The journey in hand, what its agent knows, and what just happened."""
+
+    journey: JourneyInHand
+    context: BasePhaseContext
+    trigger: Trigger
+
+
+class PhaseHooks(BasePlanner):
+    """Methods that `PhaseFlow` calls while a journey is in hand."""
+
+    Phase: ClassVar[type[Enum]] = Enum
+    message_event: str
+    max_actions_in: Mapping[str, int]
+    visits_in: Mapping[str, int | None]
+    _hands: "WeakKeyDictionary[Handling, Hand]"
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The phases as they were when they were first asked for."""
+        phases = tuple(map(name_of, self.Phase))
+        ways = tuple(self.phase_transitions)
+        return Graph(phases, ways, name_of(self.initial_phase), name_of(self.complete_phase))
+
+    @property
+    @abstractmethod
+    def phase_transitions(self) -> list[PhaseTransition]: ...
+
+    @property
+    @abstractmethod
+    def initial_phase(self) -> Enum: ...
+
+    @property
+    @abstractmethod
+    def complete_phase(self) -> Enum: ...
+
+    @abstractmethod
+    def _execute_phase(self, phase: Enum) -> AsyncGenerator[SSEEvent]: ...
+
+    @abstractmethod
+    def _evaluate_transition_condition(self, transition: PhaseTransition) -> bool: ...
+
+    @abstractmethod
+    def _get_phase_prompt(self, phase: Enum, visit_count: int) -> str: ...
+
+    @abstractmethod
+    def _get_phase_tools(self, phase: Enum) -> Sequence[PhaseTool]: ...
+
+    def _get_work_schema(self, phase: Enum) -> SchemaSource | None:
+        """Return what the work of a phase looks like, as a type or a JSON Schema; None for any object."""
+        return None
+
+    def _get_checkpoint(self, phase: Enum) -> Checkpoint | None:
+        """Return where people are asked before the journey goes on from this phase, as things are now."""
+        return None
+
+    def _create_phase_context(self) -> BasePhaseContext:
+        return BasePhaseContext()
+
+    def _take_work(self, phase: Enum, work: JsonObject) -> Iterable[SSEEvent]:
+        """Put the work that ends a visit into the phase context; return what people are told of it."""
+        return ()
+
+    async def _check_work(self, phase: Enum, work: JsonObject) -> str:
+        """Return what is wrong with the work of a phase, in words for the model, which is asked again; empty for
+        nothing."""
+        return ""
+
+    def _apply_user_modifications(self, modifications: JsonObject) -> None:
+        """Put what a person changed at a checkpoint into the phase context; the phase goes on with it."""
+
+    def _tell_context(self, phase: Enum) -> JsonObject:
+        """Return what the model is told in this phase beside the history."""
+        return {}
+
+    def _get_trigger_detail(self, transition: PhaseTransition) -> str:
+        """Return what exactly is to be done about a condition that holds."""
+        return ""
+
+    def _generate_completion_summary(self) -> Json:
+        """Return the answer of the journey; by itself the last work of each phase."""
+        done = {name: [*self._hand.journey.works_of(name).values()] for name in self.graph.phases}
+        return {name: works[-1] for name, works in done.items() if works}
+
+    @property
+    def _hand(self) -> Hand:
+        handling = current_handling()
+        hand = self._hands.get(handling) if handling is not None else None
+        if hand is None:
+            raise LocalProtocolError("no journey is in hand here; this is for the methods that a phase calls")
+        return hand

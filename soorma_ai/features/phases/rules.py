@@ -1,0 +1,253 @@
+"""The rules of a journey through phases: which way is tried first, what a move leads to, what a person's answer means.
+
+Phases go by their names here; the enum that they are of is their author's.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from enum import Enum, StrEnum
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+from pydantic import TypeAdapter, ValidationError
+
+from soorma_ai.errors import ConfigError, LimitExceeded, LocalProtocolError
+from soorma_ai.features.phases.records import CHECKPOINT_ANSWERED, DecidedBy, Leading, PhaseTransition, Standing
+from soorma_ai.kernel.domain.conditions import fault_of, holds
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.kernel.domain.people import Answer, AnswerDecision
+from soorma_ai.kernel.domain.values import Json, JsonObject, clip
+
+KNOWN = ("context", "work", "visits", "messages", "brief")
+MOST_MESSAGES = 20
+MESSAGE_CHARS = 4_000
+MOST_VISITS = 10
+
+_STANDING = TypeAdapter(Standing)
+
+
+class Graph(Struct, frozen=True):
+    """The phases of an agent, by their names, and the ways between them."""
+
+    phases: tuple[str, ...]
+    transitions: tuple[PhaseTransition, ...]
+    initial: str
+    complete: str
+
+
+class Say(StrEnum):
+    """What a person says at a checkpoint; GO_ON is what their silence means at an optional one."""
+
+    APPROVE = "approve"
+    MODIFY = "modify"
+    REJECT = "reject"
+    GO_ON = "go on"
+
+
+class Verdict(Struct, frozen=True):
+    """`back` names the condition of a backward transition that the person wants."""
+
+    say: Say
+    reason: str = ""
+    back: str = ""
+    modifications: JsonObject = field(default_factory=dict[str, Json])
+
+
+def name_of(phase: Enum) -> str:
+    """Raise ConfigError for a phase whose value is no text: it is told and kept by that."""
+    value: object = phase.value
+    if not isinstance(value, str) or not value or ":" in value:
+        raise ConfigError(f"phase {phase!r} has the value {value!r}; give it text without a colon, by which it is kept")
+    return value
+
+
+def check_graph(graph: Graph) -> None:
+    """Raise ConfigError, which names every fault."""
+    if faults := [*_faults(graph)]:
+        raise ConfigError(f"the phases cannot run: {'; '.join(faults)}")
+
+
+def _faults(graph: Graph) -> Iterator[str]:
+    for name in (graph.initial, graph.complete):
+        if name not in graph.phases:
+            yield f"there is no phase {name!r}; there are {', '.join(graph.phases)}"
+    ways = {name: [one for one in graph.transitions if name_of(one.from_phase) == name] for name in graph.phases}
+    for one in graph.transitions:
+        ends = (name_of(one.from_phase), name_of(one.to_phase))
+        if strange := [name for name in ends if name not in graph.phases]:
+            yield f"{one.condition!r} is about {strange[0]!r}, which is none of these phases"
+        if one.expression and one.question:
+            yield f"{one.condition!r} has an expression and a question; one of them decides"
+        if one.expression and (fault := fault_of(one.expression, KNOWN)):
+            yield f"{one.condition!r}: {fault}"
+        if one.is_backward and ends[0] == ends[1]:
+            yield f"{one.condition!r} leads back to the phase that it comes from"
+    if ways.get(graph.complete):
+        yield f"{graph.complete!r} is the end, and nothing leads out of it"
+    reached, left = {graph.initial}, [graph.initial]
+    while left:
+        onward = {name_of(one.to_phase) for one in ways.get(left.pop(), ())} - reached
+        reached |= onward
+        left += onward
+    if away := [name for name in graph.phases if name not in reached]:
+        yield f"no way leads to {', '.join(away)}"
+    if stuck := [name for name in reached if name != graph.complete and not ways.get(name)]:
+        yield f"nothing leads on from {', '.join(sorted(stuck))}"
+
+
+def in_order(graph: Graph, phase: str) -> list[PhaseTransition]:
+    """Return the ways out of a phase as they are tried: backward ones first, then by priority, then as they stand."""
+    ways = [one for one in graph.transitions if name_of(one.from_phase) == phase]
+    return sorted(ways, key=lambda one: (not one.is_backward, -one.priority))
+
+
+def begin_in(phase: str) -> Standing:
+    return Standing(phase, {phase: 1})
+
+
+def move_on(standing: Standing, leading: Leading, most_visits: Mapping[str, int | None]) -> Standing:
+    """Enter the next phase. What led to the visit before is told no more. Raise LimitExceeded where that phase has been
+    entered as often as it may be."""
+    entered, most = leading.to_phase, most_visits.get(leading.to_phase, MOST_VISITS)
+    count = standing.visits.get(entered, 0) + 1
+    if most is not None and count > most:
+        raise LimitExceeded("max_visits", f"{entered} has been entered {most} times; {leading.reason!r} leads there")
+    return Standing(
+        entered,
+        {**standing.visits, entered: count},
+        leading.reason,
+        clip(leading.detail, MESSAGE_CHARS),
+        leading.is_backward,
+        moves=standing.moves + 1,
+    )
+
+
+def record_of(standing: Standing, leading: Leading, now: datetime) -> JsonObject:
+    """Return what is kept of a transition, as `get_state` tells it."""
+    return {
+        "from": standing.phase,
+        "to": leading.to_phase,
+        "reason": leading.reason,
+        "is_backward": leading.is_backward,
+        "timestamp": now.isoformat(),
+        "detail": clip(leading.detail, MESSAGE_CHARS),
+        "decided_by": leading.decided_by,
+    }
+
+
+def count_actions(standing: Standing, more: int, most: int | None) -> Standing:
+    """Count requests of this visit. Raise LimitExceeded for more than the phase may make in one."""
+    if most is not None and standing.actions + more > most:
+        raise LimitExceeded(
+            "max_actions", f"{standing.actions} of {most} used in visit {standing.visit} of {standing.phase}"
+        )
+    return replace(standing, actions=standing.actions + more)
+
+
+def expression_holds(transition: PhaseTransition, values: JsonObject) -> bool:
+    """Tell whether a condition in CEL holds over what is known, see KNOWN; one that cannot be decided does not."""
+    return holds(transition.expression, values)
+
+
+def answer_schema(changes: JsonObject) -> JsonObject:
+    """Return what an answer at a checkpoint looks like; the decision may be told beside it."""
+    back = "the condition of the backward transition that is to be taken"
+    return {
+        "type": "object",
+        "properties": {
+            "approved": {"type": "boolean"},
+            "action": {"enum": ["approve", "modify", "reject"]},
+            "modifications": changes,
+            "reason": {"type": "string", "maxLength": MESSAGE_CHARS},
+            "back": {"type": "string", "description": back},
+        },
+    }
+
+
+def verdict_of(met: Expectation) -> Verdict:
+    """Return what became of a checkpoint that is closed."""
+    if met.status is ExpectationStatus.EXPIRED or met.answer is None:
+        return Verdict(Say.GO_ON)
+    payload, said = met.answer.payload, _say(met.answer)
+    modifications = payload.get("modifications") if said is Say.MODIFY else None
+    reason = _text(payload.get("reason")) or met.answer.note or _text(payload.get("text"))
+    return Verdict(
+        said,
+        clip(reason, MESSAGE_CHARS),
+        _text(payload.get("back")),
+        modifications if isinstance(modifications, dict) else {},
+    )
+
+
+def _say(answer: Answer) -> Say:
+    """Return what is said. An action that is named counts beside a yes: approved, but with changes. Nothing makes a no
+    a yes."""
+    match answer.decision:
+        case AnswerDecision.REJECT:
+            return Say.REJECT
+        case AnswerDecision.EDIT:
+            return Say.MODIFY
+        case AnswerDecision.APPROVE | AnswerDecision.RESPOND as said:
+            action = answer.payload.get("action")
+            unnamed = Say.APPROVE if said is AnswerDecision.APPROVE else Say.MODIFY
+            return Say(action) if action in ("approve", "modify", "reject") else unnamed
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def back_by(graph: Graph, phase: str, verdict: Verdict) -> Leading | None:
+    """Return the backward transition that a person's no leads to: the one whose condition they name."""
+    for one in in_order(graph, phase):
+        if one.is_backward and verdict.back == one.condition:
+            return Leading(name_of(one.to_phase), one.condition, True, DecidedBy.PERSON, verdict.reason)
+    return None
+
+
+def keep_message(messages: Sequence[Json], text: str) -> list[Json]:
+    """Return the messages that are kept: the last ones, each of bounded length."""
+    kept: list[Json] = [*messages, {"text": clip(text, MESSAGE_CHARS), "told": False}]
+    return kept[-MOST_MESSAGES:]
+
+
+def tell_messages(messages: Sequence[Json]) -> list[Json]:
+    """Return them as told: the next transition takes them away."""
+    return [{**one, "told": True} for one in messages if isinstance(one, dict)]
+
+
+def untold(messages: Sequence[Json]) -> list[Json]:
+    return [one for one in messages if isinstance(one, dict) and not one.get("told")]
+
+
+def texts_in(messages: Sequence[Json]) -> list[str]:
+    return [_text(one.get("text")) for one in messages if isinstance(one, dict)]
+
+
+def write_standing(standing: Standing) -> JsonObject:
+    return _STANDING.dump_python(standing, mode="json")
+
+
+def read_standing(stored: Json) -> Standing:
+    """Raise LocalProtocolError for what is no standing."""
+    try:
+        return _STANDING.validate_python(stored)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        place = ".".join(map(str, fault["loc"]))
+        raise LocalProtocolError(f"this is no state of a journey: {place}: {fault['msg']}") from error
+
+
+def check_standing(standing: Standing, graph: Graph) -> Standing:
+    """Raise LocalProtocolError for the standing of a journey through other phases, or of one that is over."""
+    named = {standing.phase, *standing.visits}
+    if strange := sorted(named - {*graph.phases}):
+        raise LocalProtocolError(f"the state tells of {strange[0]!r}; the phases are {', '.join(graph.phases)}")
+    if standing.visits.get(standing.phase, 0) < 1 or any(count < 0 for count in standing.visits.values()):
+        raise LocalProtocolError(f"the state is in {standing.phase!r} and tells of {dict(standing.visits)} visits")
+    # What it waited for was another plan's.
+    return replace(standing, checkpoint=None, leading=None)
+
+
+def answers_checkpoint(met: Expectation, standing: Standing) -> bool:
+    return met.event_type == CHECKPOINT_ANSWERED and met.id == standing.checkpoint

@@ -1,0 +1,96 @@
+"""Events that a planner will not find among many, or cannot tell from others."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.names import plain_name
+from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition, RegisteredEvent
+from soorma_ai.kernel.rules.choices.index import EventIndex
+from soorma_ai.kernel.rules.choices.words import terms
+
+MOST_TWINS = 3
+_MOST_CHARS = 2_000
+
+
+class Problem(StrEnum):
+    """Faults, and notes (`is_note`) of what may well be meant."""
+
+    NO_DESCRIPTION = "no_description"
+    SAME_WORDS = "same_words"
+    NOBODY_TAKES = "nobody_takes"
+    NOBODY_PURSUES = "nobody_pursues"
+    UNHEARD = "unheard"
+    CIRCLE = "circle"
+
+    @property
+    def is_note(self) -> bool:
+        return self in (Problem.UNHEARD, Problem.CIRCLE)
+
+
+ADVICE = {
+    Problem.NO_DESCRIPTION: "Nothing says what they do, so a planner finds them by their names alone. Give each a "
+    "description, or its capability a when_to_use and synonyms.",
+    Problem.SAME_WORDS: "Whoever asks in the words of one gets the other as well or before it. Say in each, by its "
+    "description or when_to_use, what it alone does; or keep one of them.",
+    Problem.NOBODY_TAKES: "A request of this name waits until its deadline. Start an agent that takes it, or remove "
+    "those that ask for it.",
+    Problem.NOBODY_PURSUES: "A goal of this name waits until its deadline. Start its planner, or remove it.",
+    Problem.UNHEARD: "No agent takes it or waits for it. That is well where people or other systems read it.",
+    Problem.CIRCLE: "Each can lead to the next and to itself again. Make sure that something ends it.",
+}
+
+
+class FoundEvent(Struct, frozen=True):
+    event_name: str
+    agents: tuple[str, ...]
+
+
+class Finding(Struct, frozen=True):
+    """A problem, and the events that have it; of those with the same words, the ones that get into each other's way."""
+
+    problem: Problem
+    events: tuple[FoundEvent, ...]
+
+
+def check_events(registered: Iterable[RegisteredEvent]) -> list[Finding]:
+    """Return what is wrong with the requests and goals that agents take, as far as finding them goes, by name."""
+    takers: defaultdict[str, dict[str, EventDefinition]] = defaultdict(dict)
+    for one in registered:
+        if one.role in TAKEN and one.definition.topic is EventTopic.ACTION_REQUESTS:
+            takers[one.definition.event_name][one.agent] = one.definition
+    known = {name: FoundEvent(name, tuple(sorted({*map(plain_name, takers[name])}))) for name in sorted(takers)}
+    texts = {name: _text(takers[name].values()) for name in known}
+    silent = [Finding(Problem.NO_DESCRIPTION, (known[name],)) for name in known if not texts[name]]
+    index = EventIndex([definition for name in known for definition in takers[name].values()])
+    groups = _widest(_with_twins(index, name, text) for name, text in texts.items() if text)
+    return [*silent, *(Finding(Problem.SAME_WORDS, tuple(known[name] for name in group)) for group in groups)]
+
+
+def _text(definitions: Iterable[EventDefinition]) -> str:
+    """Return the words by which an event is asked for; empty where there are none."""
+    told = (f"{one.description} {one.when_to_use}" for one in definitions)
+    return next((text for text in told if terms(text, _MOST_CHARS)), "")
+
+
+def _with_twins(index: EventIndex, name: str, text: str) -> tuple[str, ...]:
+    """Return the event, and those that are found by its own words before it or as well as it, by name."""
+    found = dict(index.weigh(text, MOST_TWINS + 1))
+    own = found.get(name, 0.0)
+    twins: Sequence[str] = [other for other, weight in found.items() if other != name and weight >= own]
+    return tuple(sorted((name, *twins[:MOST_TWINS])))
+
+
+def _widest(groups: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return the groups of several that are no part of another of them."""
+    kept: defaultdict[str, list[set[str]]] = defaultdict(list)
+    widest = list[tuple[str, ...]]()
+    for group in sorted({*groups}, key=lambda group: (-len(group), group)):
+        if len(group) > 1 and not any({*group} <= other for other in kept[group[0]]):
+            widest.append(group)
+            for name in group:
+                kept[name].append({*group})
+    return sorted(widest)

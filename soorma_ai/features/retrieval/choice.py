@@ -1,0 +1,86 @@
+"""The choice of one event of a topic, outside of any decision of a plan: what there is, and what an answer means."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import lru_cache
+
+from msgspec import Struct
+
+from soorma_ai.errors import NotAllowed, PayloadMismatch
+from soorma_ai.kernel.domain.decisions import EventDecision, PlannerDecision, PublishAction, Showing
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.kernel.domain.states import ANNOUNCEMENTS
+from soorma_ai.kernel.domain.values import Json, Same
+from soorma_ai.kernel.rules.choices.form import NONE
+from soorma_ai.kernel.rules.choices.lookups import unseen_in, with_whole_schemas
+from soorma_ai.kernel.rules.choices.offer import Offer, merge_definitions
+from soorma_ai.kernel.rules.decisions.judge import check_payload, event_offered, parse_decision, prepare_decision
+
+
+class NoChoice(Struct, frozen=True):
+    """No event serves, for the reason that the model gives."""
+
+    reasoning: str
+
+
+def offer_on(topic: EventTopic, agent: str, live: Iterable[RegisteredEvent]) -> Offer:
+    """Return what an agent can publish on a topic: what others take there, goals too, and beside requests what it says
+    that it makes. The same registrations make the same offer, which is put together once."""
+    return _offer_of(topic, agent, Same(tuple(live)))
+
+
+@lru_cache(maxsize=8)
+def _offer_of(topic: EventTopic, agent: str, live: Same[tuple[RegisteredEvent, ...]]) -> Offer:
+    """A store gives the very same registrations as long as nothing has changed, which is seen at once."""
+    known = (one for one in live.it if one.definition.topic is topic and _is_for(one, agent))
+    return _make_offer(tuple((one.agent, Same(one.definition)) for one in known))
+
+
+@lru_cache(maxsize=8)
+def _make_offer(known: tuple[tuple[str, Same[EventDefinition]], ...]) -> Offer:
+    found: defaultdict[str, list[EventDefinition]] = defaultdict(list)
+    agents: dict[str, str] = {}
+    for agent, same in known:
+        found[same.it.event_name].append(same.it)
+        agents.setdefault(same.it.event_name, agent)
+    return Offer(tuple(merge_definitions(found[name]) for name in sorted(found)), agents=agents)
+
+
+def _is_for(one: RegisteredEvent, agent: str) -> bool:
+    if one.definition.event_name in ANNOUNCEMENTS:
+        return False
+    if one.agent != agent:
+        return one.role in TAKEN
+    return one.role is EventRole.MAKES and one.definition.topic is not EventTopic.ACTION_REQUESTS
+
+
+def parse_choice(value: Json, fault: str, offer: Offer) -> EventDecision | NoChoice:
+    """Return what the wire form means. `fault` is what kept the answer from being JSON, if any. Raises
+    MalformedDecision, and NotAllowed for what only a plan can decide."""
+    if isinstance(value, dict) and isinstance(step := value.get("step"), dict) and step.get("action") == NONE:
+        reasoning = value.get("reasoning")
+        return NoChoice(reasoning if isinstance(reasoning, str) else "")
+    decision = prepare_decision(parse_decision(value, fault), offer)
+    action = decision.next_action
+    if not isinstance(action, PublishAction):
+        raise NotAllowed(f"{action.action!r} is not possible here; choose exactly one event of the schema, or {NONE!r}")
+    return EventDecision(event_type=action.event_type, data=action.data, reasoning=decision.reasoning)
+
+
+def unseen_choice(chosen: EventDecision, offer: Offer, showing: Showing) -> list[str]:
+    """Return what was chosen although its schema has not been shown."""
+    return unseen_in(_as_step(chosen), offer, showing)
+
+
+def judge_choice(chosen: EventDecision, offer: Offer) -> None:
+    """Raise UnknownEvent for what is not offered, PayloadMismatch for data that does not fit; in this order."""
+    definition = event_offered(chosen.event_type, offer)
+    try:
+        check_payload(f"data for event {chosen.event_type!r}", definition, chosen.data)
+    except PayloadMismatch as mismatch:
+        raise with_whole_schemas(mismatch, _as_step(chosen), offer) from mismatch
+
+
+def _as_step(chosen: EventDecision) -> PlannerDecision:
+    return PlannerDecision(next_action=PublishAction(event_type=chosen.event_type, data=chosen.data))

@@ -1,0 +1,105 @@
+"""What there is to publish, for an author or for a model of the author's own: found, shown, checked."""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from soorma_ai.errors import LocalProtocolError, NotFound, PayloadMismatch
+from soorma_ai.features.retrieval.catalogue import Catalogue, catalogue_of, row_of
+from soorma_ai.features.retrieval.choice import offer_on
+from soorma_ai.kernel.domain.events import EventTopic, topic_of
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.schemas import ANY_OBJECT, describe, violations
+from soorma_ai.kernel.domain.values import JsonObject, json_object
+from soorma_ai.kernel.rules.decisions.judge import describe_unknown
+from soorma_ai.kernel.rules.prompting.fence import fence_rows
+from soorma_ai.kernel.rules.schemas.nulls import strip_wire_nulls
+from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
+from soorma_ai.kernel.runtime.views.registry import Directory
+
+MOST_FOUND = 20
+
+
+class EventToolkit:
+    """The events of live agents, in the tenant of `registry`: that of the delivery in hand, or of a client.
+
+    An event that several agents take is one, and its data has to fit all of them. `agent` is whose own requests are not
+    actionable: it would ask itself.
+    """
+
+    def __init__(self, registry: Directory, agent: str = "") -> None:
+        self._registry = registry
+        self._agent = agent
+
+    async def discover_events(
+        self, topic: EventTopic | str | None = None, event_name_pattern: str | None = None
+    ) -> list[EventDefinition]:
+        """Return the events of a topic by name, of a family where the pattern is one ('order.*'). Raises ConfigError
+        for a star that stands elsewhere."""
+        return (await self._catalogue()).on(None if topic is None else topic_of(topic), event_name_pattern)
+
+    async def discover_actionable_events(
+        self, topic: EventTopic | str = EventTopic.ACTION_REQUESTS
+    ) -> list[EventDefinition]:
+        """Return the events of a topic that other agents take, and those that this agent itself says it makes."""
+        return [*offer_on(topic_of(topic), self._agent, await self._registry.live_events()).events]
+
+    async def get_event_info(self, event_name: str, *, topic: EventTopic | str | None = None) -> EventDefinition | None:
+        """Return an event; of one name on several topics, one that somebody takes, requests before others."""
+        return (await self._catalogue()).find_named(event_name, None if topic is None else topic_of(topic))
+
+    async def find_events(self, words: str, most: int = MOST_FOUND) -> list[EventDefinition]:
+        """Return at most so many events that are about these words, best first."""
+        if most < 1:
+            raise LocalProtocolError(f"find_events(most={most}): give a number from 1")
+        catalogue = await self._catalogue()
+        # There may be very many, of which the index is made while others go on.
+        await asyncio.to_thread(lambda: catalogue.index)
+        return catalogue.find(words, most)
+
+    @staticmethod
+    def format_for_llm(events: Iterable[EventDefinition]) -> list[JsonObject]:
+        """Return {"name", "description", "schema"} of each event. A schema that is too large to be read is an outline
+        of what its data must have."""
+        return [row_of(event) for event in events]
+
+    @staticmethod
+    def format_as_prompt_text(events: Iterable[EventDefinition]) -> str:
+        """Return the same as lines of JSON between fences, which nothing that other agents wrote can end."""
+        return fence_rows([row_of(event) for event in events])
+
+    async def create_payload(
+        self, event_name: str, data: Mapping[str, Any], *, topic: EventTopic | str | None = None
+    ) -> JsonObject:
+        """Return the data as it fits the event: nulls that stand for what is left out are left out.
+
+        Raises NotFound, which names what may be meant, and DecisionError, which says path, rule, found and wanted.
+        """
+        event = await self._event(event_name, topic)
+        payload = strip_wire_nulls(json_object(f"the data of {event_name!r}", data), event.payload_schema)
+        return await _fit(f"data for event {event_name!r}", payload, event.payload_schema)
+
+    async def validate_response(
+        self, event_name: str, data: Mapping[str, Any], *, topic: EventTopic | str | None = None
+    ) -> JsonObject:
+        """Return the result, as it fits what the request of this name promises. Raises as `create_payload` does."""
+        event = await self._event(event_name, topic)
+        result = json_object(f"the response to {event_name!r}", data)
+        return await _fit(f"the response to {event_name!r}", result, event.response_schema or ANY_OBJECT)
+
+    async def _event(self, name: str, topic: EventTopic | str | None) -> EventDefinition:
+        catalogue = await self._catalogue()
+        found = catalogue.find_named(name, None if topic is None else topic_of(topic))
+        if found is None:
+            raise NotFound(describe_unknown("event", name, catalogue.names))
+        return found
+
+    async def _catalogue(self) -> Catalogue:
+        return catalogue_of(await self._registry.live_events())
+
+
+async def _fit(what: str, value: Any, schema: JsonObject) -> JsonObject:
+    await check_ahead(schema, value)
+    if faults := violations(schema, value):
+        raise PayloadMismatch(f"{what} does not match its schema: {describe(faults)}")
+    return value

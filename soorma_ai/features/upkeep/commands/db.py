@@ -1,0 +1,94 @@
+"""`soorma db`: a store's schema, and its way from a file to a server."""
+
+from pathlib import Path
+
+import click
+
+from soorma_ai.adapters.single_writer.lock import Owner
+from soorma_ai.adapters.sqlite.file import files
+from soorma_ai.errors import ConfigError, NotFound
+from soorma_ai.features.upkeep.contents import contents_of
+from soorma_ai.features.upkeep.export import Contents, Moved
+from soorma_ai.settings import DEFAULT_STORE_URL, STORE_URL, hide_password, is_postgres, sqlite_path
+from soorma_ai.surfaces.options import as_json, must_mean_a_store, refuse_url
+from soorma_ai.surfaces.terminal.escapes import one_line
+from soorma_ai.surfaces.terminal.printing import Printer, print_json, print_list
+
+_MISSING = "a store on PostgreSQL needs psycopg: pip install 'soorma-ai[postgres]'"
+_DIGITS = 16
+
+
+@click.group()
+def db() -> None:
+    """Bring a store's schema forward, and move a store from a file to PostgreSQL."""
+
+
+@db.command()
+@click.option("--store", metavar="URL", envvar=STORE_URL, default=DEFAULT_STORE_URL, show_default=True)
+@click.option("--url", metavar="URL", hidden=True, expose_value=False, callback=refuse_url)
+@as_json
+def upgrade(store: str, *, as_json: bool) -> None:
+    """Bring the schema of a store to that of this version, or make it where there is none.
+
+    All of it is done, or nothing. Nobody may work on the store meanwhile; copy it before: soorma backup, or pg_dump. A
+    file is also brought forward when agents start on it, a database on a server by this command only.
+    """
+    must_mean_a_store()
+    place = hide_password(store)
+    before, now = _upgrade(store)
+    if as_json:
+        print_json({"store": place, "from": before, "to": now})
+    elif before == now:
+        Printer().line(f"{one_line(place)}: schema {now}, nothing to do")
+    elif before:
+        Printer().line(f"{one_line(place)}: brought from schema {before} to {now}")
+    else:
+        Printer().line(f"{one_line(place)}: made with schema {now}")
+
+
+@db.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("url")
+@as_json
+def move(file: Path, url: str, *, as_json: bool) -> None:
+    """Copy all that the store in FILE holds into the empty database at URL, postgresql://..., and compare it.
+
+    All of it is there at the end, or nothing. Nobody may work on FILE, which stays as it is: let no agents run on it
+    any more, since they would do again what is done from the database. Of each table its rows and a digest over them
+    are told, which are the same on both sides.
+    """
+    if not is_postgres(url):
+        raise ConfigError(f"{hide_password(url)} is no database on a server; give postgresql://HOST/DATABASE")
+    if not file.is_file():
+        raise NotFound(f"there is no store at {file}: give the path of one")
+    with Owner.take(file, purpose="soorma db move"), contents_of(file) as contents:
+        moved = _take_in(url, contents)
+    print_list(moved, "nothing", _row, (("TABLE", "ROWS", "DIGEST"), _row), as_json=as_json)
+    told = f"the same in {one_line(str(file))} and {one_line(hide_password(url))}; point SOORMA_STORE_URL there now"
+    Printer(stderr=True).line(f"{sum(one.rows for one in moved):,} rows, {told}")
+
+
+def _upgrade(store: str) -> tuple[int, int]:
+    if is_postgres(store):
+        try:
+            from soorma_ai.features.upkeep import postgres
+        except ImportError as error:
+            raise ConfigError(_MISSING) from error
+        return postgres.upgrade(store)
+    path = sqlite_path(store)
+    if path is None:
+        raise ConfigError(f"--store {store}: a store in memory has no schema that lasts; give sqlite:///FILE")
+    with Owner.take(path, purpose="soorma db upgrade"):
+        return files.upgrade(path)
+
+
+def _take_in(url: str, contents: Contents) -> list[Moved]:
+    try:
+        from soorma_ai.features.upkeep.intake import take_in
+    except ImportError as error:
+        raise ConfigError(_MISSING) from error
+    return take_in(url, contents)
+
+
+def _row(one: Moved) -> tuple[str, str, str]:
+    return one.table, str(one.rows), one.digest[:_DIGITS]

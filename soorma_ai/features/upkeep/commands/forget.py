@@ -1,0 +1,56 @@
+"""`soorma forget`: remove all that is a user's."""
+
+import sys
+
+import click
+from msgspec.structs import asdict
+
+from soorma_ai.apps.cli.store_access import CommandRunner
+from soorma_ai.features.upkeep.retention import add_forgotten
+from soorma_ai.kernel.ports import Forgotten
+from soorma_ai.surfaces.options import Access, as_json, must_mean_a_store, with_access
+from soorma_ai.surfaces.terminal.escapes import one_line
+from soorma_ai.surfaces.terminal.printing import Printer, print_json
+
+BATCHES_AT_ONCE = 20
+STAYS = (
+    "What stays: the audit's rows of what they changed (proof, removed with age), their API keys' rows (revoked, so "
+    "that a token is refused for good; hashes only), revoked links (until they would have ended), what is another's or "
+    "shared (an approval that they gave in somebody else's plan), and backups and logs."
+)
+
+
+@click.command()
+@click.argument("user", metavar="USER")
+@click.option("--yes", "-y", is_flag=True, help="Remove without asking.")
+@as_json
+@with_access
+def forget(access: Access, user: str, *, yes: bool, as_json: bool) -> None:
+    """Remove all that is USER's: plans, done or not, with journals and events, sessions, and what is remembered.
+
+    Goes through the application that runs on the store, if one does. Of one tenant, see --tenant. After a kill, the
+    next application goes on with it by itself, as does the same command; what it tells is what it has removed itself.
+
+    What stays, and why: rows of the audit, which prove what was changed, until they are old; rows of API keys, which
+    are revoked, since a token must be refused for good (of it only a hash is kept); revoked links, until they would
+    have ended; what is another user's or shared by the tenant, an approval in somebody else's plan included; backups
+    and logs, which the store does not have.
+    """
+    must_mean_a_store()
+    if not user:
+        raise click.UsageError("a name has at least one character")
+    if not yes:
+        if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise click.UsageError("this removes all of a user for good: give --yes")
+        click.confirm(f"Remove all that is {one_line(user)}'s, of tenant {access.tenant_id}?", abort=True, err=True)
+    runner, total = CommandRunner(access), Forgotten()
+    while not total.is_done:
+        total = add_forgotten(total, runner.keep(lambda client: client.forget(user, batches=BATCHES_AT_ONCE)))
+    if as_json:
+        counts = asdict(total)
+        del counts["is_done"]
+        print_json(counts)
+    else:
+        removed = f"{total.plans:,} plans, {total.events:,} events, {total.memos:,} memos"
+        Printer().line(f"removed {removed}; revoked {total.keys:,} keys")
+        Printer(stderr=True).line(STAYS)

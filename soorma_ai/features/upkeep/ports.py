@@ -1,0 +1,48 @@
+"""Removal of what is over, and of what is somebody's; and the name of the store itself."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.ports.rows import Forgotten, Pruned
+
+
+class Upkeep(Protocol):
+    async def store_id(self, fresh: str) -> str:
+        """The name of this store among others, which it keeps; the first that asks gives it `fresh`."""
+        ...
+
+    async def tenants(self) -> list[str]:
+        """Tenants of which there is any event, by name; it costs so many looks as there are tenants."""
+        ...
+
+    async def prune(
+        self,
+        before: datetime,
+        statuses: Sequence[PlanStatus],
+        limit: int,
+        *,
+        tenant_id: str,
+        now: datetime,
+        after: str | None = None,
+        dry_run: bool = False,
+    ) -> Pruned:
+        """Remove one batch of about `limit` rows, in one short transaction; a `dry_run` counts and removes nothing.
+
+        Plan trees of the tenant go whole, when every plan in them is final and was last changed before `before`, the
+        root in one of `statuses`, and everything of them is done; then its old events of no plan. What is live, queued,
+        on its way, in doubt or a dead letter stays.
+        """
+        ...
+
+    async def begin_forgetting(self, tenant_id: str, user_id: str, now: datetime) -> int:
+        """Write down that a user is to be forgotten, and revoke their keys; return how many. Until nothing of theirs is
+        left, what they send, keep and open is refused with a TransientError."""
+        ...
+
+    async def forget(self, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:
+        """Remove one batch of about `limit` rows of this user, or of any who is to be forgotten, in one short
+        transaction: plan trees, done or not, with journal and events; other events, sessions, memos. `is_done`: none
+        was left."""
+        ...

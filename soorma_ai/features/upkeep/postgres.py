@@ -1,0 +1,50 @@
+"""What is done to a whole database, by whoever keeps it."""
+
+from datetime import UTC, datetime
+from typing import cast
+
+import psycopg
+from msgspec import Struct
+
+from soorma_ai.adapters.postgres import migrations, row_level_security
+from soorma_ai.adapters.postgres.connection import CONNECTED_WITHIN, connection_to
+from soorma_ai.adapters.postgres.limits import StatementLimit
+from soorma_ai.adapters.postgres.schema import VERSION
+
+
+def upgrade(url: str) -> tuple[int, int]:
+    """Return the version that the schema had, 0 for none, and that which it has now. Raise as `reached` does, and
+    ConfigError for a database that is newer, or that other processes work on."""
+    with connection_to(url) as made:
+        return migrations.upgrade(made)
+
+
+class Look(Struct, frozen=True):
+    """What a database says of itself. `schema` 0: it has no store yet. `at`: the moment by its clock. `unguarded`: why
+    its rows are kept from nobody who connects by this URL; nothing where they are, and where the schema is another."""
+
+    server: str
+    schema: int
+    at: datetime
+    unguarded: str
+
+
+def look_at(url: str) -> Look:
+    """Raise as `reached` does, and ConfigError for a database that is newer."""
+    with connection_to(url, StatementLimit()) as made:
+        found = made.execute("SELECT current_setting('server_version')").fetchone()
+        schema = migrations.version_of(made)
+        unguarded = row_level_security.why_open(made) if schema == VERSION else ""
+        return Look(str(found[0]).split()[0] if found else "", schema, _time_of(made), unguarded)
+
+
+def time_at(url: str) -> datetime:
+    """Return the moment by the clock of the server, by which all go who share the database. Raise as `reached`."""
+    with connection_to(url, StatementLimit(CONNECTED_WITHIN)) as made:
+        return _time_of(made)
+
+
+def _time_of(made: psycopg.Connection) -> datetime:
+    found = made.execute("SELECT clock_timestamp()").fetchone()
+    assert found is not None
+    return cast(datetime, found[0]).astimezone(UTC)

@@ -1,0 +1,68 @@
+"""The part of a store by which it is kept: what is removed from it for good."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+
+from soorma_ai.features.upkeep import erasure, sql_retention
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.ports import Forgotten, Pruned
+from soorma_ai.kernel.sql.connection import Connection
+from soorma_ai.kernel.sql.database import Part, writing
+from soorma_ai.kernel.sql.tables import registry
+from soorma_ai.kernel.sql.tenant_scope import HOUSE
+
+
+class SqlUpkeep(Part):
+    begin_forgetting = writing(erasure.begin, HOUSE)
+
+    async def store_id(self, fresh: str) -> str:
+        return await self.database.write(lambda db: _store_id(db, fresh))
+
+    async def forget(self, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:
+        batch = partial(erasure.go_on, limit=limit, tenant_id=tenant_id, user_id=user_id)
+        return await self.database.write(lambda db: _forget(db, self.database.routes, batch), is_long=True)
+
+    async def tenants(self) -> list[str]:
+        return await self.database.read(sql_retention.tenants)
+
+    async def prune(
+        self,
+        before: datetime,
+        statuses: Sequence[PlanStatus],
+        limit: int,
+        *,
+        tenant_id: str,
+        now: datetime,
+        after: str | None = None,
+        dry_run: bool = False,
+    ) -> Pruned:
+        old = sql_retention.Old(tenant_id, before, statuses, now)
+        batch = partial(sql_retention.prune, old=old, limit=limit, after=after, dry_run=dry_run)
+        if dry_run:
+            return (await self.database.read(batch))[0]
+        return await self.write(lambda db: _prune(db, self.database.routes, batch), HOUSE, is_long=True)
+
+
+def _forget(db: Connection, routes: registry.Routes, batch: Callable[[Connection], Forgotten]) -> Forgotten:
+    found = batch(db)
+    _note_removal(db, routes)
+    return found
+
+
+def _prune(db: Connection, routes: registry.Routes, batch: Callable[[Connection], tuple[Pruned, bool]]) -> Pruned:
+    found, has_written = batch(db)
+    if has_written:
+        _note_removal(db, routes)
+    return found
+
+
+def _note_removal(db: Connection, routes: registry.Routes) -> None:
+    """Forget which parts of prompts are stored, in other processes too."""
+    db.parts.clear()
+    routes.forget()
+
+
+def _store_id(db: Connection, fresh: str) -> str:
+    db.execute("INSERT INTO store (only_one, id) VALUES (1, ?) ON CONFLICT DO NOTHING", (fresh,))
+    return db.execute("SELECT id FROM store").fetchone()[0]

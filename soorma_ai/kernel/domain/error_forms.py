@@ -1,0 +1,73 @@
+"""Errors as they cross a border: described by their code, and made again as the class that they were."""
+
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+
+from soorma_ai.errors import Held, LimitExceeded, PlanFailed, SoormaError, TransientError, VersionConflict
+from soorma_ai.kernel.domain.values import Json, JsonObject, message_of
+
+
+def describe_error(error: SoormaError) -> JsonObject:
+    """Return {code, message} and what else belongs to the class; a wait is in seconds."""
+    known = set(_tree())
+    code = next(kind.code for kind in type(error).__mro__ if issubclass(kind, SoormaError) and kind in known)
+    return {"code": code, "message": message_of(error), **fields_of(error)}
+
+
+def fields_of(error: SoormaError) -> JsonObject:
+    """Return what an error tells beside its code and its message."""
+    match error:
+        case LimitExceeded():
+            return {"limit": error.limit}
+        case PlanFailed():
+            return {"plan_id": error.plan_id, "reason": error.reason, "failure": error.code}
+        case Held():
+            return {"wait_id": error.wait_id, "request_id": error.request_id}
+        case TransientError() if error.retry_after is not None:
+            return {"retry_after": error.retry_after.total_seconds()}
+        case _:
+            return {}
+
+
+def class_of(code: object) -> type[SoormaError] | None:
+    """Return the class that has this code; None where none of ours has it."""
+    return next((kind for kind in _tree() if kind.code == code), None)
+
+
+def rebuild_error(kind: type[SoormaError], message: str, fields: Mapping[str, Json]) -> SoormaError:
+    """Return the error, made without its constructor, which would put the message together a second time."""
+    error = kind.__new__(kind, message)
+    match error:
+        case LimitExceeded():
+            error.limit = str(fields.get("limit", ""))
+        case PlanFailed():
+            error.plan_id, error.reason = str(fields.get("plan_id", "")), str(fields.get("reason", ""))
+            if (failure := str(fields.get("failure", kind.code))) != kind.code:
+                error.code = failure
+        case Held():
+            error.wait_id, error.request_id = str(fields.get("wait_id", "")), str(fields.get("request_id", ""))
+        case TransientError():
+            error.retry_after = _span(fields.get("retry_after"))
+            if isinstance(error, VersionConflict):
+                error.counts = True
+        case _:
+            pass
+    return error
+
+
+def _span(seconds: Json) -> timedelta | None:
+    """Return None for what nobody can wait for."""
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool):
+        return None
+    try:
+        return max(timedelta(0), timedelta(seconds=seconds))
+    except (OverflowError, ValueError):
+        return None
+
+
+def _tree(kind: type[SoormaError] = SoormaError) -> Iterator[type[SoormaError]]:
+    """Yield the classes both sides know: those of our own tree, not what is derived from them elsewhere."""
+    if kind.__module__ == SoormaError.__module__:
+        yield kind
+        for below in kind.__subclasses__():
+            yield from _tree(below)

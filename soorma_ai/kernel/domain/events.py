@@ -1,0 +1,237 @@
+"""Events, the one thing that travels: their topics, and the lineage that they inherit."""
+
+import re
+from datetime import datetime
+from enum import StrEnum
+from operator import attrgetter
+from typing import Annotated, Literal, Self
+
+from msgspec import Struct
+from msgspec.structs import asdict
+from pydantic import AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
+from soorma_ai.kernel.domain.records import Record
+from soorma_ai.kernel.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable
+
+# Sources of events: CLIENT of what comes from outside, SYSTEM of what the platform publishes itself.
+CLIENT = "client"
+SYSTEM = "soorma"
+
+_EXTENSION_NAME = re.compile(r"[a-z0-9]+\Z")
+_Text = Annotated[str, Field(min_length=1)]
+
+
+class EventTopic(StrEnum):
+    """The topics that there are. An event is published on one; its type is another thing."""
+
+    BUSINESS_FACTS = "business-facts"
+    ACTION_REQUESTS = "action-requests"
+    ACTION_RESULTS = "action-results"
+    BILLING_EVENTS = "billing-events"
+    NOTIFICATION_EVENTS = "notification-events"
+    SYSTEM_EVENTS = "system-events"
+    PLAN_EVENTS = "plan-events"
+    TASK_EVENTS = "task-events"
+
+
+_TOPICS = frozenset(EventTopic)
+
+
+def name_fault(given: object) -> str:
+    """Return why an event cannot be called this; empty when it can."""
+    if not isinstance(given, str) or not given:
+        return "give the event's own name, as text"
+    if given in _TOPICS:
+        return "it is a topic; give the event's own name"
+    if any(character.isspace() or not character.isprintable() for character in given):
+        return "the name of an event has no blanks; give one like 'order.placed'"
+    return ""
+
+
+def topic_of(topic: EventTopic | str) -> EventTopic:
+    try:
+        return EventTopic(topic)
+    except ValueError as error:
+        raise LocalProtocolError(f"{topic!r} is no topic; there are {', '.join(EventTopic)}") from error
+
+
+class Lineage(Record, frozen=True):
+    """Fields that an event inherits from its cause. The reply key is no part of it. `hops` counts how often a request
+    that led to it went from one store to another, and `depth` the planners in a row that led to the last of these.
+
+    Four say what of the breaker is left (`core.breaker`): requests that may still lie within each other, facts
+    that may still follow each other, events that may still descend from this one, and the root from which they do."""
+
+    tenant_id: str = "default"
+    user_id: str = "local"
+    session_id: str | None = None
+    goal_id: str | None = None
+    plan_id: str | None = None
+    root_plan_id: str | None = None
+    deadline: datetime | None = None
+    traceparent: str | None = None
+    hops: int | None = None
+    depth: int | None = None
+    nesting_left: int | None = None
+    hops_left: int | None = None
+    share: int | None = None
+    origin: str | None = None
+
+
+_lineage_of = attrgetter(*Lineage.__struct_fields__)
+
+
+class ReplyAddress(Struct, frozen=True):
+    """The place to which an answer goes, and the key that it must carry."""
+
+    correlation_id: str
+    response_event: str
+    response_topic: EventTopic = EventTopic.ACTION_RESULTS
+
+
+def _wire_name(attribute: str) -> str:
+    """Return the CloudEvents attribute name, which has no underscore; a deadline has a published extension."""
+    return "expirytime" if attribute == "deadline" else attribute.replace("_", "")
+
+
+class EventEnvelope(BaseModel):
+    """A CloudEvents 1.0 event. `to_json` is its structured JSON form; attributes it does not know survive."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="allow",
+        populate_by_name=True,
+        alias_generator=_wire_name,
+        allow_inf_nan=False,
+        defer_build=True,
+    )
+
+    specversion: Literal["1.0"] = "1.0"
+    id: _Text
+    source: _Text
+    # Models are told it outside of any fence, so it is one line.
+    type: Annotated[
+        str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f]+$", validation_alias=AliasChoices("type", "event_type"))
+    ]
+    topic: EventTopic
+    time: AwareDatetime
+    data: JsonObject = Field(default_factory=dict)
+    datacontenttype: _Text = "application/json"
+    subject: _Text | None = None
+    dataschema: _Text | None = None
+    correlation_id: str | None = None
+    causation_id: str | None = None
+    response_event: str | None = None
+    response_topic: EventTopic | None = None
+    tenant_id: str = "default"
+    user_id: str = "local"
+    session_id: str | None = None
+    goal_id: str | None = None
+    plan_id: str | None = None
+    root_plan_id: str | None = None
+    deadline: AwareDatetime | None = None
+    traceparent: str | None = None
+    hops: Annotated[int, Field(ge=0)] | None = None
+    depth: Annotated[int, Field(ge=0)] | None = None
+    nesting_left: Annotated[int, Field(ge=0)] | None = None
+    hops_left: Annotated[int, Field(ge=0)] | None = None
+    share: Annotated[int, Field(ge=0)] | None = None
+    origin: str | None = None
+    target: str | None = None
+    # Set by the framework: the request that a reply answers; nobody defined a request when it was published; who sent
+    # this may meet no waits but their own; a request of another store, for agents of this one alone.
+    answers: str | None = None
+    unchecked: bool | None = None
+    own: bool | None = None
+    stays: bool | None = None
+
+    @model_validator(mode="after")
+    def _extensions_are_cloudevents(self) -> Self:
+        for name, value in (self.model_extra or {}).items():
+            if not _EXTENSION_NAME.match(name):
+                raise ValueError(f"{name!r} is no attribute of an event; extension names match [a-z0-9]+")
+            if not isinstance(value, str | int | None):
+                raise ValueError(f"extension {name!r} is {value!r}; give a string, an integer or a boolean")
+        return self
+
+    @property
+    def event_type(self) -> str:
+        """Return the type, by the name that handlers know it by."""
+        return self.type
+
+    @property
+    def lineage(self) -> Lineage:
+        """Return what an event that this one causes inherits."""
+        return Lineage(*_lineage_of(self))
+
+    def to_json(self) -> str:
+        """Return the event as CloudEvents 1.0 JSON."""
+        return self.model_dump_json(by_alias=True, exclude_none=True)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Read an event. Raises RemoteProtocolError for anything else."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            raise RemoteProtocolError(f"not a CloudEvents 1.0 event: {error}") from error
+
+
+def new_event(
+    lineage: Lineage,
+    *,
+    event_id: str,
+    source: str,
+    topic: EventTopic,
+    type: str,
+    data: JsonObject,
+    time: datetime,
+    correlation_id: str | None = None,
+    causation_id: str | None = None,
+    reply_to: ReplyAddress | None = None,
+    subject: str | None = None,
+    dataschema: str | None = None,
+    target: str | None = None,
+    answers: str | None = None,
+) -> EventEnvelope:
+    """Make an event with this lineage. With `reply_to` it is a request: the reply key becomes its correlation id.
+
+    `target` names the one agent that a goal is for. Raises LocalProtocolError for what no event can carry.
+    """
+    if type in _TOPICS:
+        raise LocalProtocolError(f"{type!r} is a topic, and no event; give the event's own name")
+    if not is_storable(data):
+        raise LocalProtocolError(f"the data of {type!r} cannot be kept: {UNSTORABLE}")
+    try:
+        return EventEnvelope(
+            id=event_id,
+            source=source,
+            topic=topic,
+            type=type,
+            data=data,
+            time=time,
+            correlation_id=reply_to.correlation_id if reply_to else correlation_id,
+            causation_id=causation_id,
+            response_event=reply_to.response_event if reply_to else None,
+            response_topic=reply_to.response_topic if reply_to else None,
+            subject=subject,
+            dataschema=dataschema,
+            target=target,
+            answers=answers,
+            **asdict(lineage),
+        )
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        place = ".".join(map(str, fault["loc"][:2]))
+        raise LocalProtocolError(f"no event {type!r} can be made: {place}: {fault['msg']}") from error
+
+
+def caused_id(cause_id: str, source: str, ordinal: int, type: str) -> str:
+    """Return the id of the `ordinal`-th event that `source` makes of one cause: handling twice makes the same event."""
+    return derived_id("event", cause_id, source, str(ordinal), type)
+
+
+def completion_of(request_type: str) -> str:
+    """Return the name of the reply where nobody chose one."""
+    return f"{request_type}.completed"

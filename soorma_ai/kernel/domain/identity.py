@@ -1,0 +1,67 @@
+"""Who calls from outside, as a token says it and nothing else; the keys that are such tokens; what callers changed."""
+
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.people import Person
+from soorma_ai.kernel.domain.records import Record
+
+# What somebody changed is known for as long as this, however early they prune.
+AUDIT_KEPT = timedelta(days=90)
+
+
+class AgentRights(Record, frozen=True):
+    """The agent that a token may act as, and the events that this agent may take and make."""
+
+    name: str
+    takes: frozenset[str] = frozenset()
+    makes: frozenset[str] = frozenset()
+
+
+class Caller(Struct, frozen=True):
+    """A person of a tenant with roles; `key_id` names the key, for limits and the audit."""
+
+    person: Person
+    agent: AgentRights | None = None
+    key_id: str | None = None
+
+
+class ApiKey(Record, frozen=True):
+    """A key as it is stored: `secret_hash` is the SHA-256 of its secret, in hexadecimal, and the secret is nowhere."""
+
+    key_id: str
+    secret_hash: str
+    tenant_id: str
+    user_id: str
+    made_at: datetime
+    roles: frozenset[str] = frozenset()
+    agent: AgentRights | None = None
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        """Raise LocalProtocolError for a key of nobody, and for a moment without a time zone."""
+        if not (self.tenant_id and self.user_id):
+            raise LocalProtocolError("a key is somebody's of some tenant: give both names")
+        if any(at is not None and at.tzinfo is None for at in (self.made_at, self.expires_at, self.revoked_at)):
+            raise LocalProtocolError("the moments of a key have a time zone; give aware datetimes")
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(Person(self.tenant_id, self.user_id, self.roles), self.agent, self.key_id)
+
+
+class AuditEntry(Record, frozen=True):
+    """A change that somebody made or was refused from outside. `what` is the id of what it was about. `outcome` is
+    'done', what an answer came to, or the code of the error. `for_user` is who was away, and for whom they did it."""
+
+    tenant_id: str
+    user_id: str
+    key_id: str | None
+    call: str
+    what: str
+    at: datetime
+    outcome: str
+    for_user: str = ""

@@ -1,0 +1,161 @@
+"""Budgets of a plan's whole tree, and how much of them is spent."""
+
+from datetime import timedelta
+from math import isfinite
+from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from soorma_ai.errors import ConfigError, Paid
+from soorma_ai.kernel.domain.records import Record
+
+# Deliveries that may wait before clients are told to come back later.
+MAX_BACKLOG = 10_000
+# Seconds that a statement of a database on a server may take, before its connection is given up.
+STATEMENT_SECONDS = 30.0
+
+# Cures for a limit in dollars on a model of unknown price.
+UNPRICED_CURES = (
+    "give the planner price=(in, out), in dollars per token, or pip install 'soorma-ai[llm]', whose table has the "
+    "prices of known models; or limit max_tokens instead"
+)
+# One handling publishes at most so many events, and none with more data, wherever its agent runs.
+MAX_EVENTS_AT_ONCE = 5_000
+MAX_EVENT_BYTES = 2**20
+# The budget of events drawn of a root is named so, with the root behind it.
+DRAWN = "events:"
+# Events of one type that clients send for one plan before it waits for them; what the events hold, in characters.
+MOST_EARLY = 200
+MOST_EARLY_CHARS = 2 * 2**20
+
+
+class Limits(Record, frozen=True):
+    """The circuit breaker. None switches one off. An action is a published request or a DELEGATE.
+
+    Kept with the root plan: children, restarts and pauses all draw on the same budget.
+    `max_depth` counts planners in a row; `max_repeats` stops the same decision in the same state. Three hold for all
+    that one root sets off, outside of plans too: `max_nesting` counts requests within each other, `max_hops` facts in a
+    row, `max_events` everything. A tree of 1,000 parts with ten events each makes about 30,000 events.
+    """
+
+    max_actions: int | None = 20
+    max_llm_calls: int | None = 60
+    max_tokens: int | None = 500_000
+    max_cost_usd: float | None = None
+    deadline: timedelta | None = timedelta(days=7)
+    max_depth: int | None = 5
+    max_parallel: int | None = 32
+    max_repeats: int | None = 3
+    max_nesting: int | None = 16
+    max_hops: int | None = 64
+    max_events: int | None = 50_000
+
+    def __post_init__(self) -> None:
+        for name in _COUNTS:
+            value, least = cast(object, getattr(self, name)), 1 if name == "max_repeats" else 0
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+                raise ConfigError(
+                    f"Limits({name}={value!r}): give a number from {least}, or None to switch the limit off"
+                )
+        cost, span = cast(object, self.max_cost_usd), cast(object, self.deadline)
+        if cost is not None and (not isinstance(cost, int | float) or isinstance(cost, bool) or not cost >= 0):
+            raise ConfigError(f"Limits(max_cost_usd={cost!r}): give a number from 0, or None to switch the limit off")
+        if span is not None and not (isinstance(span, timedelta) and span > timedelta(0)):
+            raise ConfigError(f"Limits(deadline={span!r}): give a span above zero, or None, as in timedelta(hours=1)")
+
+
+class Reserved(Record, frozen=True):
+    """Reserved for calls without an answer yet: it counts for the limits, and is not spent."""
+
+    llm_calls: int = 0
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+
+_COUNTS = (
+    *("max_actions", "max_llm_calls", "max_tokens", "max_depth", "max_parallel", "max_repeats"),
+    *("max_nesting", "max_hops", "max_events"),
+)
+
+
+class Spent(Record, frozen=True):
+    """Amounts that a plan's tree has spent, each call settled with its actuals.
+
+    `cost_usd` is None where the price of a call is not known; `at_least_usd` is then the cost of the others.
+    """
+
+    actions: int = 0
+    llm_calls: int = 0
+    tokens: int = 0
+    cost_usd: float | None = 0.0
+    at_least_usd: float = 0.0
+    reserved: Reserved = Reserved()
+
+
+class Payer(Struct, frozen=True):
+    """Payer of calls of a model, and the limits that hold: a plan, whose tree is charged, or outside of any plan one
+    handling, which journal and budget then name instead of a plan."""
+
+    plan_id: str
+    root_plan_id: str
+    limits: Limits
+
+
+class Charge(Record, frozen=True):
+    """One model call, reserved at its estimate before it is sent and settled with its actuals. `unpriced_calls` are
+    those of unknown price, which `cost_usd` leaves out."""
+
+    root_plan_id: str
+    llm_calls: int
+    tokens: int
+    cost_usd: float
+    unpriced_calls: int = 0
+
+    def plus(self, more: "Charge") -> "Charge":
+        calls, tokens, cost = more.llm_calls, more.tokens, more.cost_usd
+        return Charge(self.root_plan_id, self.llm_calls + calls, self.tokens + tokens, self.cost_usd + cost)
+
+
+def room_to_hold(limits: Limits) -> Limits:
+    """Return up to where calls are held that may not be made: to the half, so that no sibling's call fails by them."""
+    calls, tokens, cost = limits.max_llm_calls, limits.max_tokens, limits.max_cost_usd
+    return replace(
+        limits,
+        max_llm_calls=None if calls is None else calls // 2,
+        max_tokens=None if tokens is None else tokens // 2,
+        max_cost_usd=None if cost is None else cost / 2,
+    )
+
+
+def next_call_after(charge: Charge) -> Charge:
+    """Return what to hold for a call after one that reserved this much: a tenth more, since a history grows."""
+    return replace(charge, llm_calls=1, tokens=charge.tokens + charge.tokens // 10, cost_usd=charge.cost_usd * 1.1)
+
+
+def beyond(needed: Charge, held: Charge) -> Charge | None:
+    """Return what a call needs beyond what is held for it; None where that is enough."""
+    calls, tokens = needed.llm_calls - held.llm_calls, needed.tokens - held.tokens
+    cost = needed.cost_usd - held.cost_usd
+    if max(calls, tokens, cost) <= 0:
+        return None
+    return Charge(needed.root_plan_id, max(0, calls), max(0, tokens), max(0.0, cost))
+
+
+def fill_in(paid: Paid, reserved: Paid) -> Paid:
+    """Return what a call has cost: an answer whose usage is not known, or below zero, costs what was `reserved`."""
+    known = paid if min(paid.prompt_tokens, paid.completion_tokens) >= 0 else Paid(0, 0, None, paid.uncounted + 1)
+    times = known.uncounted
+    return Paid(
+        known.prompt_tokens + times * reserved.prompt_tokens,
+        known.completion_tokens + times * reserved.completion_tokens,
+        _cost(known.cost_usd, reserved.cost_usd, times),
+        cached_tokens=known.cached_tokens,
+    )
+
+
+def _cost(told: float | None, reserved: float | None, times: int) -> float | None:
+    is_told = told is not None and isfinite(told) and told >= 0
+    if reserved is None:
+        return told if is_told and not times else None
+    return told + times * reserved if told is not None and is_told else max(1, times) * reserved

@@ -1,0 +1,113 @@
+"""Working memory of plans, and the conversations that plans belong to."""
+
+import math
+from datetime import datetime
+
+from msgspec import Struct
+
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.kernel.domain.records import Record
+from soorma_ai.kernel.domain.values import Json, JsonObject, clip, compact
+
+
+class MemoryKey(Struct, frozen=True):
+    """One value of one plan. Another tenant's plan of the same id is another plan."""
+
+    tenant_id: str
+    plan_id: str
+    key: str
+
+
+class Remembered(Record, frozen=True):
+    """A value and its version, which grows with every change, a deletion included; 0 is a key that never was."""
+
+    version: int = 0
+    exists: bool = False
+    value: Json = None
+
+
+class StoreMemory(Struct, frozen=True):
+    """Set a value. In all four changes, a stored version other than `expected_version` is a VersionConflict."""
+
+    at: MemoryKey
+    value: Json
+    expected_version: int | None = None
+
+
+class DropMemory(Struct, frozen=True):
+    at: MemoryKey
+    expected_version: int | None = None
+
+
+class IncrementMemory(Struct, frozen=True):
+    """Add to a number; a key that does not exist counts as 0."""
+
+    at: MemoryKey
+    by: int | float
+    expected_version: int | None = None
+
+
+class AppendMemory(Struct, frozen=True):
+    """Add to a list, empty where the key does not exist. Each item is a row, so a long list is never rewritten."""
+
+    at: MemoryKey
+    items: tuple[Json, ...]
+    expected_version: int | None = None
+
+
+MemoryChange = StoreMemory | DropMemory | IncrementMemory | AppendMemory
+
+
+def add(at: MemoryKey, value: Json, by: int | float) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise LocalProtocolError(f"{at.key!r} of plan {at.plan_id} is {_show(value)}; only a number can be incremented")
+    total = value + by
+    if not math.isfinite(total):
+        raise LocalProtocolError(f"{at.key!r} of plan {at.plan_id} would be {total}, which is no JSON")
+    return total
+
+
+def not_a_list(at: MemoryKey, value: Json) -> LocalProtocolError:
+    return LocalProtocolError(f"{at.key!r} of plan {at.plan_id} is {_show(value)}; only a list can be appended to")
+
+
+def _show(value: Json) -> str:
+    return clip(compact(value), 80)
+
+
+class PlanSummary(Record, frozen=True):
+    """A plan in few words, as the tracker and sessions list it."""
+
+    plan_id: str
+    goal_event: str
+    status: PlanStatus
+    session_id: str | None
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, plan: PlanRecord) -> "PlanSummary":
+        """Return the summary of a stored plan."""
+        return cls(
+            plan.plan_id, plan.goal_event, plan.status, plan.lineage.session_id, plan.created_at, plan.updated_at
+        )
+
+
+class SessionSummary(Record, frozen=True):
+    """A conversation: plans that belong together. Made by hand, or by the first plan that names it."""
+
+    session_id: str
+    plan_count: int
+    created_at: datetime
+    last_activity: datetime
+    user_id: str
+    name: str | None
+    metadata: JsonObject
+
+
+class OpenSession(Struct, frozen=True):
+    """Make a session, or fill in what an existing one of the same user does not have yet."""
+
+    tenant_id: str
+    session: SessionSummary

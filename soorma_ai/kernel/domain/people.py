@@ -1,0 +1,136 @@
+"""People: the questions that they are asked, and the answers that they give."""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import cast
+
+from msgspec import Struct
+
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.records import Record
+from soorma_ai.kernel.domain.replies import ExpectedReply
+from soorma_ai.kernel.domain.values import JsonObject
+
+# The user of what nobody began, and of what nobody can tell whose it is. No person has this name.
+NO_USER = ""
+
+
+class AnswerDecision(StrEnum):
+    APPROVE = "approve"
+    EDIT = "edit"
+    REJECT = "reject"
+    RESPOND = "respond"
+
+
+class Proposal(Record, frozen=True):
+    """The request that a gate holds; `digest` binds the approval to exactly this payload. `target` is the planner that
+    a goal is for. `request` is the whole event, where no plan decides what becomes of it."""
+
+    event_type: str
+    data: JsonObject
+    digest: str
+    payload_schema: JsonObject
+    reply: ExpectedReply | None = None
+    target: str | None = None
+    request: EventEnvelope | None = None
+
+
+class Ask(Record, frozen=True):
+    """A question to people, and what counts as its answer.
+
+    `reminders` and `escalate_after` count from the opening. From the escalation on, the roles of `escalate_to` may
+    answer beside the approvers.
+    """
+
+    reason: str
+    message: str
+    response_schema: JsonObject
+    allowed_decisions: tuple[AnswerDecision, ...]
+    approvers: tuple[str, ...] = ()
+    on_expiry: AnswerDecision = AnswerDecision.REJECT
+    proposal: Proposal | None = None
+    reminders: tuple[timedelta, ...] = ()
+    escalate_after: timedelta | None = None
+    escalate_to: tuple[str, ...] = ()
+
+    def approvers_at(self, opened_at: datetime, now: datetime) -> tuple[str, ...]:
+        """Return the roles that may answer by then; none means anybody, also after an escalation."""
+        escalated = self.escalate_after is not None and now >= opened_at + self.escalate_after
+        return (*self.approvers, *self.escalate_to) if self.approvers and escalated else self.approvers
+
+
+def ladder_fault(reminders: Sequence[timedelta], escalate_after: timedelta | None, escalate_to: Sequence[str]) -> str:
+    """Return why people cannot be reminded or escalated to in this way; empty when they can."""
+    if isinstance(escalate_to, str):
+        return f"escalate_to={escalate_to!r} would be its letters; give a tuple of roles"
+    if (escalate_after is None) is not (not escalate_to):
+        return "an escalation needs both: when (escalate_after), and to which roles (escalate_to)"
+    if any(after <= timedelta(0) for after in (*reminders, *([escalate_after] if escalate_after else []))):
+        return "reminders and escalate_after are spans above zero, counted from the opening"
+    return ""
+
+
+class Answer(Record, frozen=True):
+    """A person's answer. `answer_id` names the act of answering, so that a repeated delivery is the same answer.
+    `for_user` is who was away, and for whom they gave it; empty where they gave it for themselves."""
+
+    answer_id: str
+    payload: JsonObject
+    decision: AnswerDecision
+    user_id: str
+    answered_at: datetime
+    note: str = ""
+    for_user: str = ""
+
+    @property
+    def by(self) -> str:
+        """The name of who answered, and for whom."""
+        return f"{self.user_id} for {self.for_user}" if self.for_user else self.user_id
+
+
+class AnswerOutcome(str):
+    """One of five words; `detail` says why. It compares equal to the word.
+
+    accepted | duplicate (somebody was first) | late (at or after the deadline) |
+    superseded (the question no longer stands) | invalid (the question stays open)
+    """
+
+    detail: str
+
+    def __new__(cls, word: str, detail: str = "") -> "AnswerOutcome":
+        made = super().__new__(cls, word)
+        made.detail = detail
+        return made
+
+
+ACCEPTED = "accepted"
+DUPLICATE = "duplicate"
+LATE = "late"
+SUPERSEDED = "superseded"
+INVALID = "invalid"
+
+
+class Person(Struct, frozen=True):
+    """The one who calls. `roles` None is the trusted root, who has every role in the tenant."""
+
+    tenant_id: str = "default"
+    user_id: str = "local"
+    roles: frozenset[str] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise LocalProtocolError for a name that a person could not be told by: it would be cut, or hide another."""
+        for name in (self.tenant_id, self.user_id, *(self.roles or ())):
+            if not name.isprintable():
+                raise LocalProtocolError(f"{name!r} is no name: it holds what cannot be printed; spell it out")
+
+
+def roles_of(given: object) -> frozenset[str]:
+    """Return the names of roles as they were given. Raise LocalProtocolError for anything but a collection of names."""
+    if isinstance(given, str):
+        raise LocalProtocolError(f"roles={given!r} would be its letters; give a set: roles={{{given!r}}}")
+    listed = list(cast("Collection[object]", given)) if isinstance(given, Collection) else None
+    if listed is None or not all(isinstance(role, str) for role in listed):
+        raise LocalProtocolError(f"roles={given!r}: give a set of names, an empty one for somebody without any")
+    return frozenset(str(role) for role in listed)

@@ -1,0 +1,329 @@
+"""Agents as they register and as others find them: the events that they take and make, and the shapes of those."""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Literal, Self, cast
+
+from msgspec.structs import force_setattr, replace
+from pydantic import BeforeValidator, model_validator
+
+from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.conditions import ALWAYS, any_of, check_condition
+from soorma_ai.kernel.domain.events import EventTopic, name_fault
+from soorma_ai.kernel.domain.names import agent_key, plain_name
+from soorma_ai.kernel.domain.people import ladder_fault
+from soorma_ai.kernel.domain.records import Record
+from soorma_ai.kernel.domain.schemas import ANY_OBJECT, SchemaSource, check_schema, schema_of
+from soorma_ai.kernel.domain.values import Frozen, Json, JsonObject, compact, derived_id
+
+AGENT_GONE_AFTER = timedelta(minutes=5)
+
+
+class Approval(Record, frozen=True):
+    """Rule that a publish of this event must be approved by a person: when, and by whom.
+
+    `when` is 'always' or a CEL condition over `payload` and `context` (the goal's data). `approvers` are roles, one of
+    which the answering person must have; none means anybody of the tenant. `response_schema` describes the answer's
+    payload; the default asks for `approved`. `reminders` and `escalate_after` count from the moment of asking. From the
+    escalation on, the roles of `escalate_to` may answer, too.
+    """
+
+    when: str = ALWAYS
+    approvers: tuple[str, ...] = ()
+    timeout: timedelta | None = None
+    on_expiry: Literal["approve", "reject"] = "reject"
+    message: str = ""
+    response_schema: JsonObject | None = None
+    reminders: tuple[timedelta, ...] = ()
+    escalate_after: timedelta | None = None
+    escalate_to: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(cast(object, self.when), str):
+            raise ConfigError(
+                f"Approval, when={self.when!r}: give 'always', or a condition like 'payload.amount > 5.0'"
+            )
+        check_condition(self.when)
+        if not isinstance(cast(object, self.reminders), tuple | list):
+            raise ConfigError(f"Approval, reminders={self.reminders!r}: give a tuple of spans")
+        _must_be_spans(timeout=self.timeout, escalate_after=self.escalate_after)
+        for after in self.reminders:
+            _must_be_spans(reminders=after)
+        if isinstance(self.approvers, str):
+            raise ConfigError(f"Approval(approvers={self.approvers!r}) would be its letters; give a tuple of roles")
+        if strange := [role for role in cast("Sequence[object]", self.approvers) if not isinstance(role, str)]:
+            raise ConfigError(f"Approval, approvers={strange!r}: give a tuple of names of roles")
+        if self.response_schema is not None:
+            if not isinstance(cast(object, self.response_schema), dict):
+                raise ConfigError(f"Approval, response_schema={self.response_schema!r}: give a JSON Schema")
+            check_schema(self.response_schema)
+        if self.on_expiry not in ("approve", "reject"):
+            raise ConfigError(f"Approval(on_expiry={self.on_expiry!r}): give 'approve' or 'reject'")
+        if self.on_expiry == "approve" and self.approvers:
+            raise ConfigError(
+                f"Approval(on_expiry='approve', approvers={self.approvers!r}): silence would answer for them"
+            )
+        if fault := ladder_fault(self.reminders, self.escalate_after, self.escalate_to):
+            raise ConfigError(f"Approval: {fault}")
+
+    def add_condition(self, later: "Approval") -> "Approval":
+        """Return the approval of an event whose owner asks for this, and that is taken by one who asks for more: what
+        the owner says of people and of time stands."""
+        return replace(self, when=any_of([self.when, later.when]))
+
+    def combine(self, other: "Approval | None") -> "Approval":
+        """Return the approval that is needed where either is; silence is a yes only where it is for both, and where
+        both name people, those of this one are asked."""
+        if other is None:
+            return self
+        return replace(
+            self,
+            when=any_of([self.when, other.when]),
+            approvers=self.approvers or other.approvers,
+            on_expiry="approve" if (self.on_expiry, other.on_expiry) == ("approve", "approve") else "reject",
+        )
+
+
+def approval_of(value: Approval | str | None) -> Approval | None:
+    return Approval(when=value) if isinstance(value, str) else value
+
+
+def _must_be_spans(**given: object) -> None:
+    for name, span in given.items():
+        if span is not None and not (isinstance(span, timedelta) and span > timedelta(0)):
+            raise ConfigError(f"Approval, {name}={span!r}: give a span above zero, as in timedelta(minutes=30)")
+
+
+class EventDefinition(Frozen):
+    """One event as its owner registers it. Schemas may be given as JSON Schema 2020-12 or as pydantic models.
+
+    Immutable by (tenant, topic, name, version); without a version, the version is made of the content.
+    What cannot be undone (`irreversible`) needs a person's approval always, unless an `approval` says when.
+    `correlate` finds the plan an outside event belongs to: {pointer into the event's data: path into the plan},
+    as in {"/order_id": "goal_data.order_id"}.
+    `when_to_use`, `not_for` and `synonyms` are other words than the description's, by which a planner finds it among
+    many.
+    """
+
+    event_name: str
+    topic: EventTopic = EventTopic.ACTION_REQUESTS
+    description: str = ""
+    payload_schema: Annotated[JsonObject, BeforeValidator(schema_of)] = ANY_OBJECT
+    response_schema: Annotated[JsonObject, BeforeValidator(schema_of)] | None = None
+    version: str = ""
+    approval: Annotated[Approval | None, BeforeValidator(approval_of)] = None
+    irreversible: bool = False
+    correlate: dict[str, str] | None = None
+    when_to_use: str = ""
+    not_for: str = ""
+    synonyms: tuple[str, ...] = ()
+
+    if TYPE_CHECKING:  # the validators take more types than the fields have
+
+        def __init__(
+            self,
+            *,
+            event_name: str,
+            topic: EventTopic | str = EventTopic.ACTION_REQUESTS,
+            description: str = "",
+            payload_schema: SchemaSource = ANY_OBJECT,
+            response_schema: SchemaSource | None = None,
+            version: str = "",
+            approval: Approval | str | None = None,
+            irreversible: bool = False,
+            correlate: dict[str, str] | None = None,
+            when_to_use: str = "",
+            not_for: str = "",
+            synonyms: Sequence[str] = (),
+        ) -> None: ...
+
+    @model_validator(mode="after")
+    def _is_well_named(self) -> Self:
+        if fault := name_fault(self.event_name):
+            raise ConfigError(f"event_name={self.event_name!r}: {fault}")
+        if self.irreversible and self.approval is not None and self.approval.on_expiry == "approve":
+            raise ConfigError(f"{self.event_name!r} is irreversible: silence (on_expiry='approve') cannot let it go")
+        if not self.version:
+            object.__setattr__(self, "version", self._version_of_content)
+        if self.irreversible and self.approval is None:
+            object.__setattr__(self, "approval", Approval())
+            self.model_fields_set.discard("approval")
+        return self
+
+    @property
+    def given_approval(self) -> Approval | None:
+        """Approval that its author asked for in words of its own."""
+        return self.approval if "approval" in self.model_fields_set else None
+
+    @property
+    def given_version(self) -> str:
+        """Version that its author gave it; empty where it is made of the content."""
+        return "" if self.version == self._version_of_content else self.version
+
+    @property
+    def _version_of_content(self) -> str:
+        content: dict[str, Json] = {"p": self.payload_schema, "r": self.response_schema}
+        return derived_id("schema", compact(content))[:8]
+
+    @property
+    def dataschema(self) -> str:
+        """The URI by which a request names the schema it was checked against."""
+        return f"soorma:{self.topic}/{self.event_name}/{self.version}"
+
+
+class AgentCapability(Frozen):
+    """A description of what an agent can do. It subscribes to nothing; only a handler does.
+
+    `when_to_use`, `not_for` and `synonyms` are told of its consumed event.
+    """
+
+    task_name: str
+    description: str = ""
+    consumed_event: EventDefinition
+    produced_events: tuple[EventDefinition, ...] = ()
+    when_to_use: str = ""
+    not_for: str = ""
+    synonyms: tuple[str, ...] = ()
+
+    @property
+    def result_schema(self) -> JsonObject | None:
+        """Schema of the answer: the declared one, else that of the only result that it produces."""
+        if self.consumed_event.response_schema is not None:
+            return self.consumed_event.response_schema
+        results = [event for event in self.produced_events if event.topic is EventTopic.ACTION_RESULTS]
+        return results[0].payload_schema if len(results) == 1 and results[0].payload_schema != ANY_OBJECT else None
+
+    def complete(self, handled: EventDefinition) -> EventDefinition:
+        """Return what a handler registers, completed by what this says of the same event. Where either asks for an
+        approval, there is one; shapes that the handler gives are kept."""
+        described = self.consumed_event
+        payload = described.payload_schema if handled.payload_schema == ANY_OBJECT else handled.payload_schema
+        response = handled.response_schema or described.response_schema
+        asked, also_asked = handled.given_approval, described.given_approval
+        is_as_described = (payload, response) == (described.payload_schema, described.response_schema)
+        return EventDefinition(
+            event_name=handled.event_name,
+            topic=handled.topic,
+            description=described.description or handled.description,
+            payload_schema=payload,
+            response_schema=response,
+            version=handled.given_version or (described.given_version if is_as_described else ""),
+            approval=asked.combine(also_asked) if asked else also_asked,
+            irreversible=handled.irreversible or described.irreversible,
+            correlate=described.correlate,
+            when_to_use=self.when_to_use or described.when_to_use or handled.when_to_use,
+            not_for=self.not_for or described.not_for or handled.not_for,
+            synonyms=tuple(dict.fromkeys((*self.synonyms, *described.synonyms, *handled.synonyms))),
+        )
+
+
+class AgentKind(StrEnum):
+    AGENT = "agent"
+    TOOL = "tool"
+    WORKER = "worker"
+    PLANNER = "planner"
+
+
+class EventRole(StrEnum):
+    """Use that an agent makes of an event it registers."""
+
+    TAKES = "takes"
+    TAKES_AS_GOAL = "takes as goal"
+    MAKES = "makes"
+    AWAITS = "awaits"
+
+
+TAKEN = (EventRole.TAKES, EventRole.TAKES_AS_GOAL)
+
+
+class Subscription(Record, frozen=True):
+    topic: EventTopic
+    event_type: str
+
+
+class Registration(Record, frozen=True):
+    """Everything that one agent puts into the registry when it starts. `agent` is its key, made of the name that is
+    given; see `domain.names`. `tenant_id` None: all tenants share it. `store` is where it lives, empty where that is
+    this one.
+
+    A capability that is only a name describes nothing but itself.
+    """
+
+    agent: str
+    kind: AgentKind
+    description: str = ""
+    version: str = "0.1.0"
+    tenant_id: str | None = None
+    capabilities: tuple[AgentCapability | str, ...] = ()
+    events: tuple[tuple[EventRole, EventDefinition], ...] = ()
+    subscriptions: tuple[Subscription, ...] = ()
+    store: str = ""
+
+    def __post_init__(self) -> None:
+        """Raise ConfigError for a name that is another tenant's key."""
+        force_setattr(self, "agent", agent_key(self.tenant_id, self.agent))
+
+    @property
+    def name(self) -> str:
+        return plain_name(self.agent)
+
+
+class RegisteredEvent(Record, frozen=True):
+    """A definition, and the key of the agent that registered it."""
+
+    agent: str
+    kind: AgentKind
+    role: EventRole
+    definition: EventDefinition
+
+
+class DiscoveredAgent(Record, frozen=True):
+    """A registered agent as others find it; `agent_id` is its key. A capability that is only a name has no events.
+    `meets` is what it can do of what was required."""
+
+    agent_id: str
+    name: str
+    description: str
+    version: str
+    capabilities: tuple[AgentCapability | str, ...]
+    kind: AgentKind = AgentKind.AGENT
+    events: tuple[tuple[EventRole, EventDefinition], ...] = ()
+    live: bool = True
+    meets: tuple[str, ...] = ()
+
+    def has(self, capability: str) -> bool:
+        """Tell whether the agent registered a capability of this name."""
+        return capability in map(name_of, self.capabilities)
+
+    @property
+    def produced(self) -> tuple[EventDefinition, ...]:
+        """The answers that its capabilities describe."""
+        described = (one for one in self.capabilities if not isinstance(one, str))
+        return tuple(made for one in described for made in one.produced_events)
+
+    def get_consumed_event_schema(self, capability: str) -> EventDefinition | None:
+        """Return the request by which the capability is asked for; None where it is not described."""
+        found = self._description_of(capability)
+        return found.consumed_event if found else None
+
+    def get_produced_event_schema(self, capability: str) -> EventDefinition | None:
+        """Return the first of the answers that it may give; None where there is none."""
+        found = self._description_of(capability)
+        return found.produced_events[0] if found and found.produced_events else None
+
+    def _description_of(self, capability: str) -> AgentCapability | None:
+        found = (one for one in self.capabilities if not isinstance(one, str))
+        return next((one for one in found if one.task_name == capability), None)
+
+
+class Discovery(list[DiscoveredAgent]):
+    """Agents that meet any of what was required. `unmet` is what none of them meets."""
+
+    def __init__(self, agents: Iterable[DiscoveredAgent] = (), unmet: Iterable[str] = ()) -> None:
+        super().__init__(agents)
+        self.unmet = tuple(unmet)
+
+
+def name_of(capability: AgentCapability | str) -> str:
+    return capability if isinstance(capability, str) else capability.task_name

@@ -1,0 +1,397 @@
+"""JSON Schema 2020-12: schemas of payloads, and the places where a payload does not fit.
+
+`format` is checked too: the typed handler behind the event would refuse such a payload anyway. What pydantic writes for
+a type passes the format that it names in the type's schema, which for some is more than the format's own rule.
+References to the network are never followed.
+"""
+
+import json
+import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from datetime import datetime, time
+from functools import lru_cache
+from ipaddress import IPv6Address
+from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+from pydantic import TypeAdapter
+from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+
+from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.patterns import MOST_STEPS
+from soorma_ai.kernel.domain.schema_cost import MOST_AT_ONCE, MOST_IN_ALL, Costs, length_of
+from soorma_ai.kernel.domain.schema_graph import Graph, Place, sizes_of_levels, visits_of_root
+from soorma_ai.kernel.domain.schema_parts import Parts
+from soorma_ai.kernel.domain.schema_steps import OF_A_LOOK, At, Fault
+from soorma_ai.kernel.domain.schema_walk import Walk
+from soorma_ai.kernel.domain.values import (
+    MOST_LEVELS,
+    UNSTORABLE,
+    Json,
+    JsonObject,
+    Same,
+    clip,
+    compact,
+    excerpt,
+    follow,
+    is_storable,
+)
+from soorma_ai.kernel.domain.verdicts import Verdicts, key_of
+
+if TYPE_CHECKING:
+    # Loaded when the first schema is checked.
+    from jsonschema_rs import Draft202012Validator, FancyRegexOptions, Registry, ValidationError
+
+SchemaSource = Mapping[str, Json] | type
+
+ANY_OBJECT: JsonObject = {"type": "object"}
+MAX_REPORTED = 8
+MOST_VISITS = 10_000_000  # of parts of a schema, to know whether a value fits: about a tenth of a second
+
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d[Tt])?\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d(:\d\d)?)?", re.ASCII)
+_SPAN = re.compile(
+    r"[+-]?P(?=.)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?", re.ASCII | re.DOTALL
+)
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+")
+
+
+def _is(read: Callable[[str], object], form: re.Pattern[str] | None = None) -> Callable[[str], bool]:
+    def check(text: str) -> bool:
+        if form is not None and form.fullmatch(text) is None:
+            return False
+        try:
+            read(text)
+        except ValueError:
+            return False
+        return True
+
+    return check
+
+
+# Where pydantic writes more than the format allows: moments without an offset, spans with fractions or a sign, zones of
+# addresses, characters that browsers let pass, patterns of Python.
+_FORMATS: dict[str, Callable[[str], bool]] = {
+    "date-time": _is(datetime.fromisoformat, _MOMENT),
+    "time": _is(time.fromisoformat, _MOMENT),
+    "duration": _is(str, _SPAN),
+    "ipv6": _is(IPv6Address),
+    "uri": _is(str, _URI),
+    "regex": _is(str),
+}
+
+_OLDER_DRAFT = re.compile(r"json-schema\.org/draft(?:-0[3467]|/2019-09)/")
+# What older drafts have that 2020-12 does not, or says in another way.
+_GONE: dict[str, str] = {
+    "additionalItems": "items",
+    "dependencies": "dependentRequired or dependentSchemas",
+    "id": "$id",
+    "$recursiveRef": "$dynamicRef",
+    "$recursiveAnchor": "$dynamicAnchor",
+}
+_CHANGED: dict[str, tuple[type, str]] = {
+    "items": (list, "prefixItems"),
+    "exclusiveMinimum": (bool, "a number"),
+    "exclusiveMaximum": (bool, "a number"),
+    "required": (bool, "a list of names"),
+}
+_OF_NAMES = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
+_VALUES = frozenset({"const", "enum", "default", "examples"})
+
+
+class Violation(Struct, frozen=True):
+    """`path` as in `$.items[0].qty`; `rule` is the schema keyword; `wanted` that keyword's value, as JSON."""
+
+    path: str
+    rule: str
+    found: str
+    wanted: str
+    message: str
+    more: bool = False  # faults follow that are not told
+
+    def __str__(self) -> str:
+        told = f"{self.path}: {self.message} (rule {self.rule}, found {self.found}, wanted {self.wanted})"
+        return f"{told}; and more" if self.more else told
+
+
+_VERDICTS = Verdicts[Violation]()
+
+
+def schema_of(source: SchemaSource) -> JsonObject:
+    """Return the schema of a mapping, a pydantic model or any type that pydantic can describe."""
+    if isinstance(source, Mapping):
+        try:
+            document = cast(JsonObject, json.loads(json.dumps(source)))
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"a JSON Schema must be JSON, found {clip(repr(source), 200)}: {error}") from error
+    else:
+        try:
+            document = cast(JsonObject, TypeAdapter[object](source).json_schema())
+        except (PydanticSchemaGenerationError, PydanticUserError) as error:
+            raise ConfigError(f"no JSON Schema can be made of {source!r}: {error}") from error
+    check_schema(document)
+    return document
+
+
+def check_schema(document: JsonObject) -> None:
+    """Raise ConfigError for a malformed schema, and for one of an older draft that means something else today."""
+    if not is_storable(document):
+        raise ConfigError(f"a JSON Schema cannot be used: {UNSTORABLE}")
+    if fault := _fault_of_draft(document):
+        raise ConfigError(f"{fault}; write the schema in 2020-12")
+    if _checker(compact(document)).most_levels < 0:
+        raise ConfigError("a JSON Schema whose references branch into so many alternatives cannot be checked in time")
+
+
+Passing = Callable[[str, Json], bool]
+
+
+def violations(
+    document: JsonObject, value: Json, *, passing: Passing | None = None, most: int = MOST_IN_ALL
+) -> list[Violation]:
+    """Return the first few places where the value does not fit.
+
+    `passing(rule, found)` excuses what breaks a rule only because it is not yet what it will be. A value that is too
+    much for one call of the validator is checked in slices; `examine` lets others run between them. What would take
+    more than `most` units of work is refused.
+    """
+    checker = _checker(_spell(Same(document)))
+    if checker.takes_at_once(value) and checker.validator.is_valid(value):
+        return []
+    slices = examine(document, value, passing=passing, most=most)
+    while True:
+        try:
+            next(slices)
+        except StopIteration as end:
+            return end.value
+
+
+def is_dear(document: JsonObject, value: Json) -> bool:
+    """Tell whether a check may take more than one call of the validator."""
+    return not _checker(_spell(Same(document))).takes_at_once(value)
+
+
+def examine(
+    document: JsonObject, value: Json, *, passing: Passing | None = None, most: int = MOST_IN_ALL
+) -> Generator[None, None, list[Violation]]:
+    """Return the violations; yields after each slice of the work. Verdicts on large values are remembered."""
+    checker = _checker(_spell(Same(document)))
+    key = key_of(checker.spelled, value, MOST_AT_ONCE // checker.cost) if passing is None else None
+    if key is not None:
+        if (known := _VERDICTS.recall(key)) is not None:
+            return list(known)
+        yield  # the key of a large value took as long as a slice
+    found: dict[Violation, None] = {}  # in order, each once
+    spent = whole = 0
+    for step in checker.steps(value):
+        if isinstance(step, Fault):
+            if passing is None or not passing(step.rule, step.found):
+                found[_violation(step, document)] = None
+            if len(found) > MAX_REPORTED:
+                break
+            continue
+        spent, whole = spent + step, whole + step
+        if whole > most:
+            found = {_violation(_too_dear(value), document): None}
+            break
+        if spent > MOST_AT_ONCE:
+            yield
+            spent = step
+    told = list(found)
+    if len(told) > MAX_REPORTED:
+        told = [*told[: MAX_REPORTED - 1], replace(told[MAX_REPORTED - 1], more=True)]
+    if key is not None and (whole <= most or most == MOST_IN_ALL):
+        _VERDICTS.remember(key, told)
+    return told
+
+
+def describe(faults: list[Violation]) -> str:
+    return "; ".join(str(fault) for fault in faults)
+
+
+def _fault_of_draft(document: JsonObject) -> str:
+    """Return what a schema that names an older draft says in its way only; empty where it means the same in 2020-12."""
+    named = document.get("$schema")
+    if not isinstance(named, str) or _OLDER_DRAFT.search(named) is None:
+        return ""
+    ahead: list[Json] = [document]
+    while ahead:
+        schema = ahead.pop()
+        if isinstance(schema, list):
+            ahead += schema
+        elif isinstance(schema, dict):
+            for keyword, value in schema.items():
+                kind, now = _CHANGED.get(keyword, (None, _GONE.get(keyword)))
+                if now is not None and (kind is None or isinstance(value, kind)):
+                    return f"{keyword!r} as {named} has it is {now} in 2020-12"
+                if keyword in _OF_NAMES and isinstance(value, dict):
+                    ahead += value.values()
+                elif keyword not in _VALUES:
+                    ahead.append(value)
+    return ""
+
+
+class _Checker(Struct, frozen=True):
+    """A validator, and how often it may look at parts of its schema for values by their depth."""
+
+    spelled: str
+    validator: "Draft202012Validator"
+    visits_at: tuple[int, ...]
+    cost: int
+
+    @property
+    def most_levels(self) -> int:
+        """Levels of the deepest values that can be checked; below 0 where no value can be."""
+        found = (depth for depth, visits in enumerate(self.visits_at) if visits > MOST_VISITS)
+        return next(found, MOST_LEVELS + 1) - 1
+
+    def takes_at_once(self, value: Json) -> bool:
+        """Tell whether one call can check the value, by its length."""
+        length = length_of(value)
+        return length is not None and length * self.cost <= MOST_AT_ONCE
+
+    def steps(self, value: Json) -> Iterator[int | Fault]:
+        """Yield the work of a check, and each fault where it is found."""
+        if max(self.visits_at) > MOST_VISITS:
+            depth = 0
+            for size in sizes_of_levels(value):
+                yield size * OF_A_LOOK
+                depth += 1
+            if depth > self.most_levels:
+                yield self._too_deep(depth)
+                return
+        if self.spelled in ("true", "false"):
+            if self.spelled == "false":
+                words = f"False schema does not allow {excerpt(value, 80)}"
+                yield Fault((), (), "falseSchema", value, None, words)
+            return
+        parts = parts_of(self.spelled)
+        if parts.are_known:
+            yield from Walk(parts, tell_faults).faults(parts.document, value, At())
+        else:
+            yield from self._whole(parts, value)
+
+    def _whole(self, parts: Parts, value: Json) -> Iterator[int | Fault]:
+        """Check with one call, where the references of a schema can be followed by the validator alone."""
+        if not parts.costs.check(parts.document, value).is_little:
+            return iter([_too_dear(value)])
+        if parts.costs.telling(parts.document, value) is not None:
+            return iter(tell_faults(self.validator, value, ()))
+        is_valid = self.validator.is_valid(value)
+        return iter(() if is_valid else [Fault((), ("schema",), "schema", value, "the schema", "it does not fit")])
+
+    def _too_deep(self, depth: int) -> Fault:
+        words = "it is nested deeper than can be checked, since alternatives of the schema lead back to it"
+        found, wanted = f"{depth} levels", f"at most {self.most_levels} levels"
+        return Fault((), ("nesting",), "nesting", found, wanted, words)
+
+
+@lru_cache(maxsize=512)
+def _spell(same: Same[JsonObject]) -> str:
+    """Return the spelling of a document, which does not change: a registered one is looked at again and again."""
+    return compact(same.it)
+
+
+@lru_cache(maxsize=4096)
+def _checker(spelled: str) -> _Checker:
+    from jsonschema_rs import ReferencingError, ValidationError
+
+    try:
+        document = json.loads(spelled)
+        validator = _compile(document, None, None)
+        graph = Graph(document)
+        return _Checker(spelled, validator, visits_of_root(graph), Costs(graph).highest)
+    except (ValidationError, ReferencingError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ConfigError(f"malformed JSON Schema {clip(spelled, 200)}: {reason}") from error
+
+
+@lru_cache(maxsize=256)
+def parts_of(spelled: str) -> Parts:
+    """Return the parts of a spelled schema."""
+    return Parts(json.loads(spelled), _checker(spelled).validator, _compile)
+
+
+def _compile(
+    document: JsonObject, registry: "Registry | None", options: "FancyRegexOptions | None"
+) -> "Draft202012Validator":
+    from jsonschema_rs import Draft202012Validator, FancyRegexOptions
+
+    options = options or FancyRegexOptions(backtrack_limit=MOST_STEPS)
+    return Draft202012Validator(
+        document, validate_formats=True, formats=_FORMATS, offline=True, registry=registry, pattern_options=options
+    )
+
+
+def tell_faults(validator: "Draft202012Validator", value: Json, path: Place) -> Iterable[Fault]:
+    """Yield the faults that a validator finds in a value, which stands at this path."""
+    for error in validator.iter_errors(value):
+        for fault in _closest_faults(error):
+            kind, where = fault.kind, tuple(fault.schema_path)
+            found, wanted = cast(Json, fault.instance), cast(Json, kind.value)
+            yield Fault((*path, *fault.instance_path), where, kind.name, found, wanted, fault.message)
+
+
+def _closest_faults(error: "ValidationError") -> "Iterator[ValidationError]":
+    """Yield the faults of the alternative that was meant, where type or tag tell which; else the fault as it is."""
+    from jsonschema_rs import ValidationErrorKind as Kind
+
+    depth = len(error.instance_path)
+    meant: list[list[ValidationError]] = []
+    match error.kind:
+        case Kind.AnyOf(context=alternatives) | Kind.OneOfNotValid(context=alternatives):
+            meant = [faults for faults in alternatives if not _has_fault(faults, ("type",), depth)]
+            if len(meant) > 1:
+                meant = [faults for faults in meant if not _has_fault(faults, ("const", "enum"), depth + 1)]
+        case _:
+            pass
+    if len(meant) == 1:
+        for fault in meant[0]:
+            yield from _closest_faults(fault)
+    else:
+        yield error
+
+
+def _has_fault(faults: "list[ValidationError]", rules: tuple[str, ...], depth: int) -> bool:
+    return any(fault.kind.name in rules and len(fault.instance_path) <= depth for fault in faults)
+
+
+def _violation(fault: Fault, document: JsonObject) -> Violation:
+    where = fault.where
+    is_named = not where or isinstance(where[-1], int) or where[-2:-1] in (("properties",), ("patternProperties",))
+    wanted, found = excerpt(follow(document, where, fault.wanted), 200), excerpt(fault.found, 120)
+    return Violation(
+        path="$" + "".join(map(path_part, fault.path)),
+        rule="false" if is_named else str(where[-1]),
+        found=found,
+        wanted=wanted,
+        message=clip(fault.message or _words(fault.rule, found, wanted), 200),
+    )
+
+
+_WORDS = {
+    "type": "is not of type {}",
+    "enum": "is not one of {}",
+    "const": "is not {}",
+    "minItems": "has less than {} items",
+    "maxItems": "has more than {} items",
+    "minProperties": "has less than {} properties",
+    "maxProperties": "has more than {} properties",
+    "uniqueItems": "has non-unique elements",
+    "anyOf": "is not valid under any of the schemas listed in the 'anyOf' keyword",
+    "oneOf": "is not valid under any of the schemas listed in the 'oneOf' keyword",
+}
+
+
+def _words(rule: str, found: str, wanted: str) -> str:
+    return f"{clip(found, 80)} " + _WORDS.get(rule, f"breaks the rule {rule!r}, which is {{}}").format(clip(wanted, 80))
+
+
+def _too_dear(value: Json) -> Fault:
+    words = "it would take too long to check; send less at once, or give a schema with fewer alternatives"
+    return Fault((), ("cost",), "cost", value, "the schema", words)
+
+
+def path_part(part: str | int) -> str:
+    """Return a step of the path of a violation: `.name`, `["other name"]` or `[0]`."""
+    return f".{part}" if isinstance(part, str) and part.isidentifier() else f"[{json.dumps(part)}]"

@@ -1,0 +1,41 @@
+"""Who calls: where that is known from, the keys that are kept, and what callers changed."""
+
+from datetime import datetime
+from typing import Protocol
+
+from soorma_ai.kernel.domain.identity import ApiKey, AuditEntry, Caller
+from soorma_ai.kernel.ports.rows import AuditRow
+
+
+class Authenticator(Protocol):
+    async def authenticate(self, token: str) -> Caller:
+        """Return who a bearer token stands for. Raise Unauthenticated for one that is unknown, expired or revoked."""
+        ...
+
+
+class Keys(Protocol):
+    async def add(self, key: ApiKey) -> None:
+        """Raise LocalProtocolError for an id that there is."""
+        ...
+
+    async def find(self, key_id: str) -> ApiKey | None:
+        """Also one that is revoked or expired. What was revoked before is revoked in what this returns."""
+        ...
+
+    async def ls(self, tenant_id: str, limit: int) -> list[ApiKey]:
+        """The newest first."""
+        ...
+
+    async def revoke(self, key_id: str, now: datetime) -> bool:
+        """False when it was revoked before, which stands. Raise NotFound."""
+        ...
+
+
+class Audit(Protocol):
+    """What callers from outside changed; `Upkeep.prune` removes what is old, and older than AUDIT_KEPT."""
+
+    async def record(self, entry: AuditEntry) -> None: ...
+
+    async def entries(self, tenant_id: str, limit: int, *, before: int | None = None) -> list[AuditRow]:
+        """The newest first, those before this `seq`."""
+        ...

@@ -1,0 +1,36 @@
+"""Where others post who have no token: they are known by what they post."""
+
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
+
+from msgspec import Struct, field
+
+from soorma_ai.errors import Unauthenticated
+from soorma_ai.kernel.domain.values import JsonObject
+
+
+class Post(Struct, frozen=True):
+    """What was posted. Names of `headers` are in lower case; `in_path` are the parts of the path that have names."""
+
+    headers: Mapping[str, str]
+    body: bytes
+    in_path: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def header(self, name: str) -> str:
+        """Return a header. Raise Unauthenticated where it is missing."""
+        found = self.headers.get(name)
+        if not found:
+            raise Unauthenticated(f"the header {name} is missing")
+        return found
+
+
+@runtime_checkable
+class Inlet(Protocol):
+    @property
+    def path(self) -> str:
+        """The path to which is posted, as /v1/hooks/bank or /v1/answers/{token}."""
+        ...
+
+    async def take(self, post: Post) -> JsonObject:
+        """Take what was posted, and return what its sender is told. Raise Unauthenticated for who is not known."""
+        ...

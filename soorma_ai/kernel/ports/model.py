@@ -1,0 +1,123 @@
+"""Questions to a model, its answers, and the prompts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from msgspec import Struct
+
+from soorma_ai.errors import Paid
+from soorma_ai.kernel.domain.history import Ending
+from soorma_ai.kernel.domain.values import Json, JsonObject
+
+
+class Message(Struct, frozen=True):
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class ModelQuestion(Struct, frozen=True):
+    """One call of a model. `schema` is the closed decision schema; the answer is judged elsewhere, against it. `room`
+    is how many tokens the answer may take, where that is not what the model usually gets."""
+
+    messages: tuple[Message, ...]
+    schema: JsonObject
+    room: int | None = None
+
+
+class ModelAnswer(Struct, frozen=True):
+    """An answer of a model. `text` is as it came. `value` is the JSON found in it, or None and `fault` says why not.
+    `found` says how it was found, where it is not all of the text; `ending` whether the answer may be used at all.
+
+    `cost_usd` None means: the price of this model is not known. Answers of unknown usage are `uncounted`. Of the
+    prompt, `cached_tokens` had been kept by the provider, who takes less for them.
+    """
+
+    text: str
+    value: Json
+    fault: str
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+    latency_ms: float
+    uncounted: int = 0
+    found: str = ""
+    ending: Ending = Ending.GOOD
+    cached_tokens: int = 0
+
+    @property
+    def paid(self) -> Paid:
+        """Return its usage. An answer that tells none has one all the same, which is not known."""
+        tells_none = not (self.prompt_tokens or self.completion_tokens or self.uncounted)
+        uncounted = 1 if tells_none else self.uncounted
+        return Paid(self.prompt_tokens, self.completion_tokens, self.cost_usd, uncounted, self.cached_tokens)
+
+
+class Reasoner(Protocol):
+    """A model behind one retry owner: transport faults are retried in here, usable answers are judged outside."""
+
+    @property
+    def model(self) -> str:
+        """Return its name, with which what it answers is journalled."""
+        ...
+
+    @property
+    def provider(self) -> str:
+        """Return what is away when the model is: reasoners that share it rest together."""
+        ...
+
+    @property
+    def max_output_tokens(self) -> int:
+        """Return how long an answer may be; so much is reserved for each call."""
+        ...
+
+    def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """Return US dollars, by the dearest model that it may call; None when a price is not known."""
+        ...
+
+    def check(self) -> None:
+        """Raise ConfigError for what can be known before the first call: no library, no key, no such model."""
+        ...
+
+    async def ask(self, question: ModelQuestion) -> ModelAnswer:
+        """Ask once. Raises ModelRefused, ContentFiltered, ModelUnavailable, RateLimited, each with what was `paid`, and
+        ConfigError."""
+        ...
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A rendered prompt, by its blocks. The version is a label for people; the hash is the truth about the template,
+    which `template` is the text of."""
+
+    prompt_id: str
+    version: str
+    hash: str
+    parts: Mapping[str, str]
+    template: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """Which model, and how it is called; the composition root makes a reasoner of it."""
+
+    model: str
+    api_base: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    temperature: float | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class Prompts(Protocol):
+    def label(self, prompt_id: str) -> str:
+        """Return id, version and the beginning of the hash, as a plan keeps them. Raises ConfigError if unknown."""
+        ...
+
+    def render(self, prompt_id: str, inputs: Mapping[str, object]) -> Prompt:
+        """Render a prompt. Raises ConfigError if it is unknown, or declares other inputs."""
+        ...
+
+    def fill(self, template: str, inputs: Mapping[str, object]) -> Mapping[str, str]:
+        """Return the blocks of a template that was kept, filled. Raises ConfigError where it cannot be."""
+        ...

@@ -1,0 +1,40 @@
+"""What the shell needs of a registry."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
+
+from soorma_ai.kernel.domain.registry import EventDefinition, RegisteredEvent, Registration
+from soorma_ai.kernel.ports.rows import AgentRow
+
+
+class Registry(Protocol):
+    async def register(self, registrations: Sequence[Registration], now: datetime) -> None:
+        """Raise ConfigError when a version is registered with another content."""
+        ...
+
+    async def heartbeat(self, agents: Sequence[str], now: datetime) -> None: ...
+
+    async def leave(self, agents: Sequence[str]) -> None:
+        """No longer live; what comes for them is kept."""
+        ...
+
+    async def live_events(self, tenant_id: str, now: datetime) -> Sequence[RegisteredEvent]: ...
+
+    async def known_events(self, tenant_id: str) -> Sequence[RegisteredEvent]:
+        """Known events, also of agents that are gone."""
+        ...
+
+    async def agents(self, now: datetime) -> list[AgentRow]: ...
+
+    async def agent(self, agent: str, now: datetime) -> AgentRow | None:
+        """Also one that is gone."""
+        ...
+
+    async def definitions(self, tenant_id: str, event_name: str) -> list[EventDefinition]:
+        """Every version on every topic, of agents that are gone too."""
+        ...
+
+    async def deregister(self, agent: str, now: datetime) -> list[EventDefinition]:
+        """Return the definitions that went with it. Raise NotFound, and LocalProtocolError while it is needed."""
+        ...

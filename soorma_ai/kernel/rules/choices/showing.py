@@ -1,0 +1,187 @@
+"""Two tiers of an offer: the likely choices with their schemas, as many others as there is room for as a line each.
+
+While everything fits, everything is shown and nothing is looked for. Within a plan what is shown only grows, so that a
+provider finds the beginning of its prompt again; when it has grown too long, it begins anew.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+from itertools import chain
+
+from msgspec import Struct
+
+from soorma_ai.kernel.domain.decisions import Room, Showing
+from soorma_ai.kernel.domain.events import CLIENT
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.values import Same, clip, compact
+from soorma_ai.kernel.rules.choices.offer import WAIT, Offer
+from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN, tokens_of
+from soorma_ai.kernel.rules.prompting.outline import length_of
+from soorma_ai.kernel.rules.schemas.bounded import show
+
+LINE_CHARS = 240
+SCHEMAS_TO_LINES = 1.5
+RANKED_EACH_TIME = 5
+LINES_FOUND, SCHEMAS_FOUND = 20, 3
+MOST_ASKED = 8
+DESCRIPTION_CHARS = 2_000
+
+
+class Size(Struct, frozen=True):
+    """Tokens that a choice takes as a line, and those that its schema takes beside that."""
+
+    line: int
+    schema: int
+
+
+def line_of(definition: EventDefinition) -> str:
+    return clip(definition.description, LINE_CHARS)
+
+
+def description_beside(definition: EventDefinition) -> str:
+    """Return the description that stands with the schema: none where the line holds all of it."""
+    whole = definition.description
+    return clip(whole, DESCRIPTION_CHARS) if len(whole) > LINE_CHARS else ""
+
+
+def size_of(name: str, definition: EventDefinition) -> Size:
+    return _size(name, Same(definition))
+
+
+@lru_cache(maxsize=16_384)
+def _size(name: str, same: Same[EventDefinition]) -> Size:
+    line = (length_of(name) + length_of(line_of(same.it))) // CHARS_PER_TOKEN + 2
+    if name.startswith(WAIT):
+        return Size(line, 0)
+    described = compact(description_beside(same.it)) + compact(show(same.it.payload_schema).plain)
+    return Size(line, tokens_of(name + described) + 10)
+
+
+def needs_ranking(offer: Offer, room: Room) -> bool:
+    """Tell whether there is more than can be shown, so that something must say what is likely."""
+    return _everything(offer, room) is None
+
+
+def lacks_schemas(showing: Showing) -> bool:
+    """Tell whether something is shown that can only be chosen when its schema has been asked for."""
+    seen = {*showing.schemas}
+    return any(name not in seen and _has_schema(name) for name in chain(showing.lines, showing.added))
+
+
+def show_offer(offer: Offer, room: Room, ranked: Sequence[str], used: Iterable[str], before: Showing | None) -> Showing:
+    """Return what of an offer is shown. `ranked` are the likely choices, best first, `used` those of this plan's
+    steps, `before` what was shown at its decision before."""
+    if (everything := _everything(offer, room)) is not None:
+        return everything
+    pinned = [name for event in room.pinned for name in offer.choices_about.get(event, ())]
+    needed = [*dict.fromkeys(name for name in chain(pinned, used) if name in offer.choices)]
+    kept = still_offered(before, offer) if before else None
+    if kept is None or _is_overgrown(kept, offer, room):
+        return _begin(offer, room, needed, ranked)
+    grown = add_schemas(kept, offer, needed)
+    return add_lines(grown, offer, ranked[:RANKED_EACH_TIME]) if grown.hidden else grown
+
+
+def add_schemas(showing: Showing, offer: Offer, names: Iterable[str]) -> Showing:
+    """Show these choices with their schemas; those that have none are shown as a line."""
+    wanted = [*dict.fromkeys(names)]
+    more = [name for name in wanted if _has_schema(name) and name not in showing.schemas]
+    lined = add_lines(showing, offer, wanted)
+    return Showing((*lined.schemas, *more), lined.lines, lined.added, lined.hidden)
+
+
+def add_lines(showing: Showing, offer: Offer, names: Iterable[str]) -> Showing:
+    known = {*showing.lines, *showing.added}
+    added = (*showing.added, *(name for name in dict.fromkeys(names) if name not in known))
+    return _with_hidden(showing.schemas, showing.lines, added, offer)
+
+
+def add_found(showing: Showing, offer: Offer, found: Sequence[str], room: Room) -> Showing:
+    """Show what a model's own words have found, the best of it with schemas."""
+    return add_asked(add_lines(showing, offer, found[:LINES_FOUND]), offer, found[:SCHEMAS_FOUND], room)
+
+
+def add_asked(showing: Showing, offer: Offer, names: Iterable[str], room: Room) -> Showing:
+    """Show choices that a model has named, as far as there is room: it names what it likes, and one name may stand for
+    many."""
+    left = room.tokens * SCHEMAS_TO_LINES
+    asked: list[str] = []
+    for name in dict.fromkeys(names):
+        left -= size_of(name, offer.choices[name]).schema
+        if name not in showing.schemas and len(asked) < MOST_ASKED and (left >= 0 or not asked):
+            asked.append(name)
+    return add_schemas(showing, offer, asked)
+
+
+def _everything(offer: Offer, room: Room) -> Showing | None:
+    return _everything_in(Same(offer), room)
+
+
+@lru_cache(maxsize=64)
+def _everything_in(same: Same[Offer], room: Room) -> Showing | None:
+    offer, lines, schemas = same.it, 0, 0
+    for name, definition in offer.choices.items():
+        size = size_of(name, definition)
+        lines, schemas = lines + size.line, schemas + size.schema
+        if lines > room.tokens or schemas > room.tokens * SCHEMAS_TO_LINES:
+            return None
+    names = tuple(offer.choices)
+    return Showing(tuple(filter(_has_schema, names)), names, (), 0)
+
+
+def _begin(offer: Offer, room: Room, needed: Sequence[str], ranked: Sequence[str]) -> Showing:
+    certain = [*needed, *(WAIT + one.definition.event_name for one in offer.waits if CLIENT in one.producers)]
+    likely = [name for name in ranked if _has_schema(name) and name not in certain]
+    wanted = [name for name in needed if _has_schema(name)]
+    left = int(room.tokens * SCHEMAS_TO_LINES) - sum(size_of(one, offer.choices[one]).schema for one in wanted)
+    for name in likely[: max(0, room.schemas - len(wanted))]:
+        cost = size_of(name, offer.choices[name]).schema
+        if cost <= left:
+            wanted.append(name)
+            left -= cost
+    lines = _fill(offer, room, chain(wanted, certain, ranked, offer.choices), {*wanted, *certain})
+    return _with_hidden(tuple(wanted), tuple(sorted(lines)), (), offer)
+
+
+def _fill(offer: Offer, room: Room, names: Iterable[str], certain: Collection[str]) -> set[str]:
+    """Return what there is room for: what is certain, then the others in this order."""
+    lines: set[str] = set()
+    left = room.tokens
+    for name in names:
+        cost = size_of(name, offer.choices[name]).line
+        if name in lines:
+            continue
+        if cost > left and name not in certain:
+            break
+        left -= cost
+        lines.add(name)
+    return lines
+
+
+def still_offered(before: Showing, offer: Offer) -> Showing:
+    """Return what of an earlier showing there is still."""
+    schemas, lines, added = (
+        tuple(name for name in names if name in offer.choices) for names in (before.schemas, before.lines, before.added)
+    )
+    return _with_hidden(schemas, lines, added, offer)
+
+
+def _is_overgrown(showing: Showing, offer: Offer, room: Room) -> bool:
+    same = Same(offer)
+    lines = _lines_size(showing.lines, same) + _lines_size(showing.added, same)
+    schemas = sum(size_of(name, offer.choices[name]).schema for name in showing.schemas)
+    return lines > 2 * room.tokens or schemas > 2 * room.tokens * SCHEMAS_TO_LINES
+
+
+# Of hundreds of lines most are those of the decision before.
+@lru_cache(maxsize=64)
+def _lines_size(names: tuple[str, ...], same: Same[Offer]) -> int:
+    return sum(size_of(name, same.it.choices[name]).line for name in names)
+
+
+def _with_hidden(schemas: tuple[str, ...], lines: tuple[str, ...], added: tuple[str, ...], offer: Offer) -> Showing:
+    return Showing(schemas, lines, added, len(offer.choices) - len(lines) - len(added))
+
+
+def _has_schema(name: str) -> bool:
+    return not name.startswith(WAIT)

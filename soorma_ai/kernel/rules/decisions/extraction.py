@@ -1,0 +1,134 @@
+"""Find the one JSON object in what a model said, and say how it was found or what was found instead."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from soorma_ai.kernel.domain.values import Json, JsonObject, clip, compact
+
+EMPTY = "the answer is empty; give one JSON object that fits the schema"
+
+_THOUGHT = re.compile(r"\A.*</think(?:ing)?>|<think(?:ing)?>.*\Z", re.DOTALL)
+# What begins so is meant as JSON; other braces and brackets are prose.
+_MEANT = re.compile(r"""\{\s*["'}]|\[\s*\{""")
+_SHOWN = 120
+
+
+class Found(Struct, frozen=True):
+    """`value` is the one object; without it, `fault` says in words for the model what was there. `how` says how it was
+    found, where it was not the whole answer."""
+
+    value: JsonObject | None = None
+    fault: str = ""
+    how: str = ""
+
+
+def find_object(text: str) -> Found:
+    """Return the object that the text is, or the only one that stands in fences, in prose or after thoughts. One that
+    is given several times is one."""
+    said = text.strip().removeprefix("\ufeff").strip()
+    if not said:
+        return Found(fault=EMPTY)
+    try:
+        whole = _read(said)
+    except ValueError as error:
+        return _find_inside(said, error)
+    if isinstance(whole, dict):
+        return Found(whole)
+    return Found(fault=f"the answer is no JSON object but {_kind(whole)}: {clip(said, _SHOWN)}")
+
+
+def the_one(found: Sequence[Found]) -> Found:
+    """Return the object that all of them hold; several different ones are a fault, and so is one without."""
+    if without := next((one for one in found if one.value is None), None):
+        return without
+    values = _different(one.value for one in found if one.value is not None)
+    if len(values) > 1:
+        return Found(fault=_several(values))
+    hows = [*dict.fromkeys(one.how for one in found if one.how)]
+    return replace(found[0], how=", ".join([*hows, *([f"{len(found)} times"] if len(found) > 1 else [])]))
+
+
+def _find_inside(said: str, whole: ValueError) -> Found:
+    spoken = _THOUGHT.sub("", said).strip()
+    if not spoken:
+        return Found(
+            fault="the answer holds thoughts and nothing after them; give one JSON object that fits the schema"
+        )
+    objects: list[JsonObject] = []
+    other, place = "", 0
+    while meant := _MEANT.search(spoken, place):
+        other += spoken[place : meant.start()]
+        try:
+            value, place = _read_at(spoken, meant.start())
+        except ValueError as error:
+            return Found(fault=f"the answer is no JSON object: {error}")
+        if not isinstance(value, dict):
+            return Found(fault=f"the answer is no JSON object but {_kind(value)} in other text")
+        objects.append(value)
+    if not objects:
+        return Found(fault=f"the answer is no JSON object: {whole}; it begins with {clip(spoken, _SHOWN)!r}")
+    other += spoken[place:]
+    where = "in fences" if "```" in other else "in other text" if other.strip() else ""
+    how = ", ".join(filter(None, ("after thoughts" if spoken != said else "", where)))
+    return the_one([Found(one, how=how) for one in objects])
+
+
+def _read(text: str) -> Json:
+    value, end = _read_at(text, 0)
+    if end != len(text):
+        raise ValueError(f"more follows at character {end}")
+    return value
+
+
+def _read_at(text: str, start: int) -> tuple[Json, int]:
+    """Raise ValueError, in words for the model, for what is no JSON or holds a name twice."""
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{error.msg} at character {error.pos}, before {clip(text[error.pos :], 40)!r}") from error
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+    return cast(Json, value), end
+
+
+def _pairs(pairs: list[tuple[str, Json]]) -> JsonObject:
+    found: JsonObject = {}
+    for name, value in pairs:
+        if name in found and compact(found[name]) != compact(value):
+            raise ValueError(f"it holds {name!r} twice, with different values")
+        found[name] = value
+    return found
+
+
+def _number(text: str) -> float:
+    if not isfinite(value := float(text)):
+        raise ValueError(f"it holds {text}, a number that JSON does not know")
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_number, parse_float=_number)
+
+
+def _different(values: Iterable[JsonObject]) -> list[JsonObject]:
+    return [*{compact(value): value for value in values}.values()]
+
+
+def _several(values: Sequence[JsonObject]) -> str:
+    shown = " and ".join(clip(compact(value), _SHOWN) for value in values[:3])
+    return f"the answer holds {len(values)} different objects, {shown}; give exactly one"
+
+
+def _kind(value: Json) -> str:
+    match value:
+        case list():
+            return f"a list of {len(value)}"
+        case str():
+            return "text"
+        case _:
+            return compact(value)

@@ -1,0 +1,360 @@
+"""Judge what a model decided: it parses, is offered, its payload fits, it is legal now, within limits; in this order.
+
+Each refusal is worded for the model: what was found, what is wanted.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from difflib import get_close_matches
+from itertools import islice
+
+from msgspec import Struct, field
+from pydantic import ValidationError
+
+from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
+from soorma_ai.kernel.domain.decisions import (
+    CompleteAction,
+    DelegateAction,
+    Judged,
+    PlannerDecision,
+    PublishAction,
+    PublishAllAction,
+    WaitAction,
+    rejection_of,
+    requests_in,
+)
+from soorma_ai.kernel.domain.limits import Spent
+from soorma_ai.kernel.domain.plans import PlanRecord, pursuit_of
+from soorma_ai.kernel.domain.registry import Approval, EventDefinition
+from soorma_ai.kernel.domain.schemas import ANY_OBJECT, describe, violations
+from soorma_ai.kernel.domain.values import Json, JsonObject, clip, compact
+from soorma_ai.kernel.rules.choices.form import PUBLISH_ALL
+from soorma_ai.kernel.rules.choices.offer import DELEGATE, PUBLISH, Offer
+from soorma_ai.kernel.rules.schemas.nulls import strip_wire_nulls
+from soorma_ai.kernel.rules.waits.gates import approval_for
+
+
+class Situation(Struct, frozen=True):
+    """Facts to judge a decision by. `in_flight` counts open expectations, `repeats` this decision in this state.
+    `rejected` are the rejections by people of just what is asked, in their words."""
+
+    plan: PlanRecord
+    offer: Offer
+    spent: Spent
+    now: datetime
+    in_flight: int = 0
+    repeats: int = 0
+    rejected: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+NAME_CHARS = 200
+MOST_NAMED, MOST_COMPARED = 50, 200
+_WORDS = re.compile(r"[a-z0-9]+")
+
+Check = Callable[[PlannerDecision, Situation], None]
+
+
+def parse_decision(value: Json, fault: str) -> PlannerDecision:
+    """Return the decision that the wire form means. `fault` is what kept the answer from being JSON, if any."""
+    if not isinstance(value, dict):
+        raise MalformedDecision(fault or "the answer is no JSON object")
+    if "step" not in value:
+        raise MalformedDecision(f"there is no 'step'; found only {', '.join(map(repr, value)) or 'nothing'}")
+    step = value["step"]
+    if not isinstance(step, dict):
+        raise MalformedDecision(f"'step' must be one object of the schema, found {compact(step)[:200]}")
+    reasoning = value.get("reasoning")
+    extra = sorted(set(value) - {"reasoning", "step"})
+    if extra:
+        raise MalformedDecision(f"only 'reasoning' and 'step' are allowed at the top, found also {', '.join(extra)}")
+    try:
+        return PlannerDecision.model_validate(
+            {"next_action": _parse_action(step), "reasoning": reasoning if isinstance(reasoning, str) else ""},
+            strict=True,
+        )
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, ('step', *e['loc'][2:])))}: {e['msg']}" for e in error.errors())
+        raise MalformedDecision(f"the step does not fit its branch: {faults}") from error
+
+
+def _parse_action(step: JsonObject) -> JsonObject:
+    action = step.get("action")
+    if not isinstance(action, str):
+        raise MalformedDecision("'step.action' is missing; it names what to do")
+    if action.startswith(PUBLISH):
+        return {"action": "publish", "event_type": action.removeprefix(PUBLISH), "data": _fields(step, "data")["data"]}
+    if action == PUBLISH_ALL:
+        fields = _fields(step, "requests", optional=("need", "timeout_seconds"))
+        return {"action": PUBLISH_ALL, **fields, "requests": _parse_requests(fields["requests"])}
+    if action.startswith(DELEGATE):
+        planner, _, goal = action.removeprefix(DELEGATE).partition("/")
+        data = _fields(step, "data")["data"]
+        return {"action": "delegate", "target_planner": planner, "goal_event": goal, "goal_data": data}
+    if action == "wait":
+        return {"action": "wait", **_fields(step, "expected_event", "message", optional=("timeout_seconds",))}
+    if action == "complete":
+        return {"action": "complete", **_fields(step, "result")}
+    raise MalformedDecision(f"'step.action' is {action!r}; it must be one of the actions of the schema")
+
+
+def _parse_requests(items: Json) -> Json:
+    """Parse each request as if it were alone."""
+    if not isinstance(items, list):
+        raise MalformedDecision(f"'step.requests' must be a list, found {compact(items)[:200]}")
+    found: list[Json] = []
+    for number, item in enumerate(items, 1):
+        action = item.get("action") if isinstance(item, dict) else None
+        if not isinstance(item, dict) or not isinstance(action, str) or not action.startswith(PUBLISH):
+            raise MalformedDecision(
+                f"request {number} of {len(items)} must be an object whose 'action' is one of the {PUBLISH}<event> of "
+                f"the schema, found {compact(item)[:200]}"
+            )
+        try:
+            found.append(_parse_action(item))
+        except MalformedDecision as error:
+            raise MalformedDecision(f"request {number} of {len(items)}: {error}") from error
+    return found
+
+
+def _fields(step: JsonObject, *names: str, optional: Sequence[str] = ()) -> JsonObject:
+    """Return the fields beside the action: exactly those of its branch of the schema. Null is how strict providers
+    spell an optional field that is left out."""
+    found = {key: item for key, item in step.items() if key != "action" and (key not in optional or item is not None)}
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise MalformedDecision(f"'step' has no {', '.join(missing)}; {step['action']!r} needs {', '.join(names)}")
+    extra = sorted(found.keys() - {*names, *optional})
+    if extra:
+        raise MalformedDecision(f"'step' holds {', '.join(extra)}; {step['action']!r} takes only {', '.join(names)}")
+    return found
+
+
+def event_offered(name: str, offer: Offer) -> EventDefinition:
+    """Raise UnknownEvent, which names what may be meant, for an event that is not offered."""
+    if (found := offer.event(name)) is None:
+        raise UnknownEvent(describe_unknown("event", name, [event.event_name for event in offer.events]))
+    return found
+
+
+def must_be_offered(decision: PlannerDecision, situation: Situation) -> None:
+    offer = situation.offer
+    match decision.next_action:
+        case PublishAction(event_type=name):
+            event_offered(name, offer)
+        case PublishAllAction() as action:
+            _check_each(action, must_be_offered, situation)
+        case DelegateAction(target_planner=planner, goal_event=goal):
+            if offer.goal(planner, goal) is None:
+                known = [f"{d.planner}/{d.goal.event_name}" for d in offer.delegates]
+                raise UnknownEvent(describe_unknown("planner and goal", f"{planner}/{goal}", known))
+        case WaitAction() | CompleteAction():
+            pass
+
+
+def must_fit(decision: PlannerDecision, situation: Situation) -> None:
+    offer = situation.offer
+    match decision.next_action:
+        case PublishAction(event_type=name, data=data):
+            check_payload(f"data for event {name!r}", offer.event(name), data)
+        case PublishAllAction() as action:
+            _check_each(action, must_fit, situation)
+        case DelegateAction(target_planner=planner, goal_event=goal, goal_data=data):
+            check_payload(f"data for goal {goal!r}", offer.goal(planner, goal), data)
+        case CompleteAction(result=result):
+            faults = violations(offer.result_schema or ANY_OBJECT, result)
+            if faults:
+                raise PayloadMismatch(f"the result does not match its schema: {describe(faults)}")
+        case WaitAction():
+            pass
+
+
+def checks_of(decision: PlannerDecision, offer: Offer) -> list[tuple[JsonObject, Json]]:
+    """Return the values that `must_fit` judges, each with its schema."""
+    match decision.next_action:
+        case PublishAction() | PublishAllAction():
+            asked = [(offer.event(name), data) for name, data, _ in requests_in(decision)]
+            return [(definition.payload_schema, data) for definition, data in asked if definition is not None]
+        case DelegateAction(target_planner=planner, goal_event=goal, goal_data=data):
+            definition = offer.goal(planner, goal)
+            return [(definition.payload_schema, data)] if definition is not None else []
+        case CompleteAction(result=result):
+            return [(offer.result_schema or ANY_OBJECT, result)]
+        case WaitAction():
+            return []
+
+
+def must_be_possible_at_once(decision: PlannerDecision, at_once: int | None) -> None:
+    """Raise NotAllowed for more requests together than may ever be open, before anything is made of them."""
+    action = decision.next_action
+    if isinstance(action, PublishAllAction) and at_once is not None and len(action.requests) > at_once:
+        raise NotAllowed(f"{len(action.requests)} requests were to be published together, and at most {at_once} may be")
+
+
+def must_not_have_been_rejected(decision: PlannerDecision, situation: Situation) -> None:
+    for event_type, data, target in requests_in(decision) if situation.rejected else ():
+        words = situation.rejected.get(rejection_of(event_type, data, target))
+        if words is not None:
+            raise NotAllowed(
+                f"a person rejected {event_type!r} with exactly this data in this plan ({words}), and is not asked the "
+                "same again: change the data by what they said, or choose another step"
+            )
+
+
+def approval_needed(decision: PlannerDecision, situation: Situation) -> Approval | None:
+    """Return the approval without which this is not done; code decides that, never the model."""
+    match decision.next_action:
+        case PublishAction(data=data) | DelegateAction(goal_data=data):
+            definition = definition_of(decision, situation.offer)
+        case PublishAllAction() | WaitAction() | CompleteAction():
+            return None
+    return approval_for(definition, data, situation.plan.goal_data) if definition else None
+
+
+def must_be_legal(decision: PlannerDecision, situation: Situation) -> None:
+    action = decision.next_action
+    if isinstance(action, WaitAction) and situation.offer.wait(action.expected_event) is None:
+        known = [awaited.definition.event_name for awaited in situation.offer.waits]
+        raise NotAllowed(describe_unknown("event to wait for", action.expected_event, known))
+    if isinstance(action, DelegateAction):
+        pursuit = pursuit_of(action.target_planner, action.goal_event, action.goal_data)
+        if pursuit in situation.plan.ancestry:
+            raise NotAllowed(
+                f"{action.target_planner!r} pursues {action.goal_event!r} with this very data already, and this plan "
+                "is part of that: giving it back would go round in circles"
+            )
+
+
+def must_be_within_limits(decision: PlannerDecision, situation: Situation) -> None:
+    limits = situation.plan.limits
+    deadline = situation.plan.deadline
+    if deadline is not None and situation.now >= deadline:
+        raise LimitExceeded("deadline", f"the plan had until {deadline}")
+    if limits.max_repeats is not None and situation.repeats >= limits.max_repeats:
+        raise LimitExceeded("max_repeats", f"the same decision in the same state was made {situation.repeats} times")
+    action = decision.next_action
+    if isinstance(action, CompleteAction):
+        return
+    more = len(action.requests) if isinstance(action, PublishAllAction) else 1
+    _must_have_room(more, situation)
+    if isinstance(action, WaitAction):
+        return
+    asked = f", and {more} more were wanted" if more > 1 else ""
+    if limits.max_actions is not None and situation.spent.actions + more > limits.max_actions:
+        raise LimitExceeded("max_actions", f"{situation.spent.actions} of {limits.max_actions} used{asked}")
+    too_deep = limits.max_depth is not None and situation.plan.depth >= limits.max_depth
+    if isinstance(action, DelegateAction) and too_deep:
+        raise LimitExceeded(
+            "max_depth", f"this planner is number {situation.plan.depth} of {limits.max_depth} in a row"
+        )
+
+
+def _must_have_room(more: int, situation: Situation) -> None:
+    """Raise NotAllowed, and not LimitExceeded: what is open gets less with every answer, and less can be asked for."""
+    most, together = situation.plan.limits.max_parallel, situation.in_flight + more
+    if most is not None and together > most:
+        free = max(0, most - situation.in_flight)
+        raise NotAllowed(
+            f"{more} more would make {together} open at once, and at most {most} may be: "
+            f"ask for {f'at most {free}' if free else 'nothing more'} now"
+        )
+
+
+CHECKS: tuple[Check, ...] = (
+    must_be_offered,
+    must_fit,
+    must_not_have_been_rejected,
+    must_be_legal,
+    must_be_within_limits,
+)
+
+
+def judge(decision: PlannerDecision, situation: Situation) -> Judged:
+    """Accept a decision that `prepare_decision` made. Raise DecisionError (ask again) or LimitExceeded (do not)."""
+    for check in CHECKS:
+        check(decision, situation)
+    return _accept(decision, situation)
+
+
+def _accept(decision: PlannerDecision, situation: Situation) -> Judged:
+    action, offer = decision.next_action, situation.offer
+    awaited = offer.wait(action.expected_event) if isinstance(action, WaitAction) else None
+    requests = action.requests if isinstance(action, PublishAllAction) else ()
+    return Judged(
+        decision,
+        definition_of(decision, offer),
+        approval_needed(decision, situation),
+        awaited.producers if awaited else (),
+        parts=tuple(_accept(PlannerDecision(next_action=request), situation) for request in requests),
+    )
+
+
+def _check_each(action: PublishAllAction, check: Check, situation: Situation) -> None:
+    """Check each request as if it were alone; the first that is refused refuses them all."""
+    for number, request in enumerate(action.requests, 1):
+        try:
+            check(PlannerDecision(next_action=request), situation)
+        except DecisionError as error:
+            raise type(error)(f"request {number} of {len(action.requests)}: {error}") from error
+
+
+def definition_of(decision: PlannerDecision, offer: Offer) -> EventDefinition | None:
+    match decision.next_action:
+        case PublishAction(event_type=name):
+            return offer.event(name)
+        case DelegateAction(target_planner=planner, goal_event=goal):
+            return offer.goal(planner, goal)
+        case WaitAction(expected_event=name):
+            awaited = offer.wait(name)
+            return awaited.definition if awaited else None
+        case PublishAllAction() | CompleteAction():
+            return None
+
+
+def prepare_decision(decision: PlannerDecision, offer: Offer) -> PlannerDecision:
+    """Return the decision as it would be carried out. Strict providers must send every optional field; null there
+    means absent, unless the schema knows null."""
+    action, definition = decision.next_action, definition_of(decision, offer)
+    update: dict[str, object] = {}
+    match action:
+        case PublishAction(data=data) if definition:
+            update["data"] = strip_wire_nulls(data, definition.payload_schema)
+        case PublishAllAction(requests=requests):
+            each = (prepare_decision(PlannerDecision(next_action=request), offer).next_action for request in requests)
+            update["requests"] = tuple(each)
+        case DelegateAction(goal_data=data) if definition:
+            update["goal_data"] = strip_wire_nulls(data, definition.payload_schema)
+        case CompleteAction(result=result):
+            update["result"] = strip_wire_nulls(result, offer.result_schema or ANY_OBJECT)
+        case _:
+            return decision
+    if all(vars(action)[name] == value for name, value in update.items()):
+        return decision
+    return decision.model_copy(update={"next_action": action.model_copy(update=update)})
+
+
+def check_payload(what: str, definition: EventDefinition | None, data: JsonObject) -> None:
+    """Raise PayloadMismatch, which says where `what` does not fit, which rule it breaks, what was found and wanted."""
+    faults = violations(definition.payload_schema, data) if definition else []
+    if faults:
+        raise PayloadMismatch(f"{what} does not match its schema: {describe(faults)}")
+
+
+def describe_unknown(what: str, found: str, known: Sequence[str]) -> str:
+    """Return bounded words, found in bounded time: a model names what it likes, and thousands may be known."""
+    close = get_close_matches(found[:NAME_CHARS], _alike(found, known), n=1)
+    hint = f"; did you mean {close[0]!r}" if close else ""
+    more = f" and {len(known) - MOST_NAMED:,} more" if len(known) > MOST_NAMED else ""
+    return f"{what} {clip(found, NAME_CHARS)!r} is not offered{hint}. Possible now: {_names(known)}{more}."
+
+
+def _alike(found: str, known: Sequence[str]) -> list[str]:
+    """Return those of the known names that may be meant: where there are many, those with a word of it."""
+    if len(known) <= MOST_COMPARED:
+        return [*known]
+    words = {*_WORDS.findall(found[:NAME_CHARS].lower())}
+    return [*islice((name for name in known if not words.isdisjoint(_WORDS.findall(name.lower()))), MOST_COMPARED)]
+
+
+def _names(known: Sequence[str]) -> str:
+    return ", ".join(known[:MOST_NAMED]) or "none"

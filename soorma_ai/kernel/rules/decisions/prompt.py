@@ -1,0 +1,284 @@
+"""Inputs of the prompts: goal, bounded history, trigger, offer.
+
+No ids, no clock times, no costs, so that recordings match. Whatever a person or an agent wrote stands between fences:
+names of events and notes too, in whatever sentence of ours.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
+
+from msgspec import Struct, field
+
+from soorma_ai.kernel.domain.decisions import Showing
+from soorma_ai.kernel.domain.limits import Spent
+from soorma_ai.kernel.domain.names import plain_name
+from soorma_ai.kernel.domain.plans import PlanRecord
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.states import REJECTED, TIMEOUT, StateAction
+from soorma_ai.kernel.domain.values import Json, JsonObject, Same, clip
+from soorma_ai.kernel.rules.choices.drafts import Material
+from soorma_ai.kernel.rules.choices.offer import DELEGATE, PUBLISH, WAIT, Offer
+from soorma_ai.kernel.rules.choices.showing import lacks_schemas, line_of
+from soorma_ai.kernel.rules.plans.triggers import Trigger
+from soorma_ai.kernel.rules.prompting.fence import (
+    CHARS_PER_TOKEN,
+    ENTRY_CHARS,
+    FENCE_CHARS,
+    fence,
+    fence_lines,
+    fence_rows,
+)
+from soorma_ai.kernel.rules.prompting.history import (
+    SAYING_CHARS,
+    Line,
+    StepLines,
+    history_lines,
+    is_outline,
+    name_data,
+    show_result,
+)
+from soorma_ai.kernel.rules.prompting.outline import SMALLEST_ROOM, shorten
+from soorma_ai.kernel.rules.schemas.bounded import show
+
+GOAL_TOKENS = FENCE_CHARS // CHARS_PER_TOKEN
+
+# Inputs that a plan's rows hold, and those that differ from call to call.
+_OF_ROWS = frozenset({"goal", "history", "trigger", "remembered"})
+_OF_LOOKUPS = frozenset({"added", "added_gated", "hidden", "note"})
+_OWN = _OF_LOOKUPS | {"custom_context", "seen", "remaining_actions", "at_once", "today", "trigger"}
+_OWN_OF_CHOICE = _OF_LOOKUPS | {"state", "instructions"}
+_OWN_OF_PLAN = frozenset({"goal", "custom_context", "remaining_actions", "today"})
+
+
+class Made(Struct, frozen=True):
+    """The inputs that a plan's rows hold, by their `names`: of its steps those from `first` to `last`, of the trigger
+    the `text` and the join that it tells of."""
+
+    names: frozenset[str]
+    first: int
+    last: int
+    text: str
+    join_id: str | None
+
+
+class Inputs(Struct, frozen=True):
+    """The inputs that a prompt declares. Those that are `own` differ from call to call. `is_common`: the others are the
+    same for every plan of the tenant, and hold nobody's words but the owner's. Some are `made` of the plan's rows."""
+
+    values: JsonObject
+    own: frozenset[str] = frozenset()
+    is_common: bool = False
+    made: Made | None = None
+
+
+class Occasion(Struct, frozen=True, dict=True):
+    """What is decided about: a plan, what happened in it, what it has spent. `in_flight` counts what is open."""
+
+    plan: PlanRecord
+    trigger: Trigger
+    history: Sequence[StepLines] = ()
+    custom_context: JsonObject = field(default_factory=dict[str, Json])
+    spent: Spent = field(default_factory=Spent)
+    in_flight: int = 0
+    today: str = ""
+    remembered: tuple[JsonObject, ...] = ()
+
+    @cached_property
+    def told(self) -> "Told":
+        """Return the goal, the history and the trigger as a model is told them."""
+        earlier = _steps_before(self.history, self.trigger)
+        return Told(
+            show_result(0, self.plan.goal_data, GOAL_TOKENS),
+            history_lines(earlier),
+            _data_of(self.trigger, self.history[-1] if len(earlier) < len(self.history) else None),
+        )
+
+    @property
+    def made(self) -> Made:
+        """Return what of it can be made again. A trigger that no step holds is none of that."""
+        steps, trigger = self.history, self.trigger
+        is_told = trigger.join_id is not None or len(_steps_before(steps, trigger)) < len(steps)
+        names = _OF_ROWS if is_told else _OF_ROWS - {"trigger"}
+        first, last = (steps[0].ordinal, steps[-1].ordinal) if steps else (0, -1)
+        return Made(names, first, last, trigger.text if is_told else "", trigger.join_id if is_told else None)
+
+
+class View(Struct, frozen=True):
+    """What a model has been shown for one answer, after so many `lookups` of its own: parts of results by their paths,
+    and a `note` of ours about the last of them."""
+
+    showing: Showing
+    seen: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    note: str = ""
+    lookups: int = 0
+
+
+class Told(Struct, frozen=True, dict=True):
+    goal: str
+    history: Sequence[Line]
+    trigger: str
+
+    @cached_property
+    def has_outlines(self) -> bool:
+        """Tell whether there is more of something than is told."""
+        return any(line.has_outline for line in self.history) or any(map(is_outline, (self.goal, self.trigger)))
+
+
+def tell(occasion: Occasion) -> JsonObject:
+    """Return the inputs that tell of what was so far."""
+    plan, trigger, told = occasion.plan, occasion.trigger, occasion.told
+    return {
+        "goal": {"name": plan.goal_event, "data": told.goal},
+        "history": "\n".join(line.told for line in told.history),
+        "trigger": {"text": fence(trigger.text, SAYING_CHARS), "data": told.trigger},
+        "remembered": fence_rows(occasion.remembered) if occasion.remembered else "",
+    }
+
+
+def decide_inputs(occasion: Occasion, offer: Offer, view: View, *, instructions: str, strategy: str) -> Inputs:
+    """Return the inputs that the decide prompt declares."""
+    showing = view.showing
+    plan = occasion.plan
+    most = plan.limits.max_parallel
+    left = _actions_left(plan, occasion.spent)
+    free = None if most is None else max(0, most - occasion.in_flight)
+    kinds = {name.partition(":")[0] for name in (*showing.lines, *showing.added)}
+    values: JsonObject = {
+        **tell(occasion),
+        "agent": plain_name(plan.agent),
+        "instructions": instructions,
+        "strategy": strategy,
+        "choices": _lines(showing.lines, offer),
+        "gated": _gates(showing.lines, offer),
+        "can_publish": PUBLISH[:-1] in kinds,
+        "several": (most is None or most > 1) and any(name.startswith(PUBLISH) for name in showing.schemas),
+        "can_delegate": DELEGATE[:-1] in kinds,
+        "can_wait": WAIT[:-1] in kinds,
+        "lacks_schemas": showing.hidden > 0 or lacks_schemas(showing),
+        "refers": occasion.told.has_outlines,
+        "custom_context": fence(occasion.custom_context) if occasion.custom_context else "",
+        "added": _lines(showing.added, offer),
+        "added_gated": _gates(showing.added, offer),
+        "hidden": showing.hidden,
+        "seen": [{"path": fence(path, SAYING_CHARS), "data": fence(data)} for path, data in view.seen.items()],
+        "note": view.note,
+        "remaining_actions": left,
+        "at_once": min((most for most in (left, free) if most is not None), default=None),
+        "today": occasion.today,
+    }
+    return Inputs(values, _OWN, _shows_all(showing), occasion.made)
+
+
+def choice_inputs(agent: str, instructions: str, state: JsonObject, offer: Offer, view: View) -> Inputs:
+    """Return the inputs that the select prompt declares."""
+    showing = view.showing
+    values: JsonObject = {
+        "agent": agent,
+        "instructions": instructions,
+        "choices": _lines(showing.lines, offer),
+        "gated": _gates(showing.lines, offer),
+        "lacks_schemas": showing.hidden > 0 or lacks_schemas(showing),
+        "state": fence(state),
+        "added": _lines(showing.added, offer),
+        "added_gated": _gates(showing.added, offer),
+        "note": view.note,
+        "hidden": showing.hidden,
+    }
+    return Inputs(values, _OWN_OF_CHOICE, _shows_all(showing))
+
+
+def _shows_all(showing: Showing) -> bool:
+    """Tell whether nothing was chosen: every plan is shown the same."""
+    return not showing.hidden and not showing.added
+
+
+def _lines(names: tuple[str, ...], offer: Offer) -> str:
+    return _lines_of(names, Same(offer)) if names else ""
+
+
+def _gates(names: tuple[str, ...], offer: Offer) -> str:
+    return _gates_of(names, Same(offer)) if names else ""
+
+
+# What is offered stays the same from one decision to the next, of one plan and of all plans that see all of it.
+@lru_cache(maxsize=64)
+def _lines_of(names: tuple[str, ...], same: Same[Offer]) -> str:
+    return fence_lines({name: line_of(same.it.choices[name]) for name in names})
+
+
+@lru_cache(maxsize=64)
+def _gates_of(names: tuple[str, ...], same: Same[Offer]) -> str:
+    gated: list[Json] = [name for name in names if not name.startswith(WAIT) and same.it.choices[name].approval]
+    return fence(gated) if gated else ""
+
+
+def plan_inputs(
+    plan: PlanRecord,
+    *,
+    instructions: str,
+    custom_context: JsonObject,
+    material: Material,
+    spent: Spent,
+    today: str = "",
+) -> Inputs:
+    """Return the inputs that the plan prompt declares."""
+    offer = material.offer
+    values: JsonObject = {
+        "agent": plain_name(plan.agent),
+        "instructions": instructions,
+        "goal": {"name": plan.goal_event, "data": fence(shorten(plan.goal_data, FENCE_CHARS))},
+        "custom_context": fence(custom_context) if custom_context else "",
+        "requests": [_plan_entry(definition, material) for definition in material.requests.values()],
+        "waits": [
+            {"named": _name(one.definition), "schema": fence(show(one.definition.payload_schema).told)}
+            for one in offer.waits
+        ],
+        "result_schema": fence(show(offer.result_schema).told) if offer.result_schema else "",
+        "remaining_actions": _actions_left(plan, spent),
+        "today": today,
+    }
+    return Inputs(values, _OWN_OF_PLAN)
+
+
+def _data_of(trigger: Trigger, step: StepLines | None) -> str:
+    """Return the fenced data, by the name of the step that brought it. Each of several results gets its share of the
+    room, so that none crowds out the next."""
+    data = trigger.data
+    if data is None:
+        return ""
+    if trigger.join_id is not None and isinstance(data, list):
+        share = FENCE_CHARS // max(1, len(data))
+        return fence([shorten(item, max(share, SMALLEST_ROOM)) for item in data], 2 * FENCE_CHARS)
+    return show_result(step.ordinal, data) if step else fence(shorten(data, FENCE_CHARS))
+
+
+def _steps_before(steps: Sequence[StepLines], trigger: Trigger) -> Sequence[StepLines]:
+    """Return the steps without those that the trigger tells: its own, and the results that its join brought."""
+    if trigger.join_id is not None:
+        return [step for step in steps if step.join_id != trigger.join_id]
+    is_told = bool(steps) and trigger.data is not None and steps[-1].brought == name_data(trigger.data)
+    return steps[:-1] if is_told else steps
+
+
+def _actions_left(plan: PlanRecord, spent: Spent) -> int | None:
+    most = plan.limits.max_actions
+    return None if most is None else max(0, most - spent.actions)
+
+
+def _plan_entry(definition: EventDefinition, material: Material) -> JsonObject:
+    """Describe a request. `after` are the names by which transitions know what comes back."""
+    name = definition.event_name
+    after = material.after(StateAction(event_type=name, timeout_seconds=1))
+    return {
+        "named": _name(definition),
+        "note": "a person must approve it" if definition.approval else "",
+        "answer": fence(show(definition.response_schema).told) if definition.response_schema else "",
+        "after": fence([one for one in after if one not in (TIMEOUT, REJECTED)]),
+    }
+
+
+def _name(definition: EventDefinition) -> str:
+    about: JsonObject = {"called": definition.event_name}
+    if description := definition.description:
+        about["description"] = clip(description, ENTRY_CHARS // 2)
+    return fence(about, ENTRY_CHARS)

@@ -1,0 +1,196 @@
+"""The end of a handling that did not go well, by the class of the error, and what may be done about a dead letter."""
+
+from datetime import timedelta
+from zlib import crc32
+
+from msgspec import Struct
+
+from soorma_ai.errors import (
+    BusUnavailable,
+    ConfigError,
+    ContentFiltered,
+    DecisionError,
+    LimitExceeded,
+    LocalProtocolError,
+    ModelBlocked,
+    ModelRefused,
+    Outage,
+    OutcomeUnknown,
+    Reject,
+    RemoteProtocolError,
+    Retry,
+    SoormaError,
+    StoreUnavailable,
+    TransientError,
+    VersionConflict,
+)
+from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Disposition, Hold, InDoubt, RetryAfter
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.domain.replies import Failure
+from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, account_of, message_of
+from soorma_ai.kernel.rules.delivery.transient import may_pass, pause_asked
+
+MAX_ATTEMPTS = 5
+BREAKERS = ("max_nesting", "max_hops", "max_events", "events_per_handling", "max_event_bytes")
+FIRST_DELAY = timedelta(milliseconds=500)
+LONGEST_DELAY = timedelta(minutes=1)
+# Between two that want to write the same, which takes them some milliseconds.
+FIRST_PAUSE = timedelta(milliseconds=10)
+LONGEST_PAUSE = timedelta(seconds=2)
+LONGEST_ASKED = timedelta(seconds=LONGEST_WAIT_SECONDS)
+
+_FAULT = "a fault in the agent: asking again will not help"
+_UNMENDED = "asking again helps once an operator has mended it"
+
+
+class Tries(Struct, frozen=True):
+    """A handler's own word on being tried again: how often it is handed a delivery, and its errors, beside those that
+    are known, that may be gone the next time."""
+
+    attempts: int = MAX_ATTEMPTS
+    retry_on: tuple[type[Exception], ...] = ()
+
+
+USUAL = Tries()
+
+
+class Disposal(Struct, frozen=True):
+    """`failure` is what the requester is told; None while the delivery is still to be tried again. `rests`: until
+    something that is away comes back, which is no attempt."""
+
+    disposition: Disposition
+    failure: Failure | None = None
+    rests: bool = False
+
+
+def dispose(
+    error: Exception,
+    attempt: int,
+    tries: Tries = USUAL,
+    *,
+    claims: int = 1,
+    is_asked: bool = True,
+    can_rest: bool = False,
+) -> Disposal:
+    """`attempt` counts from 1, as `claims`, the number of times it was handed over in all. Without an asker (`is_asked`
+    is False) a tripped breaker stays as a dead letter. `can_rest`: the delivery is for a plan, which may rest until
+    an operator resumes it."""
+    said = message_of(error)
+    match error:
+        case Retry(counts=False):
+            return Disposal(RetryAfter(_delay(error.after, attempt), said, undone=True, counts=False))
+        case Retry():
+            return _again(said, error.after, attempt, tries.attempts, "spent", undone=True)
+        case VersionConflict():
+            return _again(said, timedelta(0), attempt, max(tries.attempts, MAX_ATTEMPTS), error.code)
+        case Outage():
+            pause = LONGEST_DELAY if error.retry_after is None else error.retry_after
+            return Disposal(RetryAfter(pause, said, counts=False), rests=True)
+        case StoreUnavailable() | BusUnavailable():
+            return Disposal(again_after_outage(error, claims))
+        case TransientError():
+            return _again(said, error.retry_after, attempt, tries.attempts, error.code)
+        case Reject():
+            return Disposal(Ack(), Failure(error.code, said))
+        case OutcomeUnknown():
+            return Disposal(InDoubt(said))
+        case LimitExceeded(limit=name) if name in BREAKERS and not is_asked:
+            advice = f"{said}; look for a circle (soorma registry check)"
+            return Disposal(DeadLetter(advice), Failure(error.code, said, ends_plan=True))
+        case DecisionError() | ModelRefused() | ContentFiltered() | LimitExceeded():
+            return Disposal(Ack(), Failure(error.code, said, ends_plan=True))
+        case _ if isinstance(error, tries.retry_on) or may_pass(error):
+            return _again(account_of(error), pause_asked(error), attempt, tries.attempts, TransientError.code)
+        case RemoteProtocolError():
+            return _hopeless(error.code, said, "asking again in the same way will not help")
+        case ModelBlocked():
+            return Disposal(Hold(said), rests=True) if can_rest else _hopeless(error.code, said, _UNMENDED)
+        case LocalProtocolError() | ConfigError():
+            return _hopeless(error.code, said, _FAULT)
+        case SoormaError():
+            return _hopeless(error.code, said, "asking again will not help")
+        case _:
+            return _hopeless("handler_error", account_of(error), _FAULT)
+
+
+def again_after_conflict(conflict: VersionConflict, event_id: str, claims: int) -> RetryAfter:
+    """Handle it again on what is there now: at once the first time, and after a pause that grows with its claims from
+    then on. Those who fight for one thing pause for different times, which their events say."""
+    pause = timedelta(0)
+    if claims > 1:
+        share = crc32(f"{event_id} {claims}".encode()) / 2**32
+        pause = min(FIRST_PAUSE * 2 ** min(claims - 2, 16), LONGEST_PAUSE) * (0.5 + share)
+    return RetryAfter(pause, str(conflict), counts=conflict.counts)
+
+
+def again_after_outage(away: TransientError, claims: int) -> RetryAfter:
+    """Handle it again when what every handler needs may be back, which is no attempt of this one. The pause is that
+    which is asked for, or grows with its claims."""
+    return RetryAfter(_delay(away.retry_after, claims), message_of(away), counts=False)
+
+
+def dispose_in_doubt(error: Exception, attempt: int, *, can_find_out: bool, claims: int = 1) -> Disposal:
+    """Dispose for a handler that must not run twice, and has begun. Only what it says is known: Retry and Reject.
+    `can_find_out`: handed over again, it looks what happened before it does anything."""
+    if isinstance(error, Retry | Reject):
+        return dispose(error, attempt)
+    if can_find_out and isinstance(error, StoreUnavailable | BusUnavailable):
+        return Disposal(again_after_outage(error, claims))
+    if can_find_out and not isinstance(error, OutcomeUnknown) and attempt < MAX_ATTEMPTS:
+        asked = error.retry_after if isinstance(error, TransientError) else pause_asked(error)
+        return Disposal(RetryAfter(_delay(asked, attempt), message_of(error)))
+    return Disposal(InDoubt(account_of(error)))
+
+
+def dispose_of_spent(attempt: int, *, in_doubt: bool) -> Disposal:
+    """Dispose of a delivery handed over so often without an end that its handling may be what kills the process."""
+    what = f"handed over {attempt - 1} times without an end"
+    if in_doubt:
+        return Disposal(InDoubt(what))
+    return _hopeless("spent", what, "it may be what kills the agent; do not ask for it again")
+
+
+def outlook(disposition: Disposition, seq: int) -> str:
+    """Say what comes of a delivery that failed, in words for whoever runs the agent; `seq` is its number."""
+    match disposition:
+        case RetryAfter():
+            return f"it is tried again in {disposition.delay.total_seconds():g} s"
+        case Hold():
+            return "its plan rests until an operator resumes it (soorma plans resume)"
+        case DeadLetter():
+            return f"it is a dead letter (soorma dead-letters show {seq})"
+        case InDoubt():
+            return "people are asked what became of it (soorma inbox)"
+        case Ack():
+            return "whoever asked is told"
+
+
+def hindrance(unreadable: str | None, plan_id: str | None, plan_status: PlanStatus | None) -> str | None:
+    """Say why handling a dead letter again would be in vain; None: nothing hinders it. The plan is that it came for."""
+    if unreadable is not None:
+        return f"{unreadable}; redrive it with the version of this program that wrote it, or discard it"
+    if plan_status is not None and plan_status.is_final:
+        return (
+            f"plan {plan_id}, which it came for, has ended ({plan_status}) and takes nothing more; "
+            "submit the goal again, and discard this"
+        )
+    return None
+
+
+def _again(said: str, asked: timedelta | None, attempt: int, most: int, code: str, *, undone: bool = False) -> Disposal:
+    if attempt >= most:
+        often = "once" if attempt == 1 else f"{attempt} times"
+        return _hopeless(code, said, f"tried {often}; it may work later", undone=undone)
+    return Disposal(RetryAfter(_delay(asked, attempt), said, undone))
+
+
+def _delay(asked: timedelta | None, attempt: int) -> timedelta:
+    if asked is None:
+        return min(FIRST_DELAY * 2 ** min(attempt - 1, 16), LONGEST_DELAY)
+    return min(max(asked, timedelta(0)), LONGEST_ASKED)
+
+
+def _hopeless(code: str, what: str, advice: str, *, undone: bool = False) -> Disposal:
+    """The advice is for whoever asked, and may ask again: a model, above all. Whoever looks at the dead letters sees
+    how often it was tried, and can mend the agent."""
+    return Disposal(DeadLetter(f"{code}: {what}", undone), Failure(code, f"{what} ({advice})"))

@@ -1,0 +1,60 @@
+"""Which of an agent's handlers an event is for."""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol, TypeVar
+
+from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.plans import plan_id_of
+
+ANY = "*"
+
+
+class Routable(Protocol):
+    @property
+    def topic(self) -> EventTopic | None: ...
+
+    @property
+    def event_type(self) -> str: ...
+
+    @property
+    def continues(self) -> bool: ...
+
+
+R = TypeVar("R", bound=Routable)
+
+
+def route(routes: Sequence[R], event: EventEnvelope, *, agent: str, owner: str) -> R | None:
+    """A named handler before one for a family of types, and that before one for any. `continues` marks the route for
+    what a plan was waiting for: such an event is owned by a plan that another goal began, and no handler of that name
+    starts anything with it."""
+    if owner not in (event.id, plan_id_of(event.id, agent)):
+        return next((r for r in routes if r.continues), None)
+    named = {r.event_type: r for r in routes if not r.continues and r.topic == event.topic}
+    return next((named[pattern] for pattern in patterns_of(event.type) if pattern in named), None)
+
+
+def patterns_of(event_type: str) -> Iterator[str]:
+    """Patterns under which a handler gets this event, the most exact first: 'order.paid', 'order.*', '*'."""
+    yield event_type
+    family = event_type
+    while "." in family:
+        family = family.rpartition(".")[0]
+        yield f"{family}.{ANY}"
+    yield ANY
+
+
+def fits(pattern: str, event_type: str) -> bool:
+    """Tell whether a type is the one that is named, or one of the family that is. Raises ConfigError as `is_pattern`
+    does."""
+    return event_type.startswith(pattern.removesuffix(ANY)) if is_pattern(pattern) else event_type == pattern
+
+
+def is_pattern(event_type: str) -> bool:
+    """Raise ConfigError for a star that stands where it means nothing."""
+    if ANY not in event_type:
+        return False
+    family = event_type.removesuffix(ANY)
+    if ANY in family or (family and not family.endswith(".")) or family == ".":
+        raise ConfigError(f"{event_type!r}: a star stands for all that follows a dot, as in 'order.*', or alone")
+    return True

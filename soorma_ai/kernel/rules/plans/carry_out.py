@@ -1,0 +1,49 @@
+"""plan + decision -> effects: what carrying a decision out means. Pure; `execute` is the only doer."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from soorma_ai.kernel.domain.decisions import (
+    CompleteAction,
+    DelegateAction,
+    Judged,
+    PublishAction,
+    PublishAllAction,
+    WaitAction,
+    fingerprint,
+)
+from soorma_ai.kernel.domain.effects import Outcome
+from soorma_ai.kernel.domain.events import completion_of
+from soorma_ai.kernel.domain.expectations import Expectation
+from soorma_ai.kernel.domain.plans import PlanRecord
+from soorma_ai.kernel.domain.replies import ExpectedReply
+from soorma_ai.kernel.rules.plans.joins import publish_together
+from soorma_ai.kernel.rules.plans.lifecycle import complete
+from soorma_ai.kernel.rules.plans.requests import publish_or_hold, wait
+from soorma_ai.kernel.rules.plans.triggers import Trigger
+from soorma_ai.kernel.rules.waits.opening import Moment
+
+
+def carry_out(
+    plan: PlanRecord,
+    judged: Judged,
+    trigger: Trigger,
+    open_now: Sequence[Expectation],
+    moment: Moment,
+    *,
+    reply_timeout: timedelta | None = None,
+) -> Outcome:
+    """`trigger` is what was decided about. `reply_timeout` is for requests that say nothing of their own."""
+    mark = fingerprint(judged.decision, trigger.known)
+    match judged.decision.next_action:
+        case PublishAction(event_type=name):
+            reply = ExpectedReply(completion_of(name), timeout=reply_timeout)
+            return publish_or_hold(plan, judged, moment, fingerprint=mark, reply=reply)
+        case PublishAllAction() as action:
+            return publish_together(plan, action, judged, moment, mark, reply_timeout)
+        case DelegateAction():
+            return publish_or_hold(plan, judged, moment, fingerprint=mark)
+        case WaitAction() as action:
+            return wait(plan, judged, action, moment, mark)
+        case CompleteAction(result=result):
+            return complete(plan, result, open_now, moment)

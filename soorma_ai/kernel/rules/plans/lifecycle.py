@@ -1,0 +1,156 @@
+"""Begin and end of a plan: the goal's row, and the one answer its caller gets."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import count
+
+from msgspec.structs import replace
+
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.effects import Close, Effect, Outcome, Publish, Schedule, Unschedule
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, completion_of
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.kernel.domain.history import StepKind
+from soorma_ai.kernel.domain.limits import Limits
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus, plan_id_of, pursuit_of
+from soorma_ai.kernel.domain.replies import Failure
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.rules.breaker import begin_lineage
+from soorma_ai.kernel.rules.plans.history import append_step
+from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
+from soorma_ai.kernel.rules.waits.opening import Moment, earliest
+from soorma_ai.kernel.rules.waits.wakeups import ABANDONED, DEADLINE_REACHED, wake_for, wake_plan
+
+# The timer of a plan's deadline is called so, with the plan's id behind it.
+PLAN_DEADLINE = "deadline:"
+NO_NEXT_STEP = "no_next_step"
+PARENT_CANCELLED = "the plan that it was for is cancelled"
+
+
+def begin(
+    goal: EventEnvelope, parent: PlanRecord | None, limits: Limits, version: str, moment: Moment, *, prompt: str = ""
+) -> Outcome:
+    """The plan of a goal. A child lives on its root's limits and cannot outlive its parent, whose time may have been
+    prolonged by a pause since the goal was sent."""
+    plan_id = plan_id_of(goal.id, moment.agent)
+    root_plan_id = parent.root_plan_id if parent else plan_id
+    limits = parent.limits if parent else limits
+    own = moment.now + limits.deadline if limits.deadline and not parent else None
+    is_prolonged = parent and goal.deadline and (parent.deadline is None or goal.deadline <= moment.now)
+    deadline = earliest(own, None if is_prolonged else goal.deadline, parent.deadline if parent else None)
+    lineage = begin_lineage(goal.lineage, plan_id, None if parent else limits)
+    plan = PlanRecord(
+        plan_id=plan_id,
+        agent=moment.agent,
+        agent_version=version,
+        status=PlanStatus.PENDING,
+        goal_id=goal.id,
+        goal_event=goal.type,
+        goal_data=goal.data,
+        lineage=replace(lineage, goal_id=goal.id, plan_id=plan_id, root_plan_id=root_plan_id, deadline=deadline),
+        limits=limits,
+        created_at=moment.now,
+        updated_at=moment.now,
+        root_plan_id=root_plan_id,
+        ancestry=(*(parent.ancestry if parent else ()), pursuit_of(moment.agent, goal.type, goal.data)),
+        parent_plan_id=parent.plan_id if parent else None,
+        depth=(parent.depth if parent else goal.depth or 0) + 1,
+        answer_key=goal.correlation_id or goal.id,
+        answer_event=goal.response_event or completion_of(goal.type),
+        answer_topic=goal.response_topic or EventTopic.ACTION_RESULTS,
+        deadline=deadline,
+        prompt=prompt,
+    )
+    timer = [Schedule(timer_of(plan), deadline, wake_plan(DEADLINE_REACHED, plan, deadline))] if deadline else []
+    stepped = append_step(plan, StepKind.GOAL, moment, name=goal.type, data=goal.data)
+    return Outcome(move(stepped.plan, StatusTrigger.GO, moment.now), (*stepped.effects, *timer))
+
+
+def before_it_began(goal: EventEnvelope, agent: str) -> PlanRecord:
+    """A plan as it looks between the arrival of its goal and its first decision. Its limits are not known yet."""
+    unlimited = Limits(None, None, None, None, None, None, None, None, None, None, None)
+    begun = begin(goal, None, unlimited, "", Moment(goal, agent, goal.time, count())).plan
+    return replace(begun, status=PlanStatus.PENDING, steps=0, deadline=None)
+
+
+def complete(plan: PlanRecord, result: Json, open_now: Sequence[Expectation], moment: Moment) -> Outcome:
+    stepped = append_step(plan, StepKind.COMPLETED, moment, data=result)
+    ended = replace(move(stepped.plan, StatusTrigger.COMPLETE, moment.now), result=result)
+    return Outcome(ended, (*stepped.effects, *_answer({"result": result}, ended, open_now, moment)))
+
+
+def fail(plan: PlanRecord, failure: Failure, open_now: Sequence[Expectation], moment: Moment) -> Outcome:
+    return _break_off(replace(plan, failure=failure.code), StatusTrigger.FAIL, failure, open_now, moment)
+
+
+def cancel(
+    plan: PlanRecord, reason: str, open_now: Sequence[Expectation], moment: Moment, *, done: Sequence[str] = ()
+) -> Outcome:
+    """The reason says what is `done`, what is unknown (asked, no answer yet) and what never started (held back)."""
+    unknown = [e.subject for e in open_now if e.kind in (ExpectationKind.REPLY, ExpectationKind.CHILD)]
+    held = [e.subject for e in open_now if e.kind is ExpectationKind.GATE]
+    if done:
+        reason += f"; done: {', '.join(done)}"
+    if unknown:
+        reason += f"; asked and not answered, so unknown: {', '.join(unknown)}"
+    if held:
+        reason += f"; not started: {', '.join(held)}"
+    return _break_off(plan, StatusTrigger.CANCEL, Failure("cancelled", reason), open_now, moment)
+
+
+def is_overdue(plan: PlanRecord, now: datetime) -> bool:
+    return plan.deadline is not None and now >= plan.deadline
+
+
+def has_something_to_come(open_now: Sequence[Expectation]) -> bool:
+    """Tell whether anything that is open wakes the plan. A branch does not; its join does, while it is open."""
+    return any(expectation.branch_of is None for expectation in open_now)
+
+
+def must_go_on(plan: PlanRecord, open_now: Sequence[Expectation], *, has_more: bool, asked: Sequence[str] = ()) -> None:
+    """Raise LocalProtocolError for a plan that would hang silently. `has_more`: more that came for it is in line.
+    `asked` are requests that the handler published past the plan, whose answers it does not get."""
+    if plan.status.is_final or has_something_to_come(open_now) or has_more:
+        return
+    advice = (
+        f"; it asked {name!r} by the bus, whose answer is no plan's: use goal.dispatch({name!r}, data)"
+        for name in asked[:1]
+    )
+    raise LocalProtocolError(
+        f"{NO_NEXT_STEP}: the handler left the plan running with nothing to wait for{''.join(advice)}"
+    )
+
+
+def _break_off(
+    plan: PlanRecord, trigger: StatusTrigger, failure: Failure, open_now: Sequence[Expectation], moment: Moment
+) -> Outcome:
+    """Tell workers that were asked to stop; planners are told by `Close`, whatever the end."""
+    kind = StepKind.FAILED if trigger is StatusTrigger.FAIL else StepKind.CANCELLED
+    stepped = append_step(plan, kind, moment, note=failure.message)
+    ended = replace(move(stepped.plan, trigger, moment.now), reason=failure.message)
+    error: Json = {"code": failure.code, "message": failure.message}
+    asked = [e for e in open_now if e.kind is ExpectationKind.REPLY]
+    told = [Publish(wake_for(ABANDONED, expectation, moment.now)) for expectation in asked]
+    return Outcome(ended, (*stepped.effects, *_answer({"error": error}, ended, open_now, moment), *told))
+
+
+def _answer(said: JsonObject, ended: PlanRecord, open_now: Sequence[Expectation], moment: Moment) -> tuple[Effect, ...]:
+    """The one answer of the goal; what is open is closed, and the deadline is not waited for."""
+    closed = [Close(expectation.id, ExpectationStatus.CLOSED, moment.now) for expectation in open_now]
+    type = ended.answer_event or completion_of(ended.goal_event)
+    data: JsonObject = {
+        "request_id": ended.answer_key,
+        "plan_id": ended.plan_id,
+        "success": ended.status is PlanStatus.COMPLETED,
+        "status": ended.status,
+        **said,
+    }
+    event = moment.event(
+        ended.lineage, ended.answer_topic, type, data, correlation_id=ended.answer_key, answers=ended.goal_id
+    )
+    return (*closed, Unschedule(timer_of(ended)), Publish(event))
+
+
+def timer_of(plan: PlanRecord) -> str:
+    """The id of the timer of its deadline."""
+    return f"{PLAN_DEADLINE}{plan.plan_id}"

@@ -1,0 +1,120 @@
+"""A plan's turn: what came for it, what it means, and whether there is anything to decide.
+
+What is read for it stands in `Facts`; a join that fires and a request that a person let go need more, which the shell
+reads before it goes on with `fire` or `release`.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from soorma_ai.errors import LimitExceeded
+from soorma_ai.kernel.domain.decisions import Judged
+from soorma_ai.kernel.domain.effects import Outcome
+from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.kernel.domain.history import JoinProgress, StepKind
+from soorma_ai.kernel.domain.people import Proposal
+from soorma_ai.kernel.domain.plans import PlanRecord
+from soorma_ai.kernel.rules.plans.history import append_step
+from soorma_ai.kernel.rules.plans.joins import as_branch, receive_branch
+from soorma_ai.kernel.rules.plans.lifecycle import cancel, has_something_to_come, is_overdue
+from soorma_ai.kernel.rules.plans.requests import publish_or_hold
+from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
+from soorma_ai.kernel.rules.plans.triggers import Trigger, receive
+from soorma_ai.kernel.rules.waits.opening import Moment, first_opened
+from soorma_ai.kernel.rules.waits.wakeups import DEADLINE_REACHED, PHASE_ENTERED, STRANDED
+
+
+class Facts(Struct, frozen=True):
+    """Facts that are stored about a plan, and what came for it.
+
+    `event` is the one that closed `met`. `open_now` is read for a plan that is to end, or that nothing was coming for;
+    `done` are the names of what was answered. `progress` is that of the join that `met` belongs to, without `met`.
+    """
+
+    event: EventEnvelope
+    met: Expectation | None = None
+    open_now: Sequence[Expectation] = ()
+    done: Sequence[str] = ()
+    progress: JoinProgress = field(default_factory=JoinProgress)
+
+
+class Turn(Struct, frozen=True):
+    """Result of a turn. Without an `outcome` nothing happened. `trigger` is what is to be decided about; `fires` the id
+    of a join whose results are to be put together; `released` a request that a person let go."""
+
+    outcome: Outcome | None = None
+    trigger: Trigger | None = None
+    fires: str | None = None
+    released: Proposal | None = None
+
+
+def is_stranded(event: EventEnvelope) -> bool:
+    return event.type == STRANDED and event.source == SYSTEM
+
+
+def enters_phase(event: EventEnvelope) -> bool:
+    """Tell whether a plan wakes itself: the phase that it has entered begins with a turn of its own."""
+    return event.type == PHASE_ENTERED and event.source == SYSTEM
+
+
+def take_turn(plan: PlanRecord, facts: Facts, moment: Moment) -> Turn:
+    """Take the turn of a plan that has not ended. Raise LimitExceeded at its deadline."""
+    if plan.cancel_requested is not None:
+        return Turn(cancel(plan, plan.cancel_requested, facts.open_now, moment, done=facts.done))
+    must_have_time(plan, moment)
+    if is_stranded(moment.cause):
+        return _set_going(plan, facts.open_now, moment)
+    if enters_phase(moment.cause):
+        is_new = not has_something_to_come(facts.open_now)
+        return Turn(Outcome(plan), Trigger(f"You are in the phase {plan.current_state} now.")) if is_new else Turn()
+    met = facts.met
+    if met is None:
+        return Turn()
+    if met.kind is ExpectationKind.JOIN:
+        return Turn(fires=None if facts.progress.fired else met.id)
+    if met.branch_of is not None:
+        return _receive_branch(plan, met, facts, moment)
+    outcome, trigger = receive(plan, met, facts.event, moment)
+    return Turn(outcome, released=trigger.released) if trigger.released else Turn(outcome, trigger)
+
+
+def must_have_time(plan: PlanRecord, moment: Moment) -> None:
+    """The timer's word counts as well: clocks step back, and its row is gone. A paused plan has all the time."""
+    if plan.paused is not None:
+        return
+    called = moment.cause.type == DEADLINE_REACHED and moment.cause.source == SYSTEM
+    if called or is_overdue(plan, moment.now):
+        need = f"; since {plan.blocked.since} it needed an operator: {plan.blocked.reason}" if plan.blocked else ""
+        raise LimitExceeded("deadline", f"the plan had until {plan.deadline}{need}")
+
+
+def release(plan: PlanRecord, judged: Judged, released: Proposal, gate: Expectation, moment: Moment) -> Outcome:
+    """Publish what a person let go. Every check ran again, but for the gate: that is what they answered."""
+    asked = publish_or_hold(plan, replace(judged, approval=None), moment, reply=released.reply)
+    if gate.branch_of is not None:
+        return as_branch(asked, gate.branch_of, gate.place)
+    if gate.id != plan.awaits:
+        return asked
+    return replace(asked, plan=replace(asked.plan, awaits=first_opened(asked.effects).id))
+
+
+def _receive_branch(plan: PlanRecord, met: Expectation, facts: Facts, moment: Moment) -> Turn:
+    """The join fires if this one makes its count full. At its deadline it is fired by the timer's word, which stands in
+    line behind what came before."""
+    outcome, trigger = receive_branch(plan, met, facts.event, moment, fired=facts.progress.fired)
+    if trigger.released:
+        return Turn(outcome, released=trigger.released)
+    came, needed = facts.progress.came + 1, facts.progress.needed
+    is_full = not facts.progress.fired and needed is not None and came >= needed
+    return Turn(outcome, fires=met.branch_of if is_full else None)
+
+
+def _set_going(plan: PlanRecord, open_now: Sequence[Expectation], moment: Moment) -> Turn:
+    if has_something_to_come(open_now):
+        return Turn()
+    happened = "Nothing is left that the plan waits for."
+    going = move(plan, StatusTrigger.GO, moment.now)
+    return Turn(append_step(going, StepKind.RESUMED, moment, note=happened), Trigger(happened))

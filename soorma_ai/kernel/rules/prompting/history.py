@@ -1,0 +1,206 @@
+"""The history of a plan as a model is told it: within a room, and only ever added to until that is spent.
+
+Providers keep the beginning of a prompt that they have seen, so what is told of a step stays as it is from one decision
+to the next. Where the next step does not fit any more, all of it is told anew in half of the room: the newest steps
+whole, older ones shortened, older ones still by their words alone, and of the oldest how many they are.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from msgspec import Struct
+
+from soorma_ai.kernel.domain.history import Step, StepKind
+from soorma_ai.kernel.domain.values import Json, compact, derived_id
+from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN, fence, fence_spelled
+from soorma_ai.kernel.rules.prompting.outline import length_spelled, shorten
+from soorma_ai.kernel.rules.prompting.references import brings_result, name_of
+
+HISTORY_TOKENS = 6_000
+RESULT_TOKENS = 1_500
+OUTLINE_TOKENS = 500
+SHORT_TOKENS = 100
+SAYING_CHARS = 1_000
+SHORT_SAYING_CHARS = 300
+
+SAYING = {
+    StepKind.PUBLISHED: "You published {name}.",
+    StepKind.DELEGATED: "You delegated {name}.",
+    StepKind.REPLIED: "{name} answered ({note}).",
+    StepKind.ASKED: "You waited for {name} and asked:",
+    StepKind.HELD: "Your publish of {name} was held for a person's approval.",
+    StepKind.ANSWERED: "A person answered about {name} ({note}).",
+    StepKind.RECEIVED: "{name} came.",
+    StepKind.EXPIRED: "{note}",
+    StepKind.PARKED: "Nobody could be asked, so you slept.",
+    StepKind.RESUMED: "The agents that can be asked changed.",
+    StepKind.JOINED: "{note}",
+    StepKind.LATE: "{name} was answered late, after you had decided without it.",
+    StepKind.MOVED: "{note}",
+}
+
+_STRIDE = 64
+_IN_OUTLINE, _LEFT_OUT, _NOT_SHOWN = "in outline", "left out", "not shown"
+_TOLD_IN_LESS = re.compile("|".join((_IN_OUTLINE, _LEFT_OUT, _NOT_SHOWN)))
+_LINE_ENDS = 2
+_ROOM_OF_COUNT = 60
+_ROOM_OF_FENCE = len(fence(0)) - 1
+_ROOM_OF_WORDS = 2 * _ROOM_OF_FENCE + len("step1000000: step1000000.result, in outline: ") + _LINE_ENDS
+
+
+class Line(Struct, frozen=True, dict=True):
+    """What is told of a step: words of ours, and what it brought, fenced; empty for nothing."""
+
+    text: str
+    data: str = ""
+
+    @cached_property
+    def told(self) -> str:
+        return f"{self.text}\n{self.data}" if self.data else self.text
+
+    @cached_property
+    def has_outline(self) -> bool:
+        return is_outline(self.text) or is_outline(self.data)
+
+
+def first_to_read(count: int) -> int:
+    """Return the step from which on a plan of `count` steps is told: it stays the same for long."""
+    return max(0, count // _STRIDE - 1) * _STRIDE
+
+
+class StepLines:
+    """A step as a model is told it: whole, shortened, or by its words alone. None of these is long, however much the
+    step brought, so that they can be kept for as long as its plan goes on; `brought` names its data.
+
+    `most` are the characters that it takes at most when it is told whole, without making an outline.
+    """
+
+    def __init__(self, step: Step) -> None:
+        self.ordinal, self.kind, self.name, self.join_id = step.ordinal, step.kind, step.name, step.join_id
+        result = None if step.data is None else _Value(step.data)
+        self.brought = "" if result is None else derived_id("brought", result.text)
+        self.is_told = step.kind in SAYING
+        if not self.is_told:
+            return
+        saying = _Value(SAYING[step.kind].format(name=step.name, note=step.note))
+        self.most = min(saying.length, SAYING_CHARS) + _size_in_outline(result) + _ROOM_OF_WORDS
+        self._result_name = name_of(step.ordinal) if brings_result(step) else ""
+        data = _label(result, self._result_name, RESULT_TOKENS, OUTLINE_TOKENS) if result else None
+        self.whole = Line(self._text(saying.within(SAYING_CHARS)), str(data) if data else "")
+        self._said = saying.within(SHORT_SAYING_CHARS)
+        self._result = _label(result, self._result_name, SHORT_TOKENS, SHORT_TOKENS) if result else None
+
+    @cached_property
+    def short(self) -> Line:
+        return Line(self._text(self._said), str(self._result) if self._result else "")
+
+    @cached_property
+    def words(self) -> Line:
+        left_out = f", {self._result_name} {_LEFT_OUT}" if self._result_name and self._result else ""
+        return Line(self._text(self._said, left_out))
+
+    def _text(self, said: "_Value", about: str = "") -> str:
+        return f"step{self.ordinal}{about}: {fence_spelled(said.text)}"
+
+
+def name_data(data: Json) -> str:
+    """Return the name that `StepLines.brought` has for this."""
+    return "" if data is None else derived_id("brought", compact(data))
+
+
+def history_lines(steps: Sequence[StepLines], room: int = HISTORY_TOKENS) -> list[Line]:
+    """Return what is told of the steps, in order, in so many tokens at most.
+
+    `steps` are the last ones of a plan, from `first_to_read` on, but for those that are told otherwise.
+    """
+    told = [step for step in steps if step.is_told]
+    if not told:
+        return []
+    most = room * CHARS_PER_TOKEN - _ROOM_OF_COUNT
+    used = anew = 0
+    for number, one in enumerate(told, 1):
+        used += one.most
+        if used > most:
+            used, anew = most // 2, number
+    shown = [*_tell_anew(told[:anew], most // 2), *(one.whole for one in told[anew:])]
+    first = told[-len(shown)].ordinal if shown else told[-1].ordinal + 1
+    return [*_count_before(first), *shown]
+
+
+def show_result(number: int, value: Json, most: int = RESULT_TOKENS) -> str:
+    """Return the result of a step with its name: fenced, and in outline if it has more than `most` tokens."""
+    return str(_label(_Value(value), name_of(number), most, OUTLINE_TOKENS))
+
+
+def is_outline(told: str) -> bool:
+    """Tell whether there is more of it than is told: by our words before the fence."""
+    return _TOLD_IN_LESS.search(told.partition("<")[0]) is not None
+
+
+class _Value:
+    """A value, spelled once, with the characters that it takes in a fence."""
+
+    def __init__(self, value: Json) -> None:
+        self._value = value
+        self.text = compact(value)
+        self.length = length_spelled(self.text)
+
+    def within(self, room: int) -> "_Value":
+        """Return as much of it as `room` characters hold."""
+        return self if self.length <= room else _Value(shorten(self._value, room))
+
+
+class _Fenced(Struct, frozen=True):
+    """A value between fences, after words of ours."""
+
+    before: str
+    value: _Value
+
+    def __str__(self) -> str:
+        return self.before + fence_spelled(self.value.text)
+
+
+# Ways to tell steps, each until so much of the room is used.
+_WAYS: tuple[tuple[Callable[[StepLines], Line], float], ...] = (
+    (lambda step: step.whole, 2 / 3),
+    (lambda step: step.short, 5 / 6),
+    (lambda step: step.words, 1),
+)
+
+
+def _label(value: _Value, name: str, most: int, outline: int) -> _Fenced:
+    """Return a value after its name, if it has one; in outline if it has more than `most` tokens."""
+    is_large = value.length > most * CHARS_PER_TOKEN
+    words = ", ".join(word for word in (name, _IN_OUTLINE if is_large else "") if word)
+    return _Fenced(f"{words}: " if words else "", value.within(outline * CHARS_PER_TOKEN) if is_large else value)
+
+
+def _size_in_outline(value: _Value | None) -> int:
+    """Return the characters of a value, at most those of an outline if it is told in one."""
+    size = value.length if value else 0
+    return size if size <= RESULT_TOKENS * CHARS_PER_TOKEN else OUTLINE_TOKENS * CHARS_PER_TOKEN
+
+
+def _tell_anew(told: Sequence[StepLines], room: int) -> list[Line]:
+    """Return the newest steps in so many characters, each told in no more detail than the one after it."""
+    lines: list[Line] = []
+    left, used = list(told), 0
+    for tell, share in _WAYS:
+        while left and used + _size(line := tell(left[-1])) <= share * room:
+            left.pop()
+            lines.append(line)
+            used += _size(line)
+    return lines[::-1]
+
+
+def _size(line: Line) -> int:
+    return len(line.text) + len(line.data) + _LINE_ENDS
+
+
+def _count_before(first: int) -> list[Line]:
+    """Return the line about the steps before the first that is told. The goal, which is step 0, stands elsewhere."""
+    if first <= 1:
+        return []
+    steps = "1 earlier step is" if first == 2 else f"{first - 1} earlier steps are"
+    return [Line(f"{steps} {_NOT_SHOWN}.")]

@@ -1,0 +1,56 @@
+"""Shares of a plan's time: waiting for people is counted apart from the time of models and agents."""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
+
+from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind
+from soorma_ai.kernel.domain.plans import PlanDetails
+from soorma_ai.kernel.domain.records import Record
+
+Span = tuple[datetime, datetime]
+
+
+class Shares(Record, frozen=True):
+    """Shares that add up to `total`. A moment of several is counted as people's, else the model's, else the agents'."""
+
+    total: timedelta
+    people: timedelta
+    model: timedelta
+    agents: timedelta
+    between: timedelta
+
+
+def shares_of(plans: Collection[PlanDetails], begin: datetime, end: datetime) -> Shares:
+    """Return the shares of the time of a plan. `plans` are this one and all that it led to."""
+    expectations = [expectation for plan in plans for expectation in plan.expectations]
+    people = [(e.opened_at, e.closed_at or end) for e in expectations if e.kind in FOR_PEOPLE]
+    agents = [(e.opened_at, e.closed_at or end) for e in expectations if e.kind is ExpectationKind.REPLY]
+    model = [(entry.at - entry.latency, entry.at) for plan in plans for entry in plan.decisions]
+    covered: list[Span] = []
+    lengths: list[timedelta] = []
+    for spans in (people, model, agents):
+        before = _length(covered)
+        clipped = ((max(first, begin), min(last, end)) for first, last in spans)
+        covered = _union([*covered, *((first, last) for first, last in clipped if first < last)])
+        lengths.append(_length(covered) - before)
+    total = end - begin
+    return Shares(total, *lengths, between=total - _length(covered))
+
+
+def time_of_people(expectations: Iterable[Expectation], now: datetime) -> timedelta:
+    """Return the time for which people were waited for; overlapping waits count once."""
+    return _length(_union((e.opened_at, e.closed_at or now) for e in expectations if e.kind in FOR_PEOPLE))
+
+
+def _union(spans: Iterable[Span]) -> list[Span]:
+    joined: list[Span] = []
+    for first, last in sorted(spans):
+        if joined and first <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
+    return joined
+
+
+def _length(disjoint: Iterable[Span]) -> timedelta:
+    return sum((last - first for first, last in disjoint), timedelta(0))

@@ -1,0 +1,182 @@
+"""Answers: whether one counts (the first valid one does; every other is told why not), and what it leads to."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventEnvelope
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.kernel.domain.people import (
+    ACCEPTED,
+    DUPLICATE,
+    INVALID,
+    LATE,
+    SUPERSEDED,
+    Answer,
+    AnswerDecision,
+    AnswerOutcome,
+    Ask,
+    Person,
+)
+from soorma_ai.kernel.domain.schemas import describe, violations
+from soorma_ai.kernel.domain.values import JsonObject, digest
+from soorma_ai.kernel.rules.waits.replies import refuse
+from soorma_ai.kernel.rules.waits.wakeups import ANSWERED, EXPIRED, wake_for
+
+REJECTED = "rejected"
+
+
+def judge_answer(expectation: Expectation, answer: Answer, person: Person, now: datetime) -> AnswerOutcome:
+    """`expectation` is one that asks people."""
+    earlier = expectation.answer
+    if earlier is not None:
+        if _is_said_again(answer, earlier):
+            return AnswerOutcome(ACCEPTED, "this answer was recorded before")
+        when = earlier.answered_at.isoformat(timespec="seconds")
+        return AnswerOutcome(DUPLICATE, f"{earlier.by} was first: {earlier.decision} at {when}")
+    deadline = expectation.deadline
+    match expectation.status:
+        case ExpectationStatus.MET:
+            return AnswerOutcome(DUPLICATE, f"the event {expectation.event_type!r} came before this answer")
+        case ExpectationStatus.CLOSED:
+            return AnswerOutcome(SUPERSEDED, "the question no longer stands: the plan has moved on or ended")
+        case ExpectationStatus.OPEN if deadline is None or now < deadline:
+            fault = _fault(expectation, answer, person, now)
+            return AnswerOutcome(INVALID, fault) if fault else AnswerOutcome(ACCEPTED)
+        case ExpectationStatus.EXPIRED | ExpectationStatus.OPEN:
+            until = deadline.isoformat(timespec="seconds") if deadline else "its deadline"
+            return AnswerOutcome(LATE, f"an answer was possible until {until}")
+
+
+def event_of_answer(asked: Expectation, answer: Answer, now: datetime) -> EventEnvelope:
+    """The event by which an answer takes effect: it wakes who asked; where no plan decides what becomes of a held
+    request, it is that request, or what tells its requester that it was rejected."""
+    held = _held_request(asked)
+    if held is None:
+        return wake_for(ANSWERED, asked, now)
+    match answer.decision:
+        case AnswerDecision.APPROVE:
+            return held
+        case AnswerDecision.EDIT:
+            return held.model_copy(update={"data": answer.payload.get("data", held.data)})
+        case AnswerDecision.REJECT | AnswerDecision.RESPOND:
+            said = answer.note or answer.payload.get("note")
+            words = f"; {answer.by} says: {said}" if said else ""
+            return refuse(held, REJECTED, f"a person rejected {held.type!r}, so it was not published{words}", now)
+
+
+def event_of_expiry(asked: Expectation, due: datetime) -> EventEnvelope:
+    """The event that comes at the deadline, in the place of an answer."""
+    held = _held_request(asked)
+    if held is None:
+        return wake_for(EXPIRED, asked, due)
+    if asked.ask is not None and asked.ask.on_expiry is AnswerDecision.APPROVE:
+        return held
+    return refuse(held, REJECTED, f"nobody approved {held.type!r} in time, so it was not published", due)
+
+
+def may_meet(wait: Expectation, event: EventEnvelope) -> bool:
+    """Tell whether an event can meet the wait: one of its producers', or anybody's where none are declared. An event
+    tells no roles, so none meets what only some people may answer; nor what is another user's, if its sender may not
+    steer that."""
+    if wait.ask is not None and wait.ask.approvers:
+        return False
+    if event.own and event.user_id != wait.user_id:
+        return False
+    return not wait.producers or event.source in wait.producers
+
+
+def is_undeclared(wait: Expectation, event: EventEnvelope) -> bool:
+    """Tell whether an agent answers a question that it could meet if it declared the event."""
+    is_an_agents = event.source not in (CLIENT, SYSTEM)
+    return is_an_agents and not may_meet(wait, event) and may_meet(replace(wait, producers=()), event)
+
+
+def may_answer(asked: Expectation, person: Person, now: datetime) -> bool:
+    """Tell whether a person is among those of the tenant who may answer: the approvers, or anybody where none are
+    named. Neither whose it is nor a role that steers counts."""
+    approvers = asked.ask.approvers_at(asked.opened_at, now) if asked.ask else ()
+    return not approvers or person.roles is None or not person.roles.isdisjoint(approvers)
+
+
+def role_fault(asked: Expectation, person: Person, now: datetime) -> str:
+    """Return why a person is not among those who may answer; empty where they are."""
+    if may_answer(asked, person, now):
+        return ""
+    has = ", ".join(sorted(person.roles or ())) or "no role"
+    approvers = asked.ask.approvers_at(asked.opened_at, now) if asked.ask else ()
+    return f"{person.user_id} has {has}; one of {', '.join(approvers)} must answer"
+
+
+def _is_said_again(answer: Answer, earlier: Answer) -> bool:
+    """Tell whether it is the earlier one once more. Whoever answers chooses its id: two people may choose the same, and
+    one person may say two things under it."""
+    return _act(answer) == _act(earlier)
+
+
+def _act(answer: Answer) -> tuple[str, str, AnswerDecision, JsonObject]:
+    return answer.answer_id, answer.user_id, answer.decision, answer.payload
+
+
+def _held_request(asked: Expectation) -> EventEnvelope | None:
+    held = asked.ask.proposal if asked.ask else None
+    if held is None or held.request is None:
+        return None
+    if digest(held.request.data) != held.digest:
+        raise LocalProtocolError(f"the payload held for {held.event_type} is not the one that people were shown")
+    return held.request
+
+
+def _fault(expectation: Expectation, answer: Answer, person: Person, now: datetime) -> str:
+    ask = expectation.ask
+    if ask is None:
+        return "this is no question to a person"
+    if fault := role_fault(expectation, person, now):
+        return fault
+    approved = answer.payload.get("approved")
+    if answer.decision not in ask.allowed_decisions:
+        if answer.decision is AnswerDecision.RESPOND and approved is not None:
+            return f"approved={approved!r} in the payload is neither true nor false"
+        return f"decision '{answer.decision}' is not among {', '.join(ask.allowed_decisions)}"
+    said_yes_or_no = isinstance(approved, bool) and answer.decision is not AnswerDecision.RESPOND
+    if said_yes_or_no and approved is (answer.decision is AnswerDecision.REJECT):
+        return f"the payload says approved={approved} and the decision says {answer.decision}"
+    if answer.decision is AnswerDecision.EDIT:
+        return _edit_fault(ask, answer)
+    faults = violations(ask.response_schema, answer.payload)
+    return f"the answer is off its schema: {describe(faults)}" if faults else ""
+
+
+def _edit_fault(ask: Ask, answer: Answer) -> str:
+    edited = answer.payload.get("data")
+    if ask.proposal is None or not isinstance(edited, dict):
+        return "an edit gives the new payload of the held event, as an object in 'data'"
+    faults = violations(ask.proposal.payload_schema, edited)
+    return f"the edited payload is off the schema of {ask.proposal.event_type!r}: {describe(faults)}" if faults else ""
+
+
+def say_approved(decision: str | None, payload: JsonObject, schema: JsonObject) -> JsonObject:
+    """Return the payload, to which a yes or no is added as `approved`, unless it is said there or the question, by the
+    schema of its answers, has no place for that."""
+    if decision not in (AnswerDecision.APPROVE, AnswerDecision.REJECT) or "approved" in payload:
+        return payload
+    complete: JsonObject = {"approved": decision == AnswerDecision.APPROVE, **payload}
+    return payload if violations(schema, complete) and not violations(schema, payload) else complete
+
+
+def decision_meant(decision: str | None, payload: Mapping[str, object]) -> AnswerDecision:
+    """Return what somebody means who gave no decision: a yes, a no, or words."""
+    if decision is not None:
+        try:
+            return AnswerDecision(decision)
+        except ValueError as error:
+            raise LocalProtocolError(f"{decision!r} is no decision; there are {', '.join(AnswerDecision)}") from error
+    match payload.get("approved"):
+        case True:
+            return AnswerDecision.APPROVE
+        case False:
+            return AnswerDecision.REJECT
+        case _:
+            return AnswerDecision.RESPOND

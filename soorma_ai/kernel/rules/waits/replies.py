@@ -1,0 +1,64 @@
+"""Replies: whether an event is one that an expectation waits for, and what of it counts."""
+
+from datetime import datetime
+
+from soorma_ai.errors import InvalidResult, LocalProtocolError
+from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic, completion_of, new_event
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.kernel.domain.replies import content_of, failure_reply
+from soorma_ai.kernel.domain.schemas import describe, violations
+from soorma_ai.kernel.domain.values import JsonObject, derived_id
+from soorma_ai.kernel.rules.breaker import returning
+from soorma_ai.kernel.rules.waits.authorship import platform_only
+
+_MET_BY_REPLY = (ExpectationKind.REPLY, ExpectationKind.CHILD, ExpectationKind.CLIENT)
+
+
+def is_reply(expected: Expectation, event: EventEnvelope) -> bool:
+    return (
+        expected.kind in _MET_BY_REPLY
+        and (expected.tenant_id, expected.event_topic) == (event.tenant_id, event.topic)
+        and event.type in expected.event_types
+    )
+
+
+def is_open_reply(expected: Expectation) -> bool:
+    return expected.kind in _MET_BY_REPLY and expected.status is ExpectationStatus.OPEN
+
+
+def refuse(request: EventEnvelope, code: str, message: str, now: datetime) -> EventEnvelope:
+    """The platform's reply to a request that comes to nothing: to its response event and topic, with its reply key."""
+    key = request.correlation_id or request.id
+    return new_event(
+        returning(request.lineage),
+        event_id=derived_id("refusal", request.id),
+        source=SYSTEM,
+        topic=request.response_topic or EventTopic.ACTION_RESULTS,
+        type=request.response_event or completion_of(request.type),
+        data={"request_id": key, **failure_reply(code, message)},
+        time=now,
+        correlation_id=key,
+        causation_id=request.causation_id,
+        answers=request.id,
+    )
+
+
+def id_when_let_go(request_id: str) -> str:
+    """The id under which people let go a request whose own id was in the log before."""
+    return derived_id("let go", request_id)
+
+
+def check_address(event_type: str, topic: EventTopic) -> None:
+    """Raise LocalProtocolError for an address of replies at which only the platform speaks."""
+    if topic is EventTopic.PLAN_EVENTS or platform_only(event_type):
+        raise LocalProtocolError(f"no reply can be {event_type!r} on {topic}: only the platform publishes that")
+
+
+def read_as_promised(reply: EventEnvelope, promised: JsonObject) -> EventEnvelope:
+    """Return the reply, or where its result is off this schema the failure that it counts as, which holds nothing of
+    the result but where it is wrong."""
+    if reply.data.get("success") is False or not (faults := violations(promised, content_of(reply.data))):
+        return reply
+    failure = failure_reply(InvalidResult.code, f"the result of {reply.source} is off its schema: {describe(faults)}")
+    ids = {name: reply.data[name] for name in ("request_id", "task_id", "plan_id") if name in reply.data}
+    return reply.model_copy(update={"data": {**ids, **failure}})

@@ -1,0 +1,57 @@
+"""Events by which a plan is woken. They carry nothing that is believed: the rows they point at are the truth,
+so a forged one opens no gate and moves no plan."""
+
+from datetime import datetime
+
+from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic, new_event
+from soorma_ai.kernel.domain.expectations import Expectation
+from soorma_ai.kernel.domain.plans import PlanRecord
+from soorma_ai.kernel.domain.values import derived_id
+
+ANSWERED = "plan.wait.answered"
+EXPIRED = "plan.expectation.expired"
+OFFER_CHANGED = "plan.offer.changed"
+CANCEL_REQUESTED = "plan.cancel.requested"
+DEADLINE_REACHED = "plan.deadline.reached"
+STRANDED = "plan.stranded"
+PHASE_ENTERED = "plan.phase.entered"
+ABANDONED = "plan.request.abandoned"
+
+WAKE_EVENTS = frozenset(
+    {ANSWERED, EXPIRED, OFFER_CHANGED, CANCEL_REQUESTED, DEADLINE_REACHED, STRANDED, PHASE_ENTERED, ABANDONED}
+)
+
+
+def wake_for(type: str, expectation: Expectation, now: datetime, *, causation_id: str | None = None) -> EventEnvelope:
+    """ANSWERED, EXPIRED or OFFER_CHANGED for who waits, ABANDONED for who was asked; `subject` is the expectation."""
+    return EventEnvelope(
+        id=derived_id("wake", type, expectation.id),
+        source=SYSTEM,
+        type=type,
+        topic=EventTopic.PLAN_EVENTS,
+        time=now,
+        subject=expectation.id,
+        causation_id=causation_id,
+        tenant_id=expectation.tenant_id,
+        user_id=expectation.user_id,
+        plan_id=expectation.plan_id,
+        root_plan_id=expectation.root_plan_id,
+    )
+
+
+def wake_plan(type: str, plan: PlanRecord, now: datetime) -> EventEnvelope:
+    """CANCEL_REQUESTED, which comes once, DEADLINE_REACHED, once for each deadline (`now`), STRANDED or PHASE_ENTERED,
+    once for each version."""
+    version = (str(plan.version),)
+    once = {STRANDED: version, PHASE_ENTERED: version, DEADLINE_REACHED: (now.isoformat(),)}.get(type, ())
+    return new_event(
+        plan.lineage,
+        event_id=derived_id("wake", type, plan.plan_id, *once),
+        source=SYSTEM,
+        topic=EventTopic.PLAN_EVENTS,
+        type=type,
+        data={},
+        time=now,
+        causation_id=plan.goal_id,
+        subject=plan.plan_id,
+    )

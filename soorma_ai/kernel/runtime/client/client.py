@@ -1,0 +1,380 @@
+"""The calls of programs outside: submit, request, publish, answer, look. Every call acts at once."""
+
+from collections.abc import Collection, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec.structs import replace
+
+from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound
+from soorma_ai.features.human_tasks.listing import question_page
+from soorma_ai.features.human_tasks.service import Inbox
+from soorma_ai.features.upkeep.service import Upkeep
+from soorma_ai.kernel.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, Wait
+from soorma_ai.kernel.domain.history import SentPrompt
+from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.domain.memory import SessionSummary
+from soorma_ai.kernel.domain.people import ACCEPTED, Answer, AnswerOutcome, Person, roles_of
+from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.values import (
+    UNSTORABLE,
+    Data,
+    JsonObject,
+    derived_id,
+    is_storable,
+    json_object,
+    must_be_text,
+)
+from soorma_ai.kernel.ports import EventPage
+from soorma_ai.kernel.rules.authority import check, may, only_user, steers_all
+from soorma_ai.kernel.rules.waits.answers import decision_meant
+from soorma_ai.kernel.rules.waits.authorship import check_author
+from soorma_ai.kernel.rules.waits.opening import Waiter, expectation_of
+from soorma_ai.kernel.runtime.client import intake
+from soorma_ai.kernel.runtime.client.memory import PlanMemory
+from soorma_ai.kernel.runtime.client.ownership import check_receiver, check_session, make_session
+from soorma_ai.kernel.runtime.client.people import own_question, right_to_answer, take_answer, with_claims
+from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle, seconds
+from soorma_ai.kernel.runtime.client.replies import reply_within
+from soorma_ai.kernel.runtime.client.resume import find_pause, resume_all, resume_held
+from soorma_ai.kernel.runtime.client.time_limit import within
+from soorma_ai.kernel.runtime.handling.handling import must_be_outside
+from soorma_ai.kernel.runtime.views import plans as reading
+from soorma_ai.kernel.runtime.views.registry import Directory
+from soorma_ai.kernel.runtime.views.tracker import Tracker
+
+if TYPE_CHECKING:
+    from soorma_ai.kernel.rules.reports.trace import Trace
+
+DEFAULT_TIMEOUT = 60.0
+REPLIES_KEPT = timedelta(hours=24)
+CANCELLED = "cancelled by request"
+
+
+class Client(Upkeep):
+    """Acts as one person of one tenant, and sees what is theirs, or what their roles let them see of the tenant.
+
+    What a person does not see is NotFound, just as what does not exist; what they see and may not do is Forbidden.
+    `memory` is the working memory of plans, `registry` finds agents, `tracker` tells how far plans are, `inbox` is
+    what is done about questions beside answering them.
+    """
+
+    def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "Client":
+        """Return the same calls for somebody whose identity you have established."""
+        must_be_text("tenant_id", tenant_id)
+        must_be_text("user_id", user_id)
+        return Client(self.services, Person(tenant_id, user_id, roles_of(roles)))
+
+    def as_caller(self, caller: Caller) -> "Client":
+        """Return the same calls for whom an authenticator found, whose changes are written down; see `audit`."""
+        client = Client(self.services, caller.person)
+        client.caller = caller
+        return client
+
+    async def submit(
+        self,
+        goal: str,
+        data: Data,
+        *,
+        session_id: str | None = None,
+        idempotency_key: str | None = None,
+        planner: str | None = None,
+        approve: bool = False,
+    ) -> PlanHandle:
+        """Give a goal to its planner. The same `idempotency_key` submits it once, and finds the same plan.
+
+        Raise NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema or
+        the key was used for other data, Overloaded when too much is waiting or held, Held as `request` does.
+        """
+        registered = await intake.goal_taken(self.services.store.registry, self.person.tenant_id, goal, planner)
+        event_id = self.event_id(goal, idempotency_key)
+        given = await intake.check_data(registered.definition, data)
+        lineage, now = await self._lineage(session_id), self._now()
+        event = intake.request_of(registered.definition, given, event_id, lineage, now, registered.agent)
+        event = self._mark(event)
+        async with self._changing("submit", event.id) as change:
+            await intake.take_request(change, self.person, event, registered.definition, approve=approve)
+        return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self)
+
+    async def request(
+        self,
+        event_type: str,
+        data: Data,
+        *,
+        timeout: float | timedelta = DEFAULT_TIMEOUT,
+        idempotency_key: str | None = None,
+        session_id: str | None = None,
+        approve: bool = False,
+    ) -> JsonObject:
+        """Ask an agent, and wait for its reply: {request_id | task_id, success, status, result | error}.
+
+        Raise DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply. Raise Held
+        where a person must approve it first; who may do that says so with `approve`.
+        """
+        at_most = seconds(timeout)
+        async with within(self.services.clock, at_most, f"a request of {event_type!r}"):
+            event, definition, expectation = await self._question(
+                event_type, data, at_most, idempotency_key, session_id
+            )
+            with self.services.signals.notice_of(event.id) as answered:
+                async with self._changing("request", event.id) as change:
+                    await intake.take_request(change, self.person, event, definition, expectation, approve=approve)
+                is_new = idempotency_key is None
+                return await reply_within(self.services, expectation, answered, at_most, is_new=is_new)
+
+    async def ask(
+        self,
+        event_type: str,
+        data: Data,
+        *,
+        timeout: float | timedelta = REPLIES_KEPT,
+        idempotency_key: str | None = None,
+        session_id: str | None = None,
+        approve: bool = False,
+    ) -> str:
+        """Ask an agent as `request` does, and return the id by which `reply` waits for its reply, for as long as
+        `timeout` from now. Raise Held as `request` does."""
+        event, definition, expectation = await self._question(event_type, data, timeout, idempotency_key, session_id)
+        async with self._changing("ask", event.id) as change:
+            await intake.take_request(change, self.person, event, definition, expectation, approve=approve)
+        return event.id
+
+    async def reply(self, request_id: str, *, timeout: float | timedelta = DEFAULT_TIMEOUT) -> JsonObject:
+        """Wait for the reply to a request of before, as `request` does. Raise NotFound, DeadlineExceeded."""
+        must_be_outside()
+        at_most = seconds(timeout)
+        async with within(self.services.clock, at_most, f"the reply to {request_id}"):
+            expectation = await self.services.store.plans.expectation(request_id)
+            missing = f"no request {request_id} of tenant {self.person.tenant_id!r}; Held carries its id"
+            if expectation is None or expectation.kind is not ExpectationKind.CLIENT:
+                raise NotFound(missing)
+            check(self.person, "reply", expectation, missing)
+            with self.services.signals.notice_of(request_id) as answered:
+                return await reply_within(self.services, expectation, answered, at_most)
+
+    async def publish(
+        self,
+        topic: EventTopic | str,
+        event_type: str,
+        data: Data,
+        *,
+        idempotency_key: str | None = None,
+        correlation_id: str | None = None,
+        plan_id: str | None = None,
+        session_id: str | None = None,
+        approve: bool = False,
+    ) -> str:
+        """Publish an event from outside, and return its id. `plan_id` or `correlation_id` say which plan waits for it,
+        which has to be one that this person may steer.
+
+        A request is checked against its receiver's schema as `request` does it, and gets no reply here. Raise Held as
+        `request` does.
+        """
+        where = topic_of(topic)
+        check_author(event_type)
+        if where is EventTopic.ACTION_REQUESTS:
+            if plan_id is not None:
+                raise LocalProtocolError("a request from outside belongs to no plan; leave plan_id= out")
+            definition = await intake.request_taken(self.services, self.person.tenant_id, event_type)
+        else:
+            definition = EventDefinition(event_name=event_type, topic=where)
+        given = await intake.check_data(definition, data)
+        event = new_event(
+            await self._lineage(session_id, plan_id),
+            event_id=self.event_id(event_type, idempotency_key),
+            source=CLIENT,
+            topic=where,
+            type=event_type,
+            data=given,
+            time=self._now(),
+            correlation_id=correlation_id,
+        )
+        event = self._mark(event)
+        async with self._changing("publish", event.id) as change:
+            await check_receiver(self.services, self.person, plan_id, correlation_id)
+            if where is EventTopic.ACTION_REQUESTS:
+                await intake.take_request(change, self.person, event, definition, approve=approve)
+            else:
+                await intake.take_from(change.services, self.person, event)
+        return event.id
+
+    async def waits(self, *, limit: int = 50, plan_id: str | None = None) -> list[Wait]:
+        """Return open questions that are this person's to see or to answer, the most urgent first; with a `plan_id`
+        those of its tree."""
+        return (await question_page(self.services, self.person, limit, plan_id)).waits
+
+    async def wait(self, wait_id: str) -> Wait:
+        """Return a question, whatever became of it. Raise NotFound for what is not theirs to see or to answer."""
+        asked = await own_question(self.services.store, self.person, wait_id, self._now())
+        [wait] = await with_claims(self.services.store, [cast("Wait", Wait.of(asked))], self._now())
+        return wait
+
+    async def answer(
+        self,
+        wait_id: str,
+        payload: Mapping[str, Any],
+        *,
+        decision: str | None = None,
+        note: str = "",
+        answer_id: str | None = None,
+    ) -> AnswerOutcome:
+        """Answer a question: accepted | duplicate | late | superseded | invalid; its `detail` says why. Raise NotFound.
+
+        Without a `decision`, `approved` in the payload tells. `answer_id` makes saying it again the same answer.
+        """
+        must_be_outside()
+        now = self._now()
+        said = json_object("the answer", payload)
+        if not is_storable(said):
+            raise LocalProtocolError(f"the answer cannot be kept: {UNSTORABLE}")
+        given = Answer(
+            answer_id=answer_id or self.services.clock.new_id(),
+            payload=said,
+            decision=decision_meant(decision, said),
+            user_id=self.person.user_id,
+            answered_at=now,
+            note=note,
+        )
+        async with self._changing("answer", wait_id) as change:
+            right = await right_to_answer(change.store, self.person, wait_id, now)
+            given = replace(given, for_user="" if right is self.person else right.user_id)
+            change.expect(ACCEPTED, given.for_user)
+            outcome = await take_answer(change.store, wait_id, given, right, now)
+            change.expect(str(outcome), given.for_user)
+        return outcome
+
+    async def cancel(self, plan_id: str, reason: str = CANCELLED) -> bool:
+        """Ask a plan to stop. False when it had ended already. Raise NotFound, Forbidden."""
+        must_be_outside()
+        async with self._changing("cancel", plan_id) as change:
+            await self._own_plan(plan_id, "cancel")
+            return await change.store.plans.cancel(plan_id, reason or CANCELLED, self._now())
+
+    async def resume(self, plan_id: str, data: Mapping[str, Any] | None = None, *, note: str = "") -> AnswerOutcome:
+        """Let a plan go on that was paused until somebody resumes it, with this input; or that needs an operator, with
+        all of its tree that does, now that its model's set-up is mended. Raise NotFound, Forbidden, and
+        LocalProtocolError where nobody has to resume it."""
+        must_be_outside()
+        paused, is_held = await find_pause(self.services.store, plan_id), False
+        plan = await self._own_plan(plan_id, "plan" if paused else "resume")
+        if may(self.person, "resume", plan.lineage):
+            async with self._changing("resume", plan_id) as change:
+                is_held = await resume_held(change.store, plan, self._now())
+        if paused:
+            return await self.answer(paused, data or {}, note=note)
+        if not is_held:
+            raise IllegalTransition(f"plan {plan_id} is {plan.status}, and nobody has to resume it")
+        return AnswerOutcome(ACCEPTED)
+
+    async def resume_all(self, *, agent: str | None = None) -> list[str]:
+        """Let all plans of this person, or of the tenant for its operators, go on that need an operator; those of one
+        planner, if it is named. Return their ids."""
+        must_be_outside()
+        async with self._changing("resume", agent or "all") as change:
+            return await resume_all(change.store, self.person, self._now(), agent)
+
+    async def plans(
+        self, *, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 50
+    ) -> list[PlanRecord]:
+        """Return plans, the newest first. `status` may be 'active' too: every plan that has not ended."""
+        return await reading.plans(self.services, self.person, status, session_id, limit)
+
+    async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
+        """Return conversations, the one in which something happened last first."""
+        person = self.person
+        return await self.services.store.memory.sessions(person.tenant_id, limit, user_id=only_user(person))
+
+    async def create_session(
+        self, name: str | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: str | None = None
+    ) -> SessionSummary:
+        """Make a session with a name, or return the one that exists. A plan that names a new session makes it too.
+        Raise NotFound for the session of another user."""
+        must_be_outside()
+        about, now = json_object("the metadata of a session", metadata or {}), self._now()
+        wanted = SessionSummary(
+            session_id or self.services.clock.new_id(), 0, now, now, self.person.user_id, name, about
+        )
+        async with self._changing("create_session", wanted.session_id) as change:
+            return await make_session(change.store, self.person, wanted)
+
+    @property
+    def memory(self) -> PlanMemory:
+        return PlanMemory(self.services, self.person, self.caller)
+
+    @property
+    def registry(self) -> Directory:
+        return Directory(self.services, self.person, self.caller)
+
+    @property
+    def inbox(self) -> Inbox:
+        return Inbox(self.services, self.person, self.caller)
+
+    @property
+    def tracker(self) -> Tracker:
+        return Tracker(self.services, self.person)
+
+    async def plan(self, plan_id: str) -> PlanDetails:
+        """Return all that is known of a plan. Raise NotFound."""
+        return await reading.plan_details(self.services, self.person, plan_id)
+
+    async def prompt(self, plan_id: str, decision: int | None = None) -> SentPrompt:
+        """Return what a model was sent for a decision of a plan, counted from 1; by default the last one. It is made
+        again of what is stored, and says where it is not what was sent. Raise NotFound."""
+        # Few programs look at prompts, and what makes them is large.
+        from soorma_ai.kernel.runtime.views.prompts import prompt_of
+
+        return await prompt_of(self.services, self.person, plan_id, decision)
+
+    async def trace(self, plan_id: str) -> "Trace":
+        """Return why everything in a plan happened: who did what because of what, and when. Raise NotFound.
+
+        `soorma_ai.surfaces.terminal.story.print_trace` prints it.
+        """
+        return await reading.trace_of(self.services, self.person, plan_id)
+
+    async def events(
+        self, *, after: int = 0, limit: int = 100, plan_id: str | None = None, newest: bool = False
+    ) -> EventPage:
+        """Return events in the order in which they came, from behind the place `after` on; those of a plan's tree, or
+        all that this person sees. With `newest` in the other order: those before `after`, or before the end if it is 0.
+        Of somebody who sees their own only, a page may be short, or empty, before the end. Raise NotFound.
+        """
+        person = self.person
+        root = None if plan_id is None else (await self._own_plan(plan_id, "events")).root_plan_id
+        user_id = only_user(person) if root is None else None
+        log = self.services.store.events
+        return await log.page(person.tenant_id, after, limit, root_plan_id=root, user_id=user_id, newest=newest)
+
+    async def follow(self, plan_id: str) -> PlanHandle:
+        """Return the handle of a plan that was submitted earlier. Raise NotFound."""
+        plan = await self._own_plan(plan_id, "follow")
+        return PlanHandle(plan.plan_id, plan.goal_id, self)
+
+    async def _own_plan(self, plan_id: str, call: str) -> PlanRecord:
+        return await reading.own_plan(self.services, self.person, plan_id, call)
+
+    async def _question(
+        self, event_type: str, data: Data, timeout: float | timedelta, key: str | None, session: str | None
+    ) -> tuple[EventEnvelope, EventDefinition, Expectation]:
+        definition = await intake.request_taken(self.services, self.person.tenant_id, event_type)
+        event_id, until_then = self.event_id(event_type, key), timedelta(seconds=seconds(timeout))
+        given, lineage, now = await intake.check_data(definition, data), await self._lineage(session), self._now()
+        event = self._mark(intake.request_of(definition, given, event_id, lineage, now, None))
+        return event, definition, expectation_of(Waiter(CLIENT, lineage, now + until_then), intake.reply_of(event), now)
+
+    def _mark(self, event: EventEnvelope) -> EventEnvelope:
+        """Return the event as of one who does not steer the tenant, where that is so."""
+        return event if steers_all(self.person) else event.model_copy(update={"own": True})
+
+    def event_id(self, event_type: str, idempotency_key: str | None) -> str:
+        """Return the id of the event that this person sends under this key; without one, a new id."""
+        if idempotency_key is None:
+            return self.services.clock.new_id()
+        return derived_id(CLIENT, self.person.tenant_id, self.person.user_id, event_type, idempotency_key)
+
+    async def _lineage(self, session_id: str | None, plan_id: str | None = None) -> Lineage:
+        if session_id is not None:
+            await check_session(self.services.store, self.person, session_id)
+        return Lineage(self.person.tenant_id, self.person.user_id, session_id=session_id, plan_id=plan_id)

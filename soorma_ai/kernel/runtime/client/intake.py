@@ -1,0 +1,303 @@
+"""Events, tasks and answers from outside of every handler: into the store, unless too much waits."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from itertools import count
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from soorma_ai.errors import Held, LocalProtocolError, NotFound, Overloaded, VersionConflict
+from soorma_ai.kernel.domain.effects import Effect, Expect, Publish
+from soorma_ai.kernel.domain.events import (
+    CLIENT,
+    EventEnvelope,
+    EventTopic,
+    Lineage,
+    ReplyAddress,
+    completion_of,
+    new_event,
+)
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.kernel.domain.limits import MOST_EARLY, MOST_EARLY_CHARS
+from soorma_ai.kernel.domain.memory import OpenSession
+from soorma_ai.kernel.domain.names import agent_meant, plain_name
+from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
+from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.kernel.domain.schemas import describe, violations
+from soorma_ai.kernel.domain.values import Data, JsonObject, derived_id, digest, json_object
+from soorma_ai.kernel.ports import Registry, Store
+from soorma_ai.kernel.rules.waits.answers import event_of_answer, judge_answer
+from soorma_ai.kernel.rules.waits.gates import approval_for, gate_id, hold_recorded
+from soorma_ai.kernel.rules.waits.keys import keys_of_event
+from soorma_ai.kernel.rules.waits.opening import (
+    LONGEST_WAIT,
+    ExpectationSpec,
+    Moment,
+    Waiter,
+    expectation_of,
+    first_opened,
+)
+from soorma_ai.kernel.runtime.client.ownership import session_for
+from soorma_ai.kernel.runtime.client.people import take_answer
+from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
+from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
+from soorma_ai.kernel.runtime.handling.requests import request_type
+from soorma_ai.kernel.runtime.views import plans as reading
+from soorma_ai.kernel.runtime.views.audit import DONE, Change
+
+T = TypeVar("T")
+
+
+async def take_in(services: Services, event: EventEnvelope, expectation: Expectation | None = None) -> None:
+    """Store an event from outside. Raise Overloaded when too much waits, but never for what is on its way."""
+    await _must_have_room(services, event)
+    await services.store.queue.send([event], expectation, services.clock.now())
+
+
+async def take_from(
+    services: Services, person: Person, event: EventEnvelope, expectation: Expectation | None = None
+) -> None:
+    """Store an event of a person as `take_in`, and open the session that it names. Raise NotFound, and Forbidden, for
+    one that somebody else has opened meanwhile."""
+    await _must_have_room(services, event)
+    store, now = services.store, services.clock.now()
+    await _into_session(
+        store, person, event, now, lambda session: store.queue.send([event], expectation, now, session=session)
+    )
+
+
+async def _must_have_room(services: Services, event: EventEnvelope) -> None:
+    store, most = services.store, services.max_backlog
+    await _may_come_early(services, event)
+    begins = event.topic is EventTopic.ACTION_REQUESTS or not (event.plan_id or event.correlation_id)
+    if begins and await store.queue.backlog(most) >= most and await store.events.event(event.id) is None:
+        raise Overloaded(
+            f"{most} deliveries wait already, so {event.type!r} was not taken: try again later, "
+            "start the agents that they wait for, or allow more with SOORMA_MAX_BACKLOG"
+        )
+
+
+async def _may_come_early(services: Services, event: EventEnvelope) -> None:
+    """Raise Overloaded for an event whose plan does not wait for it yet, and has very many such events."""
+    if event.topic is EventTopic.ACTION_REQUESTS:
+        return
+    store, now = services.store, services.clock.now()
+    known = await store.registry.known_events(event.tenant_id)
+    definitions = (one.definition for one in known if one.definition.event_name == event.type)
+    keys = keys_of_event(event, definitions)
+    count, length = await store.plans.count_early(event.tenant_id, event.type, keys, now) if keys else (0, 0)
+    if (count >= MOST_EARLY or length >= MOST_EARLY_CHARS) and await store.events.event(event.id) is None:
+        raise Overloaded(
+            f"{count} events {event.type!r} of {length:,} characters came for {event.plan_id or keys[-1]} before it "
+            f"waits for one, and {MOST_EARLY} or {MOST_EARLY_CHARS:,} are kept: send it when the plan waits"
+        )
+
+
+async def _may_hold_more(services: Services, person: Person, event: EventEnvelope) -> None:
+    """Raise Overloaded for a person of whom too much is held: what people have not answered waits for nobody's hand."""
+    most = services.max_backlog
+    if await services.store.plans.count_held(person.tenant_id, person.user_id, most) >= most:
+        raise Overloaded(
+            f"{most} requests of {person.user_id} are held for an approval already, so {event.type!r} was not taken: "
+            "let some of them be answered (`soorma inbox` lists them), or allow more with SOORMA_MAX_BACKLOG"
+        )
+
+
+async def goal_taken(registry: Registry, tenant_id: str, goal: str, planner: str | None) -> RegisteredEvent:
+    """Return the goal as its planner takes it. Raise NotFound, and LocalProtocolError where several do."""
+    known = await registry.known_events(tenant_id)
+    goals = [event for event in known if event.role is EventRole.TAKES_AS_GOAL]
+    fitting = [e for e in goals if e.definition.event_name == goal and planner in (None, e.agent, plain_name(e.agent))]
+    if not fitting:
+        names = sorted({event.definition.event_name for event in goals})
+        raise NotFound(f"no planner takes the goal {goal!r}; known goals: {', '.join(names) or 'none'}")
+    if planner is not None:
+        meant = agent_meant(planner, CLIENT, (event.agent for event in fitting))
+        fitting = [event for event in fitting if event.agent == meant]
+    if len(fitting) > 1:
+        who = ", ".join(sorted(plain_name(event.agent) for event in fitting))
+        raise LocalProtocolError(f"several planners take {goal!r}: {who}; name one with planner=")
+    return fitting[0]
+
+
+async def request_taken(services: Services, tenant_id: str, event_type: str) -> EventDefinition:
+    """Return a request as it is taken. Raise NotFound."""
+    registry = services.store.registry
+    definition = await request_type(registry, tenant_id, event_type, services.clock.now())
+    if definition is None:
+        taken = (one.definition for one in await registry.known_events(tenant_id) if one.role in TAKEN)
+        names = {one.event_name for one in taken if one.topic is EventTopic.ACTION_REQUESTS}
+        raise NotFound(f"no agent takes {event_type!r}; known requests: {', '.join(sorted(names)) or 'none'}")
+    return definition
+
+
+async def check_data(definition: EventDefinition, data: Data) -> JsonObject:
+    """Return it as JSON. Raise LocalProtocolError for data off its schema, and inside of a handler."""
+    must_be_outside()
+    given = json_object(f"the data of {definition.event_name!r}", data)
+    await check_ahead(definition.payload_schema, given)
+    faults = violations(definition.payload_schema, given)
+    if faults:
+        raise LocalProtocolError(f"the data of {definition.event_name!r} is off its schema: {describe(faults)}")
+    return given
+
+
+def request_of(
+    definition: EventDefinition, data: JsonObject, event_id: str, lineage: Lineage, now: datetime, target: str | None
+) -> EventEnvelope:
+    """Return a request from outside. Its id is the key of its reply."""
+    return new_event(
+        lineage,
+        event_id=event_id,
+        source=CLIENT,
+        topic=definition.topic,
+        type=definition.event_name,
+        data=data,
+        time=now,
+        reply_to=ReplyAddress(event_id, completion_of(definition.event_name)),
+        dataschema=definition.dataschema,
+        target=target,
+    )
+
+
+async def send_task(services: Services, worker: str, definition: EventDefinition, data: Data, lineage: Lineage) -> str:
+    """Send a worker a request, and return its id, which is that of the task. Raise LocalProtocolError."""
+    given, task_id = await check_data(definition, data), services.clock.new_id()
+    await take_in(services, request_of(definition, given, task_id, lineage, services.clock.now(), worker))
+    return task_id
+
+
+async def take_request(
+    change: Change,
+    person: Person,
+    event: EventEnvelope,
+    definition: EventDefinition,
+    expectation: Expectation | None = None,
+    *,
+    approve: bool = False,
+) -> None:
+    """Store a request from outside. Raise Held where people must approve it first.
+
+    The trusted operator asks nobody, and who may approve it does so by `approve`; either is recorded as their answer.
+    Raise LocalProtocolError for who may not, and for a request that was rejected and expects no reply.
+    """
+    services, store = change.services, change.store
+    gate = await store.plans.expectation(gate_id(event.id)) if definition.approval is not None else None
+    if gate is not None:
+        await _ask_again(change, person, event, gate, expectation, approve=approve)
+        return
+    approval = approval_for(definition, event.data, None)
+    if approval is None or await store.events.event(event.id) is not None:
+        await take_from(services, person, event, expectation)
+        return
+    await _must_have_room(services, event)
+    now = services.clock.now()
+    waiter = Waiter(CLIENT, event.lineage, event.deadline, longest=LONGEST_WAIT)
+    reply = expectation or expectation_of(waiter, reply_of(event), now)
+    asked = (Publish(event), Expect(reply))
+    held = hold_recorded(asked, event, definition, approval, waiter, Moment(event, CLIENT, now, count()))
+    opened, yes = first_opened(held), _yes(gate_id(event.id), person, now)
+    if approve or person.roles is None:
+        _must_count(judge_answer(opened, yes, person, now), event, person)
+        passed = replace(opened, status=ExpectationStatus.MET, closed_at=now, met_by=event.id, answer=yes)
+        is_new = await _send_once(store, person, event, (Expect(passed), *asked), now)
+    else:
+        await _may_hold_more(services, person, event)
+        change.expect(Held.code)
+        if is_new := await _send_once(store, person, event, held, now):
+            raise Held(event.type, opened.id, event.id)
+    if not is_new:
+        # Somebody was first with the same key: what became of that stands.
+        change.expect(DONE)
+        await take_request(change, person, event, definition, expectation, approve=approve)
+
+
+async def _send_once(
+    store: Store, person: Person, event: EventEnvelope, changes: Sequence[Effect], now: datetime
+) -> bool:
+    def send(session: OpenSession | None) -> Awaitable[bool]:
+        return store.queue.send_once(changes if session is None else (session, *changes), now)
+
+    return await _into_session(store, person, event, now, send)
+
+
+async def _into_session(
+    store: Store,
+    person: Person,
+    event: EventEnvelope,
+    now: datetime,
+    send: Callable[[OpenSession | None], Awaitable[T]],
+) -> T:
+    """Send an event with the session that it opens, if any. Where somebody else was first, who may go into theirs does,
+    and all others are told NotFound, or Forbidden."""
+    session = await session_for(store, person, event.session_id, now)
+    try:
+        return await send(session)
+    except VersionConflict:
+        if session is None or await session_for(store, person, event.session_id, now) is not None:
+            raise
+        return await send(None)
+
+
+def reply_of(request: EventEnvelope) -> ExpectationSpec:
+    """The reply that a client expects."""
+    name = completion_of(request.type)
+    return ExpectationSpec(
+        request.id, ExpectationKind.CLIENT, name, subject=request.type, dataschema=request.dataschema
+    )
+
+
+async def _ask_again(
+    change: Change,
+    person: Person,
+    event: EventEnvelope,
+    gate: Expectation,
+    expectation: Expectation | None,
+    *,
+    approve: bool,
+) -> None:
+    """The same request as before: what became of its gate stands. Raise Held while nobody has answered."""
+    held, now = gate.ask.proposal if gate.ask else None, change.services.clock.now()
+    if held is None or held.digest != digest(event.data):
+        raise LocalProtocolError(f"request {event.id} was asked with other data before; give it a key of its own")
+    if gate.status is ExpectationStatus.OPEN:
+        if not approve and person.roles is not None:
+            raise Held(event.type, gate.id, event.id)
+        yes = _yes(gate.id, person, now)
+        if person.roles is None:
+            await change.store.plans.answer(gate.id, yes, event_of_answer(gate, yes, now), now)
+            return
+        outcome = await take_answer(change.store, gate.id, yes, person, now)
+        if outcome == INVALID:
+            raise LocalProtocolError(
+                f"{person.user_id} cannot approve {event.type!r} by approve=True: {outcome.detail}; "
+                f"answer({gate.id!r}, ...) gives a whole answer"
+            )
+    elif gate.answer is not None and gate.answer.decision is AnswerDecision.REJECT and expectation is None:
+        said = f": {gate.answer.note}" if gate.answer.note else ""
+        raise LocalProtocolError(f"{gate.answer.by} rejected {event.type!r}, so it was not published{said}")
+    elif gate.answer is None and expectation is None and gate.ask and gate.ask.on_expiry is AnswerDecision.REJECT:
+        raise LocalProtocolError(f"nobody approved {event.type!r} in time, so it was not published")
+
+
+def _yes(wait_id: str, person: Person, now: datetime) -> Answer:
+    return Answer(derived_id("yes", wait_id), {"approved": True}, AnswerDecision.APPROVE, person.user_id, now)
+
+
+def _must_count(outcome: AnswerOutcome, event: EventEnvelope, person: Person) -> None:
+    if outcome != ACCEPTED and person.roles is not None:
+        raise LocalProtocolError(
+            f"{person.user_id} cannot approve {event.type!r} by approve=True: {outcome.detail}; "
+            "leave that out: the request waits then for whoever may answer, with answer(wait_id, ...)"
+        )
+
+
+async def lineage_of(services: Services, tenant_id: str, plan_id: str | None, goal_id: str | None) -> Lineage:
+    """Return the plan's, as if it had asked itself. Raise NotFound, and LocalProtocolError for another goal's plan."""
+    if plan_id is None:
+        return Lineage(tenant_id=tenant_id, goal_id=goal_id)
+    lineage = (await reading.own_plan(services, Person(tenant_id), plan_id)).lineage
+    if goal_id not in (None, lineage.goal_id):
+        raise LocalProtocolError(f"plan {plan_id} pursues goal {lineage.goal_id}, not {goal_id!r}")
+    return lineage

@@ -1,0 +1,57 @@
+"""Calls that wait for a plan, in a test: they end with the model's reason where its model stays away."""
+
+import asyncio
+from time import monotonic
+
+from soorma_ai.errors import ModelUnavailable
+from soorma_ai.kernel.domain.plans import PlanRecord
+from soorma_ai.kernel.runtime.handling.handling import Services
+from soorma_ai.kernel.runtime.handling.process.patience import patience
+from soorma_ai.kernel.runtime.handling.process.signals import until
+from soorma_ai.kernel.runtime.views.plans import tree_plans
+
+# Seconds of real time: a virtual clock stands still while a test waits.
+LOOK_SECONDS = 0.5
+
+
+class Waiting:
+    """One call that waits for a plan. A test's patience begins with the call."""
+
+    def __init__(self, services: Services, plan_id: str) -> None:
+        self._services = services
+        self._plan_id = plan_id
+        self._begun = monotonic()
+
+    async def wait(self, woken: asyncio.Event, seconds: float, plan: PlanRecord | None) -> None:
+        """Wait until woken or, by the platform's clock, so many seconds later. `plan` is None before it has begun.
+
+        Raise ModelUnavailable where the bound of a test is reached.
+        """
+        most, clock = patience(), self._services.clock
+        if most is None:
+            await until(woken, clock, seconds)
+            return
+        waiting = asyncio.ensure_future(until(woken, clock, seconds))
+        try:
+            while not (await asyncio.wait({waiting}, timeout=LOOK_SECONDS))[0]:
+                await self._check(plan, most)
+                if plan is None:
+                    return  # its caller looks whether it has begun
+        finally:
+            waiting.cancel()
+
+    async def _check(self, plan: PlanRecord | None, most: float) -> None:
+        failing, now = self._services.circuits.failing, monotonic()
+        away = {who: one.reason for who, one in failing.items() if now - max(self._begun, one.since) >= most}
+        for who in [self._plan_id, *(await self._tree(plan))] if away else ():
+            if who in away:
+                raise ModelUnavailable(
+                    f"plan {who} rests: its model has been away for {most:g} s of this test: {away[who]}. Script its "
+                    "answer; a test that waits for longer sets soorma_model_patience (seconds; 0: no bound)"
+                )
+
+    async def _tree(self, plan: PlanRecord | None) -> list[str]:
+        if plan is None:
+            return []
+        found = await tree_plans(self._services, plan.lineage.tenant_id, plan.root_plan_id)
+        return [one.plan_id for one in found]

@@ -1,0 +1,95 @@
+"""Questions, as one person of a tenant reads and answers them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from soorma_ai.errors import NotFound
+from soorma_ai.features.human_tasks.absences import answering_as, lent_person, stands_in
+from soorma_ai.features.human_tasks.claims import current_claim
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, Wait
+from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
+from soorma_ai.kernel.domain.schemas import describe, violations
+from soorma_ai.kernel.ports import Registry, Store
+from soorma_ai.kernel.rules.authority import check_answer, is_open_to
+from soorma_ai.kernel.rules.waits.answers import event_of_answer, judge_answer
+from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
+from soorma_ai.kernel.runtime.handling.requests import request_type
+
+
+async def with_claims(store: Store, waits: Sequence[Wait], now: datetime) -> list[Wait]:
+    """Return questions with who has each in hand."""
+    if not waits:
+        return []
+    claims = {one.wait_id: one for one in await store.people.claims([wait.wait_id for wait in waits])}
+    return [replace(wait, claim=current_claim(claims.get(wait.wait_id), now)) for wait in waits]
+
+
+async def absent_of(store: Store, person: Person, now: datetime) -> list[Person]:
+    """Return those who are away and for whom a person answers, with what they lend."""
+    absences = await store.people.stood_in_for(person.tenant_id, person.user_id, now)
+    keys = [await store.keys.find(one.key_id) if one.key_id else None for one in absences]
+    lent = [lent_person(one, key, now) for one, key in zip(absences, keys, strict=True)]
+    return [one for one in lent if one is not None]
+
+
+async def own_question(store: Store, person: Person, wait_id: str, now: datetime) -> Expectation:
+    """Return a question, whatever became of it. Raise NotFound for what is none, and for what is not theirs to see or
+    answer, nor that of somebody whom they stand in for."""
+    asked = await store.plans.expectation(wait_id)
+    if asked is None or asked.kind not in FOR_PEOPLE or asked.ask is None:
+        raise NotFound(missing_question(person, wait_id))
+    if not is_open_to(person, asked, now) and not stands_in(asked, await absent_of(store, person, now), now):
+        raise NotFound(missing_question(person, wait_id))
+    return asked
+
+
+def missing_question(person: Person, wait_id: str) -> str:
+    return f"no question {wait_id} is asked of tenant {person.tenant_id!r}; list the open ones"
+
+
+async def right_to_answer(store: Store, person: Person, wait_id: str, now: datetime) -> Person:
+    """Return by whose right a person answers a question: their own, or that of somebody who is away. Raise NotFound as
+    `own_question` does, and Forbidden."""
+    asked = await own_question(store, person, wait_id, now)
+    right = answering_as(asked, person, await absent_of(store, person, now), now)
+    check_answer(right, asked, missing_question(person, wait_id))
+    return right
+
+
+async def take_answer(store: Store, wait_id: str, given: Answer, person: Person, now: datetime) -> AnswerOutcome:
+    """Judge and record what is said about a question by the right of this person: the first valid answer wins. Raise
+    NotFound as `own_question` does."""
+    while True:
+        asked = await own_question(store, person, wait_id, now)
+        check_answer(person, asked, missing_question(person, wait_id))
+        await _check_ahead(asked, given)
+        outcome = judge_answer(asked, given, person, now)
+        if outcome != ACCEPTED or asked.answer is not None:
+            return outcome
+        event = event_of_answer(asked, given, now)
+        if fault := await _fault_of(store.registry, event, now):
+            return AnswerOutcome(INVALID, fault)
+        if await store.plans.answer(wait_id, given, event, now):
+            return outcome
+        # Somebody was first since the question was read: judged again, on what stands now.
+
+
+async def _check_ahead(asked: Expectation, given: Answer) -> None:
+    ask = asked.ask
+    if ask is not None and given.decision is AnswerDecision.EDIT and ask.proposal is not None:
+        await check_ahead(ask.proposal.payload_schema, given.payload.get("data"))
+    elif ask is not None:
+        await check_ahead(ask.response_schema, given.payload)
+
+
+async def _fault_of(registry: Registry, event: EventEnvelope, now: datetime) -> str:
+    """Return why a held request cannot be let go as its receivers define it now; empty where it can."""
+    if event.topic is not EventTopic.ACTION_REQUESTS:
+        return ""
+    definition = await request_type(registry, event.tenant_id, event.type, now)
+    await check_ahead(definition.payload_schema if definition else None, event.data)
+    faults = violations(definition.payload_schema, event.data) if definition else []
+    return f"the payload does not fit {event.type!r} as it is defined now: {describe(faults)}" if faults else ""

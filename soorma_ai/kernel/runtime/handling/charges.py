@@ -1,0 +1,38 @@
+"""The bill of a handling: calls of models that are settled with the commit that ends it, however that ends."""
+
+from soorma_ai.kernel.domain.limits import Charge
+from soorma_ai.kernel.ports import Settlement
+
+
+class Bill:
+    """`hold` is what the lease of the delivery has reserved for a call, as long as no call has taken it. Nothing is
+    undone here with what a handler recorded."""
+
+    def __init__(self, hold: Charge | None = None) -> None:
+        self.hold = hold
+        self._owed: list[Settlement] = []
+
+    def take_hold(self, root_plan_id: str) -> Charge | None:
+        """Return what is held for a call of this tree, for one call."""
+        if self.hold is None or self.hold.root_plan_id != root_plan_id:
+            return None
+        held, self.hold = self.hold, None
+        return held
+
+    def owe(self, settlement: Settlement) -> None:
+        self._owed.append(settlement)
+
+    @property
+    def settlements(self) -> tuple[Settlement, ...]:
+        """All that is owed, and what was held for nothing."""
+        unused = [Settlement(self.hold, Charge(self.hold.root_plan_id, 0, 0, 0.0))] if self.hold else []
+        return (*self._owed, *unused)
+
+    def take_owed(self) -> list[Settlement]:
+        """Return what is owed, which is nothing from now on."""
+        owed, self._owed = self._owed, []
+        return owed
+
+    def clear(self) -> None:
+        """Note that everything is settled."""
+        self._owed, self.hold = [], None

@@ -1,0 +1,137 @@
+"""The only doer: one transaction for everything a handling recorded."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from itertools import count
+
+from msgspec.structs import replace
+
+from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable, TransientError
+from soorma_ai.kernel.domain.effects import AppendStep, Disposition, Expect, Publish, RetryAfter, Schedule
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.history import StepKind
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.domain.schemas import describe, violations
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.ports import Clock, Delivery, Settlement, Work
+from soorma_ai.kernel.rules.waits.gates import approval_for, hold_recorded
+from soorma_ai.kernel.rules.waits.opening import LONGEST_WAIT, Moment, Waiter
+from soorma_ai.kernel.runtime.handling.breaker import keep_within
+from soorma_ai.kernel.runtime.handling.charges import Bill
+from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
+from soorma_ai.kernel.runtime.handling.handling import Handling, Services
+from soorma_ai.kernel.runtime.handling.logs import warn
+from soorma_ai.kernel.runtime.handling.process.counters import Counted, outcome_of
+from soorma_ai.kernel.runtime.handling.process.signals import questions_of
+
+COMMIT_TRIES = 6
+FIRST_PAUSE = 0.2
+
+
+async def must_be_wanted(handling: Handling) -> None:
+    """Refuse to begin what a plan asked for and no longer wants; what has begun is seen through."""
+    plan_id = handling.event.plan_id
+    if plan_id is None or handling.is_in_doubt:
+        return
+    store = handling.services.store
+    standing = await store.plans.standing(plan_id)
+    if standing is None:
+        return
+    status, cancel_requested = standing
+    is_cancelled = cancel_requested is not None or status is PlanStatus.CANCELLED
+    # What nobody expects an answer to was not asked for the plan's own sake.
+    has_failed = status is PlanStatus.FAILED and await store.plans.expectation(handling.event.correlation_id or "")
+    if is_cancelled or has_failed:
+        has_begun = handling.delivery.fence > 1
+        begun = "whether it was done is not known, since it had begun" if has_begun else "it was not begun"
+        what = "is cancelled" if is_cancelled else "has failed"
+        raise Reject(f"the plan that asked for it {what}; {begun}", code="cancelled")
+
+
+async def validate(handling: Handling) -> None:
+    """Check requests against their receivers' schema before they are published (facts are not checked), and hold those
+    that a person must approve. What nobody takes is marked, to be looked at when it is handed over. All of it has to
+    be within the limits."""
+    services = handling.services
+    if services.is_remote:
+        return
+    await keep_within(handling)
+    published = [effect for effect in handling.recorded if isinstance(effect, Publish)]
+    for effect in (effect for effect in published if effect.event.topic is EventTopic.ACTION_REQUESTS):
+        event, now = effect.event, services.clock.now()
+        definition = await handling.request_type(event.type)
+        if definition is None:
+            marked = replace(effect, event=event.model_copy(update={"unchecked": True}))
+            handling.rewrite(marked if one is effect else one for one in handling.recorded)
+            continue
+        await check_ahead(definition.payload_schema, event.data)
+        if faults := violations(definition.payload_schema, event.data):
+            raise LocalProtocolError(f"request {event.type!r} does not fit its receiver's schema: {describe(faults)}")
+        if effect.is_cleared:
+            continue
+        approval = approval_for(definition, event.data, await _goal_data(handling, event.plan_id))
+        if approval:
+            task_id, moment = handling.task_id, Moment(handling.event, handling.agent, now, count())
+            waiter = Waiter(handling.agent, event.lineage, event.deadline, task_id=task_id, longest=LONGEST_WAIT)
+            handling.rewrite(hold_recorded(handling.recorded, event, definition, approval, waiter, moment))
+
+
+async def _goal_data(handling: Handling, plan_id: str | None) -> JsonObject | None:
+    """The data of the goal that something is asked for."""
+    if plan_id is None:
+        return None
+    if handling.has_plan and handling.plan.plan_id == plan_id:
+        return handling.plan.goal_data
+    plan = await handling.services.store.plans.plan(plan_id)
+    return plan.goal_data if plan else None
+
+
+async def execute(handling: Handling, disposition: Disposition, outcome: str | None = None) -> None:
+    """Commit what was recorded. Raise LeaseLost, VersionConflict, StoreUnavailable; then nothing of it happened."""
+    services, (first, *following) = handling.services, handling.deliveries
+    bill, in_vain = handling.bill.settlements, handling.in_vain
+    work = Work(first, disposition, handling.effects, bill, tuple(following), in_vain, outcome)
+    await patiently(services.clock, lambda: services.store.queue.commit(work, services.clock.now()))
+    handling.bill.clear()
+    _count(handling, disposition, bill)
+    if handling.has_plan and handling.plan.status.is_final:
+        services.signals.signal([handling.plan.plan_id])
+    opened = [effect.expectation for effect in handling.effects if isinstance(effect, Expect)]
+    services.signals.signal(questions_of(one.root_plan_id) for one in opened if one.ask and one.root_plan_id)
+    for effect in handling.effects:
+        if isinstance(effect, AppendStep) and effect.step.kind is StepKind.PARKED:
+            warn("plan_parked", plan_id=effect.step.plan_id, agent=handling.agent, reason=effect.step.note)
+    if isinstance(disposition, RetryAfter) or any(isinstance(effect, Schedule) for effect in handling.effects):
+        services.signals.timers.set()
+
+
+def _count(handling: Handling, disposition: Disposition, bill: Sequence[Settlement]) -> None:
+    tallies, tenant_id = handling.services.signals.tallies, handling.working_lineage.tenant_id
+    tallies.add(tenant_id, Counted.COMMITS, outcome_of(disposition), count=len(handling.deliveries))
+    for settlement in bill:
+        tallies.count_settlement(tenant_id, settlement)
+
+
+async def settle_alone(services: Services, bill: Bill, delivery: Delivery) -> None:
+    """Write down what models have answered where the commit that acts on it was not made, before anything runs again.
+    What was reserved for calls without an answer stays spent: whether that commit was made may not be known."""
+    for settlement in bill.take_owed():
+        if settlement.entry is not None:
+            with suppress(TransientError):
+                await services.store.plans.settle(settlement, delivery)
+                services.signals.tallies.count_settlement(delivery.event.tenant_id, settlement)
+
+
+async def patiently(clock: Clock, write: Callable[[], Awaitable[object]]) -> None:
+    """Write, again where the store is away for a moment or its disk is full: that is no reason to lose what a model or
+    a person took their time for. A write that was done and reported as failed shows when it is done again."""
+    for tries in range(1, COMMIT_TRIES + 1):
+        try:
+            await write()
+        except StoreUnavailable as error:
+            if tries == COMMIT_TRIES:
+                raise
+            warn("store_unavailable", reason=error, tries=tries)
+            await clock.sleep(FIRST_PAUSE * 2 ** (tries - 1))
+        else:
+            return

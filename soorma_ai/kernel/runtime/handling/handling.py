@@ -1,0 +1,400 @@
+"""The context of one delivery: working copies, and the effects recorded so far. Nothing has happened yet."""
+
+import asyncio
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import count
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from soorma_ai.errors import ConfigError, LocalProtocolError
+from soorma_ai.kernel.domain.decisions import PlannerDecision
+from soorma_ai.kernel.domain.effects import DropValue, Effect, Outcome, SavePlan, SaveValue
+from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, Lineage
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.kernel.domain.history import JoinProgress, Step
+from soorma_ai.kernel.domain.limits import MAX_BACKLOG, Charge, Limits, Payer
+from soorma_ai.kernel.domain.plans import Marked, PlanInHand, PlanRecord
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.tasks import TaskRecord
+from soorma_ai.kernel.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, Store
+from soorma_ai.kernel.rules.delivery.disposition import Tries
+from soorma_ai.kernel.rules.delivery.doubts import doubt_id
+from soorma_ai.kernel.rules.plans.joins import progress_after
+from soorma_ai.kernel.rules.plans.triggers import Trigger
+from soorma_ai.kernel.rules.waits.opening import ORDINALS_APART, Moment
+from soorma_ai.kernel.runtime.handling.charges import Bill
+from soorma_ai.kernel.runtime.handling.process.circuits import Circuits
+from soorma_ai.kernel.runtime.handling.process.embedding import Embedding
+from soorma_ai.kernel.runtime.handling.process.histories import Histories
+from soorma_ai.kernel.runtime.handling.process.signals import Presence, Signals
+from soorma_ai.kernel.runtime.handling.requests import request_type
+from soorma_ai.kernel.runtime.handling.working_copies.memory import MemoryInHand
+from soorma_ai.kernel.runtime.handling.working_copies.plan_values import PlanValues
+from soorma_ai.kernel.runtime.handling.working_copies.recorded import Changes, Recorded
+from soorma_ai.kernel.runtime.handling.working_copies.sub_tasks import SubTasks
+
+
+def _make_no_reasoner(settings: ModelSettings) -> Reasoner:
+    raise ConfigError(f"no reasoner can be made here for {settings.model}; give a reasoner=")
+
+
+class Services(Struct, frozen=True):
+    """Ways to the outside. At most `max_backlog` wait; a store that `is_remote` checks; `limits`: outside of plans."""
+
+    store: Store
+    clock: Clock
+    prompts: Prompts
+    signals: Signals
+    presence: Presence = field(default_factory=Presence)
+    circuits: Circuits = field(default_factory=Circuits)
+    histories: Histories = field(default_factory=Histories)
+    max_backlog: int = MAX_BACKLOG
+    limits: Limits = Limits()
+    make_reasoner: Callable[[ModelSettings], Reasoner] = _make_no_reasoner
+    embedding: Embedding | None = None
+    is_remote: bool = False
+
+
+class NotFirst(Exception):
+    """Something has to be the first of its run, and is not: it is handled again when it is."""
+
+
+class Handling:
+    """`deliveries` are those that its transaction ends, in order: the first is leased, the last is in hand. Some behind
+    them, `in_vain`, were handled too, and will be again."""
+
+    def __init__(self, delivery: Delivery, services: Services, bill: Bill) -> None:
+        self.delivery = delivery
+        self.deliveries: tuple[Delivery, ...] = (delivery,)
+        self.in_vain: tuple[Delivery, ...] = ()
+        self.is_put_off = False
+        self.services = services = replace(services, store=services.store.within(delivery.event.tenant_id))
+        self.bill = bill
+        self._request_types: dict[str, EventDefinition | None] = {}
+        self._begun_under = delivery.started
+        self._closed_with: Changes | None = None
+        self.taken_up: str | None = None
+        self.tries = Tries()
+        self._recorded = Recorded()
+        self._ordinals = count(self.delivery.redriven * ORDINALS_APART)
+        self._calls = 0
+        # Handling again finds the answers of a model by the order of its calls, so one question follows the other.
+        self.asking = asyncio.Lock()
+        self._plan: PlanRecord | None = None
+        self._stored_version: int | None = None
+        self._touched = False
+        self._values: PlanValues | None = None
+        self._in_hand: PlanInHand | None = None
+        self._progress: dict[str, JoinProgress] = {}
+        self._memory = MemoryInHand(services.store.memory)
+        self.trigger: Trigger | None = None
+        self.decided: PlannerDecision | None = None  # by a model, for the author's handler
+        self.closed: tuple[Expectation, EventEnvelope] | None = None
+        self.task: TaskRecord | None = None
+        self.sub_tasks: SubTasks | None = None
+
+    def close(self) -> None:
+        """End the context: what is recorded by now counts, and nothing can be recorded any more."""
+        self._closed_with = self._changes()
+
+    def discard(self) -> None:
+        """End the context, and nothing of it counts."""
+        self._closed_with, self._recorded = Changes(), Recorded()
+
+    def anew(self) -> "Handling":
+        """Return the handling of the same delivery with nothing recorded; what is known of its outcome stays known. Of
+        a run it is the first that goes on, and what was handled with it was so in vain."""
+        again = Handling(self.deliveries[0], self.services, self.bill)
+        again._begun_under, again.taken_up = self._begun_under, self.taken_up
+        again.in_vain = (*self.deliveries[1:], *self.in_vain)
+        return again
+
+    def turn_to(self, delivery: Delivery) -> "Handling":
+        """Return the handling of the delivery right behind, on top of what this one, which is closed, has come to."""
+        assert self._closed_with is not None
+        turn, changes = Handling(delivery, self.services, self.bill), self._closed_with
+        turn.deliveries = (*self.deliveries, delivery)
+        turn._recorded = Recorded((*self._recorded.all, *changes.values))
+        turn._plan, turn._stored_version, turn._touched = self._plan, self._stored_version, bool(changes.plan)
+        turn._values = self._values.after(changes.values) if self._values else None
+        turn._memory = self._memory.copy()
+        turn._progress = self._progress
+        if self.task is not None and self.sub_tasks is not None:
+            turn.task, changed = self._recorded.task_after(self.task)
+            turn.sub_tasks = self.sub_tasks.after(turn.task, changed)
+        return turn
+
+    def must_be_first(self) -> None:
+        """Raise NotFirst behind others of a run: what follows is to be committed at once, or done once."""
+        if len(self.deliveries) > 1:
+            self.is_put_off = True  # whoever takes the error for its own
+            raise NotFirst(f"{self.event.type!r} is handled by itself, when it comes first")
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed_with is not None
+
+    def must_be_open(self) -> None:
+        if self.is_closed:
+            raise LocalProtocolError(
+                f"the handler of {self.event.type!r} has ended, and its context with it; await what it began in it, "
+                "or publish from outside with platform.publish()"
+            )
+
+    @property
+    def memory(self) -> MemoryInHand:
+        self.must_be_open()
+        return self._memory
+
+    def checkpoint(self) -> Callable[[], None]:
+        """Return what undoes all that is recorded from now on."""
+        recorded, plan, touched = len(self._recorded.own), self._plan, self._touched
+
+        def roll_back() -> None:
+            self._recorded.undo(recorded)
+            self._plan, self._touched, self._values = plan, touched, None
+            self._memory = MemoryInHand(self.services.store.memory)
+
+        return roll_back
+
+    @property
+    def event(self) -> EventEnvelope:
+        return self.delivery.event
+
+    @property
+    def agent(self) -> str:
+        return self.delivery.agent
+
+    @property
+    def lineage(self) -> Lineage:
+        """The lineage of whoever the delivery is for. A wake-up names whom it wakes, and tells no more."""
+        return self.event.lineage if self.event.source != SYSTEM else self.working_lineage
+
+    @property
+    def working_lineage(self) -> Lineage:
+        """The lineage of the plan or the task in hand: what comes in does not say whose it is."""
+        owner = self._plan or self.task
+        return owner.lineage if owner else self.event.lineage
+
+    @property
+    def task_id(self) -> str | None:
+        return self.task.task_id if self.task else None
+
+    def works_on(self, plan_id: str) -> bool:
+        return self._plan is not None and self._plan.plan_id == plan_id
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Tell whether a handler that must not run twice has begun, now or earlier, and its outcome is not known."""
+        return self._begun_under > 0
+
+    @property
+    def doubt_id(self) -> str:
+        """The question to people about it."""
+        return doubt_id(self.agent, self.event.id, self._begun_under)
+
+    async def begin(self) -> None:
+        """Write down that a handler begins that must not run twice."""
+        self.must_be_open()
+        await self.services.store.queue.begin(self.delivery)
+        self._begun_under = self.delivery.fence
+
+    def resolve(self) -> None:
+        """Note that it is known by now what became of it."""
+        self._begun_under = 0
+
+    @property
+    def is_again(self) -> bool:
+        """Tell whether this delivery was handed over before, whatever became of that."""
+        return self.delivery.fence > 1
+
+    @property
+    def rests(self) -> int:
+        """Number of times that this delivery was put back without an attempt."""
+        return max(0, self.delivery.fence - self.delivery.attempt)
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same for every attempt at this delivery, redriven or not: what was done outside is the same act."""
+        return f"{self.agent}:{self.event.id}"
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """Effects that one transaction has to apply; the plan's row first, so that a lost race shows at once."""
+        changes = self._closed_with or self._changes()
+        return (*changes.plan, *self._recorded.all, *changes.memory, *changes.values)
+
+    def _changes(self) -> Changes:
+        memory = self._memory.changes
+        values = self._values.changes(self._plan.plan_id) if self._plan and self._values else ()
+        if self._plan is None or not (self._touched or values):
+            return Changes(memory=memory)
+        version = 0 if self._stored_version is None else self._stored_version + 1
+        return Changes((SavePlan(replace(self._plan, version=version), self._stored_version),), memory, values)
+
+    @property
+    def recorded(self) -> tuple[Effect, ...]:
+        """Effects of this delivery alone."""
+        return tuple(self._recorded.own)
+
+    @property
+    def actions_recorded(self) -> int:
+        return self._recorded.actions
+
+    @property
+    def steps_recorded(self) -> list[Step]:
+        return self._recorded.steps
+
+    def record(self, *effects: Effect) -> None:
+        """Record effects. What a plan remembers goes into its working copy, which tells at the end what has changed."""
+        self.must_be_open()
+        for effect in effects:
+            if isinstance(effect, SaveValue | DropValue):
+                self.values.apply(effect)
+            else:
+                self._recorded.add(effect, is_remote=self.services.is_remote)
+
+    def rewrite(self, effects: Iterable[Effect]) -> None:
+        """Take these in the place of what was recorded of this delivery; the context has ended."""
+        self._recorded.rewrite(effects)
+
+    def moment(self) -> Moment:
+        self.must_be_open()
+        return Moment(self.event, self.agent, self.services.clock.now(), self._ordinals)
+
+    def next_call(self) -> int:
+        """The ordinal of a model call in this handling. What is asked is committed with nothing before it."""
+        self.must_be_open()
+        self.must_be_first()
+        self._calls += 1
+        return self._calls - 1
+
+    @property
+    def has_asked(self) -> bool:
+        """Tell whether a model was asked, or its answer found."""
+        return self._calls > 0
+
+    def expect_call(self, payer: Payer, charge: Charge) -> None:
+        """Remember with the plan in hand, if it is the payer, what to hold for its next call."""
+        if self._plan is not None and self._plan.plan_id == payer.plan_id:
+            self._plan = replace(self._plan, next_call=charge)
+
+    @property
+    def plan(self) -> PlanRecord:
+        if self._plan is None:
+            raise LocalProtocolError(f"this delivery of {self.event.type!r} belongs to no plan")
+        return self._plan
+
+    @property
+    def has_plan(self) -> bool:
+        return self._plan is not None
+
+    @property
+    def is_begun(self) -> bool:
+        """Tell whether the plan in hand is stored; one that is just begun is not."""
+        return self._stored_version is not None
+
+    def load(self, plan: PlanRecord) -> None:
+        """Take a stored plan as the working copy."""
+        self.must_be_open()
+        self._plan, self._stored_version, self._touched = plan, plan.version, False
+        self._in_hand = self._values = None
+
+    def take_up(self, plan: PlanRecord) -> None:
+        """Take a plan that another delivery of this agent is about; known even when nothing of this one happened."""
+        self.load(plan)
+        self.taken_up = plan.plan_id
+
+    async def in_hand(self) -> PlanInHand:
+        """Return what is stored beside the plan's row, read once: a change of its values saves the plan, which is a
+        conflict; what closes meanwhile is a delivery of its own, and the commit finds what others of the tree spend."""
+        if self._in_hand is None:
+            self._in_hand = await self.services.store.plans.in_hand(self.plan.plan_id, self.plan.root_plan_id)
+        return self._in_hand
+
+    async def read_values(self) -> None:
+        """Take what the plan remembers by keys as a working copy."""
+        if self._values is None:
+            self._values = PlanValues((await self.in_hand()).values)
+
+    @property
+    def values(self) -> PlanValues:
+        if self._values is None:
+            raise LocalProtocolError("the plan's values are read with its PlanContext; restore it first")
+        return self._values
+
+    def apply(self, outcome: Outcome) -> None:
+        self.must_be_open()
+        self._plan, self._touched = outcome.plan, True
+        self.record(*outcome.effects)
+
+    async def open_now(self) -> list[Expectation]:
+        """Return what the plan is waiting for, this handling's own effects included."""
+        return self._recorded.still_open((await self.in_hand()).open)
+
+    @property
+    def still_open(self) -> list[Expectation]:
+        """Return what `open_now` does, where the plan's values have been read."""
+        if self._in_hand is None:
+            raise LocalProtocolError("what the plan waits for is read with its PlanContext; restore it first")
+        return self._recorded.still_open(self._in_hand.open)
+
+    async def in_flight(self) -> int:
+        """Number of things that are open at once; a join is none beside its branches."""
+        return sum(expectation.kind is not ExpectationKind.JOIN for expectation in await self.open_now())
+
+    async def has_more_to_come(self) -> bool:
+        """Tell whether something that the plan waited for has come already, and stands in line behind this delivery."""
+        return await self.services.store.queue.count_pending(self.agent, self.delivery.owner) > len(self.deliveries)
+
+    async def request_type(self, event_type: str) -> EventDefinition | None:
+        """Return how a request is defined now, looked up once for each type: a fan-out asks for one many times."""
+        if self.services.is_remote:
+            return None
+        if event_type not in self._request_types:
+            registry, now = self.services.store.registry, self.services.clock.now()
+            self._request_types[event_type] = await request_type(registry, self.event.tenant_id, event_type, now)
+        return self._request_types[event_type]
+
+    async def join_progress(self, join_id: str) -> JoinProgress:
+        """Return how far a join of the plan is, with the steps recorded by now. Only who handles the plan changes that,
+        so it is read once for a run."""
+        if join_id not in self._progress:
+            self._progress[join_id] = await self.services.store.plans.join_progress(self.plan.plan_id, join_id)
+        return progress_after(self._progress[join_id], self.steps_recorded, join_id)
+
+    async def steps_at(self, ordinals: Collection[int]) -> list[Step]:
+        """Return the plan's steps of these numbers, as far as there are such."""
+        if not ordinals:
+            return []
+        stored = await self.services.store.plans.steps_at(self.plan.plan_id, ordinals)
+        return [*stored, *(step for step in self.steps_recorded if step.ordinal in ordinals)]
+
+    async def find_marked(self, fingerprints: Sequence[str]) -> dict[str, Marked]:
+        """Return the plan's steps that carry one of these, by fingerprint; without those that no step carries."""
+        stored = await self.services.store.plans.find_marked(self.plan.plan_id, fingerprints)
+        return self._recorded.find_marked(stored, fingerprints)
+
+
+_current: ContextVar[Handling | None] = ContextVar("soorma_current_handling", default=None)
+
+
+def current_handling() -> Handling | None:
+    return _current.get()
+
+
+@contextmanager
+def in_hand(handling: Handling) -> Generator[None]:
+    token = _current.set(handling)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def must_be_outside() -> None:
+    if (handling := current_handling()) is not None and not handling.is_closed:
+        raise LocalProtocolError("inside a handler, use its context: what platform.* does there would act at once")

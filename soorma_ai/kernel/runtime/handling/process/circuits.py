@@ -1,0 +1,113 @@
+"""The circuits of this process, one for each provider: nobody asks where nobody answers, and one looks whether it is
+back while the others wait for what it finds."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import TypeVar
+
+from msgspec import Struct, field
+
+from soorma_ai.errors import ModelBlocked, ModelUnavailable, Outage
+from soorma_ai.kernel.domain.values import account_of
+from soorma_ai.kernel.ports import Clock
+from soorma_ai.kernel.rules.decisions.circuit import (
+    Circuit,
+    Refusal,
+    fail,
+    is_half_open,
+    may_insist,
+    rest_after,
+    time_left,
+)
+
+T = TypeVar("T")
+
+MOST_FAILING = 1_000
+
+
+class Asker(Struct, frozen=True):
+    """A plan that asks, or a handling of none. It has rested so often; `resumed_at` finds when an operator resumed it.
+    Of a provider's models it asks this one first."""
+
+    who: str
+    model: str
+    rests: int
+    resumed_at: Callable[[], Awaitable[datetime | None]]
+
+
+class _Provider(Struct):
+    circuit: Circuit = field(default_factory=Circuit)
+    reason: str = ""
+    probe: asyncio.Event | None = None
+    refusals: dict[str, Refusal] = field(default_factory=dict[str, Refusal])
+
+
+class Failing(Struct, frozen=True):
+    """Calls of a plan that fail: since when, in seconds of real time, and why."""
+
+    since: float
+    reason: str
+
+
+class Circuits:
+    def __init__(self) -> None:
+        self._providers: defaultdict[str, _Provider] = defaultdict(_Provider)
+        # By plan, as long as its last call has failed; the latest ones.
+        self.failing: dict[str, Failing] = {}
+
+    async def call(self, provider: str, asker: Asker, clock: Clock, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask, or raise Outage, which says for how long the asker has to rest; or ModelBlocked, as a moment ago, where
+        nobody was told to ask again."""
+        known = self._providers[provider]
+        while True:
+            now = clock.now()
+            refusal = known.refusals.get(asker.model)
+            resumed_at = await asker.resumed_at() if refusal else None
+            if refusal and not may_insist(refusal, resumed_at, clock.monotonic()):
+                raise ModelBlocked(refusal.reason)
+            if (left := time_left(known.circuit, now)) is not None:
+                self._fail(asker.who, known.reason)
+                raise Outage(known.reason, retry_after=left)
+            if refusal is None and not is_half_open(known.circuit, now):
+                return await self._call(known, asker, resumed_at, clock, ask)
+            if known.probe is None:
+                known.probe = asyncio.Event()
+                try:
+                    return await self._call(known, asker, resumed_at, clock, ask)
+                finally:
+                    known.probe.set()
+                    known.probe = None
+            await known.probe.wait()
+
+    async def _call(
+        self, known: _Provider, asker: Asker, resumed_at: datetime | None, clock: Clock, ask: Callable[[], Awaitable[T]]
+    ) -> T:
+        try:
+            answer = await ask()
+        except ModelBlocked as blocked:
+            self._fail(asker.who, str(blocked))
+            known.refusals[asker.model] = Refusal(str(blocked), resumed_at, clock.monotonic())
+            raise
+        except ModelUnavailable as away:
+            self._fail(asker.who, str(away))
+            known.refusals.pop(asker.model, None)
+            known.circuit, known.reason = fail(known.circuit, asker.who, clock.now(), away.retry_after), str(away)
+            own = rest_after(asker.rests) if away.retry_after is None else away.retry_after
+            left = time_left(known.circuit, clock.now()) or timedelta(0)
+            raise Outage(str(away), retry_after=max(own, left)) from away
+        except Exception as error:
+            self._fail(asker.who, account_of(error))
+            raise
+        known.circuit = Circuit()
+        known.refusals.pop(asker.model, None)
+        self.failing.pop(asker.who, None)
+        return answer
+
+    def _fail(self, who: str, reason: str) -> None:
+        before = self.failing.pop(who, None)
+        self.failing[who] = Failing(before.since if before else monotonic(), reason)
+        if len(self.failing) > MOST_FAILING:
+            del self.failing[next(iter(self.failing))]

@@ -1,0 +1,87 @@
+"""What this process has done since it began, counted by tenant."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import assert_never
+
+from soorma_ai.kernel.domain.decisions import ACTIONS
+from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Disposition, Hold, InDoubt, RetryAfter
+from soorma_ai.kernel.domain.history import JournalEntry
+from soorma_ai.kernel.ports import Settlement
+
+# Of more, those that were counted last; whoever is forgotten begins anew, as a process does that was started again.
+MOST_TENANTS = 1_000
+
+
+class Counted(StrEnum):
+    COMMITS = "commits"
+    LEASES_LOST = "leases_lost"
+    MODEL_CALLS = "model_calls"
+    TOKENS = "tokens"
+    DOLLARS = "dollars"
+    UNPRICED = "unpriced"
+    DECISIONS = "decisions"
+    HTTP = "http"
+
+
+# What is counted, and what it is counted by; that is always one of a few names of our own.
+Key = tuple[Counted, tuple[str, ...]]
+
+
+class Tallies:
+    """Used on the loop's thread alone. A tenant of None is nobody's."""
+
+    def __init__(self, most: int = MOST_TENANTS) -> None:
+        self._most = most
+        self._by_tenant: OrderedDict[str | None, dict[Key, float]] = OrderedDict()
+
+    def add(self, tenant_id: str | None, what: Counted, *by: str, count: float = 1) -> None:
+        found = self._by_tenant.get(tenant_id)
+        if found is None:
+            found = self._by_tenant[tenant_id] = {}
+            if len(self._by_tenant) > self._most:
+                self._by_tenant.popitem(last=False)
+        self._by_tenant.move_to_end(tenant_id)
+        found[what, by] = found.get((what, by), 0) + count
+
+    def count_settlement(self, tenant_id: str, settlement: Settlement) -> None:
+        """Count what a call of a model came to."""
+        used, entry = settlement.actual, settlement.entry
+        self.add(tenant_id, Counted.MODEL_CALLS, count=used.llm_calls)
+        self.add(tenant_id, Counted.TOKENS, count=used.tokens)
+        if used.unpriced_calls:
+            self.add(tenant_id, Counted.UNPRICED, count=used.unpriced_calls)
+        elif used.llm_calls:
+            self.add(tenant_id, Counted.DOLLARS, count=used.cost_usd)
+        if entry is not None:
+            self.add(tenant_id, Counted.DECISIONS, action_of(entry), entry.verdict)
+
+    def of(self, tenant_id: str | None) -> Mapping[Key, float]:
+        return self._by_tenant.get(tenant_id, {})
+
+
+def outcome_of(disposition: Disposition) -> str:
+    match disposition:
+        case Ack():
+            return "done"
+        case RetryAfter():
+            return "again"
+        case Hold():
+            return "held"
+        case DeadLetter():
+            return "dead letter"
+        case InDoubt():
+            return "in doubt"
+        case _:
+            assert_never(disposition)
+
+
+def action_of(entry: JournalEntry) -> str:
+    """Return what a model has decided on; "other" for an answer that is no decision, or none that there is."""
+    value = entry.value
+    step = value.get("step") if isinstance(value, dict) else None
+    action = step.get("action") if isinstance(step, dict) else None
+    # As it stands in the form of an answer: publish:order.placed.
+    name = action.partition(":")[0] if isinstance(action, str) else ""
+    return name if name in ACTIONS else "other"

@@ -1,0 +1,140 @@
+"""Wake-ups inside one process, and who is alive in it. A signal only saves waiting: who is woken looks at the rows."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+
+from soorma_ai.features.federation.neighbourhood import Neighbourhood
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.ports import Clock, Registry
+from soorma_ai.kernel.runtime.handling.process.counters import Tallies
+
+HEARTBEAT = timedelta(seconds=60)
+
+
+class Notice(asyncio.Event):
+    """Set when something happened; `reply` is what came, where that was a reply in this process."""
+
+    reply: EventEnvelope | None = None
+
+
+class Signals:
+    """`tallies` count what has happened in this process so far; `neighbourhood` is its knowledge of other stores.
+    `mail` waits for other stores; agents have been `registered`, or other stores ask who lives here."""
+
+    def __init__(self) -> None:
+        self.tallies = Tallies()
+        self.neighbourhood = Neighbourhood()
+        self._agents: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._watchers: set[asyncio.Event] = set()
+        self._awaited: defaultdict[str, set[Notice]] = defaultdict(set)
+        self._broken: BaseException | None = None
+        self.outbox = asyncio.Event()
+        self.mail = asyncio.Event()
+        self.timers = asyncio.Event()
+        self.registered = asyncio.Event()
+
+    def agent(self, name: str) -> asyncio.Event:
+        return self._agents[name]
+
+    def wake_agents(self, names: frozenset[str] | None = None) -> None:
+        woken = names if names is not None else list(self._agents)
+        for name in woken:
+            self._agents[name].set()
+        self.signal(map(deliveries_of, woken))
+
+    def signal_commit(self, is_leaving: bool) -> None:
+        """Signal that a transaction wrote, and whether something is left to the relay."""
+        if is_leaving:
+            self.outbox.set()
+        for watcher in self._watchers:
+            watcher.set()
+
+    def signal(self, keys: Iterable[str]) -> None:
+        """Signal that a plan has ended, or a tree of plans asks people something."""
+        for key in keys:
+            for waiter in self._awaited.get(key, ()):
+                waiter.set()
+
+    def hand_replies(self, replies: Mapping[str, EventEnvelope]) -> None:
+        """Hand clients the replies to their requests."""
+        for request_id, reply in replies.items():
+            for waiter in self._awaited.get(request_id, ()):
+                waiter.reply = reply
+                waiter.set()
+
+    def broke(self, error: BaseException) -> None:
+        """Signal something that no handling may survive, such as a call that its recording does not hold: whoever waits
+        here waits in vain, and is told."""
+        self._broken = error
+        for waiter in (*self._watchers, *(w for waiters in self._awaited.values() for w in waiters)):
+            waiter.set()
+
+    def check(self) -> None:
+        """Raise what broke."""
+        if self._broken is not None:
+            raise self._broken.with_traceback(None)
+
+    @contextmanager
+    def notice_of(self, *keys: str) -> Generator[Notice]:
+        """An event that is set when one of these has happened."""
+        waiter = Notice()
+        for key in keys:
+            self._awaited[key].add(waiter)
+        try:
+            yield waiter
+        finally:
+            for key in keys:
+                self._awaited[key].discard(waiter)
+                if not self._awaited[key]:
+                    del self._awaited[key]
+
+    def watch(self) -> asyncio.Event:
+        """An event that is set after every commit, until `unwatch`."""
+        watcher = asyncio.Event()
+        self._watchers.add(watcher)
+        return watcher
+
+    def unwatch(self, watcher: asyncio.Event) -> None:
+        self._watchers.discard(watcher)
+
+
+def deliveries_of(agent: str) -> str:
+    """Return the key of what comes for an agent."""
+    return f"deliveries of {agent}"
+
+
+def questions_of(root_plan_id: str) -> str:
+    """Return the key of what a tree of plans asks people."""
+    return f"questions of {root_plan_id}"
+
+
+class Presence:
+    """The agents of this process are alive as long as it is, however long it was suspended."""
+
+    def __init__(self) -> None:
+        self.names: tuple[str, ...] = ()
+        self._last: datetime | None = None
+
+    def add(self, name: str) -> None:
+        self.names += (name,)
+
+    async def confirm(self, registry: Registry, now: datetime) -> None:
+        """Give a heart-beat when the last one is old: before looking who lives, and once a minute."""
+        if self.names and (self._last is None or now - self._last >= HEARTBEAT):
+            self._last = now
+            await registry.heartbeat(self.names, now)
+
+
+async def until(woken: asyncio.Event, clock: Clock, seconds: float | None) -> None:
+    """Wait until woken or, by this clock, so many seconds later. The event is cleared."""
+    if not woken.is_set():
+        forget = clock.call_later(seconds, woken.set) if seconds is not None else None
+        try:
+            await woken.wait()
+        finally:
+            if forget is not None:
+                forget()
+    woken.clear()

@@ -1,0 +1,59 @@
+"""Requests as the registry defines them: the shape that they must have, and what their replies promise."""
+
+from datetime import datetime
+
+from soorma_ai.errors import NotFound
+from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.expectations import Expectation
+from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition
+from soorma_ai.kernel.domain.replies import content_of
+from soorma_ai.kernel.ports import EventLog, Registry
+from soorma_ai.kernel.rules.choices.offer import request_in
+from soorma_ai.kernel.rules.waits.replies import is_reply, read_as_promised
+from soorma_ai.kernel.rules.waits.wakeups import ANSWERED
+from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
+
+
+async def request_type(registry: Registry, tenant_id: str, event_type: str, now: datetime) -> EventDefinition | None:
+    """Return the definition of a request by all agents that take it: live ones, or where none lives, those that are
+    gone. None where nobody ever took it."""
+    live = request_in(await registry.live_events(tenant_id, now), event_type)
+    return live or request_in(await registry.known_events(tenant_id), event_type)
+
+
+async def closing_event(events: EventLog, event: EventEnvelope) -> EventEnvelope:
+    """Return the event that closed an expectation: this one, or the one it points at. An event that came before its
+    wait, and that its agent handled then as a subscriber, can come to its owner only by such a wake-up."""
+    if event.type == ANSWERED and event.source == SYSTEM and event.causation_id is not None:
+        return await events.event(event.causation_id) or event
+    return event
+
+
+async def read_reply(registry: Registry, met: Expectation, event: EventEnvelope) -> EventEnvelope:
+    """Return the event that met an expectation as it counts: a result that is off what its request promises is a
+    failure."""
+    if met.dataschema is None or not is_reply(met, event):
+        return event
+    defined = await registry.definitions(met.tenant_id, met.subject)
+    promised = next((one.response_schema for one in defined if one.dataschema == met.dataschema), None)
+    await check_ahead(promised, content_of(event.data))
+    read = event if promised is None else read_as_promised(event, promised)
+    if read is event:
+        return event
+    # Of several agents that take a request each keeps its own promise.
+    known = await registry.known_events(met.tenant_id)
+    own = (one.definition for one in known if one.agent == event.source and one.definition.event_name == met.subject)
+    others = [one.response_schema for one in own if one.dataschema != met.dataschema]
+    for other in others:
+        await check_ahead(other, content_of(event.data))
+    return event if any(other is None or read_as_promised(event, other) is event for other in others) else read
+
+
+async def request_taken(registry: Registry, tenant_id: str, event_type: str, now: datetime) -> EventDefinition:
+    """Return a request as who takes it defines it. Raise NotFound."""
+    definition = await request_type(registry, tenant_id, event_type, now)
+    if definition is None:
+        taken = (one.definition for one in await registry.known_events(tenant_id) if one.role in TAKEN)
+        names = {one.event_name for one in taken if one.topic is EventTopic.ACTION_REQUESTS}
+        raise NotFound(f"no agent takes {event_type!r}; known requests: {', '.join(sorted(names)) or 'none'}")
+    return definition

@@ -1,0 +1,76 @@
+"""The working memory as one handling sees it: what is stored, and what this handling does to it."""
+
+from collections.abc import Sequence
+from copy import deepcopy
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from soorma_ai.features.knowledge.records import MemoChange
+from soorma_ai.kernel.domain.memory import DropMemory, MemoryChange, MemoryKey, Remembered, StoreMemory
+from soorma_ai.kernel.ports import Memory
+from soorma_ai.kernel.rules.memory import apply_change, combine
+
+
+class _Cell(Struct):
+    stored: Remembered | None = None
+    change: MemoryChange | None = None
+
+
+class MemoryInHand:
+    """A value that was looked at is the same for the whole handling. Looked at and changed, in whatever order, it must
+    not have changed meanwhile; what is only written, incremented or appended never conflicts. Changes of memos never
+    do: the last one of a key counts."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._cells: dict[MemoryKey, _Cell] = {}
+        self._memos: list[MemoChange] = []
+
+    def copy(self) -> "MemoryInHand":
+        """Return one that goes on from here, and leaves this as it is."""
+        again = MemoryInHand(self._memory)
+        again._cells = {at: replace(cell) for at, cell in self._cells.items()}
+        again._memos = [*self._memos]
+        return again
+
+    @property
+    def memos(self) -> Sequence[MemoChange]:
+        """Changes of memos, in order."""
+        return self._memos
+
+    def change_memo(self, change: MemoChange) -> None:
+        self._memos.append(change)
+
+    async def look(self, at: MemoryKey) -> Remembered:
+        cell = self._cells.setdefault(at, _Cell())
+        known = cell.change
+        if cell.stored is None and not isinstance(known, StoreMemory | DropMemory):
+            cell.stored = await self._memory.recall(at)
+        return deepcopy(apply_change(cell.stored or Remembered(), known))
+
+    def change(self, change: MemoryChange) -> None:
+        """Apply a change. Raise LocalProtocolError where the value is known to be no number, or no list."""
+        cell = self._cells.setdefault(change.at, _Cell())
+        then = combine(cell.change, change)
+        if cell.stored is not None:
+            apply_change(cell.stored, then)
+        cell.change = then
+
+    async def keys(self, tenant_id: str, plan_id: str) -> list[str]:
+        found = set(await self._memory.memory_keys(tenant_id, plan_id))
+        for at, cell in self._cells.items():
+            if (at.tenant_id, at.plan_id) == (tenant_id, plan_id) and cell.change is not None:
+                found.discard(at.key)
+                if not isinstance(cell.change, DropMemory):
+                    found.add(at.key)
+        return sorted(found)
+
+    @property
+    def changes(self) -> tuple[MemoryChange | MemoChange, ...]:
+        of_cells = (
+            replace(cell.change, expected_version=cell.stored.version if cell.stored else None)
+            for cell in self._cells.values()
+            if cell.change is not None
+        )
+        return (*of_cells, *self._memos)

@@ -1,0 +1,77 @@
+"""Working copy of what a plan remembers by keys: results, free state, its machine, a pause, its phases, what its model
+is told."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
+
+from soorma_ai.kernel.domain.effects import DropValue, SaveValue
+from soorma_ai.kernel.domain.plans import PlanValue, ValueKind
+from soorma_ai.kernel.domain.states import StateConfig, states_of
+from soorma_ai.kernel.domain.values import Json, JsonObject, json_object
+
+_ONLY = ""
+
+
+class PlanValues:
+    """`results` and `state` are changed in place, by the plan's author as well; `changes` finds out what changed."""
+
+    def __init__(self, stored: Sequence[PlanValue]) -> None:
+        self._stored = {(value.kind, value.key): value.value for value in stored}
+        self.results = self._of(ValueKind.RESULT)
+        self.state = self._of(ValueKind.STATE)
+        self.pause = self._of(ValueKind.PAUSE)
+        self.phases = self._of(ValueKind.PHASE)
+        self.session = self._of(ValueKind.SESSION)
+        self.context = self._of(ValueKind.CONTEXT)
+        machine = self._stored.get((ValueKind.MACHINE, _ONLY))
+        written = machine.items() if isinstance(machine, dict) else ()
+        self.machine = states_of({name: config for name, config in written if isinstance(config, dict)})
+
+    def after(self, changes: Iterable[SaveValue | DropValue]) -> "PlanValues":
+        """Return the working copy of what is stored once these changes are, whatever was done to this one since."""
+        stored = dict(self._stored)
+        for change in changes:
+            if isinstance(change, SaveValue):
+                stored[change.kind, change.key] = change.value
+            else:
+                stored.pop((change.kind, change.key), None)
+        return PlanValues([PlanValue(*at, value) for at, value in stored.items()])
+
+    def declare(self, machine: Mapping[str, StateConfig]) -> None:
+        self.machine = dict(machine)
+
+    def apply(self, effect: SaveValue | DropValue) -> None:
+        """Apply an effect on anything but the machine, which is declared."""
+        values = dict(self._by_key())[effect.kind]
+        if isinstance(effect, SaveValue):
+            values[effect.key] = effect.value
+        else:
+            values.pop(effect.key, None)
+
+    def changes(self, plan_id: str) -> tuple[SaveValue | DropValue, ...]:
+        """Return what was changed. Raise LocalProtocolError for what is no JSON."""
+        now: dict[tuple[ValueKind, str], Json] = {}
+        if self.machine:
+            written: JsonObject = {name: config.model_dump(mode="json") for name, config in self.machine.items()}
+            now[ValueKind.MACHINE, _ONLY] = written
+        for kind, values in self._by_key():
+            now |= {(kind, key): value for key, value in json_object(f"plan.{kind}", values).items()}
+        saved = [
+            SaveValue(plan_id, *at, value)
+            for at, value in now.items()
+            if at not in self._stored or self._stored[at] != value
+        ]
+        return (*saved, *(DropValue(plan_id, *at) for at in self._stored if at not in now))
+
+    def _by_key(self) -> tuple[tuple[ValueKind, dict[str, Json]], ...]:
+        return (
+            (ValueKind.RESULT, self.results),
+            (ValueKind.STATE, self.state),
+            (ValueKind.PAUSE, self.pause),
+            (ValueKind.PHASE, self.phases),
+            (ValueKind.SESSION, self.session),
+            (ValueKind.CONTEXT, self.context),
+        )
+
+    def _of(self, kind: ValueKind) -> dict[str, Json]:
+        return {key: deepcopy(value) for (of, key), value in self._stored.items() if of is kind}

@@ -1,0 +1,137 @@
+"""Effects that a handling records, on top of those of the handlings before it in the same run: none is stored yet."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from soorma_ai.errors import LimitExceeded, LocalProtocolError
+from soorma_ai.features.knowledge.records import MemoChange
+from soorma_ai.features.remote.records import MOST_COMMITTED
+from soorma_ai.kernel.domain.effects import (
+    AppendStep,
+    Close,
+    DropValue,
+    Effect,
+    Expect,
+    Publish,
+    SavePlan,
+    SaveSubTask,
+    SaveTask,
+    SaveValue,
+    Spend,
+)
+from soorma_ai.kernel.domain.expectations import Expectation
+from soorma_ai.kernel.domain.history import Step
+from soorma_ai.kernel.domain.limits import MAX_EVENTS_AT_ONCE
+from soorma_ai.kernel.domain.memory import MemoryChange
+from soorma_ai.kernel.domain.plans import Marked
+from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.kernel.domain.values import Json
+
+
+class Changes(Struct, frozen=True):
+    """Changes of the working copies of a handling; `plan` is its row, if that has changed. Those of a run are in those
+    of its last handling, but for `values`."""
+
+    plan: tuple[SavePlan, ...] = ()
+    memory: tuple[MemoryChange | MemoChange, ...] = ()
+    values: tuple[SaveValue | DropValue, ...] = ()
+
+
+class Recorded:
+    """`own` are the effects of this handling alone."""
+
+    def __init__(self, before: Iterable[Effect] = ()) -> None:
+        self.before = tuple(before)
+        self.own: list[Effect] = []
+        self._published = 0
+        # Bytes over HTTP of each and those before it.
+        self._bytes: list[int] = []
+
+    def add(self, effect: Effect, *, is_remote: bool) -> None:
+        """Raise LimitExceeded for more events than one handling may publish, LocalProtocolError where a commit over
+        HTTP would not be taken with it."""
+        if type(effect) is Publish:
+            self._published += 1
+            self.must_be_few()
+        if is_remote:
+            del self._bytes[len(self.own) :]
+            size = (self._bytes[-1] if self._bytes else 0) + _size_of(effect)
+            must_be_committed(size)
+            self._bytes.append(size)
+        self.own.append(effect)
+
+    def must_be_few(self) -> None:
+        """Raise LimitExceeded, also where a handler went on that was told so before."""
+        if self._published > MAX_EVENTS_AT_ONCE:
+            said = f"one handling publishes at most {MAX_EVENTS_AT_ONCE:,} events"
+            raise LimitExceeded(
+                "events_per_handling", f"{said}; let others do parts of it, each on a request of its own"
+            )
+
+    def undo(self, count: int) -> None:
+        """Drop what was recorded after the first `count` effects."""
+        self._published -= sum(isinstance(effect, Publish) for effect in self.own[count:])
+        del self.own[count:]
+
+    def rewrite(self, effects: Iterable[Effect]) -> None:
+        """Take these as what the handling has recorded. Raise LimitExceeded as `add` does."""
+        self.must_be_few()
+        self.own = list(effects)
+
+    @property
+    def all(self) -> tuple[Effect, ...]:
+        return (*self.before, *self.own)
+
+    @property
+    def actions(self) -> int:
+        return sum(effect.actions for effect in self.all if isinstance(effect, Spend))
+
+    @property
+    def steps(self) -> list[Step]:
+        return [effect.step for effect in self.all if isinstance(effect, AppendStep)]
+
+    def still_open(self, stored: Sequence[Expectation]) -> list[Expectation]:
+        opened = [effect.expectation for effect in self.all if isinstance(effect, Expect)]
+        closed = {effect.expectation_id for effect in self.all if isinstance(effect, Close)}
+        return [expectation for expectation in [*stored, *opened] if expectation.id not in closed]
+
+    def find_marked(self, stored: Mapping[str, Marked], fingerprints: Sequence[str]) -> dict[str, Marked]:
+        found = dict(stored)
+        for step in self.steps:
+            if (mark := step.fingerprint) in fingerprints and mark is not None:
+                found[mark] = Marked(found[mark].count + 1 if mark in found else 1, step)
+        return found
+
+    def task_after(self, task: TaskRecord) -> tuple[TaskRecord, dict[int, SubTaskInfo]]:
+        """Return the task as this handling leaves it, and those of its sub-tasks that it has changed, by number."""
+        saved = [effect.task for effect in self.own if isinstance(effect, SaveTask)]
+        changed = {effect.ordinal: effect.sub_task for effect in self.own if isinstance(effect, SaveSubTask)}
+        return saved[-1] if saved else task, changed
+
+
+def must_be_committed(size: int) -> None:
+    """Raise LocalProtocolError for more bytes than one commit over HTTP may have."""
+    if size > MOST_COMMITTED:
+        raise LocalProtocolError(
+            f"this handler has recorded {size:,} bytes; {MOST_COMMITTED:,} are taken of an agent that runs elsewhere: "
+            "keep large data outside and send where it is, or run the agent beside the store"
+        )
+
+
+def _size_of(effect: Effect) -> int:
+    """Return the bytes that an effect takes up in a commit over HTTP, without what is around its data."""
+    match effect:
+        case Publish(event):
+            return _length(event.data)
+        case SaveTask(task):
+            return _length(task.state)
+        case SaveSubTask(sub_task=info):
+            return _length(info.result)
+        case _:
+            return 0
+
+
+def _length(value: Json) -> int:
+    return len(json.dumps(value, separators=(",", ":")))

@@ -1,0 +1,41 @@
+"""Intake: what a bus brings is written into the inbox."""
+
+from collections.abc import Sequence
+
+from soorma_ai.errors import RemoteProtocolError
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.stores import REQUEST_UNKNOWN
+from soorma_ai.kernel.domain.values import clip
+from soorma_ai.kernel.ports import Brought
+from soorma_ai.kernel.runtime.handling.handling import Services
+from soorma_ai.kernel.runtime.handling.logs import warn
+from soorma_ai.kernel.runtime.loops.relay import arrive
+
+
+async def take_in(services: Services, brought: Sequence[Brought]) -> None:
+    """Write what a bus brought into the inbox; returning acknowledges it."""
+    # The rules for what arrives are the store's, and loaded with it.
+    from soorma_ai.features.federation.exchange import take_copies
+    from soorma_ai.features.federation.strangers import as_written_down
+
+    given = [one for one in brought if one.sender is None]
+    known = await services.store.events.tenants_of([one.event.id for one in given])
+    events: list[EventEnvelope] = []
+    for one in given:
+        try:
+            written = as_written_down(one.event, known.get(one.event.id), is_own=one.is_own)
+        except RemoteProtocolError as error:
+            warn("event_refused", event_type=clip(one.event.type, 80), reason=error)
+            continue
+        if written is not None:
+            events.append(written)
+    if events:
+        await arrive(services, events)
+        _tell_silence(events)
+    await take_copies(services, [one for one in brought if one.sender is not None])
+
+
+def _tell_silence(events: Sequence[EventEnvelope]) -> None:
+    for event in events:
+        if event.type == REQUEST_UNKNOWN:
+            warn("request_unknown", request_id=event.subject, store=event.data["store"], plan_id=event.plan_id)

@@ -1,0 +1,326 @@
+"""Ask a model for one thing, judge what it says, and write every answer down before anything is done about it."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from functools import lru_cache, partial
+from typing import Generic, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from soorma_ai.errors import (
+    ConfigError,
+    ContentFiltered,
+    DecisionError,
+    LimitExceeded,
+    ModelRefused,
+    NotAllowed,
+    Paid,
+    SoormaError,
+)
+from soorma_ai.kernel.domain.decisions import Showing
+from soorma_ai.kernel.domain.history import NO_ANSWER, Ending, JournalEntry, JournalKey, Kept, Sent, Verdict
+from soorma_ai.kernel.domain.limits import UNPRICED_CURES, Charge, Payer, beyond, fill_in, next_call_after
+from soorma_ai.kernel.domain.values import UNSTORABLE, Json, JsonObject, Same, compact, is_storable
+from soorma_ai.kernel.ports import Message, ModelAnswer, ModelQuestion, Prompt, Reasoner, Settlement
+from soorma_ai.kernel.rules.decisions.attempts import may_ask_again, room_after
+from soorma_ai.kernel.rules.decisions.prompt import Inputs
+from soorma_ai.kernel.rules.decisions.sent import digest_messages, keep, spell_form, write_down
+from soorma_ai.kernel.rules.prompting.fence import fence, tokens_of
+from soorma_ai.kernel.rules.schemas.portable import wire_of
+from soorma_ai.kernel.runtime.handling.execute import patiently
+from soorma_ai.kernel.runtime.handling.handling import Handling
+from soorma_ai.kernel.runtime.handling.process.circuits import Asker
+
+T = TypeVar("T")
+_Refusal = DecisionError | LimitExceeded | ModelRefused | ContentFiltered
+
+
+class Inquiry(Struct, Generic[T], frozen=True):
+    """Question to a model, by a `prompt` that is made of `inputs`. `judge` makes it of the JSON that was found, or of
+    what kept it from being JSON; the DecisionError that it raises is told to the model by the prompt `again`. `digest`
+    names the form of the answer, `shown` what of the offer is shown. `remembered` is what it is told from memory.
+    `acts_at_once`: nothing but our own code runs between its answer and the commit that acts on it, so that the journal
+    is written by that."""
+
+    prompt: Prompt
+    inputs: Inputs
+    again: str
+    schema: JsonObject
+    digest: str
+    judge: Callable[[Json, str], Awaitable["T | Further[T]"]]
+    shown: Showing | None = None
+    show_again: "Callable[[Showing], Inquiry[T]] | None" = None
+    acts_at_once: bool = False
+    remembered: tuple[JsonObject, ...] = ()
+
+    def as_it_was(self, shown: Showing | None) -> "Inquiry[T]":
+        """Return the inquiry with what was shown, too, when a row of the journal was written: an answer means that."""
+        return self.show_again(shown) if shown and self.show_again and shown != self.shown else self
+
+
+class _Retold(Struct, frozen=True):
+    """Answers that were refused, by their numbers, each with what the model is told about it by the prompt `again`."""
+
+    exchanges: tuple[Message, ...] = ()
+    after: tuple[int, ...] = ()
+    again: Prompt | None = None
+
+    def then(self, entry: JournalEntry, again: Prompt) -> "_Retold":
+        told = (Message("assistant", entry.raw or NO_ANSWER), Message("user", again.parts["user"]))
+        return _Retold((*self.exchanges, *told), (*self.after, entry.key.ordinal), again)
+
+
+class _Call(Struct, frozen=True):
+    """One call of a model: its row of the journal, the room of its answer, the answers before it that were refused."""
+
+    key: JournalKey
+    room: int
+    retold: _Retold
+
+
+class Further(Struct, Generic[T], frozen=True):
+    """Inquiry that shows more, after an answer which asked for that; or which was refused, for want of it."""
+
+    inquiry: Inquiry[T]
+    refusal: DecisionError | None = None
+
+
+async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer) -> T:
+    """Ask as often as `may_ask_again` allows, each time told precisely what was wrong with the answer before.
+
+    What was answered in an earlier handling is taken from the journal, as the answer to what was shown then.
+
+    Raises the last DecisionError, ModelRefused, ContentFiltered, LimitExceeded, ConfigError, ModelBlocked and Outage.
+    """
+    plans = handling.services.store.plans
+    journal = await plans.journal(handling.agent, handling.event.id) if handling.is_again else ()
+    written = {entry.key: entry for entry in journal}
+    shown = await plans.find_shown(payer.plan_id) if written else {}
+    retold = _Retold()
+    unusable: list[Ending] = []
+    while True:
+        key = JournalKey(handling.agent, handling.event.id, handling.next_call())
+        if entry := written.get(key):
+            if entry.prompt_id != inquiry.prompt.prompt_id:
+                continue  # it was spent on another question
+            inquiry = inquiry.as_it_was(shown.get(entry.shown))
+            judged = await _judge_again(inquiry, entry)
+        else:
+            room = room_after(unusable, reasoner.max_output_tokens)
+            asking = partial(_ask, handling, reasoner, inquiry, payer, _Call(key, room, retold))
+            asker = Asker(payer.plan_id, reasoner.model, handling.rests, partial(_resumed_at, handling, payer))
+            circuits, clock = handling.services.circuits, handling.services.clock
+            entry, judged = await circuits.call(reasoner.provider, asker, clock, asking)
+        if isinstance(judged, Further):
+            further = cast("Further[T]", judged)
+            inquiry = further.inquiry
+            if further.refusal is None:
+                continue
+            judged = further.refusal
+        if isinstance(judged, LimitExceeded | ModelRefused | ContentFiltered):
+            raise judged
+        if not isinstance(judged, DecisionError):
+            return judged
+        unusable.append(entry.ending)
+        if not may_ask_again(unusable):
+            raise judged
+        if entry.ending is not Ending.CUT:
+            again = handling.services.prompts.render(inquiry.again, {"refusal": fence(str(judged))})
+            retold = retold.then(entry, again)
+
+
+async def _ask(
+    handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer, call: _Call
+) -> tuple[JournalEntry, T | Further[T] | _Refusal]:
+    """Charged on disk before it is sent; judged when the answer is there, and settled and journalled together."""
+    root = payer.root_plan_id
+    question = ModelQuestion(_messages(inquiry.prompt, call.retold), inquiry.schema, call.room)
+    sent, kept = _write_down(handling, inquiry, payer, question, call.retold)
+    held = _most(reasoner, question)
+    if held.cost_usd is None and payer.limits.max_cost_usd is not None:
+        price = f"the price of {reasoner.model} is not known: {UNPRICED_CURES}"
+        raise ConfigError(f"the tree's budget is in US dollars, and {price}")
+    reserved = await _reserve(handling, payer, _charge(root, held))
+    try:
+        answer = _usable(await reasoner.ask(question))
+    except (ModelRefused, ContentFiltered) as declined:
+        spent = fill_in(declined.paid, held)
+        nothing = ModelAnswer("", None, declined.code, reasoner.model, *spent[:3], 0.0)
+        entry = _entry(handling, inquiry, payer, call.key, replace(nothing, cached_tokens=spent.cached_tokens))
+        entry = replace(entry, verdict=Verdict.DECLINED, refusal=str(declined), sent=sent)
+        await _settle(handling, Settlement(reserved, _charge(root, spent), entry, inquiry.shown, kept))
+        return entry, declined
+    except SoormaError as fault:
+        await _settle(handling, Settlement(reserved, _charge(root, fill_in(fault.paid, held))))
+        raise
+    except Exception:
+        await _settle(handling, Settlement(reserved, replace(reserved, tokens=0, cost_usd=0.0)))
+        raise
+    spent = fill_in(answer.paid, held)
+    entry = replace(_entry(handling, inquiry, payer, call.key, replace(answer, **spent._asdict())), sent=sent)
+    used = _charge(root, spent)
+    try:
+        judged = await _judge(inquiry, answer.value, answer.fault)
+    except Exception:
+        # It is paid, and is judged when this is handled again.
+        await _settle(handling, Settlement(reserved, used, entry, inquiry.shown, kept))
+        raise
+    entry = _with_verdict(entry, judged)
+    settlement = Settlement(reserved, used, entry, inquiry.shown, kept)
+    if inquiry.acts_at_once and entry.verdict is Verdict.ACCEPTED:
+        handling.bill.owe(settlement)
+    else:
+        # With its entry it can be written twice: the journal has room for one. Without, it would be given back twice.
+        await patiently(handling.services.clock, lambda: _settle(handling, settlement))
+    return entry, judged
+
+
+async def _resumed_at(handling: Handling, payer: Payer) -> datetime | None:
+    plan = await handling.services.store.plans.plan(payer.plan_id)
+    return plan.blocked.resumed_at if plan and plan.blocked else None
+
+
+async def _settle(handling: Handling, settlement: Settlement) -> None:
+    await handling.services.store.plans.settle(settlement, handling.delivery)
+    handling.services.signals.tallies.count_settlement(handling.working_lineage.tenant_id, settlement)
+
+
+def _messages(prompt: Prompt, retold: _Retold) -> tuple[Message, ...]:
+    return (Message("system", prompt.parts["system"]), Message("user", prompt.parts["user"]), *retold.exchanges)
+
+
+def _write_down(
+    handling: Handling, inquiry: Inquiry[T], payer: Payer, question: ModelQuestion, retold: _Retold
+) -> tuple[Sent, tuple[Kept, ...]]:
+    """Return what the question is made of, for the journal, and the texts that it shares with others."""
+    prompt, inputs, tenant_id = inquiry.prompt, inquiry.inputs, handling.working_lineage.tenant_id
+    sent, kept = write_down(inputs, tenant_id, payer)
+    templates = [one for one in (prompt, retold.again) if one is not None]
+    digest = digest_messages((message.role, message.content) for message in question.messages)
+    return (
+        replace(sent, digest=digest, again=retold.again.hash if retold.again else "", after=retold.after),
+        (
+            *(Kept(one.hash, one.template, tenant_id=tenant_id) for one in templates),
+            keep(inquiry.digest, spell_form(inquiry.schema), inputs, tenant_id, payer),
+            *kept,
+        ),
+    )
+
+
+async def _reserve(handling: Handling, payer: Payer, needed: Charge) -> Charge:
+    """Reserve a call, as far as the lease has not done so; return what is reserved."""
+    handling.expect_call(payer, next_call_after(needed))
+    held = handling.bill.take_hold(payer.root_plan_id)
+    more = beyond(needed, held) if held else needed
+    if more is None:
+        return held or needed
+    try:
+        await handling.services.store.plans.reserve(more, payer.limits, handling.delivery)
+    except BaseException:
+        handling.bill.hold = held
+        raise
+    return held.plus(more) if held else needed
+
+
+def _most(reasoner: Reasoner, question: ModelQuestion) -> Paid:
+    """Return what a call may cost: all that is sent, as long as it is spelled for any provider, and the longest answer.
+
+    Four characters are a token: by that share a call may cost more where a model counts otherwise.
+    """
+    sent = tokens_of(compact([message.content for message in question.messages])) + _tokens_in(Same(question.schema))
+    room = question.room or reasoner.max_output_tokens
+    return Paid(sent, room, reasoner.cost_of(sent, room))
+
+
+@lru_cache(maxsize=256)
+def _tokens_in(same: Same[JsonObject]) -> int:
+    return max(tokens_of(compact(same.it)), tokens_of(wire_of(same.it).text))
+
+
+def _charge(root_plan_id: str, spent: Paid) -> Charge:
+    """Return the charge of a call; one that cost nothing was none."""
+    tokens = spent.prompt_tokens + spent.completion_tokens
+    calls = 1 if tokens else 0
+    return Charge(root_plan_id, calls, tokens, spent.cost_usd or 0.0, calls if spent.cost_usd is None else 0)
+
+
+def _entry(handling: Handling, inquiry: Inquiry[T], payer: Payer, key: JournalKey, answer: ModelAnswer) -> JournalEntry:
+    prompt = inquiry.prompt
+    return JournalEntry(
+        key=key,
+        plan_id=payer.plan_id,
+        root_plan_id=payer.root_plan_id,
+        prompt_id=prompt.prompt_id,
+        prompt_version=prompt.version,
+        prompt_hash=prompt.hash,
+        offer_digest=inquiry.digest,
+        model=answer.model,
+        raw=answer.text,
+        value=answer.value,
+        fault=answer.fault,
+        verdict=Verdict.ACCEPTED,
+        refusal="",
+        prompt_tokens=answer.prompt_tokens,
+        completion_tokens=answer.completion_tokens,
+        cost_usd=answer.cost_usd,
+        latency_ms=answer.latency_ms,
+        at=handling.services.clock.now(),
+        found=answer.found,
+        ending=answer.ending,
+        shown=inquiry.shown.digest if inquiry.shown else "",
+        cached_tokens=answer.cached_tokens,
+        remembered=inquiry.remembered,
+    )
+
+
+def _with_verdict(entry: JournalEntry, judged: object) -> JournalEntry:
+    match judged:
+        case Further(refusal=None):
+            return replace(entry, verdict=Verdict.LOOKED_UP)
+        case Further(refusal=DecisionError() as refusal) | (DecisionError() | LimitExceeded() as refusal):
+            return replace(entry, verdict=Verdict.REFUSED, refusal=str(refusal))
+        case _:
+            return entry
+
+
+async def _judge(inquiry: Inquiry[T], value: Json, fault: str) -> T | Further[T] | DecisionError | LimitExceeded:
+    try:
+        return await inquiry.judge(value, fault)
+    except (DecisionError, LimitExceeded) as refusal:
+        return refusal
+
+
+async def _judge_again(inquiry: Inquiry[T], entry: JournalEntry) -> T | Further[T] | _Refusal:
+    """Judge what is in the journal by what is offered now. What was refused stays refused: it was asked for again."""
+    if declined := _refusal_of(entry):
+        return declined
+    judged = await _judge(inquiry, entry.value, entry.fault)
+    return judged if entry.verdict is not Verdict.REFUSED or _is_refused(judged) else NotAllowed(entry.refusal)
+
+
+def _is_refused(judged: object) -> bool:
+    match judged:
+        case DecisionError() | LimitExceeded():
+            return True
+        case Further(refusal=refusal):
+            return refusal is not None
+        case _:
+            return False
+
+
+def _refusal_of(entry: JournalEntry) -> ModelRefused | ContentFiltered | None:
+    if entry.verdict is not Verdict.DECLINED:
+        return None
+    return ContentFiltered(entry.refusal) if entry.fault == ContentFiltered.code else ModelRefused(entry.refusal)
+
+
+def _usable(answer: ModelAnswer) -> ModelAnswer:
+    """The answer as the journal can hold it. One that cannot be written down, or did not end well, has no value."""
+    text = answer.text.encode("utf-8", "backslashreplace").decode()
+    if answer.ending is not Ending.GOOD:
+        fault = answer.fault or f"the answer did not end well, but {answer.ending}"
+        return replace(answer, text=text, value=None, fault=fault)
+    if is_storable(answer.value):
+        return replace(answer, text=text)
+    return replace(answer, text=text, value=None, fault=f"the answer cannot be used: {UNSTORABLE}")

@@ -1,0 +1,268 @@
+"""Ask a model for a plan's next step, or for all of its steps, in the light of what is true now."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from soorma_ai.errors import PayloadMismatch
+from soorma_ai.features.knowledge.recall import recall
+from soorma_ai.kernel.domain.decisions import Judged, PlannerDecision, Showing, fingerprint, rejection_of, requests_in
+from soorma_ai.kernel.domain.effects import Outcome
+from soorma_ai.kernel.domain.history import PLAN, REASK, REPLAN
+from soorma_ai.kernel.domain.people import Person
+from soorma_ai.kernel.domain.registry import DiscoveredAgent
+from soorma_ai.kernel.domain.states import PlanDefinition
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.ports import Clock
+from soorma_ai.kernel.rules.choices.drafts import Material, gather_material, narrow, parse_machine, prepare_machine
+from soorma_ai.kernel.rules.choices.form import digest_of, form_of
+from soorma_ai.kernel.rules.choices.index import Query
+from soorma_ai.kernel.rules.choices.lookups import (
+    Lookup,
+    look_up,
+    must_not_look_again,
+    parse_lookup,
+    refuse_unseen,
+    unseen_in,
+    with_whole_schemas,
+)
+from soorma_ai.kernel.rules.choices.offer import WAIT, Offer, make_offer
+from soorma_ai.kernel.rules.choices.ranking import MOST_RANKED, choices_of, rank
+from soorma_ai.kernel.rules.choices.showing import add_asked, add_schemas, needs_ranking, show_offer, still_offered
+from soorma_ai.kernel.rules.decisions.judge import (
+    Situation,
+    judge,
+    must_be_possible_at_once,
+    parse_decision,
+    prepare_decision,
+)
+from soorma_ai.kernel.rules.decisions.prompt import Occasion, View, decide_inputs, plan_inputs
+from soorma_ai.kernel.rules.decisions.queries import query_about
+from soorma_ai.kernel.rules.decisions.review import review
+from soorma_ai.kernel.rules.plans.triggers import Trigger
+from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN
+from soorma_ai.kernel.rules.prompting.history import RESULT_TOKENS, StepLines, first_to_read
+from soorma_ai.kernel.rules.prompting.references import (
+    parse_reference,
+    resolve_decision,
+    results_of,
+    slice_of,
+    steps_referred_to,
+)
+from soorma_ai.kernel.runtime.handling.handling import Handling
+from soorma_ai.kernel.runtime.handling.semantic_search import Means
+from soorma_ai.kernel.runtime.planning.ask_model import Further, Inquiry, ask_model
+from soorma_ai.kernel.runtime.planning.check_decision import check_decision_ahead
+from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
+from soorma_ai.kernel.runtime.views.registry import Directory
+
+Check = Callable[[Judged], Awaitable[None]]
+
+# Of so many events a whole plan is drawn, where not all of their schemas fit.
+DRAWN_FROM = 40
+
+
+async def offer_now(handling: Handling, settings: PlannerSettings | None = None) -> Offer:
+    """Offer of what live agents take; with `settings`, also of what a model may wait for and answer its goal with."""
+    plan, store = handling.plan, handling.services.store
+    now = handling.services.clock.now()
+    await handling.services.presence.confirm(store.registry, now)
+    live = await store.registry.live_events(plan.lineage.tenant_id, now)
+    if settings is None:
+        return make_offer(plan.agent, live, (), None)
+    return make_offer(plan.agent, live, settings.awaits, settings.result_schemas.get(plan.goal_event))
+
+
+async def situation_now(
+    handling: Handling, offer: Offer, mark: str, decision: PlannerDecision | None = None
+) -> Situation:
+    """Read the facts to judge by; with a model's `decision`, also what people said when they rejected the same."""
+    spent = (await handling.in_hand()).spent
+    rejections = [rejection_of(*request) for request in requests_in(decision)] if decision else []
+    marked = await handling.find_marked([mark, *rejections])
+    return Situation(
+        plan=handling.plan,
+        offer=offer,
+        spent=replace(spent, actions=spent.actions + handling.actions_recorded),
+        now=handling.services.clock.now(),
+        in_flight=await handling.in_flight(),
+        repeats=marked[mark].count if mark in marked else 0,
+        rejected={one: marked[one].last.note for one in rejections if one in marked},
+    )
+
+
+async def decide(
+    handling: Handling,
+    settings: PlannerSettings,
+    offer: Offer,
+    trigger: Trigger,
+    custom: JsonObject,
+    *,
+    acts_at_once: bool = False,
+    check: Check | None = None,
+) -> Judged:
+    """Ask for one step; `check` raises DecisionError for one that is not to be taken. Raise as `ask_model` does."""
+    plan = handling.plan
+    await handling.read_values()
+    history = await _history(handling, first_to_read(plan.steps))
+    occasion = Occasion(
+        plan,
+        trigger,
+        history=history,
+        custom_context={**handling.values.session, **custom},
+        spent=(await handling.in_hand()).spent,
+        in_flight=await handling.in_flight(),
+        today=settings.today(handling.services.clock.now()),
+    )
+    occasion = replace(occasion, remembered=await recall(handling, settings, query_about(occasion, "")))
+    view = View(await _show_now(handling, settings, offer, occasion))
+    inquiry = _Subject(handling, settings, offer, occasion, acts_at_once, check).inquire(view)
+    return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
+
+
+async def _history(handling: Handling, first: int) -> list[StepLines]:
+    """Return what is told of the plan's steps from this one on, those that were just recorded included."""
+    histories, plans = handling.services.histories, handling.services.store.plans
+    stored = await histories.read(plans, handling.plan, first) if handling.is_begun else ()
+    return [*stored, *(StepLines(step) for step in handling.steps_recorded if step.ordinal >= first)]
+
+
+async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer, occasion: Occasion) -> Showing:
+    if not needs_ranking(offer, settings.room):
+        return show_offer(offer, settings.room, (), (), None)
+    before = await handling.services.store.plans.last_shown(
+        handling.plan.plan_id, handling.event.id, settings.step_prompt
+    )
+    means = settings.means(handling.services.clock)
+    ranked = await rank_choices(offer, query_about(occasion, settings.instructions), means)
+    return show_offer(offer, settings.room, ranked, choices_of(occasion.history, offer), before)
+
+
+async def rank_choices(offer: Offer, query: Query | str, means: Means | None = None) -> list[str]:
+    """Return the likely choices, best first: by words, and by what they mean where that is known."""
+    if not offer.is_indexed:
+        await asyncio.to_thread(lambda: offer.index)  # of very many it takes long to make, while others go on
+    if means is None:
+        return rank(offer, query)
+    words = query if isinstance(query, str) else " ".join(text for text, _ in query.parts)
+    return rank(offer, query, await means([*offer.choices.values()], words, MOST_RANKED))
+
+
+class _Subject(Struct, frozen=True):
+    """What is decided about, for as long as it is being decided."""
+
+    handling: Handling
+    settings: PlannerSettings
+    offer: Offer
+    occasion: Occasion
+    acts_at_once: bool
+    check: Check | None
+
+    def inquire(self, view: View) -> Inquiry[Judged]:
+        settings, plan = self.settings, self.handling.plan
+        inputs = decide_inputs(
+            self.occasion, self.offer, view, instructions=settings.instructions, strategy=settings.strategy
+        )
+        prompt = self.handling.services.prompts.render(settings.step_prompt, inputs.values)
+        refers = self.occasion.told.has_outlines
+        form = form_of(self.offer, view.showing, plan.limits.max_parallel, refers=refers)
+        return Inquiry(
+            prompt,
+            inputs,
+            REASK,
+            form,
+            digest_of(form),
+            partial(self._judge, view),
+            view.showing,
+            partial(self._again, view),
+            self.acts_at_once,
+            self.occasion.remembered,
+        )
+
+    def _again(self, view: View, shown: Showing) -> Inquiry[Judged]:
+        kept = still_offered(shown, self.offer).schemas
+        return self.inquire(replace(view, showing=add_schemas(view.showing, self.offer, kept)))
+
+    async def _judge(self, view: View, value: Json, fault: str) -> Judged | Further[Judged]:
+        if lookup := parse_lookup(value):
+            must_not_look_again(view.lookups)
+            return Further(self.inquire(await self._look_up(lookup, view)))
+        said = parse_decision(value, fault)
+        must_be_possible_at_once(said, self.handling.plan.limits.max_parallel)
+        numbers = steps_referred_to(said)
+        resolved = resolve_decision(said, await self._results(numbers)) if numbers else said
+        decision = prepare_decision(resolved, self.offer)
+        if unseen := unseen_in(decision, self.offer, view.showing):
+            more = replace(view, showing=add_asked(view.showing, self.offer, unseen, self.settings.room))
+            return Further(self.inquire(more), refuse_unseen(unseen, self.offer))
+        mark = fingerprint(decision, self.occasion.trigger.known)
+        await check_decision_ahead(decision, self.offer)
+        try:
+            judged = judge(decision, await situation_now(self.handling, self.offer, mark, decision))
+        except PayloadMismatch as mismatch:
+            raise with_whole_schemas(mismatch, decision, self.offer) from mismatch
+        if self.check is not None:
+            await self.check(judged)
+        return judged
+
+    async def _results(self, numbers: Collection[int]) -> Mapping[int, Json]:
+        return results_of(await self.handling.steps_at(numbers))
+
+    async def _look_up(self, lookup: Lookup, view: View) -> View:
+        lookups = view.lookups + 1
+        if lookup.path:
+            named = parse_reference(lookup.path)
+            part = slice_of(named, await self._results([named.step]), RESULT_TOKENS * CHARS_PER_TOKEN)
+            return replace(view, seen={**view.seen, str(named): part}, note="", lookups=lookups)
+        means = self.settings.means(self.handling.services.clock)
+        found = await rank_choices(self.offer, lookup.words, means) if lookup.words else ()
+        showing, note = look_up(lookup, self.offer, view.showing, found, self.settings.room)
+        return replace(view, showing=showing, note=note, lookups=lookups)
+
+
+async def material_now(handling: Handling, settings: PlannerSettings, chosen: Sequence[DiscoveredAgent]) -> Material:
+    plan = handling.plan
+    live = await Directory(handling.services, Person(plan.lineage.tenant_id)).query()
+    return gather_material(plan.agent, live, chosen, settings.awaits, settings.result_schemas.get(plan.goal_event))
+
+
+async def draft(
+    handling: Handling, settings: PlannerSettings, material: Material, custom: JsonObject
+) -> PlanDefinition:
+    """Ask for all steps. Raise as `ask_model` does."""
+    plan, services = handling.plan, handling.services
+
+    async def review_now(value: Json, fault: str) -> PlanDefinition:
+        drawn = prepare_machine(parse_machine(value, fault, plan.goal_event), material)
+        review(drawn, material, plan.goal_data)
+        return drawn
+
+    occasion = Occasion(plan, Trigger(""), spent=(await handling.in_hand()).spent)
+    shown = await _narrow(material, settings, occasion, services.clock)
+    inputs = plan_inputs(
+        plan,
+        instructions=settings.instructions,
+        custom_context=custom,
+        material=shown,
+        spent=occasion.spent,
+        today=settings.today(services.clock.now()),
+    )
+    prompt = services.prompts.render(PLAN, inputs.values)
+    handling.apply(Outcome(replace(plan, prompt=services.prompts.label(PLAN))))
+    inquiry = Inquiry(prompt, inputs, REPLAN, shown.schema, shown.digest, review_now)
+    return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
+
+
+async def _narrow(material: Material, settings: PlannerSettings, occasion: Occasion, clock: Clock) -> Material:
+    """Leave out what is unlikely where not everything fits: of a whole plan nothing can be asked for later."""
+    offer, room = material.offer, settings.room
+    if not needs_ranking(offer, room):
+        return material
+    pinned = replace(room, pinned=(*room.pinned, *material.wanted), schemas=DRAWN_FROM)
+    ranked = await rank_choices(offer, query_about(occasion, settings.instructions), settings.means(clock))
+    showing = show_offer(offer, pinned, ranked, (), None)
+    waits = (name for name in showing.lines if name.startswith(WAIT))
+    return narrow(material, {*showing.schemas, *waits})

@@ -1,0 +1,199 @@
+"""The state machine of the plan in hand: read what a step needs, take it, record what it leads to."""
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from soorma_ai.kernel.domain.decisions import PlannerDecision, WaitAction, fingerprint
+from soorma_ai.kernel.domain.effects import Outcome
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.kernel.domain.registry import EventRole
+from soorma_ai.kernel.domain.replies import Failure
+from soorma_ai.kernel.domain.states import StateConfig
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.rules.choices.offer import Offer, make_offer
+from soorma_ai.kernel.rules.decisions.judge import judge, must_be_within_limits
+from soorma_ai.kernel.rules.plans.lifecycle import complete
+from soorma_ai.kernel.rules.plans.requests import Question, ask, decision_of, park, publish_or_hold
+from soorma_ai.kernel.rules.plans.triggers import Trigger
+from soorma_ai.kernel.rules.state_machine.machine import check
+from soorma_ai.kernel.rules.state_machine.step import (
+    AgentRequest,
+    Move,
+    View,
+    end,
+    enter,
+    lead,
+    pause,
+    rest,
+    resume,
+    step,
+    without_way,
+)
+from soorma_ai.kernel.rules.waits.opening import first_opened
+from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
+from soorma_ai.kernel.runtime.handling.handling import Handling
+from soorma_ai.kernel.runtime.planning.check_decision import check_decision_ahead
+from soorma_ai.kernel.runtime.planning.decide import offer_now, situation_now
+from soorma_ai.kernel.runtime.planning.turn import fail_plan
+
+
+class MachineInHand:
+    """The machine of a plan whose values have been read."""
+
+    def __init__(self, handling: Handling) -> None:
+        self._handling = handling
+
+    @property
+    def states(self) -> dict[str, StateConfig]:
+        return self._handling.values.machine
+
+    def begin(self, states: Mapping[str, StateConfig], current_state: str) -> None:
+        check(states, current_state)
+        self._handling.values.declare(states)
+        self.enter(current_state)
+
+    def enter(self, state: str) -> None:
+        self._handling.apply(Outcome(enter(self._handling.plan, state)))
+
+    def drop(self) -> None:
+        """The plan goes by no machine."""
+        self._handling.values.declare({})
+        self._handling.apply(Outcome(replace(self._handling.plan, is_due=False)))
+
+    def view(self, open_now: list[Expectation]) -> View:
+        handling, values = self._handling, self._handling.values
+        closed = handling.closed
+        return View(handling.plan, values.machine, values.results, values.state, values.pause, open_now, closed)
+
+    async def view_now(self) -> View:
+        return self.view(await self._handling.open_now())
+
+    async def step(self, event: EventEnvelope | None) -> bool:
+        """Take a step; False where nothing leads on."""
+        taken = step(await self.view_now(), event, self._handling.services.clock.now())
+        if taken is None:
+            return False
+        await self._carry_out(taken)
+        if self._handling.delivery.owner != self._handling.plan.plan_id:
+            await self.rest()
+        return True
+
+    async def advance(self) -> None:
+        """Go on by itself with what came, or fail the plan for want of a way."""
+        seen = self.view([]).seen
+        is_going = await self.step(seen) if seen or self._handling.plan.is_due else True
+        if not is_going and not await self._handling.open_now():
+            await fail_plan(self._handling, without_way(self._handling.plan, seen))
+        await self.rest()
+
+    async def rest(self) -> None:
+        """End the plan that has reached an end; wait for the events that a state names which asks for nothing."""
+        view = await self.view_now()
+        if view.plan.status.is_final:
+            return
+        if view.config and view.config.is_terminal:
+            await self.finish()
+        elif question := rest(view):
+            await self._carry_out(Move(Outcome(view.plan), question))
+
+    async def finish(self, result: Json = None) -> None:
+        view = await self.view_now()
+        schema = await self._result_schema()
+        await check_ahead(schema, result)
+        ended = end(view, result, schema)
+        if isinstance(ended, Failure):
+            await fail_plan(self._handling, ended)
+        else:
+            self._handling.apply(complete(view.plan, ended, view.open_now, self._handling.moment()))
+
+    async def pause(self, reason: str) -> str:
+        """The id of the wait that ends it."""
+        handling = self._handling
+        paused, question = pause(await self.view_now(), reason, handling.services.clock.now())
+        handling.apply(paused)
+        wait_id = await self._ask(question)
+        handling.apply(Outcome(replace(handling.plan, awaits=handling.plan.awaits or wait_id)))
+        return wait_id
+
+    async def resume(self, data: JsonObject) -> None:
+        """Go on with this input. Nothing happens to a plan that waits for nobody (any more)."""
+        handling, view = self._handling, await self.view_now()
+        resumed = resume(view, data, handling.moment())
+        if resumed is None:
+            return
+        handling.apply(resumed)
+        awaited = [wait.event_type for wait in view.open_now if wait.kind is ExpectationKind.WAIT]
+        event = lead(self.view([]), handling.event.model_copy(update={"data": data}), awaited)
+        if not await self.step(event) and not await handling.open_now():
+            await fail_plan(self._handling, without_way(handling.plan, event))
+
+    async def request(self, asked: AgentRequest) -> str | None:
+        """Ask an agent, checked, and held by its gate if there is one; return the id of what was opened. None: nobody
+        takes it, and the plan sleeps until somebody does."""
+        handling, plan = self._handling, self._handling.plan
+        offer = await self._offer(asked.event_type)
+        decision = _decision(offer, asked)
+        if decision is None:
+            handling.apply(park(plan, handling.moment(), asked.event_type))
+            return None
+        mark = fingerprint(decision, self._what_is_known())
+        await check_decision_ahead(decision, offer)
+        judged = judge(decision, await situation_now(handling, offer, mark))
+        outcome = publish_or_hold(plan, judged, handling.moment(), fingerprint=mark, reply=asked.reply)
+        handling.apply(outcome)
+        return first_opened(outcome.effects).id
+
+    async def _carry_out(self, taken: Move) -> None:
+        self._handling.apply(taken.outcome)
+        match taken.asks:
+            case AgentRequest():
+                opened = await self.request(taken.asks)
+            case Question():
+                opened = await self._ask(taken.asks)
+            case None:
+                return
+        if opened is not None:
+            self._handling.apply(Outcome(replace(self._handling.plan, is_due=False, awaits=opened)))
+
+    async def _ask(self, question: Question) -> str:
+        handling, plan = self._handling, self._handling.plan
+        known = await handling.services.store.registry.known_events(plan.lineage.tenant_id)
+        name, message = question.reply.event_type, question.message
+        waiting = PlannerDecision(next_action=WaitAction(expected_event=name, message=message, timeout_seconds=None))
+        mark = fingerprint(waiting, self._what_is_known())
+        must_be_within_limits(waiting, await situation_now(handling, Offer(), mark))
+        outcome = ask(plan, question, known, handling.moment(), fingerprint=mark)
+        handling.apply(outcome)
+        return first_opened(outcome.effects).id
+
+    async def _offer(self, event_type: str) -> Offer:
+        """The offer of agents that live; where none of them takes the event, of those too that are gone for now."""
+        live = await offer_now(self._handling)
+        if live.takes(event_type):
+            return live
+        plan, registry = self._handling.plan, self._handling.services.store.registry
+        return make_offer(plan.agent, await registry.known_events(plan.lineage.tenant_id), (), None)
+
+    async def _result_schema(self) -> JsonObject:
+        plan = self._handling.plan
+        known = await self._handling.services.store.registry.known_events(plan.lineage.tenant_id)
+        goals = [e.definition for e in known if e.role is EventRole.TAKES_AS_GOAL and e.agent == plan.agent]
+        schemas = (goal.response_schema for goal in goals if goal.event_name == plan.goal_event)
+        return next((schema for schema in schemas if schema), None) or {}
+
+    def _what_is_known(self) -> str:
+        """Return what was known when something was asked, for the repeat limit."""
+        event = self._handling.event
+        trigger = self._handling.trigger or Trigger(event.type, event.data)
+        return f"{self._handling.plan.current_state}: {trigger.known}"
+
+
+def _decision(offer: Offer, asked: AgentRequest) -> PlannerDecision | None:
+    """A request to whoever takes the event; a goal, to the planner that pursues it."""
+    name, data = asked.event_type, asked.data
+    if offer.event(name):
+        return decision_of(name, data, None)
+    planner = next((d.planner for d in offer.delegates if d.goal.event_name == name), None)
+    return decision_of(name, data, planner) if planner is not None else None

@@ -1,0 +1,192 @@
+"""The engine of every planner: load what came for a plan, let its author, machine or model decide, record it."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from soorma_ai.kernel.domain.decisions import Judged, PlannerDecision, WaitAction, fingerprint
+from soorma_ai.kernel.domain.effects import Disposition, Publish
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.replies import Failure
+from soorma_ai.kernel.domain.states import States
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.choices.offer import declare_wait
+from soorma_ai.kernel.rules.decisions.judge import judge, prepare_decision
+from soorma_ai.kernel.rules.plans.carry_out import carry_out
+from soorma_ai.kernel.rules.plans.lifecycle import has_something_to_come, must_go_on
+from soorma_ai.kernel.rules.plans.requests import park
+from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
+from soorma_ai.kernel.rules.plans.triggers import Trigger
+from soorma_ai.kernel.rules.plans.turns import enters_phase
+from soorma_ai.kernel.rules.state_machine.step import View, hold, keep_result
+from soorma_ai.kernel.runtime.handling.handling import Handling
+from soorma_ai.kernel.runtime.planning.check_decision import check_decision_ahead
+from soorma_ai.kernel.runtime.planning.decide import decide, offer_now, situation_now
+from soorma_ai.kernel.runtime.planning.machine import MachineInHand
+from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
+from soorma_ai.kernel.runtime.planning.turn import (
+    begin_turn,
+    continue_turn,
+    fail_turn,
+    goal_of,
+    recall_session,
+    rest_turn,
+)
+
+Transition = Callable[[Handling, Trigger, View], Awaitable[None]]
+
+
+class Author(Protocol):
+    """Code that a planner's author has written: handlers, of which none need be there, and machines by their goals."""
+
+    @property
+    def settings(self) -> PlannerSettings: ...
+
+    @property
+    def machines(self) -> Mapping[str, tuple[States, str]]: ...
+
+    def first_step(self, handling: Handling, goal: EventEnvelope) -> Awaitable[None] | None: ...
+
+    @property
+    def transition(self) -> Transition | None: ...
+
+    async def ask_custom_context(self, handling: Handling) -> JsonObject: ...
+
+
+class Parked(Exception):
+    """Nobody can be asked; the plan sleeps, and the rest of the handler is not run."""
+
+
+class PutOff(Exception):
+    """Nobody takes what a plan could be made of: nothing of the handler happened, and it is called again."""
+
+    def __init__(self, wanted: Iterable[str]) -> None:
+        super().__init__("put off until somebody takes one of its events")
+        self.wanted = tuple(wanted)
+
+
+class PlanningEngine:
+    def __init__(self, author: Author) -> None:
+        self._author = author
+
+    async def begin(self, handling: Handling) -> None:
+        """Begin the plan of a goal that has come."""
+        trigger = await begin_turn(handling, self._author.settings)
+        if trigger is not None:
+            handling.trigger = trigger
+            await self._make_first_step(handling, handling.event, trigger)
+
+    async def go_on(self, handling: Handling) -> None:
+        """Go on with a plan: what it was waiting for has come, or its time is over."""
+        trigger = await continue_turn(handling)
+        if trigger is None:
+            return
+        if self._author.settings.reasoner is not None:
+            handling.must_be_first()  # a model may be asked
+        handling.trigger = trigger
+        await handling.read_values()
+        machine, transition = MachineInHand(handling), self._author.transition
+        handling.record(*keep_result(machine.view([])))
+        view = await machine.view_now()
+        if (view.states or transition is None) and view.is_held:
+            handling.apply(hold(view, handling.services.clock.now()))
+        elif handling.plan.is_due and not view.states:
+            machine.drop()
+            await self._make_first_step(handling, await goal_of(handling), trigger)
+        elif transition is None:
+            await self._go_on_by_itself(handling, trigger)
+        else:
+            await self._hand_over(handling, transition(handling, trigger, view))
+
+    async def fail(self, handling: Handling, failure: Failure) -> None:
+        await fail_turn(handling, failure, self._author.settings)
+
+    async def rest(self, handling: Handling, disposition: Disposition) -> None:
+        await rest_turn(handling, disposition, self._author.settings)
+
+    async def decide(
+        self, handling: Handling, trigger: Trigger, custom: JsonObject, *, acts_at_once: bool = False
+    ) -> Judged:
+        """Let the model decide about the plan in hand. Raises Parked where nobody can be asked, else as `decide`."""
+        offer = await offer_now(handling, self._author.settings)
+        if offer.is_empty:
+            handling.apply(park(handling.plan, handling.moment()))
+            raise Parked
+        return await decide(handling, self._author.settings, offer, trigger, custom, acts_at_once=acts_at_once)
+
+    async def judge(self, handling: Handling, decision: PlannerDecision, trigger: Trigger, *, declares: bool) -> Judged:
+        """Judge, as things are now, a decision that the author gives; `declares`: an event that it waits for is
+        expected by that alone."""
+        offer = await offer_now(handling, self._author.settings)
+        if declares and isinstance(wait := decision.next_action, WaitAction):
+            known = await handling.services.store.registry.known_events(handling.plan.lineage.tenant_id)
+            offer = declare_wait(offer, wait.expected_event, known)
+        decision = prepare_decision(decision, offer)
+        await check_decision_ahead(decision, offer)
+        situation = await situation_now(handling, offer, fingerprint(decision, trigger.known), decision)
+        return judge(decision, situation)
+
+    async def carry_out(self, handling: Handling, judged: Judged, trigger: Trigger) -> None:
+        # An event of another owner finds a plan that may be waiting for something else.
+        going = move(handling.plan, StatusTrigger.GO, handling.services.clock.now())
+        open_now, timeout = await handling.open_now(), self._author.settings.reply_timeout
+        handling.apply(carry_out(going, judged, trigger, open_now, handling.moment(), reply_timeout=timeout))
+
+    async def _make_first_step(self, handling: Handling, goal: EventEnvelope, trigger: Trigger) -> None:
+        await handling.read_values()
+        await recall_session(handling, self._author.settings.earlier_plans)
+        if declared := self._author.machines.get(goal.type):
+            MachineInHand(handling).begin(*declared)
+        first_step = self._author.first_step(handling, goal)
+        if first_step is None:
+            await self._go_on_by_itself(handling, trigger)
+        else:
+            await self._hand_over(handling, first_step)
+
+    async def _hand_over(self, handling: Handling, handler: Awaitable[None]) -> None:
+        """Run the author's handler, and do for it what it left undone."""
+        roll_back = handling.checkpoint()
+        try:
+            await handler
+        except Parked:
+            return
+        except PutOff as put_off:
+            roll_back()
+            await handling.read_values()
+            MachineInHand(handling).drop()
+            # Its first step is still to be made: see `go_on`.
+            due = replace(handling.plan, is_due=True)
+            handling.apply(park(due, handling.moment(), *put_off.wanted))
+            return
+        await handling.read_values()
+        machine = MachineInHand(handling)
+        ended, waits = handling.plan.status.is_final, bool(await handling.open_now())
+        if machine.states and self._author.transition is None and not ended and not waits:
+            await machine.advance()
+        await machine.rest()
+        await self._must_go_on(handling)
+
+    async def _go_on_by_itself(self, handling: Handling, trigger: Trigger) -> None:
+        """Go on without a handler: by the plan's machine, else by what the model decides."""
+        await handling.read_values()
+        machine = MachineInHand(handling)
+        if machine.states:
+            await machine.advance()
+        elif self._author.settings.reasoner is not None:
+            try:
+                custom = await self._author.ask_custom_context(handling)
+                judged = await self.decide(handling, trigger, custom, acts_at_once=True)
+            except Parked:
+                return
+            await self.carry_out(handling, judged, trigger)
+            return
+        await self._must_go_on(handling)
+
+    async def _must_go_on(self, handling: Handling) -> None:
+        open_now = await handling.open_now()
+        published = [effect.event for effect in handling.recorded if isinstance(effect, Publish)]
+        wakes_itself = any(map(enters_phase, published))
+        has_more = wakes_itself or (not has_something_to_come(open_now) and await handling.has_more_to_come())
+        asked = [event.type for event in published if event.topic is EventTopic.ACTION_REQUESTS]
+        must_go_on(handling.plan, open_now, has_more=has_more, asked=asked)

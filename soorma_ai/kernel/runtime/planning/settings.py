@@ -1,0 +1,67 @@
+"""Settings of a planner's owner: its limits, its model, and what that is told."""
+
+from datetime import datetime, timedelta, tzinfo
+from functools import partial
+
+from msgspec import Struct, field
+
+from soorma_ai.errors import ConfigError, LocalProtocolError
+from soorma_ai.features.knowledge.records import Recollection
+from soorma_ai.kernel.domain.decisions import Room
+from soorma_ai.kernel.domain.history import DECIDE
+from soorma_ai.kernel.domain.limits import Limits
+from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.ports import Clock, Reasoner
+from soorma_ai.kernel.rules.prompting.today import name_day
+from soorma_ai.kernel.runtime.handling.semantic_search import Meanings, Means
+
+
+class PlannerSettings(Struct, frozen=True):
+    """`awaits` are the events that a plan may wait for although no live agent makes them; `result_schemas` those of the
+    goals. `prompt_id` names the prompt by which every plan is decided, where there is one. `has_model`: it has
+    one, whose `reasoner` is made when the planner is started. `room` is that of the offer in a request,
+    `meanings` find events beside words. With a `zone`, the model is told the date there; with a `recollection`, what is
+    remembered about the goal; of the plans before it in its session, what the last `earlier_plans` ended with."""
+
+    name: str
+    version: str
+    limits: Limits
+    reply_timeout: timedelta | None = None
+    has_model: bool = False
+    reasoner: Reasoner | None = None
+    instructions: str = ""
+    strategy: str = "balanced"
+    awaits: tuple[EventDefinition, ...] = ()
+    result_schemas: dict[str, JsonObject | None] = field(default_factory=dict[str, JsonObject | None])
+    prompt_id: str | None = None
+    room: Room = field(default_factory=Room)
+    meanings: Meanings | None = None
+    zone: tzinfo | None = None
+    recollection: Recollection | None = None
+    earlier_plans: int = 0
+
+    def today(self, now: datetime) -> str:
+        """Return what the model is told about the day; nothing without a zone."""
+        return name_day(now.astimezone(self.zone).date()) if self.zone else ""
+
+    def means(self, clock: Clock) -> Means | None:
+        """Return what ranks events by their meaning; None without an embedder."""
+        return partial(self.meanings.rank, clock=clock) if self.meanings else None
+
+    @property
+    def step_prompt(self) -> str:
+        """The prompt by which a step is decided."""
+        return self.prompt_id or DECIDE
+
+    def must_have_model(self) -> Reasoner:
+        """Raise ConfigError for a planner without a model, LocalProtocolError for one that is not started."""
+        if self.reasoner is not None:
+            return self.reasoner
+        if self.has_model:
+            raise LocalProtocolError(f"planner {self.name} has not been started")
+        raise ConfigError(without_model(self.name))
+
+
+def without_model(name: str) -> str:
+    return f"planner {name} cannot think: give reasoning_model='provider/model', or a reasoner="

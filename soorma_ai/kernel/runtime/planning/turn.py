@@ -1,0 +1,223 @@
+"""A planner's turn: read what the delivered event means for its plan, before anything is decided."""
+
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from soorma_ai.errors import ConfigError, NotFound
+from soorma_ai.kernel.domain.effects import Disposition, Hold, Outcome
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.kernel.domain.history import StepKind
+from soorma_ai.kernel.domain.people import Proposal
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.kernel.domain.replies import Failure
+from soorma_ai.kernel.rules.choices.offer import make_offer
+from soorma_ai.kernel.rules.decisions.judge import Situation, judge
+from soorma_ai.kernel.rules.plans.blocking import block, unblock
+from soorma_ai.kernel.rules.plans.joins import asked_in_vain, fire
+from soorma_ai.kernel.rules.plans.lifecycle import PARENT_CANCELLED, begin, cancel, fail
+from soorma_ai.kernel.rules.plans.requests import decision_of
+from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
+from soorma_ai.kernel.rules.plans.triggers import Trigger
+from soorma_ai.kernel.rules.plans.turns import Facts, enters_phase, is_stranded, must_have_time, release, take_turn
+from soorma_ai.kernel.rules.prompting.earlier import tell_earlier
+from soorma_ai.kernel.runtime.handling.handling import Handling, Services
+from soorma_ai.kernel.runtime.handling.requests import closing_event, read_reply
+from soorma_ai.kernel.runtime.planning.check_decision import check_decision_ahead
+from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
+
+# Of what was done before a cancellation, the answers among so many last steps are told.
+LAST_STEPS = 40
+# Of a session, so many of the last plans are looked at: some go on still, or are parts of others.
+MOST_OF_A_SESSION = 50
+MOST_RESUMED = 10_000
+EARLIER = "earlier in this session"
+
+
+async def begin_turn(handling: Handling, settings: PlannerSettings) -> Trigger | None:
+    """Make the plan of a goal, or go on with one that rested at its first step. None: it was cancelled before it
+    began."""
+    stored = await handling.services.store.plans.plan(handling.delivery.owner)
+    if stored is None:
+        await _begin(handling, settings)
+    elif stored.status.is_final:
+        return None
+    else:
+        handling.load(stored)
+        handling.apply(Outcome(move(stored, StatusTrigger.GO, handling.services.clock.now())))
+    plan, moment = handling.plan, handling.moment()
+    if plan.cancel_requested is not None:
+        handling.apply(cancel(plan, plan.cancel_requested, [], moment))
+        return None
+    must_have_time(plan, moment)
+    return Trigger("The goal came.")
+
+
+async def goal_of(handling: Handling) -> EventEnvelope:
+    """The goal of the plan in hand."""
+    goal = await handling.services.store.events.event(handling.plan.goal_id)
+    if goal is None:
+        raise NotFound(f"the goal {handling.plan.goal_id} of plan {handling.plan.plan_id} is not stored any more")
+    return goal
+
+
+async def recall_session(handling: Handling, most: int) -> None:
+    """Keep with a plan that begins what those before it in its session ended with: that is what it is told."""
+    lineage, values = handling.plan.lineage, handling.values
+    if not most or lineage.session_id is None or EARLIER in values.session:
+        return
+    before = await handling.services.store.plans.plans(
+        tenant_id=lineage.tenant_id,
+        status=None,
+        root_plan_id=None,
+        limit=MOST_OF_A_SESSION,
+        session_id=lineage.session_id,
+        user_id=lineage.user_id,
+    )
+    if told := tell_earlier(handling.plan, before, most):
+        values.session[EARLIER] = told
+
+
+async def continue_turn(handling: Handling) -> Trigger | None:
+    """Go on with a plan for what it was waiting for. None: there is nothing to decide (any more)."""
+    event = await closing_event(handling.services.store.events, handling.event)
+    plan, met = await _came_for(handling, event)
+    if plan.status.is_final:
+        return None
+    if not handling.has_plan:
+        handling.load(plan)
+    facts = await _facts(handling, event, met)
+    turn = take_turn(plan, facts, handling.moment())
+    if facts.met and facts.met.kind is not ExpectationKind.JOIN and facts.met.branch_of is None:
+        handling.closed = (facts.met, facts.event)
+    if turn.outcome:
+        handling.apply(turn.outcome)
+    if turn.released and facts.met:
+        await _release(handling, turn.released, facts.met)
+    return await _fire(handling, turn.fires) if turn.fires else turn.trigger
+
+
+async def fail_turn(handling: Handling, failure: Failure, settings: PlannerSettings) -> None:
+    """The plan fails with this reason, and its caller is told. A goal that never got a plan gets one to fail."""
+    plan = await handling.services.store.plans.plan(handling.delivery.owner)
+    if plan is None:
+        await _begin(handling, settings)
+    elif plan.status.is_final:
+        return
+    else:
+        handling.load(plan)
+    await fail_plan(handling, failure)
+
+
+async def rest_turn(handling: Handling, disposition: Disposition, settings: PlannerSettings) -> None:
+    """Let the plan sleep, with its deadline, until this delivery is handed over again: its model is away, or an
+    operator has to resume it."""
+    plan = await handling.services.store.plans.plan(handling.delivery.owner)
+    if plan is None:
+        await _begin(handling, settings)
+    elif plan.status in (PlanStatus.PENDING, PlanStatus.RUNNING) or isinstance(disposition, Hold) or plan.blocked:
+        if plan.status.is_final:
+            return
+        handling.load(plan)
+    else:
+        return
+    if isinstance(disposition, Hold):
+        handling.apply(block(handling.plan, disposition.reason, handling.moment()))
+    else:
+        handling.apply(Outcome(unblock(handling.plan, handling.services.clock.now())))
+
+
+async def resume_at_start(services: Services, agent: str) -> None:
+    """Let the plans of a planner that need an operator ask again: whoever mends a key starts the process with it."""
+    now, plans = services.clock.now(), services.store.plans
+    for plan in await plans.held(MOST_RESUMED, agent=agent):
+        await plans.resume(plan.plan_id, now)
+
+
+async def fail_taken_up(handling: Handling, failure: Failure) -> None:
+    """The plan that the handler of another event had taken up."""
+    plan = await handling.services.store.plans.plan(handling.taken_up) if handling.taken_up else None
+    if plan is not None and not plan.status.is_final:
+        handling.load(plan)
+        await fail_plan(handling, failure)
+
+
+async def fail_plan(handling: Handling, failure: Failure) -> None:
+    handling.apply(fail(handling.plan, failure, await handling.open_now(), handling.moment()))
+
+
+async def _came_for(handling: Handling, event: EventEnvelope) -> tuple[PlanRecord, Expectation | None]:
+    """Return the plan, as one before in the same run has left it, and the expectation that this event closed."""
+    plans, plan_id = handling.services.store.plans, handling.delivery.owner
+    if handling.has_plan:
+        return handling.plan, await plans.find_met(plan_id, event.id)
+    found = await plans.came_for(plan_id, event.id)
+    if found is None:
+        raise NotFound(f"no plan {plan_id} for {handling.event.type!r}")
+    return found
+
+
+async def _facts(handling: Handling, event: EventEnvelope, met: Expectation | None) -> Facts:
+    """Read as little as the kind of what came allows: a branch of a hundred reads none of the others."""
+    store, plan = handling.services.store, handling.plan
+    if plan.cancel_requested is not None:
+        last = await store.plans.steps(plan.plan_id, max(0, plan.steps - LAST_STEPS))
+        done = [step.name for step in [*last, *handling.steps_recorded] if step.kind is StepKind.REPLIED]
+        return Facts(handling.event, open_now=await handling.open_now(), done=done)
+    if is_stranded(handling.event) or enters_phase(handling.event):
+        return Facts(handling.event, open_now=await handling.open_now())
+    if met is not None:
+        event = await read_reply(store.registry, met, event)
+    join_id = None if met is None else met.id if met.kind is ExpectationKind.JOIN else met.branch_of
+    if join_id is None:
+        return Facts(event, met)
+    return Facts(event, met, progress=await handling.join_progress(join_id))
+
+
+async def _fire(handling: Handling, join_id: str) -> Trigger:
+    join = await handling.services.store.plans.expectation(join_id)
+    if join is None:
+        raise NotFound(f"join {join_id} of plan {handling.plan.plan_id} is not stored any more")
+    stored = await handling.services.store.plans.branches_that_came(handling.plan.plan_id, join.id)
+    came = [*stored, *(step for step in handling.steps_recorded if step.join_id == join.id and not step.fires)]
+    open_now = await handling.open_now()
+    in_tree = await handling.services.store.plans.open_in_tree(handling.plan.root_plan_id)
+    vain = asked_in_vain(join.id, open_now, in_tree)
+    outcome, trigger = fire(handling.plan, join, came, open_now, handling.moment(), vain)
+    handling.apply(outcome)
+    return trigger
+
+
+async def _release(handling: Handling, released: Proposal, gate: Expectation) -> None:
+    """An agent that is away for the moment is no reason to lose an approval, so the known events are the offer."""
+    store, plan = handling.services.store, handling.plan
+    offer = make_offer(plan.agent, await store.registry.known_events(plan.lineage.tenant_id), (), None)
+    spent = (await handling.in_hand()).spent
+    if gate.branch_of is not None:
+        # Its action was reserved with those of the others.
+        spent = replace(spent, actions=spent.actions - 1)
+    situation = Situation(plan, offer, spent, handling.services.clock.now(), in_flight=await handling.in_flight())
+    decision = decision_of(released.event_type, released.data, released.target)
+    await check_decision_ahead(decision, offer)
+    judged = judge(decision, situation)
+    handling.apply(release(plan, judged, released, gate, handling.moment()))
+
+
+async def _begin(handling: Handling, settings: PlannerSettings) -> None:
+    goal, store = handling.event, handling.services.store
+    named = await store.plans.plan(goal.plan_id) if goal.plan_id is not None else None
+    parent = named if named and named.lineage.tenant_id == goal.tenant_id else None
+    prompt = _label(handling, settings.prompt_id)
+    begun = begin(goal, parent, settings.limits, settings.version, handling.moment(), prompt=prompt)
+    reason = await store.plans.cancellation(begun.plan.plan_id)
+    if parent is not None and parent.status is PlanStatus.CANCELLED:
+        reason = reason or PARENT_CANCELLED
+    handling.apply(replace(begun, plan=replace(begun.plan, cancel_requested=reason)))
+
+
+def _label(handling: Handling, prompt_id: str | None) -> str:
+    """A prompt that cannot be had is told when it is needed: a plan that fails by it has to be begun as well."""
+    with suppress(ConfigError):
+        return handling.services.prompts.label(prompt_id) if prompt_id else ""
+    return ""

@@ -1,0 +1,66 @@
+"""The one door for changes that come from outside: whoever came by a token is written down with what they changed."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from soorma_ai.errors import SoormaError, TransientError
+from soorma_ai.kernel.domain.identity import AuditEntry, Caller
+from soorma_ai.kernel.domain.values import clip
+from soorma_ai.kernel.ports import Note, Store
+from soorma_ai.kernel.runtime.handling.handling import Services
+from soorma_ai.kernel.runtime.handling.logs import warn
+
+DONE = "done"
+LONGEST_NAME = 200
+
+
+class Change(Struct, frozen=True):
+    """A change in hand. It is made by these `services`, whose store writes it down in the same transaction."""
+
+    services: Services
+    note: Note | None = None
+
+    @property
+    def store(self) -> Store:
+        return self.services.store
+
+    def expect(self, outcome: str, for_user: str = "") -> None:
+        """Say how it ends if what is done next is stored, `DONE` else; and for whom it was done."""
+        if self.note is not None:
+            self.note.entry = replace(self.note.entry, outcome=outcome, for_user=for_user)
+
+
+@asynccontextmanager
+async def changing(services: Services, caller: Caller | None, call: str, what: str) -> AsyncGenerator[Change]:
+    """Write down who made this change, and how it ended; `caller` None is code of this process, which is not.
+
+    The row stands in the transaction that makes the change, so that there is neither without the other. Where nothing
+    was changed, as by a call that is refused, and where something failed after that, it is a transaction of its own.
+    """
+    if caller is None:
+        yield Change(services)
+        return
+    person, now = caller.person, services.clock.now()
+    what = clip(what, LONGEST_NAME)
+    note = Note(AuditEntry(person.tenant_id, person.user_id, caller.key_id, call, what, now, DONE))
+    outcome = None
+    try:
+        yield Change(replace(services, store=services.store.with_note(note)), note)
+    except BaseException as error:
+        outcome = error.code if isinstance(error, SoormaError) else type(error).__name__
+        raise
+    finally:
+        entry = note.entry if outcome is None else replace(note.entry, outcome=outcome)
+        if not (note.is_written and entry == note.entry):
+            await _record(services, entry)
+
+
+async def _record(services: Services, entry: AuditEntry) -> None:
+    try:
+        await services.store.audit.record(entry)
+    except TransientError as error:
+        # What was refused is told so: the log has what the table has not.
+        warn("audit_not_written", call=entry.call, what=entry.what, outcome=entry.outcome, reason=error)

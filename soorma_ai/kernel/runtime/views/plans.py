@@ -1,0 +1,203 @@
+"""Everything stored about plans, put together for one person."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.kernel.domain import tracking
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Expectation, Untaken
+from soorma_ai.kernel.domain.history import Step
+from soorma_ai.kernel.domain.people import Person
+from soorma_ai.kernel.domain.plans import Blocked, PlanDetails, PlanRecord, PlanStatus, PlanValue, ValueKind
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.ports import PartRows, PlanFilter
+from soorma_ai.kernel.rules.authority import check, only_user
+from soorma_ai.kernel.rules.plans.lifecycle import before_it_began
+from soorma_ai.kernel.rules.reports.summaries import plan_line
+from soorma_ai.kernel.rules.reports.time_shares import time_of_people
+from soorma_ai.kernel.runtime.handling.handling import Services
+
+if TYPE_CHECKING:
+    from soorma_ai.kernel.rules.reports.trace import Part, Trace
+
+PAGE = 500
+MOST_PLANS = 10_000
+MOST_UNTAKEN = 1_000
+ACTIVE = "active"
+MOST_AWAITED = 4
+MOST_BLOCKED = 100
+MOST_HELD = 500
+
+
+async def own_plan(services: Services, person: Person, plan_id: str, call: str = "plan") -> PlanRecord:
+    """Return a plan, also one that is still being begun. Raises NotFound for what the person does not see, and
+    Forbidden for what they see and may not do this with."""
+    plan = await services.store.plans.plan(plan_id)
+    if plan is None and (found := await services.store.plans.goal_of(plan_id)):
+        agent, goal = found
+        plan = before_it_began(goal, agent)
+    missing = f"no plan {plan_id} in tenant {person.tenant_id!r}; `soorma plans ls` lists them"
+    if plan is None:
+        raise NotFound(missing)
+    check(person, call, plan.lineage, missing)
+    return plan
+
+
+def statuses_of(status: PlanStatus | str | None) -> tuple[PlanStatus, ...]:
+    """Return the statuses that are meant; none for all. Raise LocalProtocolError for what is no status."""
+    if status not in (None, ACTIVE, *PlanStatus):
+        raise LocalProtocolError(f"{status!r} is no status of a plan; there are {', '.join(PlanStatus)} and {ACTIVE}")
+    if status == ACTIVE:
+        return tuple(one for one in PlanStatus if not one.is_final)
+    return (PlanStatus(status),) if status else ()
+
+
+async def plans(
+    services: Services, person: Person, status: PlanStatus | str | None, session_id: str | None, limit: int
+) -> list[PlanRecord]:
+    """Return the plans that a person sees, newest first."""
+    found: list[PlanRecord] = []
+    for one in statuses_of(status) or (None,):
+        found += await services.store.plans.plans(
+            tenant_id=person.tenant_id,
+            status=one,
+            root_plan_id=None,
+            limit=limit,
+            session_id=session_id,
+            user_id=only_user(person),
+        )
+    return sorted(found, key=lambda plan: plan.created_at, reverse=True)[:limit] if status == ACTIVE else found
+
+
+async def plan_page(
+    services: Services, person: Person, wanted: PlanFilter, before: int, limit: int
+) -> tracking.PlanPage:
+    """Return plans that a person sees, newest first, with what they spent and what they wait for."""
+    found = await services.store.plans.plan_page(person.tenant_id, only_user(person), wanted, before, limit)
+    going = [row.plan.plan_id for row in found.rows if not row.plan.status.is_final]
+    awaited = defaultdict[str | None, list[Expectation]](list)
+    for one in await services.store.plans.first_awaited(going, MOST_AWAITED) if going else ():
+        awaited[one.plan_id].append(one)
+    blocked = await _blocked_by_plan(services, person) if going else {}
+    lines = (
+        plan_line(row.plan, row.spent, awaited[row.plan.plan_id], blocked.get(row.plan.plan_id)) for row in found.rows
+    )
+    return tracking.PlanPage(tuple(lines), found.before, found.is_end)
+
+
+async def _blocked_by_plan(services: Services, person: Person) -> dict[str, Blocked]:
+    """Return why plans need an operator, by their own ids and by those of their roots."""
+    held = await services.store.plans.held(MOST_HELD, tenant_id=person.tenant_id, user_id=only_user(person))
+    by_root = {plan.root_plan_id: plan.blocked for plan in held if plan.blocked}
+    return by_root | {plan.plan_id: plan.blocked for plan in held if plan.blocked}
+
+
+async def plan_details(services: Services, person: Person, plan_id: str) -> PlanDetails:
+    plan = await own_plan(services, person, plan_id)
+    return await _details(services, plan, await untaken_of_tree(services, person.tenant_id, plan.root_plan_id))
+
+
+async def untaken_of_tree(services: Services, tenant_id: str, root_plan_id: str) -> list[Untaken]:
+    """Return the requests of a tree that nobody takes, oldest first."""
+    now = services.clock.now()
+    return await services.store.events.untaken(tenant_id, now, limit=MOST_UNTAKEN, root_plan_id=root_plan_id)
+
+
+async def _details(services: Services, plan: PlanRecord, untaken: Sequence[Untaken]) -> PlanDetails:
+    """Return the details of a plan; `untaken` are those of its tree."""
+    store = services.store.plans
+    rows = PartRows(
+        decisions=tuple(await store.decisions(plan.plan_id)),
+        decisions_before=0,
+        shown=await store.find_shown(plan.plan_id),
+        expectations=tuple(await store.expectations(plan_id=plan.plan_id, only_open=False)),
+        events=(),
+    )
+    return await details_of(services, plan, await store.steps(plan.plan_id), rows, untaken)
+
+
+async def details_of(
+    services: Services, plan: PlanRecord, steps: Sequence[Step], rows: PartRows, untaken: Sequence[Untaken]
+) -> PlanDetails:
+    """Return the details of a plan, with these of its rows; `untaken` are those of its tree."""
+    plan_id, store = plan.plan_id, services.store
+    values = await store.plans.plan_values(plan_id)
+    return PlanDetails(
+        plan_id=plan_id,
+        goal_id=plan.goal_id,
+        status=plan.status,
+        goal_event=plan.goal_event,
+        goal_data=plan.goal_data,
+        agent=plan.agent,
+        result=plan.result,
+        reason=plan.reason,
+        created_at=plan.created_at,
+        updated_at=plan.updated_at,
+        deadline=plan.deadline,
+        root_plan_id=plan.root_plan_id,
+        parent_plan_id=plan.parent_plan_id,
+        tenant_id=plan.lineage.tenant_id,
+        session_id=plan.lineage.session_id,
+        steps=tuple(steps),
+        decisions=rows.decisions,
+        shown=rows.shown,
+        expectations=rows.expectations,
+        usage=await store.plans.read_spent(plan.root_plan_id),
+        limits=plan.limits,
+        waiting_seconds=time_of_people(rows.expectations, services.clock.now()).total_seconds(),
+        agent_version=plan.agent_version,
+        prompt=plan.prompt,
+        current_state=plan.current_state,
+        results={value.key: value.value for value in values if value.kind is ValueKind.RESULT},
+        phases={value.key: value.value for value in values if value.kind is ValueKind.PHASE},
+        machine=_machine_in(values),
+        blocked=await blocked_of(services, plan),
+        rest=await store.queue.find_rest(plan.agent, plan_id, services.clock.now()),
+        untaken=tuple(one for one in untaken if one.plan_id == plan_id),
+    )
+
+
+async def blocked_of(services: Services, plan: PlanRecord) -> tuple[Blocked, ...]:
+    """Return why a plan needs an operator, and of a root why those of its tree do; its own reason first."""
+    own = (plan.blocked,) if plan.blocked else ()
+    if plan.status.is_final or plan.parent_plan_id is not None:
+        return own
+    tree = await services.store.plans.held_in_tree(plan.root_plan_id, MOST_BLOCKED)
+    return (*own, *(one.blocked for one in tree if one.blocked and one.plan_id != plan.plan_id))
+
+
+def _machine_in(values: Sequence[PlanValue]) -> JsonObject:
+    machine = next((value.value for value in values if value.kind is ValueKind.MACHINE), None)
+    return machine if isinstance(machine, dict) else {}
+
+
+async def trace_of(services: Services, person: Person, plan_id: str, part: "Part | None" = None) -> "Trace":
+    """Return the trace of a plan, with the lines of a part of it. Raises NotFound."""
+    from soorma_ai.kernel.rules.reports.trace import trace  # most programs never look at one
+
+    record, tenant_id = await own_plan(services, person, plan_id), person.tenant_id
+    root, now = record.root_plan_id, services.clock.now()
+    untaken = await untaken_of_tree(services, tenant_id, root)
+    tree = [one for one in await tree_plans(services, tenant_id, root) if one.plan_id != plan_id]
+    plan, *others = [await _details(services, one, untaken) for one in (record, *tree)]
+    return trace(plan, others, await tree_events(services, tenant_id, root), now, part)
+
+
+async def tree_plans(services: Services, tenant_id: str, root_plan_id: str, most: int = MOST_PLANS) -> list[PlanRecord]:
+    return await services.store.plans.plans(tenant_id=tenant_id, status=None, root_plan_id=root_plan_id, limit=most)
+
+
+async def tree_events(services: Services, tenant_id: str, root_plan_id: str) -> list[EventEnvelope]:
+    """Return all events of a tree, in order of arrival."""
+    events: list[EventEnvelope] = []
+    last = 0
+    while True:
+        page = await services.store.events.events(
+            after=last, tenant_id=tenant_id, root_plan_id=root_plan_id, limit=PAGE
+        )
+        events += [row.event for row in page]
+        if len(page) < PAGE:
+            return events
+        last = page[-1].seq

@@ -1,0 +1,215 @@
+"""The connections that statements run on. Statements are written once, in SQL that both databases take; what one of
+them lacks, its schema makes (see `adapters/postgres/schema.py`)."""
+
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from soorma_ai.kernel.ports import Delivery, Hands, StoredEvent
+
+# Parts of prompts that are known to be stored, and the seconds after which one that is in use is written again.
+MOST_PARTS = 4_096
+PARTS_IN_USE = 24 * 3600.0
+
+# A name of a parameter, `:name`, or its place, `?`.
+Parameters = Sequence[object] | Mapping[str, object]
+
+
+class Rows(Protocol):
+    """What a statement has found, and how many rows it has changed."""
+
+    @property
+    def rowcount(self) -> int: ...
+
+    def fetchone(self) -> Any: ...
+
+    def fetchall(self) -> list[Any]: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Reader(Protocol):
+    """Sees what is committed, and what its own transaction has written. `registry` is another number after every change
+    of who takes what that was committed by another process."""
+
+    @property
+    def registry(self) -> int: ...
+
+    @property
+    def words(self) -> "Words": ...
+
+    def execute(self, sql: str, parameters: Parameters = ..., /) -> Rows: ...
+
+    def executemany(self, sql: str, parameters: Iterable[Parameters], /) -> Rows: ...
+
+
+class Words(Protocol):
+    """Words and marks of memos, by the number of the memo. Each stands behind the number of its shelf. `wanted` are
+    marks, of each of which a memo has to have one of these spellings.
+
+    Found are memos that have not expired, as number and body.
+    """
+
+    def keep(self, db: "Connection", seq: int, title: str, content: str, marks: str) -> None: ...
+
+    def drop(self, db: "Connection", seq: int) -> None: ...
+
+    def counts(self, db: Reader, words: Sequence[str]) -> dict[str, int]:
+        """Return in how many memos each word and mark stands that stands anywhere."""
+        ...
+
+    def likest(
+        self, db: Reader, words: Sequence[str], wanted: Sequence[Sequence[str]], now: datetime, limit: int
+    ) -> list[tuple[int, str]]:
+        """Return those that have any of these words, the likest first: rare words in short memos count most, and marks
+        for nothing."""
+        ...
+
+    def newest(
+        self, db: Reader, wanted: Sequence[Sequence[str]], now: datetime, limit: int
+    ) -> list[tuple[int, str]]: ...
+
+    def among(
+        self, db: Reader, seqs: Sequence[int], wanted: Sequence[Sequence[str]], now: datetime
+    ) -> list[tuple[int, str]]:
+        """Return those of these numbers, in any order."""
+        ...
+
+    def merge(self, db: "Connection", *, is_begun: bool) -> bool:
+        """Take a step of removing what was dropped for good; return False when nothing is left to be done."""
+        ...
+
+
+class MustBeAlone(Exception):
+    """What was begun beside all that is written may not be done there."""
+
+
+class Connection(ABC):
+    """Writes, and holds what its transaction leads to beside rows.
+
+    `hands` are those of the agents of this process, each leased for `lease`; without them, what is published stands
+    in the outbox.
+
+    What still has to arrive in this transaction: `published` are new events, `brought` those that a bus has brought,
+    `untaken` requests that nobody took so far. `taken` is what it leased to a free hand; `queued` are agents for whom
+    there is something to claim. `is_leaving`: something stands in the outbox that the relay was not told of.
+    `holder` is the number of this process, with which its leases end; 0 ends none.
+    `is_beside`: others write at the same time, and it does nothing that they may not come between. `taking` is what a
+    claim says besides, so that rows which another takes at that moment are left to it.
+    `is_careful`: one operation, or one event, may be undone by itself. `parts` are those of prompts that are known to
+    be stored, by this transaction or an earlier one, with when they were written.
+    """
+
+    def __init__(self) -> None:
+        self.hands: Hands | None = None
+        self.lease = timedelta(0)
+        self.holder = 0
+        self.published: list[StoredEvent] = []
+        self.brought: list[StoredEvent] = []
+        self.untaken: list[StoredEvent] = []
+        self.taken: list[Delivery] = []
+        self._reserved: list[str] = []
+        self.queued: set[str] = set()
+        self.is_leaving = False
+        self.is_careful = False
+        self.is_beside = False
+        self.parts: OrderedDict[tuple[str, str, str], float] = OrderedDict()
+
+    words: Words
+    registry: int
+    taking = ""
+
+    def must_be_alone(self) -> None:
+        """Raise MustBeAlone where others write at the same time."""
+        if self.is_beside:
+            raise MustBeAlone
+
+    @abstractmethod
+    def execute(self, sql: str, parameters: Parameters = ..., /) -> Rows: ...
+
+    @abstractmethod
+    def executemany(self, sql: str, parameters: Iterable[Parameters], /) -> Rows: ...
+
+    @abstractmethod
+    def in_our_words(self) -> AbstractContextManager[None]:
+        """Raise errors of the library as errors of our tree."""
+        ...
+
+    @abstractmethod
+    def overwriting(self) -> AbstractContextManager[None]:
+        """Let nothing be left where rows are removed meanwhile, as far as the database can say so."""
+        ...
+
+    def act_for(self, tenant_id: str) -> None:
+        """Do for this tenant what the house does from now on."""
+        return
+
+    def savepoint(self, name: str, tenant_id: str) -> None:
+        """Be able to undo what follows by itself; what the house does from now on is done for this tenant."""
+        self.execute(f"SAVEPOINT {name}")
+
+    def find_everywhere(self, sql: str) -> list[Any]:
+        """Return what a statement finds among the rows of all tenants, in whose name ever the rest is done."""
+        return self.execute(sql).fetchall()
+
+    def has_part(self, part: tuple[str, str, str], at: float) -> bool:
+        """Tell whether a part need not be written at this moment; if it must, it counts as stored from now on."""
+        written = self.parts.pop(part, None)
+        is_stored = written is not None and (bool(part[0]) or at - written < PARTS_IN_USE)
+        self.parts[part] = written if is_stored and written is not None else at
+        if len(self.parts) > MOST_PARTS:
+            self.parts.popitem(last=False)
+        return is_stored
+
+    def take_hand(self, agent: str, *, freed: bool = False) -> bool:
+        """Reserve a free hand."""
+        if self.hands is None or self.is_careful or not self.hands.take(agent, freed=freed):
+            return False
+        self._reserved.append(agent)
+        return True
+
+    def give_back_hand(self, agent: str) -> None:
+        if self.hands is not None:
+            self._reserved.remove(agent)
+            self.hands.give_back(agent)
+
+    def note_claim(self, agent: str, found: int) -> None:
+        """Tell the hands of an agent how much a claim has found, which is not stored yet."""
+        if self.hands is not None and not self.is_careful:
+            self.hands.note_claim(agent, found)
+
+    def place(self) -> tuple[int, int]:
+        """Return how far hands are reserved and filled, for `give_back_since`."""
+        return len(self._reserved), len(self.taken)
+
+    def give_back_since(self, place: tuple[int, int]) -> None:
+        """Give back the hands that were reserved since for what is undone now."""
+        reserved, taken = place
+        del self.taken[taken:]
+        for agent in self._reserved[reserved:]:
+            self.give_back_hand(agent)
+
+    def take_what_was_taken(self) -> tuple[Delivery, ...]:
+        taken, self.taken, self._reserved = tuple(self.taken), [], []
+        return taken
+
+    def take_queued(self) -> frozenset[str]:
+        queued, self.queued = frozenset(self.queued), set()
+        return queued
+
+    def take_leaving(self) -> bool:
+        is_leaving, self.is_leaving = self.is_leaving, False
+        return is_leaving
+
+    def let_go(self) -> None:
+        """Forget what an operation that failed has published and leased."""
+        self.published.clear()
+        self.brought.clear()
+        self.untaken.clear()
+        self.queued.clear()
+        self.taken.clear()
+        while self._reserved:
+            self.give_back_hand(self._reserved[-1])

@@ -1,0 +1,201 @@
+"""Access of a store's parts to its database."""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from functools import partial
+from types import CoroutineType
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from soorma_ai.features.identity import statements
+from soorma_ai.kernel.domain.expectations import Arrival
+from soorma_ai.kernel.domain.identity import AuditEntry
+from soorma_ai.kernel.ports import Delivery, Hands, Note
+from soorma_ai.kernel.sql import arrivals
+from soorma_ai.kernel.sql.connection import Connection, Reader
+from soorma_ai.kernel.sql.tables.registry import Known, Routes
+from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+NOTHING = Arrival()
+
+
+class Database(ABC):
+    """Transactions of one store, in which what is published arrives. It `keeps` what it has read of the registry, where
+    no other process may change that without its number. Where it `guards` its rows, a transaction sees those of whom it
+    acts for."""
+
+    guards = False
+
+    def __init__(self, *, keeps: bool) -> None:
+        self.on_commit: Callable[[bool], None] | None = None
+        self.on_arrival: Callable[[Arrival], None] | None = None
+        self.routes = Routes()
+        self.known = Known(self.routes, keeps=keeps)
+        self._hands: Hands | None = None
+
+    def deliver(self, hands: Hands, lease: timedelta) -> None:
+        """Let what is published arrive in the transaction that publishes it, leased for so long to a free hand."""
+        self._hands = hands
+
+    @abstractmethod
+    async def open(self, tidy: Callable[[Connection], None]) -> None:
+        """Void the leases of processes that are known to be gone. `tidy` is done before anything else is written."""
+        ...
+
+    @abstractmethod
+    async def close(self) -> None: ...
+
+    @abstractmethod
+    async def transact(
+        self, operation: Callable[[Connection], T], ended: Callable[[T, bool], None], acting: Acting, *, is_long: bool
+    ) -> T:
+        """Return what an operation returns, once it is stored. `ended` is told, on the loop's thread, what it returned,
+        and whether that is stored."""
+        ...
+
+    @abstractmethod
+    async def read(self, query: Callable[[Reader], T], acting: Acting = HOUSE) -> T: ...
+
+    @abstractmethod
+    async def read_later(self, query: Callable[[Reader], T], acting: Acting) -> Callable[[], T]:
+        """Return what reads when it is called, or has read by then."""
+        ...
+
+    async def write(self, operation: Callable[[Connection], T], acting: Acting = HOUSE, *, is_long: bool = False) -> T:
+        """Write what publishes nothing."""
+        value, _ = await self.publish(operation, None, acting, is_long=is_long)
+        return value
+
+    async def publish(
+        self,
+        operation: Callable[[Connection], T],
+        now: datetime | None,
+        acting: Acting = HOUSE,
+        *,
+        is_long: bool = False,
+    ) -> tuple[T, Arrival]:
+        """Write; where the store is the bus, what is published arrives in the same transaction."""
+        arriving = partial(self._perform, operation, now)
+        value, arrival, _ = await self.transact(arriving, self._hand_over, acting, is_long=is_long)
+        return value, arrival
+
+    def _perform(
+        self, operation: Callable[[Connection], T], now: datetime | None, db: Connection
+    ) -> tuple[T, Arrival, tuple[Delivery, ...]]:
+        try:
+            value = operation(db)
+            if db.published or db.brought or db.untaken:
+                assert now is not None, "an operation that publishes says when"
+                arrival = arrivals.arrive(db, self.routes, now)
+            else:
+                arrival = Arrival(db.take_queued())
+        except BaseException:
+            db.let_go()
+            raise
+        return value, arrival, db.take_what_was_taken()
+
+    def _hand_over(self, done: tuple[object, Arrival, tuple[Delivery, ...]], is_stored: bool) -> None:
+        """Hand over what was leased, once it is stored. Who asked for it may be gone by now."""
+        _, arrival, taken = done
+        if self._hands is not None:
+            for delivery in taken:
+                if is_stored:
+                    self._hands.hand_over(delivery)
+                else:
+                    self._hands.give_back(delivery.agent)
+        if is_stored and self.on_arrival is not None and arrival != NOTHING:
+            self.on_arrival(arrival)
+
+
+class Part:
+    """Implements one port of the store, in the name of whom it acts for. What it changes is written down in the same
+    transaction where there is a `note`."""
+
+    def __init__(self, database: Database, acting: Acting = HOUSE, note: Note | None = None) -> None:
+        self.database = database
+        self.acting = acting
+        self._note = note
+
+    async def write(
+        self, operation: Callable[[Connection], T], acting: Acting | None = None, *, is_long: bool = False
+    ) -> T:
+        """Write what publishes nothing."""
+        value, _ = await self.publish(operation, None, acting, is_long=is_long)
+        return value
+
+    async def publish(
+        self,
+        operation: Callable[[Connection], T],
+        now: datetime | None,
+        acting: Acting | None = None,
+        *,
+        is_long: bool = False,
+    ) -> tuple[T, Arrival]:
+        """Write as `Database.publish`."""
+        note, acting = self._note, acting or self.acting
+        if note is None or note.is_written:
+            return await self.database.publish(operation, now, acting, is_long=is_long)
+        noted = partial(_write_down, operation, note.entry)
+        value, arrival = await self.database.publish(noted, now, acting, is_long=is_long)
+        note.is_written = _has_changed(value)
+        return value, arrival
+
+
+def _write_down(operation: Callable[[Connection], T], entry: AuditEntry, db: Connection) -> T:
+    value = operation(db)
+    if _has_changed(value):
+        statements.record(db, entry)
+    return value
+
+
+def _has_changed(value: object) -> bool:
+    return value is not False
+
+
+def reading(
+    query: Callable[Concatenate[Reader, P], T], acting: Acting | None = None, *, of_user: bool = False
+) -> "Callable[Concatenate[Part, P], CoroutineType[Any, Any, T]]":
+    """A method of a part that answers from what is committed. It acts for the tenant that it is asked about, else for
+    that of its part; `of_user`: and for the user."""
+    find = _actor_of(query, of_user=of_user)
+
+    async def method(part: Part, *given: P.args, **named: P.kwargs) -> T:
+        whose = acting or find(given, named) or part.acting
+        return await part.database.read(lambda db: query(db, *given, **named), whose)
+
+    return method
+
+
+def writing(
+    operation: Callable[Concatenate[Connection, P], T], acting: Acting | None = None
+) -> "Callable[Concatenate[Part, P], CoroutineType[Any, Any, T]]":
+    """A method of a part that is one transaction, and publishes nothing."""
+
+    async def method(part: Part, *given: P.args, **named: P.kwargs) -> T:
+        return await part.write(lambda db: operation(db, *given, **named), acting)
+
+    return method
+
+
+def _actor_of(
+    query: Callable[..., object], *, of_user: bool
+) -> Callable[[tuple[Any, ...], Mapping[str, Any]], Acting | None]:
+    """Return what tells, by the arguments of a query, about whose rows it is asked; None where they name no tenant."""
+    names = [*inspect.signature(query).parameters][1:]
+    if "tenant_id" not in names:
+        return lambda given, named: None
+
+    def argument(name: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> str | None:
+        place = names.index(name)
+        return given[place] if place < len(given) else named.get(name)
+
+    def find(given: tuple[Any, ...], named: Mapping[str, Any]) -> Acting | None:
+        tenant_id = argument("tenant_id", given, named)
+        user_id = argument("user_id", given, named) if of_user else None
+        return None if tenant_id is None else Acting(tenant_id, user_id)
+
+    return find

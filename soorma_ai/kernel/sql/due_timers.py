@@ -1,0 +1,46 @@
+"""Timers that are due: each goes, what it guards expires, and its event is published."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from soorma_ai.errors import RemoteProtocolError
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import ExpectationStatus
+from soorma_ai.kernel.rules.arrival.endings import plan_of_timer, remake_event
+from soorma_ai.kernel.sql.apply import close
+from soorma_ai.kernel.sql.codec import moment
+from soorma_ai.kernel.sql.connection import Connection, Reader
+from soorma_ai.kernel.sql.tables import events as log
+from soorma_ai.kernel.sql.tables import expectations, inbox, plans, timers
+
+
+def fire(db: Connection, now: datetime, limit: int) -> int:
+    fired = 0
+    for timer_id, guards, series, body in timers.due(db, now, limit):
+        is_left = timers.unschedule(db, timer_id)
+        if series is not None and (not is_left or timers.is_overtaken(db, guards, series, now)):
+            continue
+        expires = guards if series is None else None
+        event = _event(db, timer_id, expires, body, now)
+        if event is None:
+            continue
+        if expires is None or close(db, expires, ExpectationStatus.EXPIRED, now, met_by=event.id):
+            log.publish_once(db, event)
+            fired += 1
+    return fired
+
+
+def next_due(db: Reader, agents: Sequence[str], after: datetime) -> datetime | None:
+    due = [at for at in (timers.next_due(db), inbox.next_due(db, agents, after)) if at is not None]
+    return moment(min(due)) if due else None
+
+
+def _event(db: Connection, timer_id: str, expires: str | None, body: bytes, now: datetime) -> EventEnvelope | None:
+    """A timer that cannot be read holds up no other."""
+    try:
+        return EventEnvelope.from_json(body)
+    except RemoteProtocolError as error:
+        log.unreadable(error, timer=timer_id)
+        guarded = expectations.find(db, expires) if expires is not None else None
+        plan_id = plan_of_timer(timer_id) if expires is None else None
+        return remake_event(guarded, plans.plan(db, plan_id) if plan_id else None, now)

@@ -1,0 +1,106 @@
+"""The one transaction of a handling."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import assert_never
+
+from soorma_ai.errors import LocalProtocolError, VersionConflict
+from soorma_ai.features.knowledge import statements
+from soorma_ai.features.knowledge.records import DropMemo, KeepMemo
+from soorma_ai.kernel.domain import effects as asked
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Expectation
+from soorma_ai.kernel.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
+from soorma_ai.kernel.ports import Work
+from soorma_ai.kernel.sql import apply as consequences
+from soorma_ai.kernel.sql import registration
+from soorma_ai.kernel.sql.connection import Connection
+from soorma_ai.kernel.sql.tables import batch, budget, expectations, inbox, memory, plans, tasks, timers
+from soorma_ai.kernel.sql.tables import events as log
+
+
+def commit(db: Connection, work: Work, now: datetime) -> None:
+    has_following = inbox.dispose(db, work.delivery, work.disposition, now, work.outcome)
+    batch.end(db, work.following, now)
+    batch.note_in_hand(db, work.in_vain)
+    for settlement in work.bill:
+        budget.settle(db, settlement)
+    apply(db, work.effects, now, [delivery.event for delivery in (work.delivery, *work.following)])
+    if has_following:
+        inbox.move_up(db, work.delivery, work.disposition, now)
+
+
+def send(
+    db: Connection, events: Sequence[EventEnvelope], expect: Expectation | None, session: OpenSession | None
+) -> None:
+    if session is not None:
+        memory.open_session(db, session)
+    new = {event.id for event in events if log.publish(db, event)}
+    if expect is not None and expectations.status_of(db, expect.id) is None:
+        if expect.id not in new and any(event.id == expect.id for event in events):
+            raise LocalProtocolError(
+                f"{expect.subject!r} was sent under this key before, and nothing expects its reply any more: it was "
+                "published without one, or its reply is no longer kept; give the request a key of its own"
+            )
+        expectations.insert(db, expect)
+
+
+def send_once(db: Connection, effects: Sequence[asked.Effect], now: datetime) -> bool:
+    opened = next(effect.expectation for effect in effects if isinstance(effect, asked.Expect))
+    if expectations.status_of(db, opened.id) is not None:
+        return False
+    apply(db, effects, now)
+    return True
+
+
+def apply(
+    db: Connection, changes: Sequence[asked.Effect], now: datetime, handled: Sequence[EventEnvelope] = ()
+) -> None:
+    """Apply effects in order; `handled` are the events that they are about."""
+    published = (effect.event for effect in changes if isinstance(effect, asked.Publish))
+    at_hand = {event.id: event for event in (*published, *handled)}
+    for effect in changes:
+        _apply(db, effect, now, at_hand)
+
+
+def _apply(db: Connection, effect: asked.Effect, now: datetime, at_hand: Mapping[str, EventEnvelope]) -> None:
+    match effect:
+        case asked.Publish(event):
+            log.publish(db, event)
+        case asked.SavePlan(plan, expected_version):
+            consequences.save(db, plan, expected_version)
+        case asked.AppendStep(step):
+            plans.append(db, step, at_hand)
+        case asked.Expect(expectation):
+            consequences.expect(db, expectation, now)
+        case asked.Close(expectation_id, status, at, first):
+            if not consequences.close(db, expectation_id, status, at) and first:
+                raise VersionConflict(f"expectation {expectation_id} is closed already; look again")
+        case asked.Spend(root_plan_id, actions, at_most):
+            budget.spend_actions(db, root_plan_id, actions, at_most)
+        case asked.Schedule():
+            timers.schedule(db, effect)
+        case asked.Unschedule(timer_id):
+            timers.unschedule(db, timer_id)
+        case asked.Postpone():
+            consequences.postpone(db, effect)
+        case asked.SaveValue():
+            plans.save_value(db, effect)
+        case asked.DropValue():
+            plans.drop_value(db, effect)
+        case asked.SaveTask():
+            tasks.save(db, effect)
+        case asked.SaveSubTask():
+            tasks.save_sub_task(db, effect)
+        case asked.EndTask(agent, task_id):
+            tasks.end(db, agent, task_id)
+        case StoreMemory() | DropMemory() | IncrementMemory() | AppendMemory():
+            memory.change(db, effect)
+        case OpenSession():
+            memory.open_session(db, effect)
+        case KeepMemo() | DropMemo():
+            statements.change(db, effect)
+        case asked.Declare(agent, definition):
+            registration.declare(db, agent, definition, now)
+        case _:
+            assert_never(effect)

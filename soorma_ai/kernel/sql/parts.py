@@ -1,0 +1,386 @@
+"""A store: what is asked of it, by port, and where that is done."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from soorma_ai.features.human_tasks.store import SqlPeople
+from soorma_ai.features.identity import statements as identity
+from soorma_ai.features.knowledge import statements
+from soorma_ai.features.knowledge.records import KeepMemo, MemoChange
+from soorma_ai.features.upkeep import erasure
+from soorma_ai.features.upkeep.store import SqlUpkeep
+from soorma_ai.kernel.domain.effects import Declare, Effect, Publish, Schedule
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Arrival, Expectation
+from soorma_ai.kernel.domain.limits import Charge, Limits
+from soorma_ai.kernel.domain.memory import MemoryChange, OpenSession
+from soorma_ai.kernel.domain.people import Answer
+from soorma_ai.kernel.domain.registry import EventDefinition, RegisteredEvent, Registration
+from soorma_ai.kernel.domain.tasks import SubTaskInfo
+from soorma_ai.kernel.ports import (
+    Audit,
+    DeadLetters,
+    Delivery,
+    EventLog,
+    Hands,
+    Keys,
+    Memory,
+    Memos,
+    Note,
+    People,
+    Plans,
+    Queue,
+    Registry,
+    Settlement,
+    Store,
+    StoredEvent,
+    Swept,
+    Upkeep,
+    Work,
+)
+from soorma_ai.kernel.sql import apply, arrivals, due_timers, effects, registration, sweep
+from soorma_ai.kernel.sql.connection import Connection
+from soorma_ai.kernel.sql.database import Database, Part, reading, writing
+from soorma_ai.kernel.sql.tables import batch as behind
+from soorma_ai.kernel.sql.tables import budget, inbox, leases, listing, memory, plan_parts, receivers, registry, tasks
+from soorma_ai.kernel.sql.tables import dead_letters as letters
+from soorma_ai.kernel.sql.tables import events as log
+from soorma_ai.kernel.sql.tables import expectations as expected
+from soorma_ai.kernel.sql.tables import held_events as held_rows
+from soorma_ai.kernel.sql.tables import plans as pursued
+from soorma_ai.kernel.sql.tables import tenant_stats as counts
+from soorma_ai.kernel.sql.tables import timers as timer_rows
+from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting, of_delivery
+
+T = TypeVar("T")
+
+# Events of a transaction that may run on the loop; one of more is left to the helper. A request is three effects or so.
+MOST_ON_THE_LOOP = 256
+
+
+class SqlQueue(Part):
+    claim = writing(inbox.claim, HOUSE)
+    claim_suspect = writing(inbox.claim_suspect, HOUSE)
+    lend = writing(leases.lend, HOUSE)
+    behind = reading(behind.behind)
+    find_leased = reading(inbox.find_leased)
+    outcome = reading(inbox.outcome)
+    has_work = reading(inbox.has_work, HOUSE)
+    mailboxes = reading(inbox.mailboxes, HOUSE)
+    claim_mail = writing(inbox.claim_mail, HOUSE)
+    claim_named = writing(inbox.claim_named, HOUSE)
+    begin = writing(inbox.begin)
+    release = writing(inbox.release, HOUSE)
+    renew = writing(inbox.renew, HOUSE)
+    mark_sent = writing(log.mark_sent, HOUSE)
+    count_pending = reading(inbox.count_pending)
+    find_rest = reading(inbox.find_rest)
+    backlog = reading(inbox.backlog, HOUSE)
+    backlogs = reading(listing.backlogs)
+    standing = reading(counts.standing)
+    next_due = reading(due_timers.next_due, HOUSE)
+
+    async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
+        is_long = len(events) > MOST_ON_THE_LOOP
+        _, arrival = await self.publish(lambda db: arrivals.bring(db, events), now, HOUSE, is_long=is_long)
+        return arrival
+
+    async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[int | None, Arrival]:
+        routes = self.database.routes
+        return await self.publish(lambda db: arrivals.bring_untaken(db, routes, after, limit), now, HOUSE)
+
+    async def send(
+        self,
+        events: Sequence[EventEnvelope],
+        expect: Expectation | None,
+        now: datetime,
+        *,
+        session: OpenSession | None = None,
+        delivery: Delivery | None = None,
+    ) -> Arrival:
+        is_long = len(events) > MOST_ON_THE_LOOP
+
+        def sending(db: Connection) -> None:
+            if delivery is None:
+                erasure.must_not_be_forgotten(db, _users_of(events))
+            else:
+                inbox.must_stand(db, delivery)
+            effects.send(db, events, expect, session)
+
+        acting = of_delivery(delivery) if delivery else None
+        _, arrival = await self.publish(sending, now, acting, is_long=is_long)
+        return arrival
+
+    async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:
+        users = _users_of(effect.event for effect in changes if isinstance(effect, Publish))
+
+        def sending(db: Connection) -> bool:
+            erasure.must_not_be_forgotten(db, users)
+            return effects.send_once(db, changes, now)
+
+        is_new, _ = await self.publish(sending, now)
+        return is_new
+
+    async def fire(self, now: datetime, limit: int) -> int:
+        count, _ = await self.publish(lambda db: due_timers.fire(db, now, limit), now, HOUSE)
+        return count
+
+    async def keep_timers(self, beginning: str, timers: Sequence[Schedule]) -> None:
+        await self.database.write(lambda db: timer_rows.keep(db, beginning, timers))
+
+    async def sweep(self, now: datetime) -> Swept:
+        """Plans are looked through a page at a time, by who only reads: nobody waits for that."""
+        swept, _ = await self.publish(lambda db: sweep.tidy(db, now), now, HOUSE, is_long=True)
+        stranded: list[str] = []
+        for status in sweep.LIVE:
+            after: int | None = 0
+            while after is not None:
+                suspects, after = await self.database.read(partial(sweep.suspects, status=status, after=after))
+                if suspects:
+                    going = partial(sweep.set_stranded_going, now=now, plan_ids=suspects)
+                    found, _ = await self.publish(going, now, HOUSE, is_long=True)
+                    stranded += found
+                await asyncio.sleep(0)  # a file is read on the loop
+        return replace(swept, stranded=tuple(stranded))
+
+    async def commit(self, work: Work, now: datetime) -> Arrival:
+        is_long = len(work.effects) > 3 * MOST_ON_THE_LOOP
+        # What an agent declares may be what others wait for, whoever they belong to.
+        declares = any(isinstance(effect, Declare) for effect in work.effects)
+        acting = of_delivery(work.delivery, is_house=declares)
+        _, arrival = await self.publish(lambda db: self._commit(db, work, now), now, acting, is_long=is_long)
+        return arrival
+
+    def _commit(self, db: Connection, work: Work, now: datetime) -> None:
+        effects.commit(db, work, now)
+        if any(isinstance(effect, Declare) for effect in work.effects):
+            self.database.routes.forget()
+
+    async def unsent(self, limit: int) -> list[StoredEvent]:
+        while True:
+            found, unreadable = await self.database.read(lambda db: log.unsent(db, limit))
+            if not unreadable:
+                return found
+            await self.write(partial(letters.set_unreadable_aside, rows=unreadable), HOUSE)
+
+
+class SqlPlans(Part):
+    plan = reading(pursued.plan)
+    standing = reading(pursued.standing)
+    came_for = reading(pursued.came_for)
+    in_hand = reading(pursued.in_hand)
+    plans = reading(pursued.plans, of_user=True)
+    plan_page = reading(listing.plan_page, of_user=True)
+    first_awaited = reading(listing.first_awaited)
+    plan_answering = reading(pursued.plan_answered_under)
+    steps = reading(pursued.steps)
+    plan_values = reading(pursued.values)
+    find_marked = reading(pursued.find_marked)
+    held = reading(held_rows.held)
+    held_in_tree = reading(held_rows.held_in_tree)
+    steps_at = reading(pursued.steps_at)
+    rows_of_part = reading(plan_parts.rows_of_part)
+    join_progress = reading(pursued.join_progress)
+    branches_that_came = reading(pursued.branches_that_came)
+    cancellation = reading(pursued.cancellation)
+    goal_of = reading(receivers.goal_of)
+    expectation = reading(expected.find)
+    expectations = reading(expected.listed)
+    open_in_tree = reading(expected.open_of_tree)
+    was_answered = reading(expected.was_answered)
+    questions = reading(expected.questions)
+    count_questions = reading(expected.count_questions)
+    ladders = reading(expected.ladders)
+    count_held = reading(expected.count_held, of_user=True)
+    count_early = reading(expected.count_early)
+    questions_beginning = reading(expected.questions_beginning)
+    named_expectations = reading(expected.find_all)
+    group = reading(expected.of_group)
+    find_met = reading(expected.find_met)
+    task = reading(tasks.task)
+    sub_tasks = reading(tasks.sub_tasks)
+    task_expectations = reading(expected.open_of_task)
+    agents_of_task = reading(tasks.agents_of)
+    journal = reading(budget.journal)
+    decisions = reading(budget.decisions)
+    count_decisions = reading(budget.count_decisions)
+    find_shown = reading(budget.find_shown)
+    prompt_parts = reading(budget.prompt_parts)
+    last_shown = reading(budget.last_shown)
+    read_spent = reading(budget.read_spent)
+
+    async def cancel(self, plan_id: str, reason: str, now: datetime) -> bool:
+        is_new, _ = await self.publish(lambda db: apply.stop(db, plan_id, reason, now), now)
+        return is_new
+
+    async def resume(self, plan_id: str, now: datetime) -> bool:
+        is_held, _ = await self.publish(lambda db: apply.resume(db, plan_id, now), now)
+        return is_held
+
+    async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
+        is_first, _ = await self.publish(lambda db: apply.answer(db, wait_id, answer, wake, now), now)
+        return is_first
+
+    async def reserve(self, charge: Charge, limits: Limits, delivery: Delivery) -> None:
+        def reserving(db: Connection) -> None:
+            inbox.must_stand(db, delivery)
+            budget.reserve(db, charge, limits)
+
+        await self.write(reserving, of_delivery(delivery))
+
+    async def settle(self, one: Settlement, delivery: Delivery) -> None:
+        def settling(db: Connection) -> None:
+            inbox.must_stand(db, delivery)
+            budget.settle(db, one)
+
+        await self.write(settling, of_delivery(delivery))
+
+    async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
+        texts = await self.database.read_later(lambda db: tasks.sub_task_texts(db, agent, task_id), self.acting)
+        return lambda: tasks.parse(texts())
+
+
+class SqlMemory(Part):
+    recall = reading(memory.recall)
+    memory_keys = reading(memory.keys)
+    session = reading(memory.session)
+    sessions = reading(memory.sessions, of_user=True)
+
+    async def memorize(self, changes: Sequence[MemoryChange | OpenSession], now: datetime) -> None:
+        users = [(one.tenant_id, one.session.user_id) for one in changes if isinstance(one, OpenSession)]
+
+        def memorizing(db: Connection) -> None:
+            erasure.must_not_be_forgotten(db, users)
+            effects.apply(db, changes, now)
+
+        await self.write(memorizing)
+
+
+class SqlMemos(Part):
+    memo = reading(statements.memo)
+    search = reading(statements.search)
+    signs = reading(statements.signs)
+    numbers = reading(statements.numbers)
+    memos_at = reading(statements.memos_at)
+
+    async def change(self, changes: Sequence[MemoChange], now: datetime) -> None:
+        shelves = [one.memo.shelf for one in changes if isinstance(one, KeepMemo)]
+
+        def changing(db: Connection) -> None:
+            erasure.must_not_be_forgotten(db, [(one.tenant_id, one.user_id) for one in shelves if not one.is_shared])
+            effects.apply(db, changes, now)
+
+        await self.write(changing)
+
+
+class SqlRegistry(Part):
+    leave = writing(registry.leave, HOUSE)
+    definitions = reading(registry.definitions)
+    agents = reading(registry.agents)
+    agent = reading(registry.find)
+
+    async def live_events(self, tenant_id: str, now: datetime) -> Sequence[RegisteredEvent]:
+        return await self.database.read(lambda db: self.database.known.events(db, tenant_id, now), Acting(tenant_id))
+
+    async def known_events(self, tenant_id: str) -> Sequence[RegisteredEvent]:
+        return await self.database.read(lambda db: self.database.known.events(db, tenant_id), Acting(tenant_id))
+
+    async def heartbeat(self, agents: Sequence[str], now: datetime) -> None:
+        await self.publish(lambda db: registration.heartbeat(db, agents, now), now, HOUSE)
+
+    async def register(self, registrations: Sequence[Registration], now: datetime) -> None:
+        routes = self.database.routes
+        await self.publish(lambda db: registration.register(db, routes, registrations, now), now, HOUSE, is_long=True)
+
+    async def deregister(self, agent: str, now: datetime) -> list[EventDefinition]:
+        routes = self.database.routes
+        return await self.write(lambda db: registration.deregister(db, routes, agent, now), HOUSE, is_long=True)
+
+
+class SqlEventLog(Part):
+    events = reading(log.events)
+    page = reading(log.page)
+    event = reading(log.event_by_id)
+    tenants_of = reading(log.tenants_of)
+    receivers_of = reading(receivers.receivers_of)
+    untaken = reading(arrivals.requests_without_taker)
+
+
+class SqlDeadLetters(Part):
+    dead_letters = reading(letters.find_of_user)
+    dead_letter = reading(letters.find)
+    redrive = writing(letters.redrive)
+    discard = writing(letters.discard)
+    set_aside = writing(letters.set_aside)
+
+
+class SqlKeys(Part):
+    add = writing(identity.add_key)
+    find = reading(identity.find_key)
+    ls = reading(identity.keys)
+    revoke = writing(identity.revoke_key)
+
+
+class SqlAudit(Part):
+    record = writing(identity.record)
+    entries = reading(identity.entries)
+
+
+class SqlStore:
+    """A store over a database of this family."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._acting = HOUSE
+        self._note: Note | None = None
+        self._make_parts()
+
+    def _make_parts(self) -> None:
+        given = self.database, self._acting, self._note
+        self.queue: Queue = SqlQueue(*given)
+        self.plans: Plans = SqlPlans(*given)
+        self.memory: Memory = SqlMemory(*given)
+        self.memos: Memos = SqlMemos(*given)
+        self.registry: Registry = SqlRegistry(*given)
+        self.events: EventLog = SqlEventLog(self.database, self._acting)
+        self.letters: DeadLetters = SqlDeadLetters(*given)
+        self.upkeep: Upkeep = SqlUpkeep(*given)
+        self.people: People = SqlPeople(*given)
+        self.keys: Keys = SqlKeys(*given)
+        self.audit: Audit = SqlAudit(self.database, self._acting)
+
+    def with_note(self, note: Note) -> Store:
+        noted = copy(self)
+        noted._note = note
+        noted._make_parts()
+        return noted
+
+    def within(self, tenant_id: str) -> Store:
+        if not self.database.guards or self._acting == Acting(tenant_id):
+            return self
+        scoped = copy(self)
+        scoped._acting = Acting(tenant_id)
+        scoped._make_parts()
+        return scoped
+
+    def notify(self, on_commit: Callable[[bool], None], on_arrival: Callable[[Arrival], None]) -> None:
+        self.database.on_commit, self.database.on_arrival = on_commit, on_arrival
+
+    def deliver(self, hands: Hands, lease: timedelta) -> None:
+        self.database.deliver(hands, lease)
+
+    async def open(self, now: datetime) -> None:
+        await self.database.open(partial(expected.drop_expired_early, now=now))
+
+    async def close(self) -> None:
+        await self.database.close()
+
+
+def _users_of(events: Iterable[EventEnvelope]) -> set[tuple[str, str]]:
+    return {(event.tenant_id, event.user_id) for event in events}

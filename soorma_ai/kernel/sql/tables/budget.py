@@ -1,0 +1,192 @@
+"""Spending of a plan's tree, and the answers it was spent on."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from pydantic_core import from_json
+
+from soorma_ai.errors import ConfigError, LimitExceeded, VersionConflict
+from soorma_ai.kernel.domain.decisions import Showing
+from soorma_ai.kernel.domain.history import JournalEntry, Kept
+from soorma_ai.kernel.domain.limits import Charge, Limits, Reserved, Spent, room_to_hold
+from soorma_ai.kernel.domain.values import compact
+from soorma_ai.kernel.ports import Settlement
+from soorma_ai.kernel.sql.codec import CHARGE, JOURNAL, LIMITS, SHOWING, add_row, epoch
+from soorma_ai.kernel.sql.connection import Connection, Reader
+
+_NEXT_CALL = """
+    SELECT next_call, limits FROM plan
+    WHERE plan_id = ? AND status NOT IN ('completed', 'failed', 'cancelled') AND next_call IS NOT NULL
+"""
+# As `spent_of` reads them.
+COLUMNS = "actions, llm_calls, tokens, cost_usd, unpriced_calls, held_calls, held_tokens, held_usd"
+_ADD = f"""
+    INSERT INTO budget (root_plan_id, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (root_plan_id) DO UPDATE SET
+    {", ".join(f"{one} = budget.{one} + excluded.{one}" for one in COLUMNS.split(", "))}
+    RETURNING actions
+"""
+_USED = """
+    SELECT llm_calls + held_calls, tokens + held_tokens, cost_usd + held_usd FROM budget WHERE root_plan_id = ?
+"""
+_ALL = 2**62
+_NOTHING = Charge("", 0, 0, 0.0)
+_KEEP = """
+    INSERT INTO prompt_part (plan_id, tenant, digest, used_at, body) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (plan_id, tenant, digest) DO UPDATE SET used_at = excluded.used_at
+    WHERE prompt_part.used_at < excluded.used_at
+"""
+
+
+def read_spent(db: Reader, root_plan_id: str) -> Spent:
+    row = db.execute(f"SELECT {COLUMNS} FROM budget WHERE root_plan_id = ?", (root_plan_id,)).fetchone()
+    return spent_of(row) if row else Spent()
+
+
+def spent_of(row: Sequence[Any]) -> Spent:
+    """Read `COLUMNS`. Sums of dollars leave a dust behind that is no reservation."""
+    actions, calls, tokens, usd, unpriced, *held = row
+    held_calls, held_tokens, held_usd = (max(0, one) for one in held)
+    reserved = Reserved(held_calls, held_tokens, round(held_usd, 9))
+    if unpriced:
+        return Spent(actions, calls, tokens, None, usd, reserved)
+    return Spent(actions, calls, tokens, usd, reserved=reserved)
+
+
+def spend_actions(db: Reader, root_plan_id: str, actions: int, at_most: int | None) -> None:
+    total = _add(db, root_plan_id, actions=actions)
+    if at_most is not None and total > at_most:
+        raise VersionConflict(f"plan tree {root_plan_id} has taken {total - actions} actions by now, of {at_most}")
+
+
+def reserve(db: Reader, charge: Charge, limits: Limits) -> None:
+    row = db.execute(_USED, (charge.root_plan_id,)).fetchone() or (0, 0, 0.0)
+    most = (limits.max_llm_calls, limits.max_tokens, limits.max_cost_usd)
+    more = (charge.llm_calls, charge.tokens, charge.cost_usd)
+    wanted = zip(("max_llm_calls", "max_tokens", "max_cost_usd"), row, more, most, strict=True)
+    for name, already, needed, limit in wanted:
+        if limit is not None and already + needed > limit:
+            raise LimitExceeded(name, f"{already:,} of {limit:,} used, this call may take {needed:,}")
+    _add(db, charge.root_plan_id, held=charge)
+
+
+def hold(db: Connection, plan_id: str) -> Charge | None:
+    """Reserve the next call of a plan, as far as it is known and there is ample room for it. A plan that cannot be read
+    has none, and is told of where it is needed."""
+    row = db.execute(_NEXT_CALL, (plan_id,)).fetchone()
+    if row is None:
+        return None
+    db.must_be_alone()
+    try:
+        charge = CHARGE.record(row[0])
+        reserve(db, charge, room_to_hold(LIMITS.record(row[1])))
+    except (LimitExceeded, ConfigError):
+        return None
+    return charge
+
+
+def let_go(db: Reader, held: Charge) -> None:
+    """Hold it no more."""
+    _add(db, held.root_plan_id, held=_negative(held))
+
+
+def settle(db: Connection, one: Settlement) -> None:
+    reserved, actual, entry, showing = one.reserved, one.actual, one.entry, one.showing
+    _add(db, reserved.root_plan_id, spent=actual, held=_negative(reserved))
+    if entry is not None:
+        _write_down(db, entry)
+    if entry is not None and showing is not None:
+        row = (entry.plan_id, showing.digest, SHOWING.text(showing))
+        db.execute("INSERT INTO shown (plan_id, digest, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
+    if entry is not None:
+        _keep(db, one.kept, epoch(entry.at))
+
+
+def _keep(db: Connection, kept: Iterable[Kept], at: float) -> None:
+    """Write what is not known to be stored. What is of all plans says from time to time that it is in use."""
+    for part in kept:
+        if not db.has_part((part.plan_id, part.tenant_id, part.digest), at):
+            db.execute(_KEEP, (part.plan_id, part.tenant_id, part.digest, at, part.body))
+
+
+def prompt_parts(db: Reader, tenant_id: str, plan_id: str, digests: Collection[str]) -> dict[str, str]:
+    found = db.execute(
+        "SELECT digest, body FROM prompt_part WHERE digest IN (SELECT value FROM json_each(?)) "
+        "AND plan_id IN ('', ?) AND tenant IN ('', ?)",
+        (compact([*digests]), plan_id, tenant_id),
+    )
+    return dict(found.fetchall())
+
+
+def journal(db: Reader, agent: str, cause_id: str) -> list[JournalEntry]:
+    found = db.execute(
+        "SELECT journal.body FROM journal WHERE agent = ? AND cause_id = ? ORDER BY ordinal", (agent, cause_id)
+    ).fetchall()
+    return [JOURNAL.record(body) for (body,) in found]
+
+
+def decisions(db: Reader, plan_id: str, first: int = 0, limit: int = _ALL) -> list[JournalEntry]:
+    seqs = "SELECT seq FROM journal WHERE plan_id = ? ORDER BY seq LIMIT ? OFFSET ?"
+    found = db.execute(
+        f"SELECT journal.body FROM journal WHERE seq IN ({seqs}) ORDER BY seq", (plan_id, limit, first)
+    ).fetchall()
+    return [JOURNAL.record(body) for (body,) in found]
+
+
+def count_decisions(db: Reader, plan_id: str) -> int:
+    (count,) = db.execute("SELECT count(*) FROM journal WHERE plan_id = ?", (plan_id,)).fetchone()
+    return count
+
+
+def find_shown(db: Reader, plan_id: str) -> dict[str, Showing]:
+    found = db.execute("SELECT digest, body FROM shown WHERE plan_id = ?", (plan_id,)).fetchall()
+    return {digest: SHOWING.record(body) for digest, body in found}
+
+
+def last_shown(db: Reader, plan_id: str, cause_id: str, prompt_id: str) -> Showing | None:
+    row = db.execute(
+        "SELECT shown.body FROM journal JOIN shown "
+        "ON shown.plan_id = journal.plan_id AND shown.digest = json_extract(journal.rest, '$.shown') "
+        "WHERE journal.plan_id = ? AND journal.cause_id <> ? AND json_extract(journal.rest, '$.prompt_id') = ? "
+        "ORDER BY journal.seq DESC LIMIT 1",
+        (plan_id, cause_id, prompt_id),
+    ).fetchone()
+    return SHOWING.record(row[0]) if row else None
+
+
+def _write_down(db: Reader, entry: JournalEntry) -> None:
+    key, is_raw = entry.key, _is_raw(entry)
+    done = add_row(
+        db,
+        "journal",
+        "ON CONFLICT DO NOTHING",
+        agent=key.agent,
+        cause_id=key.cause_id,
+        ordinal=key.ordinal,
+        plan_id=entry.plan_id,
+        rest=JOURNAL.text(entry, "value") if is_raw else JOURNAL.text(entry),
+        is_raw=int(is_raw),
+    )
+    if done.rowcount == 0:
+        raise VersionConflict(
+            f"call {key.ordinal} of {key.agent} on {key.cause_id} is in the journal already; read it again"
+        )
+
+
+def _is_raw(entry: JournalEntry) -> bool:
+    """Tell whether the raw text says the value, and nothing else."""
+    try:
+        return compact(from_json(entry.raw)) == compact(entry.value)
+    except ValueError:
+        return False
+
+
+def _negative(charge: Charge) -> Charge:
+    return Charge(charge.root_plan_id, -charge.llm_calls, -charge.tokens, -charge.cost_usd)
+
+
+def _add(db: Reader, root_plan_id: str, *, actions: int = 0, spent: Charge = _NOTHING, held: Charge = _NOTHING) -> int:
+    """Return the actions that are spent by then."""
+    settled = (spent.llm_calls, spent.tokens, spent.cost_usd, spent.unpriced_calls)
+    row = db.execute(_ADD, (root_plan_id, actions, *settled, held.llm_calls, held.tokens, held.cost_usd)).fetchall()
+    return row[0][0]

@@ -1,0 +1,385 @@
+"""Expectations: one row each, opened once, closed once by whoever is first; and what came too early."""
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from soorma_ai.errors import VersionConflict
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, ExpectationStatus, Stray
+from soorma_ai.kernel.domain.people import Answer
+from soorma_ai.kernel.ports import Place
+from soorma_ai.kernel.rules.arrival.effects import KeepEarly
+from soorma_ai.kernel.rules.arrival.matching import Early, names_of
+from soorma_ai.kernel.sql.codec import ANSWER, EXPECTATION, add_row, behind, epoch, member, moment
+from soorma_ai.kernel.sql.connection import Reader
+from soorma_ai.kernel.sql.tables import events as log
+
+_SELECT = "SELECT expectation.body, status, closed_at, met_by, answer FROM expectation"
+
+_WAITING = """
+    WHERE expectation.status = 'open' AND expectation.id IN (
+        SELECT expectation_id FROM wait_key
+        WHERE tenant = ? AND event_type = ? AND key IN (SELECT value FROM json_each(?))
+    ) ORDER BY expectation.opened_at, expectation.id
+"""
+
+_KEPT_EARLY = """
+    SELECT count(*), coalesce(sum(length(event.rest)), 0) FROM event WHERE seq IN (
+        SELECT event_seq FROM early
+        WHERE tenant = :tenant AND event_type = :type AND key IN (SELECT value FROM json_each(:keys)) AND expires > :now
+    )
+"""
+
+_BEGINNING = """
+    WHERE id >= :first AND id < :behind AND tenant = :tenant
+        AND kind IN (SELECT value FROM json_each(:kinds))
+    ORDER BY status <> 'open', id LIMIT :limit
+"""
+
+# To the letter as the indexes expectation_question and expectation_own have it.
+_DEADLINE = "iif(json_valid(rest), ifnull(julianday(json_extract(rest, '$.deadline')), 9e9), 0)"
+_ASKED = "status = 'open' AND kind IN ('wait', 'gate', 'doubt') AND tenant = :tenant"
+_NAMED_ROLE = "tenant = :tenant AND role IN (SELECT value FROM json_each(:roles))"
+_IN_ORDER = f"ORDER BY {_DEADLINE} {{way}}, opened_at {{way}}, id {{way}} LIMIT :limit"
+_QUESTIONS = f"WHERE {_ASKED} {{kind}} {{from_here}} {_IN_ORDER}"
+# Those of a user, and those that name a role.
+_OWN_QUESTIONS = f"""
+    WHERE id IN (
+        SELECT id FROM (
+            SELECT id FROM expectation WHERE {_ASKED} {{kind}} AND user_id = :user {{from_here}} {_IN_ORDER}
+        ) AS own
+        UNION ALL
+        SELECT expectation_id FROM (
+            SELECT expectation_id FROM asked_role WHERE {_NAMED_ROLE} {{named_from_here}}
+            ORDER BY due {{way}}, opened_at {{way}}, expectation_id {{way}} LIMIT :limit
+        ) AS named
+    ) {{kind}} {_IN_ORDER}
+"""
+# Places in these two orders.
+_FROM_HERE = {
+    "from_here": f"AND ({_DEADLINE}, opened_at, id) {{beyond}} (:deadline, :opened, :id)",
+    "named_from_here": "AND (due, opened_at, expectation_id) {beyond} (:due, :opened, :id)",
+}
+_HERE = f"SELECT {_DEADLINE}, opened_at, id, expectation.body FROM expectation WHERE id = ?"
+_COUNT = f"SELECT count(*) FROM expectation WHERE {_ASKED}"
+_OWN_COUNT = f"""
+    SELECT count(*) FROM (
+        SELECT id FROM expectation WHERE {_ASKED} AND user_id = :user
+        UNION SELECT expectation_id FROM asked_role WHERE {_NAMED_ROLE}
+    ) AS own
+"""
+# A payload may say the same; so these are read before anything is made of them.
+_LADDERS = f"""
+    WHERE id IN (SELECT expectation_id FROM asked_role WHERE {_NAMED_ROLE})
+        AND status = 'open' AND user_id <> :user AND instr(rest, '"escalate_to":["') > 0 LIMIT :limit
+"""
+_HELD = """
+    SELECT count(*) FROM (
+        SELECT 1 FROM expectation
+        WHERE status = 'open' AND kind = 'gate' AND agent = 'client' AND tenant = ? AND user_id = ? LIMIT ?
+    )
+"""
+
+# By the events that answers led to: tasks that have ended are no rows any more.
+_ANSWERED = """
+    SELECT 1 FROM event CROSS JOIN expectation ON expectation.met_by = event.id
+    WHERE event.root_plan_id = ? AND CASE WHEN json_valid(answer) THEN json_extract(answer, '$.answer_id') END = ?
+    LIMIT 1
+"""
+
+_NEVER = 9e18
+
+CAME_EARLY = """
+    SELECT DISTINCT event_seq FROM early
+    WHERE tenant = ? AND event_type IN (SELECT value FROM json_each(?))
+        AND key IN (SELECT value FROM json_each(?)) AND expires > ?
+    ORDER BY event_seq
+"""
+
+
+def find(db: Reader, expectation_id: str) -> Expectation | None:
+    return next(_find(db, "WHERE id = ?", (expectation_id,)), None)
+
+
+def find_on(db: Reader, expectation_id: str, topic: EventTopic) -> Expectation | None:
+    """Return one that is met on this topic."""
+    return next(_find(db, "WHERE id = ? AND event_topic = ?", (expectation_id, str(topic))), None)
+
+
+def find_met(db: Reader, owner: str, event_id: str) -> Expectation | None:
+    """A gate outside of a plan wakes nobody: what its answer published may meet another of the same owner."""
+    rest = "WHERE met_by = ? AND coalesce(plan_id, task_id) = ? AND (kind <> 'gate' OR plan_id IS NOT NULL)"
+    return next(_find(db, rest, (event_id, owner)), None)
+
+
+def status_of(db: Reader, expectation_id: str) -> ExpectationStatus | None:
+    row = db.execute("SELECT status FROM expectation WHERE id = ?", (expectation_id,)).fetchone()
+    return member(ExpectationStatus, row[0]) if row else None
+
+
+def listed(
+    db: Reader, *, plan_id: str | None = None, tenant_id: str | None = None, only_open: bool = True
+) -> list[Expectation]:
+    """Expectations, oldest first."""
+    wanted = {"plan_id": plan_id, "tenant": tenant_id}
+    conditions = [f"{name} = :{name}" for name, value in wanted.items() if value is not None]
+    # The status is spelled out, so that the indexes of open rows serve.
+    where = " AND ".join([*conditions, "status = 'open'" if only_open else "true"])
+    return list(_find(db, f"WHERE {where} ORDER BY opened_at, id", wanted))
+
+
+def questions(
+    db: Reader,
+    tenant_id: str,
+    limit: int,
+    *,
+    user_id: str | None = None,
+    roles: Collection[str] = (),
+    kind: ExpectationKind | None = None,
+    beyond: Place | None = None,
+) -> list[Expectation]:
+    """Open questions to people, the most urgent first."""
+    wanted: dict[str, object] = {"tenant": tenant_id, "limit": limit, "user": user_id, "roles": _list(roles)}
+    is_back = beyond is not None and beyond.is_back
+    parts = {"way": "DESC" if is_back else "ASC", "kind": "", "from_here": "", "named_from_here": ""}
+    if kind is not None:
+        wanted["kind"], parts["kind"] = str(kind), "AND +kind = :kind"
+    if beyond is not None:
+        here = db.execute(_HERE, (beyond.id,)).fetchone()
+        if here is None:
+            return []
+        deadline, opened, id, body = here
+        wanted |= {"deadline": deadline, "opened": opened, "id": id, "due": _due(EXPECTATION.record(body).deadline)}
+        parts |= {name: text.format(beyond="<" if is_back else ">") for name, text in _FROM_HERE.items()}
+    found = list(_find(db, (_QUESTIONS if user_id is None else _OWN_QUESTIONS).format(**parts), wanted))
+    return found[::-1] if is_back else found
+
+
+def count_questions(db: Reader, tenant_id: str, *, user_id: str | None = None, roles: Collection[str] = ()) -> int:
+    wanted = {"tenant": tenant_id, "user": user_id, "roles": _list(roles)}
+    return int(db.execute(_COUNT if user_id is None else _OWN_COUNT, wanted).fetchone()[0])
+
+
+def ladders(db: Reader, tenant_id: str, user_id: str, roles: Collection[str], limit: int) -> list[Expectation]:
+    wanted = {"tenant": tenant_id, "user": user_id, "roles": _list(roles), "limit": limit}
+    return [one for one in _find(db, _LADDERS, wanted) if one.ask and one.ask.escalate_to]
+
+
+def _list(names: Collection[str]) -> str:
+    return json.dumps(sorted(names))
+
+
+def count_held(db: Reader, tenant_id: str, user_id: str, at_most: int) -> int:
+    return db.execute(_HELD, (tenant_id, user_id, at_most)).fetchone()[0]
+
+
+def open_of_tree(db: Reader, root_plan_id: str) -> list[Expectation]:
+    return list(_find(db, "WHERE status = 'open' AND root_plan_id = ? ORDER BY opened_at, id", (root_plan_id,)))
+
+
+def was_answered(db: Reader, root_plan_id: str, answer_id: str) -> bool:
+    return db.execute(_ANSWERED, (root_plan_id, answer_id)).fetchone() is not None
+
+
+def questions_beginning(db: Reader, tenant_id: str, letters: str, limit: int) -> list[Expectation]:
+    wanted = {
+        "first": letters,
+        "behind": behind(letters),
+        "tenant": tenant_id,
+        "kinds": json.dumps(FOR_PEOPLE),
+        "limit": limit,
+    }
+    return list(_find(db, _BEGINNING, wanted))
+
+
+def open_of_task(db: Reader, agent: str, task_id: str) -> list[Expectation]:
+    rest = "WHERE status = 'open' AND task_id = ? AND agent = ? ORDER BY opened_at, id"
+    return list(_find(db, rest, (task_id, agent)))
+
+
+def find_all(db: Reader, ids: Sequence[str]) -> list[Expectation]:
+    return list(_find(db, "WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)))
+
+
+def of_group(db: Reader, group_id: str) -> list[Expectation]:
+    return list(_find(db, "WHERE group_id = ? ORDER BY opened_at, id", (group_id,)))
+
+
+def without_offer(db: Reader) -> list[Expectation]:
+    """Return those that are open until somebody offers what is wanted, oldest first."""
+    return list(_find(db, "WHERE status = 'open' AND kind = 'offer' ORDER BY opened_at, id", ()))
+
+
+def insert(db: Reader, expectation: Expectation) -> None:
+    done = add_row(
+        db,
+        "expectation",
+        "ON CONFLICT (id) DO NOTHING",
+        id=expectation.id,
+        kind=str(expectation.kind),
+        agent=expectation.agent,
+        tenant=expectation.tenant_id,
+        plan_id=expectation.plan_id,
+        event_type=expectation.event_type,
+        event_topic=str(expectation.event_topic),
+        opened_at=epoch(expectation.opened_at),
+        status=str(expectation.status),
+        closed_at=epoch(expectation.closed_at) if expectation.closed_at else None,
+        met_by=expectation.met_by,
+        answer=ANSWER.text(expectation.answer) if expectation.answer else None,
+        rest=EXPECTATION.text(expectation),
+        task_id=expectation.task_id,
+        group_id=expectation.group_id,
+        root_plan_id=expectation.root_plan_id,
+        user_id=expectation.user_id,
+    )
+    if done.rowcount == 0:
+        raise VersionConflict(f"expectation {expectation.id} exists already; somebody else opened it first")
+    ask = expectation.ask
+    if ask is not None and ask.approvers:
+        due = _due(expectation.deadline)
+        db.executemany(
+            "INSERT INTO asked_role (tenant, role, due, opened_at, expectation_id) VALUES (?, ?, ?, ?, ?)",
+            [
+                (expectation.tenant_id, role, due, epoch(expectation.opened_at), expectation.id)
+                for role in {*ask.approvers, *ask.escalate_to}
+            ],
+        )
+    for event_type, key in names_of(expectation):
+        add_row(
+            db,
+            "wait_key",
+            "ON CONFLICT DO NOTHING",
+            tenant=expectation.tenant_id,
+            event_type=event_type,
+            key=key,
+            expectation_id=expectation.id,
+        )
+
+
+def _due(deadline: datetime | None) -> float:
+    return epoch(deadline) if deadline else _NEVER
+
+
+def move(db: Reader, expectation_id: str, deadline: datetime | None) -> None:
+    """Give an open one a later deadline, or none."""
+    found = find(db, expectation_id)
+    if found is None:
+        return
+    text = EXPECTATION.text(replace(found, deadline=deadline))
+    db.execute("UPDATE expectation SET rest = ? WHERE id = ?", (text, expectation_id))
+    db.execute("UPDATE asked_role SET due = ? WHERE expectation_id = ?", (_due(deadline), expectation_id))
+
+
+def close(
+    db: Reader,
+    expectation_id: str,
+    status: ExpectationStatus,
+    now: datetime,
+    *,
+    met_by: str | None = None,
+    answer: Answer | None = None,
+) -> ExpectationKind | None:
+    """Compare and set: None if it was closed before, or never opened; else what it was."""
+    changed = db.execute(
+        "UPDATE expectation SET status = ?, closed_at = ?, met_by = ?, answer = ? WHERE id = ? AND status = 'open' "
+        "RETURNING kind",
+        (str(status), epoch(now), met_by, ANSWER.text(answer) if answer else None, expectation_id),
+    ).fetchone()
+    if changed is None:
+        return None
+    # It needs its timers no more, nor the names it was found by. What a client expects has neither.
+    kind = member(ExpectationKind, changed[0])
+    if kind is not ExpectationKind.CLIENT:
+        db.execute("DELETE FROM timer WHERE guards = ?", (expectation_id,))
+    if kind in FOR_PEOPLE:
+        db.execute("DELETE FROM asked_role WHERE expectation_id = ?", (expectation_id,))
+        db.execute("DELETE FROM claim WHERE expectation_id = ?", (expectation_id,))
+    if kind is ExpectationKind.WAIT:
+        db.execute("DELETE FROM wait_key WHERE expectation_id = ?", (expectation_id,))
+    return kind
+
+
+def replace_met(db: Reader, expectation_id: str, was: str, met_by: str) -> bool:
+    query = "UPDATE expectation SET met_by = ? WHERE id = ? AND met_by = ?"
+    return db.execute(query, (met_by, expectation_id, was)).rowcount == 1
+
+
+def has_met_wait(db: Reader, event_id: str) -> bool:
+    found = db.execute("SELECT 1 FROM expectation WHERE met_by = ? AND kind = 'wait'", (event_id,)).fetchone()
+    return found is not None
+
+
+def open_waits(db: Reader, tenant_id: str, event_type: str, keys: Sequence[str]) -> list[Expectation]:
+    """Open waits under these keys, oldest first."""
+    return list(_find(db, _WAITING, (tenant_id, event_type, json.dumps(list(keys)))))
+
+
+def came_early(db: Reader, wait: Expectation, now: datetime) -> Iterator[Early]:
+    """Events kept under its names, in order of arrival."""
+    names = names_of(wait)
+    if not names:
+        return
+    types, keys = (json.dumps(sorted(set(part))) for part in zip(*names, strict=True))
+    for (seq,) in db.execute(CAME_EARLY, (wait.tenant_id, types, keys, epoch(now))).fetchall():
+        event = log.readable(db, seq)
+        if event is not None:
+            yield Early(seq, event)
+
+
+def count_early(db: Reader, tenant_id: str, event_type: str, keys: Sequence[str], now: datetime) -> tuple[int, int]:
+    """Return the number of events that are kept for a wait, and their length; nothing while a wait is open."""
+    if open_waits(db, tenant_id, event_type, keys):
+        return 0, 0
+    named = {"tenant": tenant_id, "type": event_type, "keys": json.dumps(list(keys)), "now": epoch(now)}
+    count, length = db.execute(_KEPT_EARLY, named).fetchone()
+    return count, length
+
+
+def keep_early(db: Reader, seq: int, kept: KeepEarly, now: datetime) -> None:
+    drop_expired_early(db, now)
+    db.executemany(
+        "INSERT INTO early (tenant, event_type, key, event_seq, expires) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        [(kept.tenant_id, kept.stray.event_type, key, seq, epoch(kept.until)) for key in kept.keys],
+    )
+
+
+def forget_early(db: Reader, seq: int) -> None:
+    db.execute("DELETE FROM early WHERE event_seq = ?", (seq,))
+
+
+def drop_expired_early(db: Reader, now: datetime) -> None:
+    db.execute("DELETE FROM early WHERE expires <= ?", (epoch(now),))
+
+
+def tell_stray(db: Reader, stray: Stray, now: datetime) -> bool:
+    """Return False if it was told before."""
+    done = db.execute(
+        "INSERT INTO stray (event_id, reason, expectation_id, event_type, at) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING",
+        (stray.event_id, stray.reason, stray.expectation_id or "", stray.event_type, epoch(now)),
+    )
+    return done.rowcount == 1
+
+
+def _find(db: Reader, rest: str, values: Sequence[object] | Mapping[str, object]) -> Iterator[Expectation]:
+    return map(record, db.execute(f"{_SELECT} {rest}", values).fetchall())
+
+
+def record(row: Sequence[Any]) -> Expectation:
+    """Return the expectation of a row's body, which is what was opened, and columns, which are what became of it."""
+    body, status, closed_at, met_by, answer = row
+    opened = EXPECTATION.record(body)
+    if status == ExpectationStatus.OPEN:
+        return opened
+    return replace(
+        opened,
+        status=member(ExpectationStatus, status),
+        closed_at=None if closed_at is None else moment(closed_at),
+        met_by=met_by,
+        answer=None if answer is None else ANSWER.record(answer),
+    )

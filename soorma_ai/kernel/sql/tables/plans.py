@@ -1,0 +1,290 @@
+"""Plans and their steps."""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from soorma_ai.errors import ConfigError, VersionConflict
+from soorma_ai.kernel.domain.effects import DropValue, SaveValue
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Expectation
+from soorma_ai.kernel.domain.history import JoinProgress, Step
+from soorma_ai.kernel.domain.limits import Spent
+from soorma_ai.kernel.domain.plans import Marked, PlanInHand, PlanRecord, PlanStatus, PlanValue, ValueKind
+from soorma_ai.kernel.domain.values import Json, JsonObject, compact
+from soorma_ai.kernel.sql.codec import CHARGE, EXPECTATION, LIMITS, PLAN, STEP, STEPS, add_row, member
+from soorma_ai.kernel.sql.connection import Reader
+from soorma_ai.kernel.sql.tables import budget, expectations, memory
+
+# Bytes up to which a step stands whole in its row.
+SHORT = 400
+
+_CAME = """
+    SELECT plan.body, came.body, came.status, came.closed_at, came.met_by, came.answer
+    FROM plan LEFT JOIN expectation AS came ON came.met_by = ? AND came.plan_id = plan.plan_id
+    WHERE plan.plan_id = ? LIMIT 1
+"""
+_IN_HAND = f"""
+    SELECT 'value', kind, key, body, 0, 0, 0, 0.0, 0, 0, 0, 0.0 FROM plan_value WHERE plan_id = :plan_id
+    UNION ALL
+    SELECT 'open', expectation.body, '', '', 0, 0, 0, 0.0, 0, 0, 0, 0.0 FROM expectation
+    WHERE plan_id = :plan_id AND status = 'open'
+    UNION ALL
+    SELECT 'spent', '', '', '', {budget.COLUMNS} FROM budget WHERE root_plan_id = :root_plan_id
+"""
+_STANDING = "SELECT status, json_extract(rest, '$.cancel_requested') FROM plan WHERE plan_id = ?"
+_NEEDED = "SELECT CAST(json_extract(rest, '$.join.need') AS BIGINT) FROM expectation WHERE id = ? AND status = 'open'"
+# A whole step, with what stands in its event. What cannot be read there is told of where it is looked at.
+_STEP = """
+    CASE
+        WHEN step.data_at IS NULL THEN step.body
+        ELSE substr(step.body, 1, length(step.body) - 1) || ',"data":' || coalesce(
+            (
+                SELECT CASE WHEN json_valid(event.rest) THEN event.rest -> step.data_at END
+                FROM event WHERE event.id = step.event_id
+            ), 'null'
+        ) || '}'
+    END
+"""
+# How many there are of each, and the last.
+_MARKED = f"""
+    SELECT step.fingerprint, steps, {_STEP}
+    FROM (
+        SELECT plan_id, count(*) AS steps, max(ordinal) AS ordinal FROM step
+        WHERE plan_id = ? AND fingerprint IN (SELECT value FROM json_each(?)) GROUP BY plan_id, fingerprint
+    ) AS marked JOIN step ON step.plan_id = marked.plan_id AND step.ordinal = marked.ordinal
+"""
+_OF_JOIN = "FROM step WHERE plan_id = ? AND join_id = ?"
+
+
+def plan(db: Reader, plan_id: str) -> PlanRecord | None:
+    row = db.execute("SELECT plan.body FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
+    return PLAN.record(row[0]) if row else None
+
+
+def readable(db: Reader, plan_id: str) -> PlanRecord | None:
+    """Return the plan; None also for one whose row is damaged."""
+    try:
+        return plan(db, plan_id)
+    except ConfigError:
+        return None
+
+
+def came_for(db: Reader, plan_id: str, event_id: str) -> tuple[PlanRecord, Expectation | None] | None:
+    row = db.execute(_CAME, (event_id, plan_id)).fetchone()
+    if row is None:
+        return None
+    plan, *met = row
+    return PLAN.record(plan), None if met[0] is None else expectations.record(met)
+
+
+def in_hand(db: Reader, plan_id: str, root_plan_id: str) -> PlanInHand:
+    found: defaultdict[str, list[list[Any]]] = defaultdict(list)
+    for what, *row in db.execute(_IN_HAND, {"plan_id": plan_id, "root_plan_id": root_plan_id}).fetchall():
+        found[what].append(row)
+    bodies = (EXPECTATION.record(body) for body, *_ in found["open"])
+    opened = sorted(bodies, key=lambda one: (one.opened_at, one.id))
+    values = (_value(kind, key, body) for kind, key, body, *_ in found["value"])
+    spent = (budget.spent_of(row[3:]) for row in found["spent"])
+    return PlanInHand(tuple(sorted(values, key=lambda one: (one.kind, one.key))), tuple(opened), next(spent, Spent()))
+
+
+def plans(
+    db: Reader,
+    *,
+    tenant_id: str | None,
+    status: PlanStatus | None,
+    root_plan_id: str | None,
+    limit: int,
+    session_id: str | None = None,
+    user_id: str | None = None,
+) -> list[PlanRecord]:
+    wanted = {
+        "tenant": tenant_id,
+        "status": status,
+        "root_plan_id": root_plan_id,
+        "session_id": session_id,
+        "user_id": user_id,
+    }
+    given = {name: str(value) for name, value in wanted.items() if value is not None}
+    where = f"WHERE {' AND '.join(f'{name} = :{name}' for name in given)}" if given else ""
+    found = db.execute(f"SELECT plan.body FROM plan {where} ORDER BY seq DESC LIMIT :limit", given | {"limit": limit})
+    return [PLAN.record(body) for (body,) in found.fetchall()]
+
+
+def plan_answered_under(db: Reader, tenant_id: str, answer_key: str) -> PlanRecord | None:
+    row = db.execute(
+        "SELECT plan.body FROM plan WHERE tenant = ? AND answer_key = ? ORDER BY seq DESC LIMIT 1",
+        (tenant_id, answer_key),
+    ).fetchone()
+    return PLAN.record(row[0]) if row else None
+
+
+def update(db: Reader, plan: PlanRecord, expected_version: int) -> None:
+    changed = db.execute(
+        "UPDATE plan SET status = ?, version = ?, rest = ?, next_call = ? WHERE plan_id = ? AND version = ?",
+        (str(plan.status), plan.version, PLAN.text(plan), _next_call(plan), plan.plan_id, expected_version),
+    )
+    if changed.rowcount == 0:
+        raise VersionConflict(f"plan {plan.plan_id} is not at version {expected_version}; read it again")
+    if plan.lineage.session_id is not None:
+        memory.active(db, plan)
+
+
+def _next_call(plan: PlanRecord) -> str | None:
+    return CHARGE.text(plan.next_call) if plan.next_call else None
+
+
+def append(db: Reader, step: Step, at_hand: Mapping[str, EventEnvelope]) -> None:
+    """Append a step. What its event says at length, where that event is `at_hand`, is not written down twice: an event
+    that a plan was handed, or has published, stays as long as the plan."""
+    rest, data_at = STEP.text(step), None
+    if len(rest) > SHORT and (event := at_hand.get(step.event_id or "")) is not None:
+        data_at = _place_of(step.data, event.data)
+    done = add_row(
+        db,
+        "step",
+        "ON CONFLICT DO NOTHING",
+        plan_id=step.plan_id,
+        ordinal=step.ordinal,
+        fingerprint=step.fingerprint,
+        rest=STEP.text(step, "data") if data_at else rest,
+        join_id=step.join_id,
+        fires=int(step.fires),
+        event_id=step.event_id,
+        data_at=data_at,
+    )
+    if done.rowcount == 0:
+        raise VersionConflict(f"plan {step.plan_id} has a step {step.ordinal} already; read it again")
+
+
+def _place_of(data: Json, of_event: JsonObject) -> str | None:
+    """Return where in an event this stands, as a path in its row; None where it does not."""
+    if data is None:
+        return None
+    places = {"$.data": of_event, "$.data.result": of_event.get("result"), "$.data.error": of_event.get("error")}
+    spelled = compact(data)
+    return next((at for at, found in places.items() if found is not None and compact(found) == spelled), None)
+
+
+def steps(db: Reader, plan_id: str, first: int = 0) -> list[Step]:
+    """Read them as one text: each row that is stepped to may be waited for behind the writing thread."""
+    query = f"SELECT group_concat({_STEP}) FROM step WHERE plan_id = ? AND ordinal >= ?"
+    (bodies,) = db.execute(query, (plan_id, first)).fetchone()
+    return sorted(STEPS.record(f"[{bodies or ''}]"), key=lambda step: step.ordinal)
+
+
+def values(db: Reader, plan_id: str) -> list[PlanValue]:
+    found = db.execute("SELECT kind, key, body FROM plan_value WHERE plan_id = ? ORDER BY kind, key", (plan_id,))
+    return [_value(*row) for row in found.fetchall()]
+
+
+def _value(kind: str, key: str, body: str) -> PlanValue:
+    return PlanValue(ValueKind(kind), key, json.loads(body))
+
+
+def save_value(db: Reader, effect: SaveValue) -> None:
+    db.execute(
+        "INSERT INTO plan_value (plan_id, kind, key, body) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (plan_id, kind, key) DO UPDATE SET body = excluded.body",
+        (effect.plan_id, str(effect.kind), effect.key, json.dumps(effect.value)),
+    )
+
+
+def drop_value(db: Reader, effect: DropValue) -> None:
+    db.execute(
+        "DELETE FROM plan_value WHERE plan_id = ? AND kind = ? AND key = ?",
+        (effect.plan_id, str(effect.kind), effect.key),
+    )
+
+
+def find_marked(db: Reader, plan_id: str, fingerprints: Sequence[str]) -> dict[str, Marked]:
+    found = db.execute(_MARKED, (plan_id, json.dumps(list(fingerprints)))).fetchall()
+    return {fingerprint: Marked(count, STEP.record(body)) for fingerprint, count, body in found}
+
+
+def steps_at(db: Reader, plan_id: str, ordinals: Collection[int]) -> list[Step]:
+    found = db.execute(
+        f"SELECT ordinal, {_STEP} FROM step "
+        "WHERE plan_id = ? AND ordinal IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
+        (plan_id, json.dumps(list(ordinals))),
+    ).fetchall()
+    return [STEP.record(body) for _, body in sorted(found)]
+
+
+def join_progress(db: Reader, plan_id: str, join_id: str) -> JoinProgress:
+    (came,) = db.execute(f"SELECT count(*) {_OF_JOIN} AND fires = 0", (plan_id, join_id)).fetchone()
+    fired = db.execute(f"SELECT {_STEP} {_OF_JOIN} AND fires = 1", (plan_id, join_id)).fetchone()
+    needed = db.execute(_NEEDED, (join_id,)).fetchone()
+    return JoinProgress(came, STEP.record(fired[0]) if fired else None, needed[0] if needed else None)
+
+
+def branches_that_came(db: Reader, plan_id: str, join_id: str) -> list[Step]:
+    found = db.execute(f"SELECT {_STEP} {_OF_JOIN} AND fires = 0 ORDER BY ordinal", (plan_id, join_id)).fetchall()
+    return [STEP.record(body) for (body,) in found]
+
+
+def standing(db: Reader, plan_id: str) -> tuple[PlanStatus, str | None] | None:
+    row = db.execute(_STANDING, (plan_id,)).fetchone()
+    return (member(PlanStatus, row[0]), row[1]) if row else None
+
+
+def planner_of(db: Reader, plan_id: str) -> tuple[str, str] | None:
+    """Agent and tenant of the plan."""
+    return db.execute("SELECT agent, tenant FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
+
+
+def live_of_tree(db: Reader, root_plan_id: str) -> list[PlanRecord]:
+    found = db.execute(
+        "SELECT plan.body FROM plan WHERE root_plan_id = ? AND status NOT IN ('completed', 'failed', 'cancelled')",
+        (root_plan_id,),
+    )
+    return [PLAN.record(body) for (body,) in found.fetchall()]
+
+
+def live_children(db: Reader, parent: PlanRecord) -> list[str]:
+    found = db.execute(
+        "SELECT plan_id FROM plan WHERE root_plan_id = ? AND json_extract(rest, '$.parent_plan_id') = ? "
+        "AND status NOT IN ('completed', 'failed', 'cancelled')",
+        (parent.root_plan_id, parent.plan_id),
+    ).fetchall()
+    return [plan_id for (plan_id,) in found]
+
+
+def forbid(db: Reader, plan_id: str, reason: str) -> None:
+    db.execute("INSERT INTO cancellation (plan_id, reason) VALUES (?, ?) ON CONFLICT DO NOTHING", (plan_id, reason))
+
+
+def cancellation(db: Reader, plan_id: str) -> str | None:
+    row = db.execute("SELECT reason FROM cancellation WHERE plan_id = ?", (plan_id,)).fetchone()
+    return row[0] if row else None
+
+
+def status(db: Reader, plan_id: str | None) -> PlanStatus | None:
+    row = db.execute("SELECT status FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
+    return member(PlanStatus, row[0]) if row else None
+
+
+def insert(db: Reader, plan: PlanRecord) -> None:
+    done = add_row(
+        db,
+        "plan",
+        "ON CONFLICT (plan_id) DO NOTHING",
+        plan_id=plan.plan_id,
+        tenant=plan.lineage.tenant_id,
+        agent=plan.agent,
+        status=str(plan.status),
+        root_plan_id=plan.root_plan_id,
+        goal_id=plan.goal_id,
+        version=plan.version,
+        rest=PLAN.text(plan),
+        session_id=plan.lineage.session_id,
+        answer_key=plan.answer_key,
+        user_id=plan.lineage.user_id,
+        limits=LIMITS.text(plan.limits),
+        next_call=_next_call(plan),
+    )
+    if done.rowcount == 0:
+        raise VersionConflict(f"plan {plan.plan_id} exists already; somebody else took its goal first")
+    memory.join_session(db, plan)

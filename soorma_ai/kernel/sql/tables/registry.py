@@ -1,0 +1,145 @@
+"""Agents, and what they take and make."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+
+from soorma_ai.kernel.domain.registry import EventDefinition, RegisteredEvent, Registration
+from soorma_ai.kernel.ports import AgentRow
+from soorma_ai.kernel.rules.arrival.registration import Needs, events_of, is_live
+from soorma_ai.kernel.rules.arrival.takers import Index
+from soorma_ai.kernel.sql.codec import definition, moment, registration
+from soorma_ai.kernel.sql.connection import Connection, Reader
+
+_AWAITED = """
+    SELECT plan_id, event_type FROM expectation
+    WHERE status = 'open' AND plan_id IS NOT NULL AND event_type IN (SELECT value FROM json_each(:names))
+        AND (CAST(:tenant AS TEXT) IS NULL OR tenant = :tenant) LIMIT 1
+"""
+_AGENT = "SELECT agent, tenant, body, heartbeat, has_left FROM agent"
+
+
+MOST_KEPT = 64
+# The number of the registry, whether only what lives counts, and agents by their revision, with whether they do.
+_Rows = tuple[int, bool, tuple[tuple[str, int, bool], ...]]
+
+
+class Routes:
+    """Used by the writing thread only. Read again after whatever may have changed it."""
+
+    def __init__(self) -> None:
+        self._index: Index | None = None
+        self.epoch = 0
+
+    def forget(self) -> None:
+        self._index = None
+        self.epoch += 1
+
+    def index(self, db: Connection) -> Index:
+        if self._index is None:
+            found = db.find_everywhere("SELECT body FROM agent ORDER BY agent")
+            self._index = Index(registration(body) for (body,) in found)
+        return self._index
+
+
+class Known:
+    """Registered events, put together once for as long as no registration changes and the same agents live.
+
+    Routes are forgotten before the change is committed, so what is read meanwhile must be told from what is read after:
+    that is what revisions are for, and what other processes change the number of the registry. Where such changes may
+    come unnumbered, nothing is kept.
+    """
+
+    def __init__(self, routes: Routes, *, keeps: bool) -> None:
+        self._routes = routes
+        self._keeps = keeps
+        self._kept: dict[_Rows, tuple[RegisteredEvent, ...]] = {}
+        self._epoch = 0
+
+    def events(self, db: Reader, tenant_id: str, live_at: datetime | None = None) -> tuple[RegisteredEvent, ...]:
+        """Return known events; with `live_at`, only those of agents that live then."""
+        if not self._keeps:
+            return tuple(known_events(db, tenant_id, live_at))
+        epoch = self._routes.epoch
+        if epoch != self._epoch or len(self._kept) > MOST_KEPT:
+            self._kept, self._epoch = {}, epoch
+        kept = self._kept  # another thread may begin anew
+        found = db.execute(
+            "SELECT agent, revision, heartbeat, has_left FROM agent WHERE tenant IS NULL OR tenant = ?", (tenant_id,)
+        ).fetchall()
+        rows = tuple(
+            (agent, revision, live_at is None or is_live(moment(heartbeat), live_at, has_left=bool(has_left)))
+            for agent, revision, heartbeat, has_left in found
+        )
+        key = db.registry, live_at is not None, rows
+        if key not in kept:
+            kept[key] = tuple(known_events(db, tenant_id, live_at))
+        return kept[key]
+
+
+def find(db: Reader, agent: str, now: datetime) -> AgentRow | None:
+    row = db.execute(f"{_AGENT} WHERE agent = ?", (agent,)).fetchone()
+    return _agent(row, now) if row else None
+
+
+def others(db: Reader, one: Registration) -> list[Registration]:
+    """Return other agents of its tenant and shared ones; of a shared agent, all."""
+    found = db.execute(
+        "SELECT body FROM agent WHERE agent <> ? AND (tenant IS NULL OR tenant = coalesce(CAST(? AS TEXT), tenant)) "
+        "ORDER BY agent",
+        (one.agent, one.tenant_id),
+    ).fetchall()
+    return [registration(body) for (body,) in found]
+
+
+def leave(db: Reader, agents: Sequence[str]) -> None:
+    db.executemany("UPDATE agent SET has_left = 1 WHERE agent = ?", [(agent,) for agent in agents])
+
+
+def needs(db: Reader, one: Registration, names: Sequence[str]) -> Needs:
+    """`names` are the events that only this agent names."""
+    deliveries = db.execute(
+        "SELECT 1 FROM inbox WHERE agent = ? AND state IN ('queued', 'leased', 'in_doubt') LIMIT 1", (one.agent,)
+    ).fetchone()
+    tasks = db.execute("SELECT 1 FROM task WHERE agent = ? LIMIT 1", (one.agent,)).fetchone()
+    plan = db.execute(
+        "SELECT plan_id FROM plan WHERE agent = ? AND status NOT IN ('completed', 'failed', 'cancelled') LIMIT 1",
+        (one.agent,),
+    ).fetchone()
+    awaited = db.execute(_AWAITED, {"names": json.dumps(list(names)), "tenant": one.tenant_id}).fetchone()
+    return Needs(deliveries is not None, tasks is not None, plan[0] if plan else None, awaited)
+
+
+def live_events(db: Reader, tenant_id: str, now: datetime) -> list[RegisteredEvent]:
+    return known_events(db, tenant_id, now)
+
+
+def known_events(db: Reader, tenant_id: str, live_at: datetime | None = None) -> list[RegisteredEvent]:
+    """Known events; with `live_at`, only those of agents that live then."""
+    found = db.execute(
+        "SELECT body, heartbeat, has_left FROM agent WHERE tenant IS NULL OR tenant = ?", (tenant_id,)
+    ).fetchall()
+    known = (
+        (registration(body), live_at is not None and is_live(moment(heartbeat), live_at, has_left=bool(has_left)))
+        for body, heartbeat, has_left in found
+    )
+    takings = db.execute("SELECT agent, topic, event_name FROM taking ORDER BY seq").fetchall()
+    return events_of(known, takings, only_live=live_at is not None)
+
+
+def definitions(db: Reader, tenant_id: str, event_name: str) -> list[EventDefinition]:
+    found = db.execute(
+        "SELECT body FROM definition WHERE event_name = ? AND tenant IN ('', ?) ORDER BY topic, version",
+        (event_name, tenant_id),
+    ).fetchall()
+    return [definition(body) for (body,) in found]
+
+
+def agents(db: Reader, now: datetime) -> list[AgentRow]:
+    return [_agent(row, now) for row in db.execute(f"{_AGENT} ORDER BY agent").fetchall()]
+
+
+def _agent(row: tuple[str, str | None, str, float, int], now: datetime) -> AgentRow:
+    agent, tenant, body, heartbeat, has_left = row
+    lives = is_live(moment(heartbeat), now, has_left=bool(has_left))
+    return AgentRow(agent, tenant, registration(body), moment(heartbeat), lives)

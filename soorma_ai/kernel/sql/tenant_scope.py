@@ -1,0 +1,22 @@
+"""Whose rows a transaction may see. The statements say so as well: this is what holds where one of them forgets to."""
+
+from msgspec import Struct
+
+from soorma_ai.kernel.ports import Delivery
+
+
+class Acting(Struct, frozen=True):
+    """In whose name something is done. Without a user it is anybody's of the tenant. The house sees the rows of all,
+    and what it writes belongs to the tenant, if it has one."""
+
+    tenant_id: str | None
+    user_id: str | None = None
+    is_house: bool = False
+
+
+# What works across tenants by its nature: claims, timers, the relay, sweeps, the registry, what is removed for good.
+HOUSE = Acting(None, is_house=True)
+
+
+def of_delivery(delivery: Delivery, *, is_house: bool = False) -> Acting:
+    return Acting(delivery.event.tenant_id, is_house=is_house)

@@ -1,0 +1,110 @@
+"""The graph of a choreography: which agent's events reach whom, as far as registrations tell."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from soorma_ai.features.retrieval.check import Finding, Problem
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.names import plain_name
+from soorma_ai.kernel.domain.registry import TAKEN, AgentKind, EventRole, RegisteredEvent
+from soorma_ai.surfaces.drawing.graph import MOST_NODES, Edge, EdgeKind, Graph, Node, NodeKind, make_graph
+
+ANY_PLANNER = "planners"
+_WORDS = {
+    Problem.NOBODY_TAKES: "nobody takes it",
+    Problem.NOBODY_PURSUES: "nobody pursues it",
+    Problem.UNHEARD: "nobody hears it",
+    Problem.CIRCLE: "in a circle",
+}
+
+
+def graph_of_registry(
+    registered: Iterable[RegisteredEvent],
+    live: Collection[str],
+    findings: Iterable[Finding] = (),
+    most: int = MOST_NODES,
+) -> Graph:
+    """Return agents and the events that they take and make. `live` are the agents that live, `findings` what
+    `check_reach` found. A planner may ask for whatever request another takes; of several, one node asks for all."""
+    known = [one for one in registered if one.definition.topic is not EventTopic.SYSTEM_EVENTS]
+    heard = {_event_id(one) for one in known if one.role is not EventRole.MAKES}
+    marks = {event.event_name: finding.problem for finding in findings for event in finding.events}
+    shown = [one for one in known if one.definition.topic is not EventTopic.ACTION_RESULTS or _event_id(one) in heard]
+    goals = {_event_id(one) for one in shown if one.role is EventRole.TAKES_AS_GOAL}
+    nodes = dict[str, Node]()
+    for one in sorted(shown, key=_weight):
+        nodes.setdefault(_event_id(one), _event_node(one, _event_id(one) in goals, marks))
+        nodes.setdefault(_agent_id(one), _agent_node(one, one.agent in live))
+    edges = [_edge(one) for one in shown]
+    planners = sorted({_agent_id(one) for one in shown if one.kind is AgentKind.PLANNER})
+    asked = list(dict.fromkeys(_event_id(one) for one in shown if _can_be_asked(one) and _event_id(one) not in goals))
+    if len(planners) > 1 and asked:
+        nodes[ANY_PLANNER] = Node(ANY_PLANNER, "any planner", NodeKind.PLANNER, "may ask")
+    edges += _of_planners(planners, asked)
+    return make_graph(nodes.values(), edges, most)
+
+
+def _weight(one: RegisteredEvent) -> tuple[bool, bool, str, str]:
+    """Return what sorts goals and planners to the beginning, where the drawing begins."""
+    return one.role is not EventRole.TAKES_AS_GOAL, one.kind is not AgentKind.PLANNER, one.agent, _event_id(one)
+
+
+def _can_be_asked(one: RegisteredEvent) -> bool:
+    return (
+        one.role is EventRole.TAKES
+        and one.definition.topic is EventTopic.ACTION_REQUESTS
+        and one.kind is not AgentKind.PLANNER
+    )
+
+
+def _of_planners(planners: Sequence[str], asked: Iterable[str]) -> Iterator[Edge]:
+    source = planners[0] if len(planners) == 1 else ANY_PLANNER
+    if planners:
+        yield from (Edge(source, event, kind=EdgeKind.MAYBE) for event in asked)
+    if len(planners) > 1:
+        yield from (Edge(planner, ANY_PLANNER, kind=EdgeKind.MAYBE) for planner in planners)
+
+
+def _edge(one: RegisteredEvent) -> Edge:
+    if one.role is EventRole.MAKES:
+        return Edge(_agent_id(one), _event_id(one))
+    kind = EdgeKind.CAUSE if one.role in TAKEN else EdgeKind.MAYBE
+    return Edge(_event_id(one), _agent_id(one), kind=kind)
+
+
+def _event_node(one: RegisteredEvent, is_goal: bool, marks: dict[str, Problem]) -> Node:
+    made = one.definition
+    problem = marks.get(made.event_name)
+    kind = NodeKind.GOAL if is_goal else NodeKind.EVENT
+    if made.topic is EventTopic.ACTION_REQUESTS and not is_goal:
+        kind = NodeKind.REQUEST
+    return Node(
+        _event_id(one),
+        made.event_name,
+        kind,
+        note=_WORDS.get(problem, "") if problem else "",
+        is_faulty=problem is not None and not problem.is_note,
+    )
+
+
+def _agent_node(one: RegisteredEvent, is_live: bool) -> Node:
+    kind = NodeKind.PLANNER if one.kind is AgentKind.PLANNER else NodeKind.AGENT
+    return Node(
+        _agent_id(one), plain_name(one.agent), kind if is_live else NodeKind.GONE, one.kind if is_live else "gone"
+    )
+
+
+def _event_id(one: RegisteredEvent) -> str:
+    return f"event {one.definition.topic} {one.definition.event_name}"
+
+
+def _agent_id(one: RegisteredEvent) -> str:
+    return f"agent {one.agent}"
+
+
+def by_problem(findings: Iterable[Finding]) -> dict[Problem, list[Finding]]:
+    """Return findings by what is wrong, in the order of the problems."""
+    found = defaultdict[Problem, list[Finding]](list)
+    for one in findings:
+        found[one.problem].append(one)
+    return {problem: found[problem] for problem in Problem if problem in found}

@@ -1,0 +1,141 @@
+"""A browser's call, once it is let in: who calls, what they sent, and how they are answered."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
+from http import HTTPStatus
+from typing import Final, Literal
+from urllib.parse import quote, urlencode
+
+from msgspec import Struct, field
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from soorma_ai.api.server.app_state import Surroundings
+from soorma_ai.apps.console.rendering import render
+from soorma_ai.features.human_tasks.records import Link, LinkKind
+from soorma_ai.kernel.runtime.client.client import Client
+
+_POLICY = "content-security-policy"
+_FRAMED_BY = "frame-ancestors 'none'"
+HEADERS: Final[Mapping[str, str]] = {
+    _POLICY: (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        f"form-action 'self'; {_FRAMED_BY}; base-uri 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    # With no-referrer, browsers send forms of our own with an origin of null.
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
+}
+HTML = "text/html; charset=utf-8"
+
+
+class Section(Struct, frozen=True):
+    """An entry of the navigation."""
+
+    path: str
+    name: str
+
+
+SECTIONS: Final = (
+    Section("/inbox", "Inbox"),
+    Section("/plans", "Plans"),
+    Section("/agents", "Agents"),
+    Section("/choreography", "Choreography"),
+)
+
+
+class Frame(Struct, frozen=True):
+    """What every page shows around its subject. `root` is the path that the console is mounted at, `user` who is signed
+    in; `is_open` where nobody is asked who they are. `ancestors` are the sites whose pages may show this one."""
+
+    root: str
+    form_token: str
+    user: str = ""
+    tenant: str = ""
+    roles: str = ""
+    is_open: bool = False
+    ancestors: tuple[str, ...] = ()
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        if not self.ancestors:
+            return HEADERS
+        framed_by = f"frame-ancestors {' '.join(self.ancestors)}"
+        return {**HEADERS, _POLICY: HEADERS[_POLICY].replace(_FRAMED_BY, framed_by)}
+
+    def page(self, template: str, status: HTTPStatus = HTTPStatus.OK, **values: object) -> Response:
+        """Return a page. `title` is among the values of all templates, `section` the path of the one it belongs to."""
+        said = {"frame": self, "sections": SECTIONS, "section": "", **values}
+        return Response(render(template, said), status, self.headers, HTML)
+
+    def path(self, *parts: str, **asked: str | int | None) -> str:
+        """Return the path of a page, as `path("plans", plan_id, tab="events")`; fields of None are left out."""
+        fields = urlencode({name: value for name, value in asked.items() if value is not None})
+        place = "/".join((self.root, *(quote(part, safe="") for part in parts)))
+        return f"{place}?{fields}" if fields else place
+
+    def see_other(self, *parts: str, **asked: str | int | None) -> Response:
+        """Return what sends a browser to a page, to read it."""
+        return Response(None, HTTPStatus.SEE_OTHER, {**HEADERS, "location": self.path(*parts, **asked)})
+
+    def go_on(self, target: str) -> Response:
+        """Return what sends a browser to a path below the console that it asked for; anything else is the inbox."""
+        is_ours = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
+        place = f"{self.root}{quote(target, safe='/?&=%')}" if is_ours else self.path("inbox")
+        return Response(None, HTTPStatus.SEE_OTHER, {**HEADERS, "location": place})
+
+
+class Visitor(Struct, frozen=True):
+    """Somebody who was let in. `client` has their calls; `sent` are the fields of a form, in their order; `link` is
+    that by which they came, with what it opens."""
+
+    request: Request
+    client: Client
+    frame: Frame
+    surroundings: Surroundings
+    sent: Sequence[tuple[str, str]] = field(default=())
+    link: Link | None = None
+
+    @property
+    def now(self) -> datetime:
+        return self.client.services.clock.now()
+
+    def query_value(self, name: str, default: str = "") -> str:
+        """Return a field of the query."""
+        return self.request.query_params.get(name, default)
+
+    def part(self, name: str) -> str:
+        """Return a part of the path."""
+        return str(self.request.path_params[name])
+
+    def form_value(self, name: str, default: str = "") -> str:
+        """Return a field of the form, the first of its name."""
+        return next((value for key, value in self.sent if key == name), default)
+
+
+Handler = Callable[[Visitor], Awaitable[ASGIApp]]
+
+
+class PageRoute(Struct, frozen=True):
+    """One page, for who has a session, or who comes `by_link` of one of these kinds: then the path has the link's
+    `{token}`."""
+
+    method: Literal["GET", "POST"]
+    path: str
+    handle: Handler
+    by_link: tuple[LinkKind, ...] = ()
+
+
+def get(path: str, handle: Handler) -> PageRoute:
+    return PageRoute("GET", path, handle)
+
+
+def post(path: str, handle: Handler) -> PageRoute:
+    return PageRoute("POST", path, handle)
+
+
+def by_link(method: Literal["GET", "POST"], path: str, handle: Handler, *kinds: LinkKind) -> PageRoute:
+    return PageRoute(method, path, handle, kinds or ("question",))

@@ -1,4 +1,0 @@
-"""Printing on a terminal, or into a file, and reading what is typed there.
-
-`print_trace` in `soorma_ai.terminal.story` is for programs of your own.
-"""
