@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Callable
 from functools import cache, partial
+from importlib.util import find_spec
 from typing import Any
 
 from msgspec import Struct
@@ -22,6 +23,9 @@ _SWITCHES = {
     "LITELLM_RUST": "0",  # HTTP stays where cassettes can see it
     "DISABLE_AIOHTTP_TRANSPORT": "True",  # the same: one transport for all providers
 }
+
+# All call by httpx; from version 3 on, openai calls by httpx2, which comes with it.
+_TRANSPORTS = ("httpx", "httpx2")
 
 
 class Libraries(Struct, frozen=True):
@@ -45,12 +49,14 @@ def libraries() -> Libraries:
             instructor: Any = importlib.import_module("instructor")
             processing: Any = importlib.import_module("instructor.processing")
             openai = importlib.import_module("openai")
-            httpx = importlib.import_module("httpx")
+            transports = [importlib.import_module(name) for name in _TRANSPORTS if name == "httpx" or find_spec(name)]
         except ImportError as error:
             raise ModelBlocked(
                 f"calling a model needs {error.name or 'a library'} that is not installed: pip install 'soorma-ai[llm]'"
             ) from error
         litellm.ModelResponse()  # builds its models now, while their warnings are not heard
+    # Modules of litellm 1.109 that are imported within a call build types of which pydantic warns.
+    warnings.filterwarnings("ignore", r"Items? .* on TypedDict class", UserWarning, r"pydantic\.")
     litellm.suppress_debug_info = True
     # They print their failures; the caller gets these as errors, and decides how bad they are.
     logging.getLogger("instructor").setLevel(logging.CRITICAL)
@@ -61,13 +67,13 @@ def libraries() -> Libraries:
         modes=instructor.Mode,
         shape=processing.handle_response_model,
         prepare=processing.response_schema,
-        faults=(openai.OpenAIError, httpx.HTTPError, OSError, *defects),
+        faults=(openai.OpenAIError, *(transport.HTTPError for transport in transports), OSError, *defects),
     )
 
 
 async def close_clients_with_loop() -> None:
     """Close litellm's connections, which it keeps per event loop and never closes, when the running loop ends."""
-    suffix = f"-{id(asyncio.get_running_loop())}"
+    suffix = libraries().litellm.in_memory_llm_clients_cache.update_cache_key_with_event_loop("")
     await close_with_loop("litellm", partial(_close_clients, suffix))
 
 
