@@ -46,7 +46,7 @@ NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst everywhere nats soak neighbours crash crash-remote bench bench-processes bench-worst-data grown screenshots docs clean renew
+.PHONY: help demo test check surfaces record oracle oracle-all oracle-strangers schema machine fanin worst everywhere nats soak neighbours crash crash-remote bench bench-processes bench-worst-data grown screenshots docs clean renew
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ check: .make/dev ## the gate: lint, format, types, walls, tests
 	@$(run_tests)
 	@$(run_worst)
 	@$(call run_nats,$(NATS_SAMPLE))
+
+surfaces: .make/dev ## operations, commands, public names and settings, compared with those of a commit: BASE
+	@$(PYTHON) tests/surfaces/surfaces.py $(if $(BASE),$(BASE),HEAD)
 
 record: .make/dev ## cassettes anew from the real models, whose key is in the environment
 	$(PYTHON) examples/record.py --live $(ARGS)
