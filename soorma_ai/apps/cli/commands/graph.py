@@ -5,7 +5,7 @@ from typing import Literal
 import click
 
 from soorma_ai.api.clients.protocol import PlatformClient
-from soorma_ai.apps.cli.store_access import find_plan, look_up
+from soorma_ai.apps.cli.store_access import look_up
 from soorma_ai.apps.console.plan_view import graph_style, states_in
 from soorma_ai.errors import NotFound
 from soorma_ai.features.retrieval.reach import check_reach
@@ -16,6 +16,7 @@ from soorma_ai.surfaces.drawing.machine_graph import graph_of_machine
 from soorma_ai.surfaces.drawing.mermaid import write
 from soorma_ai.surfaces.drawing.plan_graph import graph_of_plan
 from soorma_ai.surfaces.drawing.svg import draw
+from soorma_ai.surfaces.ids import find_plan
 from soorma_ai.surfaces.options import Access, Id, with_platform
 
 Drawn = tuple[Graph, str, Direction]
