@@ -7,12 +7,14 @@ import click
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.api.clients.protocol import PlatformClient
 from soorma_ai.errors import ConfigError
+from soorma_ai.features.human_tasks.link_tokens import Links
 from soorma_ai.features.human_tasks.records import EVERYBODY, Claim, LinkKind, NewLink, Notice
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.settings import place_of_store
 from soorma_ai.surfaces.ids import find_plan, find_wait, goals_of
 from soorma_ai.surfaces.options import Access, Age, Id, as_json, with_person, with_platform
+from soorma_ai.surfaces.secret import kept_secret, link_secret
 from soorma_ai.surfaces.store_access import StoreAccess, open_store
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import Printer, print_json
@@ -216,11 +218,7 @@ def _path(access: Access, made: NewLink) -> str:
         if not made.path:
             raise ConfigError("this server has no pages, so nothing opens a link there")
         return made.path
-    from soorma_ai.apps.console.secret import kept_secret
-    from soorma_ai.apps.console.sessions import Sessions
-    from soorma_ai.features.human_tasks.link_tokens import Links
-
-    return Links(Sessions(kept_secret(place_of_store(access.store_url))).link_secret).path(made.made.link)
+    return Links(link_secret(kept_secret(place_of_store(access.store_url)))).path(made.made.link)
 
 
 async def _about(client: PlatformClient, wait: str | None, plan: str | None) -> str:
