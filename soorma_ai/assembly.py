@@ -1,7 +1,7 @@
 """The composition root: the one module that knows every adapter, loaded by the first platform that opens."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 
@@ -14,12 +14,13 @@ from soorma_ai.adapters.single_writer.control import ControlSocket, Converse
 from soorma_ai.adapters.single_writer.lock import Owner
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.errors import ConfigError, SoormaError
+from soorma_ai.features.federation.neighbourhood import Neighbourhood
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival
 from soorma_ai.kernel.domain.limits import STATEMENT_SECONDS, Limits
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import Frozen
-from soorma_ai.kernel.ports import Bus, Clock, Embedder, ModelSettings, Reasoner, Store
+from soorma_ai.kernel.ports import Brought, Bus, Clock, Embedder, ModelSettings, Reasoner, Store
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.process.embedding import Embedding
@@ -76,8 +77,9 @@ async def assemble(
     await store.open(clock.now())
     # The bus is that of the store, whose name only an open one knows.
     beside: dict[str, Loop] = {}
-    bus = given.bus or await _open_bus(opened, settings, services, beside)
-    supervisor = Supervisor(services, bus)
+    others = Neighbourhood()
+    bus = given.bus or await _open_bus(opened, settings, services, others, beside)
+    supervisor = Supervisor(services, bus, partial(_take_copies, services, others))
     supervisor.beside |= beside
     opened.push_async_callback(supervisor.stop)
     if owner is not None:
@@ -137,7 +139,9 @@ def _no_driver(error: ImportError) -> ConfigError:
     return ConfigError(f"a store on PostgreSQL needs psycopg ({error}): pip install 'soorma-ai[postgres]'")
 
 
-async def _open_bus(opened: AsyncExitStack, settings: Settings, services: Services, beside: dict[str, Loop]) -> Bus:
+async def _open_bus(
+    opened: AsyncExitStack, settings: Settings, services: Services, others: Neighbourhood, beside: dict[str, Loop]
+) -> Bus:
     """Connect to the broker that the settings name, if any, in the name of this store. What runs `beside` agents then
     works together with the other stores there."""
     url = nats_url(settings.bus_url)
@@ -154,10 +158,17 @@ async def _open_bus(opened: AsyncExitStack, settings: Settings, services: Servic
     await bus.open()
     opened.push_async_callback(bus.close)
     opened.push_async_callback(say_goodbye, services, bus)
-    beside["announcing"] = partial(keep_announcing, services, bus)
-    beside["mailboxes"] = partial(empty_mailboxes, services, bus)
-    beside["receipts"] = partial(send_receipts, services, bus)
+    beside["announcing"] = partial(keep_announcing, services, others, bus)
+    beside["mailboxes"] = partial(empty_mailboxes, services, others, bus)
+    beside["receipts"] = partial(send_receipts, services, others, bus)
     return bus
+
+
+async def _take_copies(services: Services, others: Neighbourhood, brought: Sequence[Brought]) -> None:
+    # The rules for what arrives are the store's, and loaded with it.
+    from soorma_ai.features.federation.exchange import take_copies
+
+    await take_copies(services, others, brought)
 
 
 async def _begin_to_converse(services: Services) -> Converse:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 from urllib.parse import quote, urlencode
 
 from msgspec import Struct, field
@@ -12,8 +12,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from soorma_ai.api.server.app_state import Surroundings
-from soorma_ai.apps.console.rendering import render
-from soorma_ai.features.human_tasks.records import Link, LinkKind
+from soorma_ai.kernel.ports import Place
 from soorma_ai.kernel.runtime.client.client import Client
 
 _POLICY = "content-security-policy"
@@ -30,6 +29,7 @@ HEADERS: Final[Mapping[str, str]] = {
     "cache-control": "no-store",
 }
 HTML = "text/html; charset=utf-8"
+LONGEST_PLACE = 200
 
 
 class Section(Struct, frozen=True):
@@ -47,10 +47,17 @@ SECTIONS: Final = (
 )
 
 
+class Render(Protocol):
+    """Renders a template by its name. `apps.console` gives the body."""
+
+    def __call__(self, template: str, values: Mapping[str, object]) -> str: ...
+
+
 class Frame(Struct, frozen=True):
     """What every page shows around its subject. `root` is the path that the console is mounted at, `user` who is signed
     in; `is_open` where nobody is asked who they are. `ancestors` are the sites whose pages may show this one."""
 
+    render: Render
     root: str
     form_token: str
     user: str = ""
@@ -69,7 +76,7 @@ class Frame(Struct, frozen=True):
     def page(self, template: str, status: HTTPStatus = HTTPStatus.OK, **values: object) -> Response:
         """Return a page. `title` is among the values of all templates, `section` the path of the one it belongs to."""
         said = {"frame": self, "sections": SECTIONS, "section": "", **values}
-        return Response(render(template, said), status, self.headers, HTML)
+        return Response(self.render(template, said), status, self.headers, HTML)
 
     def path(self, *parts: str, **asked: str | int | None) -> str:
         """Return the path of a page, as `path("plans", plan_id, tab="events")`; fields of None are left out."""
@@ -88,6 +95,16 @@ class Frame(Struct, frozen=True):
         return Response(None, HTTPStatus.SEE_OTHER, {**HEADERS, "location": place})
 
 
+class OpenedLink(Protocol):
+    """Link that opened a page: its kind, and the id of its subject."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def about(self) -> str: ...
+
+
 class Visitor(Struct, frozen=True):
     """Somebody who was let in. `client` has their calls; `sent` are the fields of a form, in their order; `link` is
     that by which they came, with what it opens."""
@@ -97,11 +114,20 @@ class Visitor(Struct, frozen=True):
     frame: Frame
     surroundings: Surroundings
     sent: Sequence[tuple[str, str]] = field(default=())
-    link: Link | None = None
+    link: OpenedLink | None = None
 
     @property
     def now(self) -> datetime:
         return self.client.services.clock.now()
+
+    @property
+    def place(self) -> Place | None:
+        """Return the beginning or the end of a list's page, as the query gives it."""
+        for name in ("after", "before"):
+            said = self.query_value(name)
+            if said.isprintable() and 0 < len(said) <= LONGEST_PLACE:
+                return Place(said, is_back=name == "before")
+        return None
 
     def query_value(self, name: str, default: str = "") -> str:
         """Return a field of the query."""
@@ -126,7 +152,7 @@ class PageRoute(Struct, frozen=True):
     method: Literal["GET", "POST"]
     path: str
     handle: Handler
-    by_link: tuple[LinkKind, ...] = ()
+    by_link: tuple[str, ...] = ()
 
 
 def get(path: str, handle: Handler) -> PageRoute:
@@ -135,7 +161,3 @@ def get(path: str, handle: Handler) -> PageRoute:
 
 def post(path: str, handle: Handler) -> PageRoute:
     return PageRoute("POST", path, handle)
-
-
-def by_link(method: Literal["GET", "POST"], path: str, handle: Handler, *kinds: LinkKind) -> PageRoute:
-    return PageRoute(method, path, handle, kinds or ("question",))

@@ -19,9 +19,9 @@ from kit import until
 
 from soorma_ai import ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.apps.cli.loader import load_agents
-from soorma_ai.apps.cli.store_access import only_one
 from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.surfaces.ids import only_one
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 
 DONE, ERROR, USAGE, FAILED, WAITS = 0, 1, 2, 3, 4

@@ -9,12 +9,12 @@ from console_kit import SECRET, ask, browsing, shop, site
 from soorma_ai import Platform
 from soorma_ai.adapters.tokens import ApiKeys
 from soorma_ai.apps.console import Console
-from soorma_ai.apps.console.sessions import Sessions
 from soorma_ai.errors import ConfigError, Forbidden, LocalProtocolError
 from soorma_ai.features.human_tasks.records import Link
 from soorma_ai.gateways.user_agent import Links, UserAgent
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.server import app
+from soorma_ai.surfaces.secret import link_secret
 from soorma_ai.testing.clock import VirtualClock
 
 LINKS = Links("of the links, with thirty-two characters", "http://localhost")
@@ -77,7 +77,7 @@ async def test_a_link_of_another_signer_opens_nothing(platform: Platform, link: 
 async def made(platform: Platform, console: Console, kind: Any, about: str = "", **wanted: Any) -> str:
     """Return the path of a link that the root made for maria, as this console opens it."""
     new = await platform.inbox.make_link(kind, about, user_id="maria", roles={"manager"}, **wanted)
-    return Links(Sessions(SECRET).link_secret).path(new.made.link)
+    return Links(link_secret(SECRET)).path(new.made.link)
 
 
 def served(platform: Platform, console: Console) -> Any:

@@ -11,9 +11,9 @@ from starlette.applications import Starlette
 
 from soorma_ai import Platform
 from soorma_ai.api.server.streams import CHECKED_EVERY
-from soorma_ai.apps.console.secret import kept_secret
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.features.human_tasks.records import LinkKind
+from soorma_ai.surfaces.secret import kept_secret
 from soorma_ai.testing.clock import VirtualClock
 
 

@@ -7,12 +7,12 @@ from msgspec.structs import replace
 from store_kit import LEASE, NOW, agent, end, event, later
 
 from soorma_ai.errors import LeaseLost
-from soorma_ai.features.federation.receipts import timer_of_silence
 from soorma_ai.kernel.domain.effects import Ack, RetryAfter, Unschedule
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.registry import EventDefinition, EventRole
 from soorma_ai.kernel.domain.stores import REQUEST_UNKNOWN, mailbox_of
 from soorma_ai.kernel.ports import Store, Work
+from soorma_ai.kernel.rules.arrival.silence import timer_of_silence
 
 PAYS = ((EventRole.TAKES, EventDefinition(event_name="pay")),)
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.apps.console.answering import (
+from soorma_ai.features.human_tasks.pages.answering import (
     Given,
     Refusal,
     Sheet,

@@ -2,11 +2,11 @@
 
 import pytest
 
-from soorma_ai.features.retrieval.check import ADVICE, Finding, FoundEvent, Problem
+from soorma_ai.features.retrieval.check import ADVICE, Finding, FoundEvent, Problem, by_problem, marks_of
 from soorma_ai.features.retrieval.reach import check_reach
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
-from soorma_ai.surfaces.drawing.choreography import ANY_PLANNER, by_problem, graph_of_registry
+from soorma_ai.surfaces.drawing.choreography import ANY_PLANNER, graph_of_registry
 from soorma_ai.surfaces.drawing.graph import EdgeKind, NodeKind
 from unit.kit import event
 
@@ -102,7 +102,7 @@ SHOP = [
 
 
 def edges(events: list[RegisteredEvent]) -> list[tuple[str, str, str]]:
-    graph = graph_of_registry(events, {"orders", "stock"}, check_reach(events))
+    graph = graph_of_registry(events, {"orders", "stock"}, marks_of(check_reach(events)))
     names = {node.id: node.label for node in graph.nodes}
     return [(names[edge.source], names[edge.target], str(edge.kind)) for edge in graph.edges]
 
@@ -125,7 +125,9 @@ def test_of_several_planners_one_node_asks_for_all() -> None:
 
 
 def test_who_is_gone_and_what_is_wrong_are_marked() -> None:
-    nodes = {node.label: node for node in graph_of_registry(SHOP, {"orders", "stock"}, check_reach(SHOP)).nodes}
+    nodes = {
+        node.label: node for node in graph_of_registry(SHOP, {"orders", "stock"}, marks_of(check_reach(SHOP))).nodes
+    }
     assert (nodes["buyer"].kind, nodes["buyer"].note) == (NodeKind.GONE, "gone")
     assert (nodes["lost"].is_faulty, nodes["lost"].note) == (True, "nobody takes it")
     assert (nodes["place"].kind, nodes["reserve"].kind, nodes["low"].kind) == (

@@ -9,19 +9,17 @@ from msgspec.structs import asdict
 from soorma_ai.errors import RemoteProtocolError
 from soorma_ai.features.federation.receipts import (
     MOST_IDS,
-    UNKNOWN_AFTER,
     is_over,
     is_receipt,
     pause_before_next,
     read_receipt,
-    timer_of_silence,
-    watch,
     write_receipts,
 )
 from soorma_ai.kernel.domain.events import SYSTEM
 from soorma_ai.kernel.domain.stores import RECEIPT, REQUEST_UNKNOWN, Confirmed, Receipt, mailbox_of
 from soorma_ai.kernel.rules.arrival.arrival import Heard, NamedRows, arrive
 from soorma_ai.kernel.rules.arrival.effects import Put
+from soorma_ai.kernel.rules.arrival.silence import UNKNOWN_AFTER, timer_of_silence, watch
 from soorma_ai.kernel.rules.waits.opening import LONGEST_WAIT
 from unit.kit import END, HOUR, LINEAGE, NOW, event
 

@@ -4,8 +4,8 @@ agent, and what is gone stays gone."""
 import pytest
 
 from soorma_ai.errors import RemoteProtocolError
-from soorma_ai.features.federation.strangers import as_written_down
 from soorma_ai.kernel.domain.events import CLIENT, SYSTEM
+from soorma_ai.kernel.rules.arrival.strangers import as_written_down
 from soorma_ai.kernel.rules.waits.authorship import PLATFORM_ONLY
 from unit.kit import event
 

@@ -107,7 +107,7 @@ def _bounds() -> "tuple[Bounds, Options]":
 
 def _secret(access: Access, *, is_open: bool) -> str:
     """Return the secret of the console. Where nobody signs in, none need be kept."""
-    from soorma_ai.apps.console.secret import kept_secret
+    from soorma_ai.surfaces.secret import kept_secret
 
     try:
         return kept_secret(place_of_store(access.store_url))

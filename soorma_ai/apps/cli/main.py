@@ -7,6 +7,7 @@ from io import TextIOWrapper
 import click
 
 from soorma_ai.errors import SoormaError
+from soorma_ai.surfaces.store_access import CommandSetup, OpenStore
 from soorma_ai.surfaces.terminal.escapes import one_line
 
 # For each command its module (a bare name is a module of `commands`), and its line of help.
@@ -65,9 +66,16 @@ class LazyGroup(click.Group):
             raise click.ClickException(one_line(str(error))) from error
 
 
+def _load() -> OpenStore:
+    from soorma_ai.apps.cli.store_access import CommandRunner
+
+    return CommandRunner
+
+
 cli = LazyGroup(
     PROGRAM,
     commands={name: click.Command(name, short_help=line) for name, (_, line) in _COMMANDS.items()},
+    context_settings={"obj": CommandSetup(_load)},
     help="""Run agents, see what their plans do and why, and answer what they ask.
 
     Exit codes: 0 done, 1 error, 2 wrong usage, 3 the plan failed or was cancelled, 4 it waits for a person.

@@ -22,6 +22,7 @@ from soorma_ai.api.server.streams import EventStream
 from soorma_ai.apps.console import live
 from soorma_ai.apps.console.endpoints import Answering, Endpoint, serve_static
 from soorma_ai.apps.console.pages import ROUTES
+from soorma_ai.apps.console.rendering import render
 from soorma_ai.apps.console.sessions import Session, Sessions
 from soorma_ai.errors import ConfigError, Forbidden, LocalProtocolError, SoormaError, TransientError, Unauthenticated
 from soorma_ai.features.human_tasks.link_tokens import Links
@@ -31,6 +32,7 @@ from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.rules.tokens import SignIn
 from soorma_ai.surfaces.page_context import HEADERS, Frame, PageRoute, Visitor
+from soorma_ai.surfaces.secret import link_secret
 
 MOST_FIELDS = 5_000
 FORM_TOKEN = "form_token"
@@ -81,7 +83,7 @@ class Console:
         """Return what is served beside the API. Raise ConfigError for a provider where nobody is asked who they are."""
         if self._provider is not None and desk.entrance.auth is None:
             raise ConfigError("a server without auth= lets everybody of this machine in: give it one, or no provider")
-        own = Links(self._sessions.link_secret)
+        own = Links(link_secret(self._sessions.secret))
         desk.surroundings.links = own
         opener = Opener(own, self._links, self._embed_in)
         door = _Door(desk, self._sessions, opener, self._provider)
@@ -358,7 +360,7 @@ class _Door:
     def _browser_of(self, request: Request, visit: str, session: str, *, is_new: bool) -> _Browser:
         form_token = self._sessions.form_token(visit, session)
         root = str(request.scope.get("root_path", ""))
-        frame = Frame(root, form_token, is_open=self._desk.entrance.auth is None)
+        frame = Frame(render, root, form_token, is_open=self._desk.entrance.auth is None)
         return _Browser(frame, visit, session, is_new)
 
     def _set(self, answer: Response, request: Request, name: str, value: str) -> None:

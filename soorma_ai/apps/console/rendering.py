@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from soorma_ai.apps.console.words import FILTERS
+from soorma_ai.features.human_tasks import pages
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 FOLDER = Path(__file__).parent
+# Folders of templates: those of the console, then those that features bring.
+TEMPLATES = (FOLDER / "templates", Path(pages.__file__).parent / "templates")
 _CSS, _SCRIPT = "text/css; charset=utf-8", "text/javascript; charset=utf-8"
 STATIC: Mapping[str, str] = {
     "style.css": _CSS,
@@ -45,7 +48,7 @@ def _environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
-        loader=FileSystemLoader(FOLDER / "templates"),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

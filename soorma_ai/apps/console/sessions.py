@@ -19,11 +19,11 @@ from soorma_ai.features.human_tasks.records import EVERYBODY, SESSION_LASTS, Lin
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.rules.tokens import SignIn, name_token, read_name
+from soorma_ai.surfaces.secret import check_secret, derive_key
 
 if TYPE_CHECKING:
     from cryptography.fernet import Fernet
 
-SHORTEST_SECRET = 32
 LONGEST_TOKEN = 2_800  # sealed, it fits into the 4 kB of a cookie
 LONGEST_TARGET = 1_000
 ID_BYTES = 12
@@ -51,10 +51,7 @@ class Sessions(Struct, frozen=True):
     secret: str
 
     def __post_init__(self) -> None:
-        if len(self.secret) < SHORTEST_SECRET:
-            raise ConfigError(
-                f"the secret of the console has {len(self.secret)} characters; {SHORTEST_SECRET} are the least"
-            )
+        check_secret(self.secret)
 
     def __repr__(self) -> str:
         return "Sessions()"
@@ -63,11 +60,6 @@ class Sessions(Struct, frozen=True):
     def label(self) -> str:
         """Text that differs between servers, so that two on one host do not take each other's cookies."""
         return self._key("name").hex()[:8]
-
-    @property
-    def link_secret(self) -> str:
-        """The secret by which links are signed."""
-        return self._key("link").hex()
 
     def seal(self, token: str, now: datetime) -> str:
         """Return what a cookie holds. Raise Unauthenticated for a token that is too long for one."""
@@ -132,7 +124,7 @@ class Sessions(Struct, frozen=True):
         return _unseal(_fernet(self._key(use)), sealed, now, lasting)
 
     def _key(self, use: str) -> bytes:
-        return hmac.new(self.secret.encode(), f"console {use}".encode(), sha256).digest()
+        return derive_key(self.secret, use)
 
 
 def _session(said: str, *, is_person: bool) -> Session:

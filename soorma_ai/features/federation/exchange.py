@@ -8,12 +8,14 @@ from msgspec import Struct, field
 
 from soorma_ai.errors import LeaseLost, LocalProtocolError, ProtocolError
 from soorma_ai.features.federation.mailbox import id_here, is_refusal, record_refusal, take_reply, take_request
-from soorma_ai.features.federation.receipts import NOT_TAKEN, is_receipt, read_receipt, timer_of_silence
+from soorma_ai.features.federation.neighbourhood import Neighbourhood
+from soorma_ai.features.federation.receipts import NOT_TAKEN, is_receipt, read_receipt
 from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Publish, Unschedule
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.stores import Confirmed, Home, mailbox_of
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Brought, Delivery, Work
+from soorma_ai.kernel.rules.arrival.silence import timer_of_silence
 from soorma_ai.kernel.rules.waits.replies import refuse
 from soorma_ai.kernel.runtime.handling.handler_task import LEASE
 from soorma_ai.kernel.runtime.handling.handling import Services
@@ -34,14 +36,14 @@ class _Ended(Struct, frozen=True):
         self.told[store, tenant_id][event_id] = refused
 
 
-async def take_copies(services: Services, brought: Sequence[Brought]) -> None:
+async def take_copies(services: Services, others: Neighbourhood, brought: Sequence[Brought]) -> None:
     """Take in events of other stores. A receipt for each is owed as soon as its outcome is stored."""
     confirmed: list[Confirmed] = []
     replies: list[EventEnvelope] = []
     ended = _Ended()
     for one in brought:
         copy, sender, refused = one.event, one.sender or "", None
-        if services.signals.neighbourhood.hear(sender, services.clock.now()):
+        if others.hear(sender, services.clock.now()):
             services.signals.mail.set()
         try:
             if is_receipt(copy):
@@ -61,9 +63,9 @@ async def take_copies(services: Services, brought: Sequence[Brought]) -> None:
     if replies:
         await arrive(services, replies)
     for one in confirmed:
-        services.signals.neighbourhood.owe(one)
-    for (store, tenant_id), told in ended.told.items():
-        await _end(services, store, tenant_id, told)
+        others.owe(one)
+    for of_tenant, told in ended.told.items():
+        await _end(services, others, of_tenant, told)
 
 
 async def homes_of(services: Services, deliveries: Sequence[Delivery]) -> dict[str | None, Home]:
@@ -103,11 +105,14 @@ def _read(receipt: EventEnvelope, sender: str, ended: _Ended) -> None:
         ended.add(sender, receipt.tenant_id, event_id, reason)
 
 
-async def _end(services: Services, store: str, tenant_id: str, told: Mapping[str, str | None]) -> None:
-    """End the deliveries that a store has told of, in its own mailbox alone."""
+async def _end(
+    services: Services, others: Neighbourhood, of_tenant: tuple[str, str], told: Mapping[str, str | None]
+) -> None:
+    """End the deliveries that a store has told of, in its own mailbox alone. `of_tenant`: the store and the tenant."""
+    store, tenant_id = of_tenant
     queue, now = services.store.queue, services.clock.now()
     found = await queue.claim_named(mailbox_of(store), tenant_id, list(told), now, LEASE)
-    services.signals.neighbourhood.note_receipt(store, len(found))
+    others.note_receipt(store, len(found))
     going_home = await homes_of(services, found)
     for one in found:
         work = _ending(one, store, told[one.event.id], is_reply=one.event.correlation_id in going_home, now=now)

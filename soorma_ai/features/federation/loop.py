@@ -11,6 +11,7 @@ from soorma_ai.errors import BusUnavailable, ConfigError, LeaseLost, LimitExceed
 from soorma_ai.features.federation.announcements import Known, announce, hear
 from soorma_ai.features.federation.exchange import homes_of
 from soorma_ai.features.federation.mailbox import copy_of_reply, copy_of_request, hops_fault, refusal_of_copy
+from soorma_ai.features.federation.neighbourhood import Neighbourhood
 from soorma_ai.features.federation.receipts import UNCONFIRMED, is_over, pause_before_next, write_receipts
 from soorma_ai.kernel.domain.dead_letters import CANNOT_ARRIVE, cannot_arrive
 from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Disposition, Effect, Publish, RetryAfter
@@ -32,10 +33,10 @@ ANNOUNCED_AGAIN_AFTER = 1.0
 SHORTEST_REST, LONGEST_REST = 0.25, 10.0
 
 
-async def keep_announcing(services: Services, neighbours: Neighbours) -> None:
+async def keep_announcing(services: Services, others: Neighbourhood, neighbours: Neighbours) -> None:
     """Say who lives here: at once, asking others for the same, with every heart-beat, and when that changes or somebody
     asks."""
-    await neighbours.listen(lambda said: hear_announcement(services, neighbours.store_id, said))
+    await neighbours.listen(lambda said: hear_announcement(services, others, neighbours.store_id, said))
     asks = True
     while True:
         try:
@@ -58,11 +59,11 @@ async def say_goodbye(services: Services, neighbours: Neighbours) -> None:
             await neighbours.announce(said)
 
 
-async def hear_announcement(services: Services, store_id: str, said: Announcement) -> None:
+async def hear_announcement(services: Services, others: Neighbourhood, store_id: str, said: Announcement) -> None:
     """Register the agents of another store that live, as far as they may be; an own announcement comes back, too."""
     if said.store == store_id:
         return
-    if services.signals.neighbourhood.hear(said.store, services.clock.now()):
+    if others.hear(said.store, services.clock.now()):
         services.signals.mail.set()
     registry, now = services.store.registry, services.clock.now()
     known = await _known(services, said)
@@ -85,13 +86,13 @@ async def hear_announcement(services: Services, store_id: str, said: Announcemen
         services.signals.registered.set()
 
 
-async def empty_mailboxes(services: Services, neighbours: Neighbours) -> None:
+async def empty_mailboxes(services: Services, others: Neighbourhood, neighbours: Neighbours) -> None:
     """Send events in mailboxes, again and again, until their receipts come. A copy that comes twice is known there."""
     while True:
         sent, rest = 0, LONGEST_REST
         try:
             for mailbox in await services.store.queue.mailboxes():
-                sent += await _empty(services, neighbours, mailbox)
+                sent += await _empty(services, others, neighbours, mailbox)
                 rest = min(rest, await _rest(services, mailbox))
         except TransientError:
             await services.clock.sleep(PAUSE_AFTER_FAULT)
@@ -100,10 +101,10 @@ async def empty_mailboxes(services: Services, neighbours: Neighbours) -> None:
             await until(services.signals.mail, services.clock, rest)
 
 
-async def send_receipts(services: Services, neighbours: Neighbours) -> None:
+async def send_receipts(services: Services, others: Neighbourhood, neighbours: Neighbours) -> None:
     """Send receipts. A lost one is sent when its event comes again."""
     while True:
-        owed = services.signals.neighbourhood.take_receipts(BATCH)
+        owed = others.take_receipts(BATCH)
         receipts = write_receipts(owed, services.clock.now(), services.clock.new_id()) if owed else []
         try:
             for store_id, said in receipts:
@@ -111,7 +112,7 @@ async def send_receipts(services: Services, neighbours: Neighbours) -> None:
         except TransientError:
             await services.clock.sleep(PAUSE_AFTER_FAULT)
         if not owed:
-            await until(services.signals.neighbourhood.to_confirm, services.clock, None)
+            await until(others.to_confirm, services.clock, None)
 
 
 async def _rest(services: Services, mailbox: str) -> float:
@@ -149,15 +150,15 @@ class _Letter(Struct, frozen=True):
     copy: EventEnvelope
 
 
-async def _empty(services: Services, neighbours: Neighbours, mailbox: str) -> int:
+async def _empty(services: Services, others: Neighbourhood, neighbours: Neighbours, mailbox: str) -> int:
     """Send some of what waits in a mailbox; return how much was claimed."""
     store_id, now, queue = store_of_mailbox(mailbox) or "", services.clock.now(), services.store.queue
-    room = min(BATCH, services.signals.neighbourhood.room(store_id, now))
+    room = min(BATCH, others.room(store_id, now))
     claimed = await queue.claim_mail(mailbox, now, LEASE, BATCH, room)
     if not claimed and room and (suspect := await queue.claim_suspect([mailbox], now, LEASE)) is not None:
         claimed = [suspect]
     if again := sum(one.attempt > 1 for one in claimed):
-        services.signals.neighbourhood.note_posts(store_id, again, now)
+        others.note_posts(store_id, again, now)
     try:
         letters = await _copies(services, claimed)
         await _carry(services, neighbours, store_id, await _those_that_may(services, letters))

@@ -4,21 +4,16 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from msgspec import ValidationError, convert
-from msgspec.structs import replace
 
 from soorma_ai.errors import RemoteProtocolError
-from soorma_ai.kernel.domain.effects import Schedule
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic, Lineage, new_event
-from soorma_ai.kernel.domain.stores import RECEIPT, REQUEST_UNKNOWN, Confirmed, Receipt, store_of_mailbox
+from soorma_ai.kernel.domain.stores import RECEIPT, Confirmed, Receipt
 from soorma_ai.kernel.domain.values import JsonObject, clip, derived_id
-from soorma_ai.kernel.rules.arrival.effects import Put
 from soorma_ai.kernel.rules.waits.opening import LONGEST_WAIT, earliest
 
 # The code of the reply to a request that the other store will never take.
 NOT_TAKEN = "not_taken"
 UNCONFIRMED = "unconfirmed: the other store has not said that it has it"
-# A store that is silent about a request for so long may have lost it, or not.
-UNKNOWN_AFTER = timedelta(minutes=5)
 MOST_IDS = 1_000
 
 _FIRST_PAUSE = timedelta(seconds=2)
@@ -37,21 +32,6 @@ def is_over(event: EventEnvelope, posts: int, now: datetime, *, is_reply: bool) 
     request: people may look for it."""
     deadline = None if is_reply else event.deadline
     return posts > 0 and now >= (earliest(deadline, event.time + LONGEST_WAIT) or now)
-
-
-def watch(put: Put, request: EventEnvelope, now: datetime) -> Put:
-    """Return a request's way into the mailbox of another store with the timer of the notice that the store is silent,
-    due at the request's deadline at the latest."""
-    store = store_of_mailbox(put.agent)
-    if store is None:
-        return put
-    due = earliest(now + UNKNOWN_AFTER, request.deadline) or now
-    return replace(put, timer=Schedule(timer_of_silence(store, request.id), due, _notice(store, request, due)))
-
-
-def timer_of_silence(store: str, request_id: str) -> str:
-    """Return the id of the timer at which a store has been silent about a request for too long."""
-    return f"silence:{store}:{request_id}"
 
 
 def write_receipts(confirmed: Sequence[Confirmed], now: datetime, new_id: str) -> list[tuple[str, EventEnvelope]]:
@@ -89,25 +69,4 @@ def _receipt(tenant_id: str, confirmed: Sequence[Confirmed], now: datetime, new_
         type=RECEIPT,
         data=said,
         time=now,
-    )
-
-
-def _notice(store: str, request: EventEnvelope, due: datetime) -> EventEnvelope:
-    message = f"store {store} did not say that it has {request.type!r}: it may be done there, or not"
-    return new_event(
-        request.lineage,
-        event_id=derived_id(REQUEST_UNKNOWN, store, request.id),
-        source=SYSTEM,
-        topic=EventTopic.SYSTEM_EVENTS,
-        type=REQUEST_UNKNOWN,
-        data={
-            "request_id": request.id,
-            "event_type": request.type,
-            "store": store,
-            "status": "unknown",
-            "message": message,
-        },
-        time=due,
-        causation_id=request.id,
-        subject=request.id,
     )

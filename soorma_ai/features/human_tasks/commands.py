@@ -6,13 +6,16 @@ import click
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.api.clients.protocol import PlatformClient
-from soorma_ai.apps.cli.store_access import CommandRunner, find_plan, find_wait, goals_of, look_up
 from soorma_ai.errors import ConfigError
+from soorma_ai.features.human_tasks.link_tokens import Links
 from soorma_ai.features.human_tasks.records import EVERYBODY, Claim, LinkKind, NewLink, Notice
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.settings import place_of_store
+from soorma_ai.surfaces.ids import find_plan, find_wait, goals_of
 from soorma_ai.surfaces.options import Access, Age, Id, as_json, with_person, with_platform
+from soorma_ai.surfaces.secret import kept_secret, link_secret
+from soorma_ai.surfaces.store_access import StoreAccess, open_store
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import Printer, print_json
 from soorma_ai.surfaces.terminal.waits import print_commands, print_wait, row
@@ -30,7 +33,7 @@ def inbox(access: Access, limit: int, as_json: bool) -> None:
     """List what waits for a person, the most urgent first; or say who has it in hand, and who is away."""
     if click.get_current_context().invoked_subcommand is not None:
         return
-    found, now = look_up(access, lambda client: _load(client, limit + 1)), SystemClock().now()
+    found, now = open_store(access).look_up(lambda client: _load(client, limit + 1)), SystemClock().now()
     open_now, printer = found[:limit], Printer()
     if as_json:
         print_json([wait for wait, _ in open_now])
@@ -58,8 +61,8 @@ def claim(
     access: Access, wait: str, *, insist: bool, user_id: str, roles: frozenset[str] | None, as_json: bool
 ) -> None:
     """Take a question in hand, for an hour or until it is answered. Others are told, and can answer all the same."""
-    wait_id = look_up(access, lambda client: find_wait(client, wait))
-    made = _runner(access, user_id, roles).steer(lambda client: client.inbox.claim(wait_id, insist=insist))
+    wait_id = open_store(access).look_up(lambda client: find_wait(client, wait))
+    made = _as_person(access, user_id, roles).steer(lambda client: client.inbox.claim(wait_id, insist=insist))
     _print_claim(made, as_json=as_json)
 
 
@@ -70,8 +73,8 @@ def claim(
 @with_platform
 def release(access: Access, wait: str, *, user_id: str, roles: frozenset[str] | None, as_json: bool) -> None:
     """Let go of a question that you have in hand."""
-    wait_id = look_up(access, lambda client: find_wait(client, wait))
-    is_released = _runner(access, user_id, roles).steer(lambda client: client.inbox.release(wait_id))
+    wait_id = open_store(access).look_up(lambda client: find_wait(client, wait))
+    is_released = _as_person(access, user_id, roles).steer(lambda client: client.inbox.release(wait_id))
     _print_done(
         {"wait_id": wait_id, "released": is_released}, "released", "you do not have it in hand", as_json=as_json
     )
@@ -85,8 +88,8 @@ def release(access: Access, wait: str, *, user_id: str, roles: frozenset[str] | 
 @with_platform
 def handover(access: Access, wait: str, *, to: str, user_id: str, roles: frozenset[str] | None, as_json: bool) -> None:
     """Put a question into the hands of a colleague."""
-    wait_id = look_up(access, lambda client: find_wait(client, wait))
-    made = _runner(access, user_id, roles).steer(lambda client: client.inbox.hand_over(wait_id, to))
+    wait_id = open_store(access).look_up(lambda client: find_wait(client, wait))
+    made = _as_person(access, user_id, roles).steer(lambda client: client.inbox.hand_over(wait_id, to))
     _print_claim(made, as_json=as_json)
 
 
@@ -96,7 +99,7 @@ def handover(access: Access, wait: str, *, to: str, user_id: str, roles: frozens
 @with_platform
 def list_notices(access: Access, wait: str, as_json: bool) -> None:
     """List who was told about a question, and who has looked at it."""
-    found = look_up(access, lambda client: _notices(client, wait))
+    found = open_store(access).look_up(lambda client: _notices(client, wait))
     if as_json:
         print_json(found)
         return
@@ -132,17 +135,17 @@ def away(
     """Say until when you are away and who answers for you, or that you are back; else list who is away."""
     if (until is None) is not (deputy is None) or (back and until is not None):
         raise click.UsageError("give both --until and --deputy, or --back, or nothing to list who is away")
-    runner = _runner(access, user_id, roles)
+    store = _as_person(access, user_id, roles)
     if until is not None and deputy is not None:
         end = datetime.combine(until.date(), time(), UTC) + timedelta(days=1)
-        made = runner.steer(lambda client: client.inbox.away(end, deputy))
+        made = store.steer(lambda client: client.inbox.away(end, deputy))
         said = f"{one_line(deputy)} answers for {one_line(made.user_id)} until {end:%Y-%m-%d %H:%M} UTC"
         print_json(made) if as_json else Printer().line(said)
     elif back:
-        is_back = runner.steer(lambda client: client.inbox.back())
+        is_back = store.steer(lambda client: client.inbox.back())
         _print_done({"back": is_back}, "back", "you are not away", as_json=as_json)
     else:
-        found = look_up(access, lambda client: client.inbox.absences())
+        found = open_store(access).look_up(lambda client: client.inbox.absences())
         if as_json:
             print_json(found)
         else:
@@ -178,14 +181,14 @@ def link(
     if access.server is None and for_user is None:
         raise click.UsageError("say for whom: --for NAME")
     kind: LinkKind = "question" if wait is not None else "plan" if plan is not None else "inbox"
-    about = look_up(access, lambda client: _about(client, wait, plan))
-    runner = CommandRunner(access, Person(access.tenant_id))
+    about = open_store(access).look_up(lambda client: _about(client, wait, plan))
+    store = open_store(access, Person(access.tenant_id))
     if revoke:
-        is_new = runner.steer(lambda client: client.inbox.revoke_link(kind, about, user_id=for_user))
+        is_new = store.steer(lambda client: client.inbox.revoke_link(kind, about, user_id=for_user))
         _print_done({"revoked": is_new}, "revoked", "it was revoked already", as_json=as_json)
         return
     given = frozenset(roles) if roles or access.server is None else None
-    made = runner.steer(lambda client: client.inbox.make_link(kind, about, user_id=for_user, roles=given, lasts=lasts))
+    made = store.steer(lambda client: client.inbox.make_link(kind, about, user_id=for_user, roles=given, lasts=lasts))
     url = f"{(access.server.url if access.server else base).rstrip('/')}{_path(access, made)}"
     print_json({"url": url, "link": made.made.link}) if as_json else Printer().line(url)
 
@@ -203,8 +206,8 @@ def sign_out(access: Access, *, for_user: str | None, is_all: bool, as_json: boo
     if access.server is None and not is_all and for_user is None:
         raise click.UsageError("say whose sessions: --for NAME, or --all")
     name = EVERYBODY if is_all else for_user
-    runner = CommandRunner(access, Person(access.tenant_id))
-    runner.steer(lambda client: client.inbox.revoke_link("session", user_id=name))
+    store = open_store(access, Person(access.tenant_id))
+    store.steer(lambda client: client.inbox.revoke_link("session", user_id=name))
     print_json({"ended": True}) if as_json else Printer().line("their sessions have ended")
 
 
@@ -215,11 +218,7 @@ def _path(access: Access, made: NewLink) -> str:
         if not made.path:
             raise ConfigError("this server has no pages, so nothing opens a link there")
         return made.path
-    from soorma_ai.apps.console.secret import kept_secret
-    from soorma_ai.apps.console.sessions import Sessions
-    from soorma_ai.features.human_tasks.link_tokens import Links
-
-    return Links(Sessions(kept_secret(place_of_store(access.store_url))).link_secret).path(made.made.link)
+    return Links(link_secret(kept_secret(place_of_store(access.store_url)))).path(made.made.link)
 
 
 async def _about(client: PlatformClient, wait: str | None, plan: str | None) -> str:
@@ -232,8 +231,8 @@ async def _notices(client: PlatformClient, beginning: str) -> list[Notice]:
     return await client.inbox.notices(await find_wait(client, beginning))
 
 
-def _runner(access: Access, user_id: str, roles: frozenset[str] | None) -> CommandRunner:
-    return CommandRunner(access, Person(access.tenant_id, user_id, roles))
+def _as_person(access: Access, user_id: str, roles: frozenset[str] | None) -> StoreAccess:
+    return open_store(access, Person(access.tenant_id, user_id, roles))
 
 
 def _print_claim(made: Claim, *, as_json: bool) -> None:

@@ -7,11 +7,12 @@ from msgspec.structs import asdict
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens.api_keys import new_key
-from soorma_ai.apps.cli.store_access import CommandRunner, look_into_store, only_one
 from soorma_ai.kernel.domain.identity import AgentRights, ApiKey
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.surfaces.ids import only_one
 from soorma_ai.surfaces.options import Access, Age, Id, as_json, must_mean_a_store, with_access
+from soorma_ai.surfaces.store_access import open_store
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import BAD, GOOD, Part, Printer, print_json, print_list
 from soorma_ai.surfaces.terminal.wording import ago
@@ -56,7 +57,7 @@ def create(
     rights = AgentRights(agent, frozenset(takes), frozenset(makes)) if agent is not None else None
     until = now + expires if expires is not None else None
     key, token = new_key(access.tenant_id, user_id, now, roles=roles, agent=rights, expires_at=until)
-    CommandRunner(access).keep(lambda client: client.keys.add(key))
+    open_store(access).keep(lambda client: client.keys.add(key))
     if as_json:
         print_json({"key_id": key.key_id, "token": token, "expires_at": key.expires_at})
     else:
@@ -71,7 +72,7 @@ def create(
 def ls(access: Access, limit: int, as_json: bool) -> None:
     """List keys, the newest first, those that are revoked or expired too."""
     must_mean_a_store()
-    found, now = look_into_store(access, lambda client: client.keys.ls(limit=limit)), SystemClock().now()
+    found, now = open_store(access).look_into_store(lambda client: client.keys.ls(limit=limit)), SystemClock().now()
     if as_json:
         print_json([_describe(key) for key in found])
     else:
@@ -85,8 +86,8 @@ def ls(access: Access, limit: int, as_json: bool) -> None:
 def revoke(access: Access, key: str, as_json: bool) -> None:
     """End a key, given by its id or the beginning of it, for good."""
     must_mean_a_store()
-    key_id = look_into_store(access, lambda client: _find(client, key))
-    is_revoked = CommandRunner(access).keep(lambda client: client.keys.revoke(key_id))
+    key_id = open_store(access).look_into_store(lambda client: _find(client, key))
+    is_revoked = open_store(access).keep(lambda client: client.keys.revoke(key_id))
     if as_json:
         print_json({"key_id": key_id, "revoked": is_revoked})
     else:

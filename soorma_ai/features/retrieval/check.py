@@ -11,6 +11,7 @@ from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition, RegisteredEvent
 from soorma_ai.kernel.rules.choices.index import EventIndex
 from soorma_ai.kernel.rules.choices.words import terms
+from soorma_ai.surfaces.drawing.choreography import Mark
 
 MOST_TWINS = 3
 _MOST_CHARS = 2_000
@@ -43,6 +44,13 @@ ADVICE = {
     Problem.CIRCLE: "Each can lead to the next and to itself again. Make sure that something ends it.",
 }
 
+_NOTES = {
+    Problem.NOBODY_TAKES: "nobody takes it",
+    Problem.NOBODY_PURSUES: "nobody pursues it",
+    Problem.UNHEARD: "nobody hears it",
+    Problem.CIRCLE: "in a circle",
+}
+
 
 class FoundEvent(Struct, frozen=True):
     event_name: str
@@ -68,6 +76,23 @@ def check_events(registered: Iterable[RegisteredEvent]) -> list[Finding]:
     index = EventIndex([definition for name in known for definition in takers[name].values()])
     groups = _widest(_with_twins(index, name, text) for name, text in texts.items() if text)
     return [*silent, *(Finding(Problem.SAME_WORDS, tuple(known[name] for name in group)) for group in groups)]
+
+
+def by_problem(findings: Iterable[Finding]) -> dict[Problem, list[Finding]]:
+    """Return findings by what is wrong, in the order of the problems."""
+    found = defaultdict[Problem, list[Finding]](list)
+    for one in findings:
+        found[one.problem].append(one)
+    return {problem: found[problem] for problem in Problem if problem in found}
+
+
+def marks_of(findings: Iterable[Finding]) -> dict[str, Mark]:
+    """Return the marks of a drawing, by the name of the event."""
+    return {
+        event.event_name: Mark(_NOTES.get(finding.problem, ""), not finding.problem.is_note)
+        for finding in findings
+        for event in finding.events
+    }
 
 
 def _text(definitions: Iterable[EventDefinition]) -> str:

@@ -1,39 +1,41 @@
 """The graph of a choreography: which agent's events reach whom, as far as registrations tell."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
-from soorma_ai.features.retrieval.check import Finding, Problem
+from msgspec import Struct
+
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.registry import TAKEN, AgentKind, EventRole, RegisteredEvent
 from soorma_ai.surfaces.drawing.graph import MOST_NODES, Edge, EdgeKind, Graph, Node, NodeKind, make_graph
 
 ANY_PLANNER = "planners"
-_WORDS = {
-    Problem.NOBODY_TAKES: "nobody takes it",
-    Problem.NOBODY_PURSUES: "nobody pursues it",
-    Problem.UNHEARD: "nobody hears it",
-    Problem.CIRCLE: "in a circle",
-}
+
+
+class Mark(Struct, frozen=True):
+    """Note at an event; `is_faulty` draws it as a fault."""
+
+    note: str
+    is_faulty: bool
 
 
 def graph_of_registry(
     registered: Iterable[RegisteredEvent],
     live: Collection[str],
-    findings: Iterable[Finding] = (),
+    marks: Mapping[str, Mark] = MappingProxyType({}),
     most: int = MOST_NODES,
 ) -> Graph:
-    """Return agents and the events that they take and make. `live` are the agents that live, `findings` what
-    `check_reach` found. A planner may ask for whatever request another takes; of several, one node asks for all."""
+    """Return agents and the events that they take and make. `live` are the agents that live, `marks` are notes by
+    the name of an event. A planner may ask for whatever request another takes; of several, one node asks for all."""
     known = [one for one in registered if one.definition.topic is not EventTopic.SYSTEM_EVENTS]
     heard = {_event_id(one) for one in known if one.role is not EventRole.MAKES}
-    marks = {event.event_name: finding.problem for finding in findings for event in finding.events}
     shown = [one for one in known if one.definition.topic is not EventTopic.ACTION_RESULTS or _event_id(one) in heard]
     goals = {_event_id(one) for one in shown if one.role is EventRole.TAKES_AS_GOAL}
     nodes = dict[str, Node]()
     for one in sorted(shown, key=_weight):
-        nodes.setdefault(_event_id(one), _event_node(one, _event_id(one) in goals, marks))
+        mark = marks.get(one.definition.event_name)
+        nodes.setdefault(_event_id(one), _event_node(one, _event_id(one) in goals, mark))
         nodes.setdefault(_agent_id(one), _agent_node(one, one.agent in live))
     edges = [_edge(one) for one in shown]
     planners = sorted({_agent_id(one) for one in shown if one.kind is AgentKind.PLANNER})
@@ -72,9 +74,8 @@ def _edge(one: RegisteredEvent) -> Edge:
     return Edge(_event_id(one), _agent_id(one), kind=kind)
 
 
-def _event_node(one: RegisteredEvent, is_goal: bool, marks: dict[str, Problem]) -> Node:
+def _event_node(one: RegisteredEvent, is_goal: bool, mark: Mark | None) -> Node:
     made = one.definition
-    problem = marks.get(made.event_name)
     kind = NodeKind.GOAL if is_goal else NodeKind.EVENT
     if made.topic is EventTopic.ACTION_REQUESTS and not is_goal:
         kind = NodeKind.REQUEST
@@ -82,8 +83,8 @@ def _event_node(one: RegisteredEvent, is_goal: bool, marks: dict[str, Problem]) 
         _event_id(one),
         made.event_name,
         kind,
-        note=_WORDS.get(problem, "") if problem else "",
-        is_faulty=problem is not None and not problem.is_note,
+        note=mark.note if mark else "",
+        is_faulty=mark is not None and mark.is_faulty,
     )
 
 
@@ -100,11 +101,3 @@ def _event_id(one: RegisteredEvent) -> str:
 
 def _agent_id(one: RegisteredEvent) -> str:
     return f"agent {one.agent}"
-
-
-def by_problem(findings: Iterable[Finding]) -> dict[Problem, list[Finding]]:
-    """Return findings by what is wrong, in the order of the problems."""
-    found = defaultdict[Problem, list[Finding]](list)
-    for one in findings:
-        found[one.problem].append(one)
-    return {problem: found[problem] for problem in Problem if problem in found}

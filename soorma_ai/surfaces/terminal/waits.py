@@ -3,11 +3,11 @@
 import shlex
 from datetime import datetime
 
-from soorma_ai.apps.cli.view.forms import describe_fields
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.values import Json
 from soorma_ai.surfaces.options import Access
 from soorma_ai.surfaces.terminal.escapes import one_line
+from soorma_ai.surfaces.terminal.forms import describe_fields
 from soorma_ai.surfaces.terminal.printing import BOLD, DIM, QUOTE, WAITING, Printer
 from soorma_ai.surfaces.terminal.wording import ago, json_line, local_time, short_id, span, time_left
 

@@ -6,10 +6,11 @@ import click
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.api.clients.protocol import PlatformClient
-from soorma_ai.apps.cli.store_access import CommandRunner, find_wait, look_up
+from soorma_ai.apps.cli.store_access import CommandRunner, look_up
 from soorma_ai.kernel.domain.people import ACCEPTED, AnswerDecision, Person
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.waits.answers import say_approved
+from soorma_ai.surfaces.ids import find_wait
 from soorma_ai.surfaces.options import Access, Id, JsonObjectParam, as_json, with_person, with_platform
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import BAD, GOOD, Printer, print_json

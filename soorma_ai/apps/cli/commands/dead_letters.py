@@ -5,10 +5,11 @@ from datetime import datetime
 import click
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.apps.cli.store_access import CommandRunner, find_letter, look_up
+from soorma_ai.apps.cli.store_access import CommandRunner, look_up
 from soorma_ai.kernel.domain.dead_letters import Letter, LetterStatus
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import clip
+from soorma_ai.surfaces.ids import find_letter
 from soorma_ai.surfaces.options import LOCAL_USER, Access, as_json, with_platform
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import BAD, BOLD, DIM, GOOD, WAITING, Part, Printer, print_json, print_list

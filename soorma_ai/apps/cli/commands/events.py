@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.apps.cli.store_access import find_plan, look_up, read_only_client, server_client
+from soorma_ai.apps.cli.store_access import look_up, read_only_client, server_client
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Untaken
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.surfaces.ids import find_plan
 from soorma_ai.surfaces.options import Access, Id, as_json, with_platform
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import BOLD, DIM, Part, Printer, print_json, print_list

@@ -5,9 +5,10 @@ from typing import Literal
 import click
 
 from soorma_ai.api.clients.protocol import PlatformClient
-from soorma_ai.apps.cli.store_access import find_plan, look_up
+from soorma_ai.apps.cli.store_access import look_up
 from soorma_ai.apps.console.plan_view import graph_style, states_in
 from soorma_ai.errors import NotFound
+from soorma_ai.features.retrieval.check import marks_of
 from soorma_ai.features.retrieval.reach import check_reach
 from soorma_ai.surfaces.drawing.choreography import graph_of_registry
 from soorma_ai.surfaces.drawing.graph import Graph
@@ -16,6 +17,7 @@ from soorma_ai.surfaces.drawing.machine_graph import graph_of_machine
 from soorma_ai.surfaces.drawing.mermaid import write
 from soorma_ai.surfaces.drawing.plan_graph import graph_of_plan
 from soorma_ai.surfaces.drawing.svg import draw
+from soorma_ai.surfaces.ids import find_plan
 from soorma_ai.surfaces.options import Access, Id, with_platform
 
 Drawn = tuple[Graph, str, Direction]
@@ -55,5 +57,5 @@ async def _of_plan(client: PlatformClient, plan: str, *, states: bool) -> Drawn:
 async def _of_registry(client: PlatformClient) -> Drawn:
     registered = await client.registry.events(live=False)
     live = {one.agent_id for one in await client.registry.query()}
-    drawn = graph_of_registry(registered, live, check_reach(registered, live))
+    drawn = graph_of_registry(registered, live, marks_of(check_reach(registered, live)))
     return drawn, "Which agent's events reach whom", Direction.RIGHT

@@ -7,10 +7,11 @@ import click
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.api.clients.protocol import PlatformClient
-from soorma_ai.apps.cli.store_access import CommandRunner, find_plan, look_up
+from soorma_ai.apps.cli.store_access import CommandRunner, look_up
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.tracking import PlanLine
 from soorma_ai.kernel.rules.reports.trace import Trace
+from soorma_ai.surfaces.ids import find_plan
 from soorma_ai.surfaces.options import Access, Id, as_json, with_platform
 from soorma_ai.surfaces.terminal import plan_list
 from soorma_ai.surfaces.terminal.printing import Part, Printer, print_json, print_list

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 
-from soorma_ai.apps.cli.view.forms import Field, fields
 from soorma_ai.apps.cli.view.live import Voice
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, AnswerDecision, AnswerOutcome
@@ -12,6 +11,7 @@ from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.rules.waits.answers import say_approved
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.surfaces.terminal.escapes import one_line
+from soorma_ai.surfaces.terminal.forms import Field, fields
 from soorma_ai.surfaces.terminal.keyboard import Keyboard
 from soorma_ai.surfaces.terminal.printing import BAD, WAITING, Printer
 from soorma_ai.surfaces.terminal.waits import print_wait

@@ -12,14 +12,14 @@ from starlette.types import ASGIApp
 from soorma_ai.apps.console.words import words
 from soorma_ai.errors import Forbidden, NotFound
 from soorma_ai.features.human_tasks.listing import question_page
-from soorma_ai.features.retrieval.check import ADVICE, Finding, Problem, check_events
+from soorma_ai.features.retrieval.check import ADVICE, Finding, Problem, by_problem, check_events, marks_of
 from soorma_ai.features.retrieval.reach import check_reach
 from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.domain.registry import DiscoveredAgent, EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.tracking import Backlog
 from soorma_ai.kernel.runtime.client.dead_letters import letter_page
 from soorma_ai.kernel.runtime.views.registry import nearest
-from soorma_ai.surfaces.drawing.choreography import by_problem, graph_of_registry
+from soorma_ai.surfaces.drawing.choreography import graph_of_registry
 from soorma_ai.surfaces.drawing.layout import Direction
 from soorma_ai.surfaces.drawing.mermaid import write
 from soorma_ai.surfaces.drawing.svg import draw
@@ -134,7 +134,7 @@ def _draw(known: _Known) -> Choreography:
     """Return what is made once for as long as nobody registers anything else: of ten thousand events, it takes more
     than a second."""
     reach = check_reach(known.events, known.live)
-    graph = graph_of_registry(known.events, known.live, reach)
+    graph = graph_of_registry(known.events, known.live, marks_of(reach))
     findings = by_problem([*check_events(known.events), *reach])
     return Choreography(
         graph=Markup(draw(graph, "Which agent's events reach whom", Direction.RIGHT)),

@@ -2,7 +2,6 @@
 
 from starlette.types import ASGIApp
 
-from soorma_ai.apps.console.pages.inbox import place_of
 from soorma_ai.errors import Forbidden, NotFound
 from soorma_ai.features.human_tasks.listing import question_page
 from soorma_ai.kernel.domain.expectations import ExpectationKind
@@ -19,7 +18,7 @@ DONE = {
 
 
 async def list_letters(visitor: Visitor) -> ASGIApp:
-    client, place = visitor.client, place_of(visitor)
+    client, place = visitor.client, visitor.place
     page = await letter_page(client.services, client.person, PAGE, place if place and is_number(place.id) else None)
     letters, path = page.letters, visitor.frame.path
     return visitor.frame.page(
@@ -36,9 +35,7 @@ async def list_letters(visitor: Visitor) -> ASGIApp:
 
 async def list_doubts(visitor: Visitor) -> ASGIApp:
     client, path = visitor.client, visitor.frame.path
-    page = await question_page(
-        client.services, client.person, PAGE, beyond=place_of(visitor), kind=ExpectationKind.DOUBT
-    )
+    page = await question_page(client.services, client.person, PAGE, beyond=visitor.place, kind=ExpectationKind.DOUBT)
     waits = page.waits
     return visitor.frame.page(
         "doubts.html",

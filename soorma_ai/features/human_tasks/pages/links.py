@@ -4,16 +4,17 @@ Opening answers nothing: mail programs open links, too. What was answered is tol
 """
 
 from http import HTTPStatus
+from typing import Literal
 
 from starlette.types import ASGIApp
 
-from soorma_ai.apps.console.pages import question
-from soorma_ai.apps.console.pages.inbox import read_queue
-from soorma_ai.apps.console.pages.question import Around
 from soorma_ai.errors import NotFound
+from soorma_ai.features.human_tasks.pages import question
+from soorma_ai.features.human_tasks.pages.inbox import read_queue
+from soorma_ai.features.human_tasks.pages.question import Around
 from soorma_ai.features.human_tasks.question import QuestionDetails
-from soorma_ai.features.human_tasks.records import Link
-from soorma_ai.surfaces.page_context import PageRoute, Visitor, by_link
+from soorma_ai.features.human_tasks.records import LinkKind
+from soorma_ai.surfaces.page_context import Handler, OpenedLink, PageRoute, Visitor
 
 _QUESTION, _QUEUE = "link.html", "queue.html"
 
@@ -64,7 +65,7 @@ async def _of_queue(visitor: Visitor, wait_id: str, *, looks: bool = False) -> Q
     return details
 
 
-def _link(visitor: Visitor) -> Link:
+def _link(visitor: Visitor) -> OpenedLink:
     assert visitor.link is not None  # the page is for who comes by one
     return visitor.link
 
@@ -80,6 +81,10 @@ async def _around_queue(visitor: Visitor, wait_id: str | None = None) -> Around:
     path = ("queue", token, wait_id) if wait_id else ("queue", token)
     back = visitor.frame.path("queue", token, after=queue.begin)
     return Around(_QUEUE, path, values, {"after": queue.begin}, back)
+
+
+def by_link(method: Literal["GET", "POST"], path: str, handle: Handler, *kinds: LinkKind) -> PageRoute:
+    return PageRoute(method, path, handle, kinds or ("question",))
 
 
 # The first is where links lead that were sent out; what is posted there is an answer as JSON.

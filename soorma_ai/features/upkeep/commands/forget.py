@@ -5,10 +5,10 @@ import sys
 import click
 from msgspec.structs import asdict
 
-from soorma_ai.apps.cli.store_access import CommandRunner
 from soorma_ai.features.upkeep.retention import add_forgotten
 from soorma_ai.kernel.ports import Forgotten
 from soorma_ai.surfaces.options import Access, as_json, must_mean_a_store, with_access
+from soorma_ai.surfaces.store_access import open_store
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import Printer, print_json
 
@@ -43,9 +43,9 @@ def forget(access: Access, user: str, *, yes: bool, as_json: bool) -> None:
         if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
             raise click.UsageError("this removes all of a user for good: give --yes")
         click.confirm(f"Remove all that is {one_line(user)}'s, of tenant {access.tenant_id}?", abort=True, err=True)
-    runner, total = CommandRunner(access), Forgotten()
+    store, total = open_store(access), Forgotten()
     while not total.is_done:
-        total = add_forgotten(total, runner.keep(lambda client: client.forget(user, batches=BATCHES_AT_ONCE)))
+        total = add_forgotten(total, store.keep(lambda client: client.forget(user, batches=BATCHES_AT_ONCE)))
     if as_json:
         counts = asdict(total)
         del counts["is_done"]

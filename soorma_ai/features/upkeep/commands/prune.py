@@ -6,10 +6,10 @@ from datetime import timedelta
 import click
 from msgspec.structs import asdict
 
-from soorma_ai.apps.cli.store_access import CommandRunner, look_into_store
 from soorma_ai.features.upkeep.retention import FINAL, add
 from soorma_ai.kernel.ports import Pruned
 from soorma_ai.surfaces.options import Access, Age, as_json, must_mean_a_store, with_access
+from soorma_ai.surfaces.store_access import open_store
 from soorma_ai.surfaces.terminal.printing import Printer, print_json
 from soorma_ai.surfaces.terminal.wording import span
 
@@ -65,14 +65,14 @@ def _confirm(access: Access, older_than: timedelta, statuses: tuple[str, ...], *
 
 
 def _count(access: Access, older_than: timedelta, statuses: tuple[str, ...]) -> Pruned:
-    return look_into_store(access, lambda client: client.prune(older_than, statuses, dry_run=True))
+    return open_store(access).look_into_store(lambda client: client.prune(older_than, statuses, dry_run=True))
 
 
 def _prune(access: Access, older_than: timedelta, statuses: tuple[str, ...]) -> Pruned:
     """Remove a part after the other, so that the owner answers in time."""
-    runner, total = CommandRunner(access), Pruned()
+    store, total = open_store(access), Pruned()
     while True:
-        part = runner.keep(
+        part = store.keep(
             lambda client, after=total.after: client.prune(older_than, statuses, after=after, batches=BATCHES_AT_ONCE)
         )
         total = add(total, part)

@@ -10,7 +10,6 @@ from enum import Enum, auto
 
 from msgspec import Struct
 
-from soorma_ai.features.federation.receipts import watch
 from soorma_ai.kernel.domain.dead_letters import CANNOT_ARRIVE
 from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
@@ -29,6 +28,7 @@ from soorma_ai.kernel.rules.arrival.effects import (
     Stop,
 )
 from soorma_ai.kernel.rules.arrival.matching import fits, owner_of
+from soorma_ai.kernel.rules.arrival.silence import watch
 from soorma_ai.kernel.rules.arrival.takers import Index
 from soorma_ai.kernel.rules.arrival.untaken import keep
 from soorma_ai.kernel.rules.delivery.doubts import doubt_id

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import count
 
-from soorma_ai.features.federation.receipts import watch
 from soorma_ai.kernel.domain.effects import Expect, Publish, Schedule
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, Stray, Untaken
@@ -14,6 +13,7 @@ from soorma_ai.kernel.domain.schema_cost import MOST_IN_A_TRANSACTION
 from soorma_ai.kernel.domain.schemas import describe, violations
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.arrival.effects import DropUntaken, Effect, KeepUntaken, Open, Put, Wake
+from soorma_ai.kernel.rules.arrival.silence import watch
 from soorma_ai.kernel.rules.choices.offer import request_in
 from soorma_ai.kernel.rules.waits.gates import approval_for, hold
 from soorma_ai.kernel.rules.waits.opening import LONGEST_WAIT, Moment, Waiter, earliest

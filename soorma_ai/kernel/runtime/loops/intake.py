@@ -1,6 +1,6 @@
 """Intake: what a bus brings is written into the inbox."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from soorma_ai.errors import RemoteProtocolError
 from soorma_ai.kernel.domain.events import EventEnvelope
@@ -11,12 +11,21 @@ from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.logs import warn
 from soorma_ai.kernel.runtime.loops.relay import arrive
 
+TakeCopies = Callable[[Sequence[Brought]], Awaitable[None]]
 
-async def take_in(services: Services, brought: Sequence[Brought]) -> None:
-    """Write what a bus brought into the inbox; returning acknowledges it."""
+
+async def refuse_copies(brought: Sequence[Brought]) -> None:
+    """Refuse events of other stores, in a process that works with none."""
+    for one in brought:
+        reason = "this process works with no other store"
+        warn("event_refused", sender=one.sender, event_type=clip(one.event.type, 80), reason=reason)
+
+
+async def take_in(services: Services, brought: Sequence[Brought], take_copies: TakeCopies = refuse_copies) -> None:
+    """Write what a bus brought into the inbox; returning acknowledges it. `take_copies` takes what other stores
+    sent."""
     # The rules for what arrives are the store's, and loaded with it.
-    from soorma_ai.features.federation.exchange import take_copies
-    from soorma_ai.features.federation.strangers import as_written_down
+    from soorma_ai.kernel.rules.arrival.strangers import as_written_down
 
     given = [one for one in brought if one.sender is None]
     known = await services.store.events.tenants_of([one.event.id for one in given])
@@ -32,7 +41,9 @@ async def take_in(services: Services, brought: Sequence[Brought]) -> None:
     if events:
         await arrive(services, events)
         _tell_silence(events)
-    await take_copies(services, [one for one in brought if one.sender is not None])
+    copies = [one for one in brought if one.sender is not None]
+    if copies:
+        await take_copies(copies)
 
 
 def _tell_silence(events: Sequence[EventEnvelope]) -> None:

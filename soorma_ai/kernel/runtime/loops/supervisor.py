@@ -18,7 +18,7 @@ from soorma_ai.kernel.runtime.handling.handler_task import GRACE_SECONDS, LEASE,
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.logs import warn
 from soorma_ai.kernel.runtime.loops.consume import Consumer, handle_suspects
-from soorma_ai.kernel.runtime.loops.intake import take_in
+from soorma_ai.kernel.runtime.loops.intake import TakeCopies, refuse_copies, take_in
 from soorma_ai.kernel.runtime.loops.relay import hand_over, relay, tell
 from soorma_ai.kernel.runtime.loops.timers import keep_alive, keep_leases, keep_sweeping, run_timers
 
@@ -48,11 +48,13 @@ class Consuming(Protocol):
 
 
 class Supervisor:
-    """`beside` are loops of others, by their names, that run for as long as agents do."""
+    """`take_copies` takes events of other stores. `beside` are loops of others, by their names, that run for as long as
+    agents do."""
 
-    def __init__(self, services: Services, bus: Bus) -> None:
+    def __init__(self, services: Services, bus: Bus, take_copies: TakeCopies = refuse_copies) -> None:
         self._services = services
         self._bus = bus
+        self._take_copies = take_copies
         self._agents: list[Consuming] = []
         self._consumers: dict[str, Consumer] = {}
         self._tasks: set[Sheltered[None]] = set()
@@ -81,7 +83,7 @@ class Supervisor:
             services.presence.add(agent.agent_id)
         if not self._has_begun:
             self._has_begun = True
-            await self._bus.subscribe(lambda brought: take_in(services, brought))
+            await self._bus.subscribe(lambda brought: take_in(services, brought, self._take_copies))
             if not self._bus.is_broker:
                 services.store.deliver(_Hands(self._consumers), LEASE)
             self._run("relay", lambda: relay(services, self._bus))

@@ -6,7 +6,6 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
-from soorma_ai.features.federation.neighbourhood import Neighbourhood
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.ports import Clock, Registry
 from soorma_ai.kernel.runtime.handling.process.counters import Tallies
@@ -21,12 +20,11 @@ class Notice(asyncio.Event):
 
 
 class Signals:
-    """`tallies` count what has happened in this process so far; `neighbourhood` is its knowledge of other stores.
-    `mail` waits for other stores; agents have been `registered`, or other stores ask who lives here."""
+    """`tallies` count what has happened in this process so far. `mail` waits for other stores; agents have
+    been `registered`, or other stores ask who lives here."""
 
     def __init__(self) -> None:
         self.tallies = Tallies()
-        self.neighbourhood = Neighbourhood()
         self._agents: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._watchers: set[asyncio.Event] = set()
         self._awaited: defaultdict[str, set[Notice]] = defaultdict(set)

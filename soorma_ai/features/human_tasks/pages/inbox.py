@@ -6,19 +6,17 @@ from http import HTTPStatus
 from msgspec import Struct
 from starlette.types import ASGIApp
 
-from soorma_ai.apps.console.pages import question
-from soorma_ai.apps.console.pages.question import Around
 from soorma_ai.errors import NotFound
 from soorma_ai.features.human_tasks.listing import count_questions, question_page
+from soorma_ai.features.human_tasks.pages import question
+from soorma_ai.features.human_tasks.pages.question import Around
 from soorma_ai.features.human_tasks.summary import Urgency, urgency
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.values import clip
-from soorma_ai.kernel.ports import Place
 from soorma_ai.surfaces.page_context import PageRoute, Visitor, get, post
 from soorma_ai.surfaces.terminal.wording import time_left
 
 PAGE = 25
-LONGEST_ID = 200
 LONGEST_LINE = 160
 LONGEST_NAME = 60
 TEMPLATE = "inbox.html"
@@ -92,7 +90,7 @@ async def read_queue(visitor: Visitor, plan_id: str | None = None) -> Queue:
     """Return the page of the list that is asked for; with a `plan_id` of what its tree asks."""
     services, person, now = visitor.client.services, visitor.client.person, visitor.now
     try:
-        page = await question_page(services, person, PAGE, plan_id, beyond=place_of(visitor))
+        page = await question_page(services, person, PAGE, plan_id, beyond=visitor.place)
     except NotFound:  # it is forgotten by now, or was none of theirs
         page = await question_page(services, person, PAGE, plan_id)
     counted = await count_questions(services, person, plan_id)
@@ -104,15 +102,6 @@ async def read_queue(visitor: Visitor, plan_id: str | None = None) -> Queue:
         rows[0].wait_id if page.begin and rows else None,
         rows[-1].wait_id if page.has_more else None,
     )
-
-
-def place_of(visitor: Visitor) -> Place | None:
-    """Return where an address says that a page begins, or ends."""
-    for name in ("after", "before"):
-        said = visitor.query_value(name)
-        if said.isprintable() and 0 < len(said) <= LONGEST_ID:
-            return Place(said, is_back=name == "before")
-    return None
 
 
 def _row(wait: Wait, now: datetime) -> Row:

@@ -10,9 +10,17 @@ from msgspec import Struct, field
 from starlette.responses import Response
 
 from soorma_ai.api.server.routes.people import STATUS
-from soorma_ai.apps.console.answering import Refusal, Sheet, answer_form, change_list, judge, payload_form, sheet_of
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.features.human_tasks.difference import Difference
+from soorma_ai.features.human_tasks.pages.answering import (
+    Refusal,
+    Sheet,
+    answer_form,
+    change_list,
+    judge,
+    payload_form,
+    sheet_of,
+)
 from soorma_ai.features.human_tasks.question import QuestionDetails, question_details
 from soorma_ai.features.human_tasks.summary import urgency
 from soorma_ai.kernel.domain.names import plain_name

@@ -1,13 +1,16 @@
-"""The secret of sessions: kept beside the store's file, so that a restart signs nobody out."""
+"""Secret of the pages: kept beside the store's file, so that a restart signs nobody out. Keys are derived from it."""
 
+import hmac
 import os
 import secrets
+from hashlib import sha256
 from pathlib import Path
 
 from soorma_ai.errors import ConfigError
 
 SUFFIX = ".console"
 BYTES = 32
+SHORTEST_SECRET = 32
 
 
 def kept_secret(store: Path | None) -> str:
@@ -22,6 +25,22 @@ def kept_secret(store: Path | None) -> str:
         return path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} cannot be read or made: {error}; give the console a secret= instead") from error
+
+
+def check_secret(secret: str) -> None:
+    """Raise ConfigError for a secret that is too short."""
+    if len(secret) < SHORTEST_SECRET:
+        raise ConfigError(f"the secret of the console has {len(secret)} characters; {SHORTEST_SECRET} are the least")
+
+
+def derive_key(secret: str, use: str) -> bytes:
+    return hmac.new(secret.encode(), f"console {use}".encode(), sha256).digest()
+
+
+def link_secret(secret: str) -> str:
+    """Return the secret that signs links. Raise ConfigError for a secret that is too short."""
+    check_secret(secret)
+    return derive_key(secret, "link").hex()
 
 
 def _make(path: Path) -> None:
