@@ -1,13 +1,23 @@
 """Code disposes: each refusal says what was found and what is wanted."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from msgspec.structs import replace
+from pydantic import BaseModel
 
 from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
-from soorma_ai.kernel.domain.decisions import DelegateAction, rejection_of
+from soorma_ai.kernel.domain.decisions import (
+    ACTIONS,
+    CompleteAction,
+    DelegateAction,
+    PlanAction,
+    PublishAction,
+    PublishAllAction,
+    WaitAction,
+    rejection_of,
+)
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.limits import Limits, Spent
 from soorma_ai.kernel.domain.plans import PlanRecord, pursuit_of
@@ -178,3 +188,40 @@ def test_what_a_person_rejected_is_refused_in_their_words_until_it_is_changed() 
     with pytest.raises(NotAllowed, match="rejected 'buy'"):
         judged({"step": GIVE}, rejected=given)
     assert judged({"step": WAIT}, rejected=rejected | given)
+
+
+EACH: dict[type[BaseModel], Any] = {
+    PublishAction: publish("stock.reserve", sku="A"),
+    PublishAllAction: TWO,
+    DelegateAction: delegate("buyer", "buy", {"sku": "A"}),
+    WaitAction: wait("goods.came", "?"),
+    CompleteAction: DONE,
+}
+KINDS: tuple[type, ...] = get_args(get_args(PlanAction)[0])
+
+
+def test_each_kind_of_decision_has_an_example() -> None:
+    assert {*EACH} == {*KINDS}
+    assert {kind.model_fields["action"].default for kind in EACH} == ACTIONS
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_decision_is_accepted_where_it_is_offered(kind: type) -> None:
+    assert type(judged(EACH[kind]).decision.next_action) is kind
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("limits", [Limits(max_actions=0), Limits(max_parallel=0), Limits(max_depth=0)])
+def test_a_limit_stops_the_kinds_of_decision_that_use_it_and_never_the_end(kind: type, limits: Limits) -> None:
+    users: dict[str, set[type]] = {
+        "max_actions": {PublishAction, PublishAllAction, DelegateAction},
+        "max_parallel": {PublishAction, PublishAllAction, DelegateAction, WaitAction},
+        "max_depth": {DelegateAction},
+    }
+    limit = next(name for name in users if getattr(limits, name) == 0)
+    try:
+        judged(EACH[kind], plan=plan(limits=limits))
+    except (LimitExceeded, NotAllowed):
+        assert kind in users[limit]
+    else:
+        assert kind not in users[limit]

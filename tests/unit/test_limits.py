@@ -70,3 +70,8 @@ def test_tokens_that_a_provider_had_kept_are_told_as_such() -> None:
 def test_the_price_of_an_unpriced_model_stays_unknown() -> None:
     assert fill_in(Paid(100, 20, None), Paid(1000, 400, None)) == Paid(100, 20, None)
     assert fill_in(Paid(uncounted=1), Paid(1000, 400, None)) == Paid(1000, 400, None)
+
+
+def test_limits_that_are_off_stop_nothing() -> None:
+    off = Limits.off()
+    assert [getattr(off, name) for name in Limits.__struct_fields__] == [None] * len(Limits.__struct_fields__)

@@ -39,7 +39,15 @@ from soorma_ai.features.phases.rules import (
     texts_in,
     verdict_of,
 )
-from soorma_ai.kernel.domain.decisions import CompleteAction, Judged, WaitAction, requests_in
+from soorma_ai.kernel.domain.decisions import (
+    CompleteAction,
+    DelegateAction,
+    Judged,
+    PublishAction,
+    PublishAllAction,
+    WaitAction,
+    requests_in,
+)
 from soorma_ai.kernel.domain.events import CLIENT, EventEnvelope
 from soorma_ai.kernel.domain.expectations import ExpectationKind, ExpectationStatus
 from soorma_ai.kernel.domain.history import StepKind
@@ -90,7 +98,7 @@ class PhaseFlow(PhaseHooks):
                 return
             case WaitAction(message=message):
                 yield AgentSpeakingEvent(message=message)
-            case _:
+            case PublishAction() | PublishAllAction() | DelegateAction():
                 for name, data, _ in requests_in(decision):
                     yield ToolStartEvent(tool_name=name, parameters=data)
         await hand.journey.carry_out(frame, judged, hand.trigger)

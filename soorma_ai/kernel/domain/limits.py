@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from math import isfinite
-from typing import cast
+from typing import Annotated, Self, get_type_hints
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,6 +30,20 @@ MOST_EARLY = 200
 MOST_EARLY_CHARS = 2 * 2**20
 
 
+class Bound(Struct, frozen=True):
+    """Bound of a limit's value, declared at its field."""
+
+    kinds: tuple[type, ...]
+    least: float | timedelta
+    wanted: str
+
+
+Count = Annotated[int | None, Bound((int,), 0, "a number from 0")]
+Repeats = Annotated[int | None, Bound((int,), 1, "a number from 1")]
+Dollars = Annotated[float | None, Bound((int, float), 0, "a number from 0")]
+Span = Annotated[timedelta | None, Bound((timedelta,), timedelta.resolution, "a span above zero")]
+
+
 class Limits(Record, frozen=True):
     """The circuit breaker. None switches one off. An action is a published request or a DELEGATE.
 
@@ -39,30 +53,33 @@ class Limits(Record, frozen=True):
     row, `max_events` everything. A tree of 1,000 parts with ten events each makes about 30,000 events.
     """
 
-    max_actions: int | None = 20
-    max_llm_calls: int | None = 60
-    max_tokens: int | None = 500_000
-    max_cost_usd: float | None = None
-    deadline: timedelta | None = timedelta(days=7)
-    max_depth: int | None = 5
-    max_parallel: int | None = 32
-    max_repeats: int | None = 3
-    max_nesting: int | None = 16
-    max_hops: int | None = 64
-    max_events: int | None = 50_000
+    max_actions: Count = 20
+    max_llm_calls: Count = 60
+    max_tokens: Count = 500_000
+    max_cost_usd: Dollars = None
+    deadline: Span = timedelta(days=7)
+    max_depth: Count = 5
+    max_parallel: Count = 32
+    max_repeats: Repeats = 3
+    max_nesting: Count = 16
+    max_hops: Count = 64
+    max_events: Count = 50_000
+
+    @classmethod
+    def off(cls) -> Self:
+        """Return limits of which every one is off."""
+        return cls(**dict.fromkeys(cls.__struct_fields__))
 
     def __post_init__(self) -> None:
-        for name in _COUNTS:
-            value, least = cast(object, getattr(self, name)), 1 if name == "max_repeats" else 0
-            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
-                raise ConfigError(
-                    f"Limits({name}={value!r}): give a number from {least}, or None to switch the limit off"
-                )
-        cost, span = cast(object, self.max_cost_usd), cast(object, self.deadline)
-        if cost is not None and (not isinstance(cost, int | float) or isinstance(cost, bool) or not cost >= 0):
-            raise ConfigError(f"Limits(max_cost_usd={cost!r}): give a number from 0, or None to switch the limit off")
-        if span is not None and not (isinstance(span, timedelta) and span > timedelta(0)):
-            raise ConfigError(f"Limits(deadline={span!r}): give a span above zero, or None, as in timedelta(hours=1)")
+        for name, bound in _BOUNDS.items():
+            value = getattr(self, name)
+            if value is not None and not (type(value) in bound.kinds and value >= bound.least):
+                raise ConfigError(f"Limits({name}={value!r}): give {bound.wanted}, or None to switch the limit off")
+
+
+_BOUNDS: dict[str, Bound] = {
+    name: hint.__metadata__[0] for name, hint in get_type_hints(Limits, include_extras=True).items()
+}
 
 
 class Reserved(Record, frozen=True):
@@ -71,12 +88,6 @@ class Reserved(Record, frozen=True):
     llm_calls: int = 0
     tokens: int = 0
     cost_usd: float = 0.0
-
-
-_COUNTS = (
-    *("max_actions", "max_llm_calls", "max_tokens", "max_depth", "max_parallel", "max_repeats"),
-    *("max_nesting", "max_hops", "max_events"),
-)
 
 
 class Spent(Record, frozen=True):

@@ -105,7 +105,11 @@ def with_whole_schemas(fault: PayloadMismatch, decision: PlannerDecision, offer:
 
 
 def _each(action: PlanAction) -> Sequence[PlanAction]:
-    return action.requests if isinstance(action, PublishAllAction) else (action,)
+    match action:
+        case PublishAllAction(requests=requests):
+            return requests
+        case PublishAction() | DelegateAction() | WaitAction() | CompleteAction():
+            return (action,)
 
 
 def _choice_of(action: PlanAction) -> str:
@@ -119,7 +123,9 @@ def _choice_of(action: PlanAction) -> str:
 
 
 def _schema_wanted(action: PlanAction, offer: Offer) -> tuple[str, JsonObject] | None:
-    if isinstance(action, CompleteAction):
-        return ("the result", offer.result_schema) if offer.result_schema else None
-    definition = offer.choices.get(_choice_of(action))
-    return (definition.event_name, definition.payload_schema) if definition else None
+    match action:
+        case CompleteAction():
+            return ("the result", offer.result_schema) if offer.result_schema else None
+        case PublishAction() | PublishAllAction() | DelegateAction() | WaitAction():
+            definition = offer.choices.get(_choice_of(action))
+            return (definition.event_name, definition.payload_schema) if definition else None

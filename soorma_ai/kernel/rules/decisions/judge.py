@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from itertools import islice
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
@@ -17,6 +18,7 @@ from soorma_ai.kernel.domain.decisions import (
     CompleteAction,
     DelegateAction,
     Judged,
+    PlanAction,
     PlannerDecision,
     PublishAction,
     PublishAllAction,
@@ -212,17 +214,19 @@ def approval_needed(decision: PlannerDecision, situation: Situation) -> Approval
 
 
 def must_be_legal(decision: PlannerDecision, situation: Situation) -> None:
-    action = decision.next_action
-    if isinstance(action, WaitAction) and situation.offer.wait(action.expected_event) is None:
-        known = [awaited.definition.event_name for awaited in situation.offer.waits]
-        raise NotAllowed(describe_unknown("event to wait for", action.expected_event, known))
-    if isinstance(action, DelegateAction):
-        pursuit = pursuit_of(action.target_planner, action.goal_event, action.goal_data)
-        if pursuit in situation.plan.ancestry:
-            raise NotAllowed(
-                f"{action.target_planner!r} pursues {action.goal_event!r} with this very data already, and this plan "
-                "is part of that: giving it back would go round in circles"
-            )
+    match decision.next_action:
+        case WaitAction(expected_event=name):
+            if situation.offer.wait(name) is None:
+                known = [awaited.definition.event_name for awaited in situation.offer.waits]
+                raise NotAllowed(describe_unknown("event to wait for", name, known))
+        case DelegateAction(target_planner=planner, goal_event=goal, goal_data=data):
+            if pursuit_of(planner, goal, data) in situation.plan.ancestry:
+                raise NotAllowed(
+                    f"{planner!r} pursues {goal!r} with this very data already, and this plan is part of that: giving "
+                    "it back would go round in circles"
+                )
+        case PublishAction() | PublishAllAction() | CompleteAction():
+            pass
 
 
 def must_be_within_limits(decision: PlannerDecision, situation: Situation) -> None:
@@ -232,21 +236,36 @@ def must_be_within_limits(decision: PlannerDecision, situation: Situation) -> No
         raise LimitExceeded("deadline", f"the plan had until {deadline}")
     if limits.max_repeats is not None and situation.repeats >= limits.max_repeats:
         raise LimitExceeded("max_repeats", f"the same decision in the same state was made {situation.repeats} times")
-    action = decision.next_action
-    if isinstance(action, CompleteAction):
-        return
-    more = len(action.requests) if isinstance(action, PublishAllAction) else 1
-    _must_have_room(more, situation)
-    if isinstance(action, WaitAction):
-        return
-    asked = f", and {more} more were wanted" if more > 1 else ""
-    if limits.max_actions is not None and situation.spent.actions + more > limits.max_actions:
-        raise LimitExceeded("max_actions", f"{situation.spent.actions} of {limits.max_actions} used{asked}")
-    too_deep = limits.max_depth is not None and situation.plan.depth >= limits.max_depth
-    if isinstance(action, DelegateAction) and too_deep:
-        raise LimitExceeded(
-            "max_depth", f"this planner is number {situation.plan.depth} of {limits.max_depth} in a row"
-        )
+    needs, spent, depth = _needs_of(decision.next_action), situation.spent.actions, situation.plan.depth
+    if needs.open:
+        _must_have_room(needs.open, situation)
+    if needs.actions and limits.max_actions is not None and spent + needs.actions > limits.max_actions:
+        asked = f", and {needs.actions} more were wanted" if needs.actions > 1 else ""
+        raise LimitExceeded("max_actions", f"{spent} of {limits.max_actions} used{asked}")
+    if needs.depth and limits.max_depth is not None and depth >= limits.max_depth:
+        raise LimitExceeded("max_depth", f"this planner is number {depth} of {limits.max_depth} in a row")
+
+
+class _Needs(Struct, frozen=True):
+    """Amounts of a plan's limits that a decision uses."""
+
+    open: int = 0
+    actions: int = 0
+    depth: int = 0
+
+
+def _needs_of(action: PlanAction) -> _Needs:
+    match action:
+        case PublishAction():
+            return _Needs(open=1, actions=1)
+        case PublishAllAction(requests=requests):
+            return _Needs(open=len(requests), actions=len(requests))
+        case DelegateAction():
+            return _Needs(open=1, actions=1, depth=1)
+        case WaitAction():
+            return _Needs(open=1)
+        case CompleteAction():
+            return _Needs()
 
 
 def _must_have_room(more: int, situation: Situation) -> None:
@@ -277,16 +296,17 @@ def judge(decision: PlannerDecision, situation: Situation) -> Judged:
 
 
 def _accept(decision: PlannerDecision, situation: Situation) -> Judged:
-    action, offer = decision.next_action, situation.offer
-    awaited = offer.wait(action.expected_event) if isinstance(action, WaitAction) else None
-    requests = action.requests if isinstance(action, PublishAllAction) else ()
-    return Judged(
-        decision,
-        definition_of(decision, offer),
-        approval_needed(decision, situation),
-        awaited.producers if awaited else (),
-        parts=tuple(_accept(PlannerDecision(next_action=request), situation) for request in requests),
-    )
+    offer = situation.offer
+    accepted = Judged(decision, definition_of(decision, offer), approval_needed(decision, situation))
+    match decision.next_action:
+        case WaitAction(expected_event=name):
+            awaited = offer.wait(name)
+            return replace(accepted, producers=awaited.producers if awaited else ())
+        case PublishAllAction(requests=requests):
+            parts = tuple(_accept(PlannerDecision(next_action=request), situation) for request in requests)
+            return replace(accepted, parts=parts)
+        case PublishAction() | DelegateAction() | CompleteAction():
+            return accepted
 
 
 def _check_each(action: PublishAllAction, check: Check, situation: Situation) -> None:
@@ -326,7 +346,7 @@ def prepare_decision(decision: PlannerDecision, offer: Offer) -> PlannerDecision
             update["goal_data"] = strip_wire_nulls(data, definition.payload_schema)
         case CompleteAction(result=result):
             update["result"] = strip_wire_nulls(result, offer.result_schema or ANY_OBJECT)
-        case _:
+        case PublishAction() | DelegateAction() | WaitAction():
             return decision
     if all(vars(action)[name] == value for name, value in update.items()):
         return decision

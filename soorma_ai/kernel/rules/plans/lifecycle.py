@@ -68,8 +68,7 @@ def begin(
 
 def before_it_began(goal: EventEnvelope, agent: str) -> PlanRecord:
     """A plan as it looks between the arrival of its goal and its first decision. Its limits are not known yet."""
-    unlimited = Limits(None, None, None, None, None, None, None, None, None, None, None)
-    begun = begin(goal, None, unlimited, "", Moment(goal, agent, goal.time, count())).plan
+    begun = begin(goal, None, Limits.off(), "", Moment(goal, agent, goal.time, count())).plan
     return replace(begun, status=PlanStatus.PENDING, steps=0, deadline=None)
 
 

@@ -6,7 +6,15 @@ from datetime import timedelta
 from msgspec import Struct
 
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.kernel.domain.decisions import DelegateAction, Judged, PlannerDecision, PublishAction, WaitAction
+from soorma_ai.kernel.domain.decisions import (
+    CompleteAction,
+    DelegateAction,
+    Judged,
+    PlannerDecision,
+    PublishAction,
+    PublishAllAction,
+    WaitAction,
+)
 from soorma_ai.kernel.domain.effects import Outcome, Publish, Spend
 from soorma_ai.kernel.domain.events import CLIENT, EventTopic, ReplyAddress, completion_of
 from soorma_ai.kernel.domain.expectations import ExpectationKind
@@ -64,7 +72,7 @@ def _request_of(judged: Judged, reply: ExpectedReply | None) -> Request:
             target = None
         case DelegateAction(goal_event=name, goal_data=data, target_planner=target):
             pass
-        case other:
+        case (PublishAllAction() | WaitAction() | CompleteAction()) as other:
             raise LocalProtocolError(f"a request or a goal is asked of an agent, and {other.action!r} is neither")
     return Request(name, data, reply or ExpectedReply(completion_of(name)), judged.definition, target)
 
