@@ -12,20 +12,20 @@ from msgspec.structs import replace
 from soorma_ai.errors import LimitExceeded
 from soorma_ai.kernel.domain.events import EventEnvelope, Lineage
 from soorma_ai.kernel.domain.limits import Limits
+from soorma_ai.kernel.rules import breaker
 from soorma_ai.kernel.rules.breaker import (
     FIRST_SHARE,
     OFF,
     Means,
     begin_lineage,
     check_depth,
-    cost_of,
     first_share,
     from_abroad,
     grant,
+    kinds_of,
     means_of,
     most_drawn,
     returning,
-    spread,
 )
 from soorma_ai.kernel.rules.waits.replies import refuse
 from soorma_ai.kernel.rules.waits.wakeups import ABANDONED, wake_for
@@ -47,6 +47,14 @@ def answer(id: str = "a", **fields: Any) -> EventEnvelope:
     return event("it.done", id=id, topic="action-results", answers="q", **fields)
 
 
+def cost_of(events: Sequence[EventEnvelope], means: Means) -> int:
+    return breaker.cost_of(kinds_of(events), means)
+
+
+def spread(events: Sequence[EventEnvelope], means: Means, granted: int = 0) -> list[EventEnvelope]:
+    return breaker.spread(events, kinds_of(events), means, means.share + granted - cost_of(events, means))
+
+
 def shares(events: Sequence[EventEnvelope], means: Means = MEANS, granted: int = 0) -> list[int | None]:
     return [one.share for one in spread(events, means, granted)]
 
@@ -59,6 +67,15 @@ def test_a_request_pays_for_its_answer_and_takes_all_that_is_left() -> None:
 def test_an_answer_costs_nothing_and_brings_back_what_is_left_to_its_asker_s_depth() -> None:
     (told,) = spread([answer()], replace(MEANS, nesting=15, share=98))
     assert (told.share, told.nesting_left, told.hops_left) == (98, 16, 64)
+
+
+def test_an_event_with_its_limits_is_a_copy_that_says_all_else_that_it_said() -> None:
+    asked = request(ext1="kept", deadline=NOW)
+    (stamped,) = spread([asked], MEANS)
+    limits = {"nesting_left": 15, "hops_left": 64, "share": 98, "origin": "root"}
+    assert stamped == asked.model_copy(update=limits)
+    assert EventEnvelope.from_json(stamped.to_json()) == stamped
+    assert (asked.share, asked.origin) == (None, None)
 
 
 def test_a_fact_beside_an_answer_takes_the_smaller_part() -> None:

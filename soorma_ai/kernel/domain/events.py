@@ -79,6 +79,8 @@ class Lineage(Record, frozen=True):
     origin: str | None = None
 
 
+_LIMITS = frozenset({"nesting_left", "hops_left", "share", "origin"})
+_set = object.__setattr__
 _lineage_of = attrgetter(*Lineage.__struct_fields__)
 
 
@@ -164,6 +166,18 @@ class EventEnvelope(BaseModel):
     def lineage(self) -> Lineage:
         """Return what an event that this one causes inherits."""
         return Lineage(*_lineage_of(self))
+
+    def within_limits(self, nesting_left: int, hops_left: int, share: int, origin: str) -> Self:
+        """Return a copy with these remaining limits. Every published event is copied so, and `model_copy` costs more
+        than twice as much."""
+        cls = self.__class__
+        copy = cls.__new__(cls)
+        limits = {"nesting_left": nesting_left, "hops_left": hops_left, "share": share, "origin": origin}
+        _set(copy, "__dict__", {**self.__dict__, **limits})
+        _set(copy, "__pydantic_extra__", self.__pydantic_extra__)
+        _set(copy, "__pydantic_fields_set__", self.__pydantic_fields_set__ | _LIMITS)
+        _set(copy, "__pydantic_private__", None)
+        return copy
 
     def to_json(self) -> str:
         """Return the event as CloudEvents 1.0 JSON."""

@@ -9,7 +9,7 @@ so the root's row is not written for every event. A request costs two events, it
 one event split its share. No tree makes more than `max_events`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct, json
@@ -51,16 +51,16 @@ def means_of(
 ) -> Means:
     """Return the means of the handling of `cause`. `working` is the lineage of its plan or task if it `is_owned`. An
     event of another root brings a plan or a task no share."""
-    share = 0
+    share, nesting, hops = 0, working.nesting_left, working.hops_left
     if cause.origin is None and (not is_owned or cause.id in (working.goal_id, working.origin)):
         share = first_share(limits)
     elif cause.origin == working.origin:
         share = cause.share or 0
     return Means(
         origin=working.origin or cause.id,
-        nesting=_left(limits.max_nesting) if working.nesting_left is None else working.nesting_left,
-        hops=_left(limits.max_hops) if working.hops_left is None else working.hops_left,
-        share=share // max(copies, 1),
+        nesting=_left(limits.max_nesting) if nesting is None else nesting,
+        hops=_left(limits.max_hops) if hops is None else hops,
+        share=share if copies <= 1 else share // copies,
         is_prepaid=copies <= 1,
         is_aside=not is_owned and cause.answers is not None,
     )
@@ -112,33 +112,41 @@ def must_be_small(event_type: str, data: JsonObject) -> None:
         raise LimitExceeded("max_event_bytes", said)
 
 
-def kind_of(event: EventEnvelope) -> Kind:
-    if event.answers is not None:
-        return "answer"
-    if event.source == SYSTEM and event.topic is EventTopic.PLAN_EVENTS:
-        return "wake"
-    is_request = event.topic is EventTopic.ACTION_REQUESTS or event.response_event is not None
-    return "request" if is_request else "fact"
+def kinds_of(events: Iterable[EventEnvelope]) -> list[Kind]:
+    """Return the kind of each event. One loop without calls: it runs in every step."""
+    kinds = list[Kind]()
+    for event in events:
+        kind: Kind = "fact"
+        if event.answers is not None:
+            kind = "answer"
+        elif event.source == SYSTEM and event.topic is EventTopic.PLAN_EVENTS:
+            kind = "wake"
+        elif event.topic is EventTopic.ACTION_REQUESTS or event.response_event is not None:
+            kind = "request"
+        kinds += (kind,)
+    return kinds
 
 
 def check_depth(events: Sequence[EventEnvelope], means: Means, limits: Limits) -> None:
     """Raise LimitExceeded for the first event that would lie too deep, or follow too many facts."""
-    for event in events:
-        kind = kind_of(event)
+    for event, kind in zip(events, kinds_of(events), strict=True):
         if kind == "request" and means.nesting == 0:
             said = f"{event.type!r} would be asked for within {limits.max_nesting} requests that lie in each other"
             raise LimitExceeded("max_nesting", said)
-        if _is_hop(kind, means) and means.hops == 0:
+        if means.hops == 0 and kind in _HOPS[means.is_aside]:
             said = f"{event.type!r} would follow {limits.max_hops} facts, each of which led to the next"
             raise LimitExceeded("max_hops", said)
 
 
-def cost_of(events: Sequence[EventEnvelope], means: Means) -> int:
-    """Return the price of these events. A prepaid answer is free."""
-    kinds = list(map(kind_of, events))
-    answers = kinds.count("answer")
-    paid_before = 1 if answers and means.is_prepaid else 0
-    return 2 * kinds.count("request") + kinds.count("fact") + answers - paid_before
+def cost_of(kinds: Iterable[Kind], means: Means) -> int:
+    """Return the price of events of these kinds. A prepaid answer is free."""
+    cost, is_prepaid = 0, means.is_prepaid
+    for kind in kinds:
+        if is_prepaid and kind == "answer":
+            is_prepaid = False
+        else:
+            cost += _COSTS[kind]
+    return cost
 
 
 def grant(lacking: int, parts: int, drawn: int, limits: Limits) -> int:
@@ -164,37 +172,33 @@ def ledger_of(origin: str) -> str:
     return f"{DRAWN}{origin}"
 
 
-def spread(events: Sequence[EventEnvelope], means: Means, granted: int = 0) -> list[EventEnvelope]:
-    """Return the events with their remaining limits. Unpaid events get no share."""
-    left = max(means.share + granted - cost_of(events, means), 0)
-    kinds = list[Kind](map(kind_of, events))
-    total = max(sum([_WEIGHTS[kind] for kind in kinds]), 1)
-    found = zip(events, kinds, strict=True)
-    return [_stamp(event, kind, means, left * _WEIGHTS[kind] // total) for event, kind in found]
+def spread(events: Iterable[EventEnvelope], kinds: Sequence[Kind], means: Means, left: int) -> list[EventEnvelope]:
+    """Return the events with their remaining limits. They share the events that are `left` after the price."""
+    total, stamped = 0, list[EventEnvelope]()
+    for kind in kinds:
+        total += _WEIGHTS[kind]
+    if left < 0:
+        left = 0
+    for event, kind in zip(events, kinds, strict=True):
+        stamped += (event if kind == "wake" else _stamp(event, kind, means, left * _WEIGHTS[kind] // total),)
+    return stamped
 
 
 _ABROAD = "abroad:"
+_COSTS: Final[Mapping[Kind, int]] = {"wake": 0, "answer": 1, "request": 2, "fact": 1}
 _DEEPER: Final[Mapping[Kind, int]] = {"wake": 0, "answer": 1, "request": -1, "fact": 0}
+# One more in a row: a fact, or a plain agent's request because of an answer.
+_HOPS: Final[Mapping[bool, frozenset[Kind]]] = {False: frozenset({"fact"}), True: frozenset({"fact", "request"})}
 _WEIGHTS: Final[Mapping[Kind, int]] = {"wake": 0, "answer": _RETURNS, "request": _RETURNS, "fact": _STAYS}
 
 
 def _stamp(event: EventEnvelope, kind: Kind, means: Means, share: int) -> EventEnvelope:
-    if kind == "wake":
-        return event
-    nesting = means.nesting + _DEEPER[kind]
-    hops = means.hops - _is_hop(kind, means)
-    update = {
-        "nesting_left": OFF if means.nesting == OFF else max(nesting, 0),
-        "hops_left": OFF if means.hops == OFF else max(hops, 0),
-        "share": share,
-        "origin": means.origin,
-    }
-    return event.model_copy(update=update)
-
-
-def _is_hop(kind: Kind, means: Means) -> bool:
-    """Tell whether an event is one more in a row: a fact, or a plain agent's request because of an answer."""
-    return kind == "fact" or (kind == "request" and means.is_aside)
+    nesting, hops = means.nesting, means.hops
+    if nesting != OFF and (nesting or kind == "answer"):
+        nesting += _DEEPER[kind]
+    if hops and hops != OFF and kind in _HOPS[means.is_aside]:
+        hops -= 1
+    return event.within_limits(nesting, hops, share, means.origin)
 
 
 def _left(limit: int | None) -> int:

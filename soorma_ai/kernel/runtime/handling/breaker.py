@@ -1,46 +1,64 @@
 """The breaker at work on a handling: its events are paid for, and carry the remaining limits."""
 
-from collections.abc import Sequence
-
-from msgspec.structs import replace
+from collections.abc import Iterable, Sequence
 
 from soorma_ai.kernel.domain.effects import Effect, Publish, Spend
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.limits import Limits
-from soorma_ai.kernel.rules.breaker import Means, check_depth, cost_of, grant, ledger_of, means_of, most_drawn, spread
+from soorma_ai.kernel.rules.breaker import (
+    Means,
+    check_depth,
+    cost_of,
+    grant,
+    kinds_of,
+    ledger_of,
+    means_of,
+    most_drawn,
+    spread,
+)
 from soorma_ai.kernel.runtime.handling.handling import Handling
 
 
 async def keep_within(handling: Handling) -> None:
     """Pay for the recorded events. Raise LimitExceeded with the name of the limit."""
-    events = _published(handling)
+    recorded = handling.recorded
+    events = _published(recorded)
     if not events:
         return
-    means = _means_of(handling)
-    if min(means.nesting, means.hops) == 0:
+    means, kinds = _means_of(handling), kinds_of(events)
+    if means.nesting == 0 or means.hops == 0:
         check_depth(events, means, await _limits_of(handling))
-    lacking = cost_of(events, means) - means.share
-    granted, drawn = await _draw(handling, means, lacking, len(events)) if lacking > 0 else (0, ())
-    _stamp(handling, spread(events, means, granted), drawn)
+    left, drawn = means.share - cost_of(kinds, means), tuple[Effect, ...]()
+    if left < 0:
+        granted, drawn = await _draw(handling, means, -left, len(events))
+        left += granted
+    _stamp(handling, recorded, spread(events, kinds, means, left), drawn)
 
 
 def hand_back(handling: Handling) -> None:
     """Put the rest of the share on a failure reply, which is never refused."""
-    if events := _published(handling):
-        _stamp(handling, spread(events, _means_of(handling)))
+    recorded = handling.recorded
+    if events := _published(recorded):
+        means, kinds = _means_of(handling), kinds_of(events)
+        left = means.share - cost_of(kinds, means)
+        _stamp(handling, recorded, spread(events, kinds, means, left))
 
 
-def _published(handling: Handling) -> list[EventEnvelope]:
-    return [effect.event for effect in handling.recorded if isinstance(effect, Publish)]
+def _published(recorded: Iterable[Effect]) -> list[EventEnvelope]:
+    events = list[EventEnvelope]()
+    for effect in recorded:  # without a call each: it runs in every step
+        if type(effect) is Publish:
+            events += (effect.event,)
+    return events
 
 
 def _means_of(handling: Handling) -> Means:
-    delivery, limits = handling.delivery, handling.services.limits
+    delivery, limits, task = handling.delivery, handling.services.limits, handling.task
+    event, copies = delivery.event, delivery.copies
     if handling.has_plan:
-        limits = handling.plan.limits
-    is_owned = handling.has_plan or handling.task is not None
-    working = handling.working_lineage
-    return means_of(delivery.event, working, limits, is_owned=is_owned, copies=delivery.copies)
+        plan = handling.plan
+        return means_of(event, plan.lineage, plan.limits, is_owned=True, copies=copies)
+    return means_of(event, task.lineage if task else event.lineage, limits, is_owned=task is not None, copies=copies)
 
 
 async def _draw(handling: Handling, means: Means, lacking: int, parts: int) -> tuple[int, tuple[Effect, ...]]:
@@ -61,7 +79,12 @@ async def _limits_of(handling: Handling, origin: str | None = None) -> Limits:
     return plan.limits if plan else services.limits
 
 
-def _stamp(handling: Handling, events: Sequence[EventEnvelope], more: Sequence[Effect] = ()) -> None:
-    stamped = iter(events)
-    recorded = [replace(one, event=next(stamped)) if isinstance(one, Publish) else one for one in handling.recorded]
-    handling.rewrite([*recorded, *more])
+def _stamp(
+    handling: Handling, recorded: Iterable[Effect], stamped: Sequence[EventEnvelope], more: Sequence[Effect] = ()
+) -> None:
+    effects, at = list(recorded), 0
+    for place, effect in enumerate(effects):
+        if type(effect) is Publish:
+            effects[place] = Publish(stamped[at], effect.is_cleared)
+            at += 1
+    handling.rewrite((*effects, *more))

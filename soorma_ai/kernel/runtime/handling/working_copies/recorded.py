@@ -54,7 +54,8 @@ class Recorded:
         HTTP would not be taken with it."""
         if type(effect) is Publish:
             self._published += 1
-            self.must_be_few()
+            if self._published > MAX_EVENTS_AT_ONCE:
+                self._must_be_few()
         if is_remote:
             del self._bytes[len(self.own) :]
             size = (self._bytes[-1] if self._bytes else 0) + _size_of(effect)
@@ -62,7 +63,7 @@ class Recorded:
             self._bytes.append(size)
         self.own.append(effect)
 
-    def must_be_few(self) -> None:
+    def _must_be_few(self) -> None:
         """Raise LimitExceeded, also where a handler went on that was told so before."""
         if self._published > MAX_EVENTS_AT_ONCE:
             said = f"one handling publishes at most {MAX_EVENTS_AT_ONCE:,} events"
@@ -77,7 +78,8 @@ class Recorded:
 
     def rewrite(self, effects: Iterable[Effect]) -> None:
         """Take these as what the handling has recorded. Raise LimitExceeded as `add` does."""
-        self.must_be_few()
+        if self._published > MAX_EVENTS_AT_ONCE:
+            self._must_be_few()
         self.own = list(effects)
 
     @property
