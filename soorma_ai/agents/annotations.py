@@ -30,9 +30,9 @@ class Shape:
         if self.schema is None and self._adapter is not None:
             self.schema = self._adapter.json_schema()
 
-    async def read(self, what: str, data: JsonObject) -> Any:
+    async def read(self, tenant_id: str, what: str, data: JsonObject) -> Any:
         """Return data as a handler's type has it. Raise RemoteProtocolError for what does not fit."""
-        await check_ahead(self.schema, data)
+        await check_ahead(tenant_id, self.schema, data)
         if self.schema and (faults := violations(self.schema, data)):
             raise RemoteProtocolError(f"{what} is off its schema: {describe(faults)}")
         if self._adapter is None:
@@ -42,13 +42,13 @@ class Shape:
         except ValidationError as error:
             raise RemoteProtocolError(f"{what} does not fit its type: {error}") from error
 
-    async def write(self, what: str, value: object) -> Json:
+    async def write(self, tenant_id: str, what: str, value: object) -> Json:
         """Return a result as JSON. Raise InvalidResult for one that breaks the handler's own promise."""
         try:
             data: Json = to_jsonable_python(value, fallback=plain)
         except ValueError as error:
             raise InvalidResult(f"{what} is no JSON: {error}") from error
-        await check_ahead(self.schema, data)
+        await check_ahead(tenant_id, self.schema, data)
         if self.schema and (faults := violations(self.schema, data)):
             raise InvalidResult(f"{what} is off its schema: {describe(faults)}")
         return data

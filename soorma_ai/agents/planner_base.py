@@ -370,7 +370,7 @@ class BasePlanner(Agent):
     async def _begin(self, handling: Handling) -> None:
         self._schedule_next(handling)
         goal = handling.event
-        await check_ahead(self.goals[goal.type].payload_schema, goal.data)
+        await check_ahead(goal.tenant_id, self.goals[goal.type].payload_schema, goal.data)
         if faults := violations(self.goals[goal.type].payload_schema, goal.data):
             raise RemoteProtocolError(f"goal {goal.type!r} is off its schema: {describe(faults)}")
         await self._engine.begin(handling)

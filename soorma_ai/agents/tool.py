@@ -162,7 +162,7 @@ class _Invocation(Struct, frozen=True):
             request_id=event.correlation_id or event.id,
             event_type=event.type,
             correlation_id=event.correlation_id or event.id,
-            data=await self.takes.read(f"request {event.type!r}", event.data),
+            data=await self.takes.read(event.tenant_id, f"request {event.type!r}", event.data),
             response_event=event.response_event or self.default_event,
             response_topic=event.response_topic or EventTopic.ACTION_RESULTS,
             tenant_id=event.tenant_id,
@@ -172,7 +172,7 @@ class _Invocation(Struct, frozen=True):
         )
         run = self._run_once if self.is_once else self._run
         result = await run(handling, request, PlatformContext(handling))
-        written = await self.gives.write(f"the result of {event.type!r}", result)
+        written = await self.gives.write(event.tenant_id, f"the result of {event.type!r}", result)
         handling.record(reply(handling, success_reply(written), default_event=self.default_event))
 
     async def _run(self, handling: Handling, request: InvocationContext[Any], context: PlatformContext) -> Any:

@@ -192,7 +192,7 @@ class Worker(Agent):
             task_id=record.task_id,
             event_type=record.event_type,
             plan_id=record.lineage.plan_id,
-            data=await taken.takes.read(f"task {record.event_type!r}", record.data),
+            data=await taken.takes.read(record.lineage.tenant_id, f"task {record.event_type!r}", record.data),
             response_event=record.answer_event,
             response_topic=record.answer_topic,
             state=in_hand.state,

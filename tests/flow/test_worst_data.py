@@ -11,7 +11,9 @@ from unit.worst_data import KINDS, UNION, items_of
 from soorma_ai import (
     Approval,
     EventDefinition,
+    GoalContext,
     InvocationContext,
+    Planner,
     Platform,
     PlatformContext,
     ResultContext,
@@ -19,10 +21,12 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.errors import LocalProtocolError, PlanFailed
 from soorma_ai.kernel.domain import schemas
 from soorma_ai.kernel.domain.schemas import examine
+from soorma_ai.kernel.domain.slices import sliced
 from soorma_ai.kernel.domain.verdicts import Verdicts
+from soorma_ai.kernel.rules.schemas import nulls
 from soorma_ai.kernel.runtime.handling import check_ahead
 from soorma_ai.testing.scripted import complete, publish
 
@@ -123,6 +127,66 @@ async def test_an_answer(platform: Platform, slices: list[int]) -> None:
     outcome = await platform.answer(wait.wait_id, {"approved": True, **BAD})
     assert outcome == "invalid" and "and more" in outcome.detail
     assert max(slices) > 1
+
+
+async def test_nulls_of_a_models_payload(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are removed in slices: a counter of the loop's turns gets on between them."""
+    turns, seen = [0], list[int]()
+
+    async def count() -> None:
+        while True:
+            turns[0] += 1
+            await asyncio.sleep(0)
+
+    def watched(work: Any, *bounds: Any) -> Any:
+        slices = sliced(work, *bounds)
+        while True:
+            try:
+                next(slices)
+            except StopIteration as end:
+                return end.value
+            seen.append(turns[0])
+            yield
+
+    monkeypatch.setattr(nulls, "sliced", watched)
+    script = [publish("shape.requested", items=[{"x4": 1, "note": None}] * 20_000), complete()]
+    note: Any = {"type": "string"}
+    item: Any = {"anyOf": [{"properties": {"note": note}, "required": [f"x{number}"]} for number in range(5)]}
+    await platform.start(planner(script), taker(items_of(item)))
+    counting = asyncio.ensure_future(count())
+    plan = await platform.submit("order.received", {})
+    await plan.result(timeout=PATIENCE)
+    counting.cancel()
+    assert len(set(seen)) == len(seen) > 2
+
+
+async def test_a_state_machines_template_of_a_result(platform: Platform, slices: list[int]) -> None:
+    author = planner([], goals=[EventDefinition(event_name="g", response_schema=SCHEMA)])
+    machine: Any = {"start": {"is_terminal": True, "result": {"items": "{goal_data.items}"}}}
+
+    @author.on_goal("g", state_machine=machine)
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        return
+
+    await platform.start(author)
+    plan = await platform.submit("g", BAD)
+    with pytest.raises(PlanFailed, match="and more"):
+        await plan.result(timeout=PATIENCE)
+    assert max(slices) > 1
+
+
+async def test_templates_of_more_than_an_event_holds_fail_the_plan(platform: Platform) -> None:
+    author = Planner("author")
+    machine: Any = {"start": {"is_terminal": True, "result": ["{goal_data.text}"] * 40}}
+
+    @author.on_goal("g", state_machine=machine)
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        return
+
+    await platform.start(author)
+    plan = await platform.submit("g", {"text": "x" * 2**15})
+    with pytest.raises(PlanFailed, match=r"max_event_bytes .with \{goal_data.text\}"):
+        await plan.result(timeout=PATIENCE)
 
 
 @pytest.mark.parametrize("kind", KINDS)

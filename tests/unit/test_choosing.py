@@ -9,6 +9,7 @@ from soorma_ai.features.retrieval.choice import NoChoice, judge_choice, offer_on
 from soorma_ai.kernel.domain.decisions import EventDecision, Showing
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.kernel.domain.slices import at_once
 from soorma_ai.kernel.domain.states import HUMAN_INPUT
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.choices.offer import Offer
@@ -75,19 +76,19 @@ def test_the_same_registrations_make_the_same_offer() -> None:
     ],
 )
 def test_an_answer_is_one_event_or_none(said: Any, meant: Any) -> None:
-    assert parse_choice(said, "", OFFER) == meant
+    assert at_once(parse_choice(said, "", OFFER)) == meant
 
 
 @pytest.mark.parametrize("said", [complete(), wait("x", "?"), delegate("x", "y"), publish_all(publish("x", n=1))])
 def test_what_only_a_plan_can_decide_is_refused(said: Any) -> None:
     with pytest.raises(NotAllowed, match="is not possible here; choose exactly one event of the schema, or 'none'"):
-        parse_choice(said, "", OFFER)
+        at_once(parse_choice(said, "", OFFER))
 
 
 @pytest.mark.parametrize("said", [None, [], {}, {"step": "none"}, {"step": {"action": "publish:x"}}, "none"])
 def test_what_is_no_answer_is_told_how(said: Any) -> None:
     with pytest.raises(MalformedDecision):
-        parse_choice(said, "", OFFER)
+        at_once(parse_choice(said, "", OFFER))
 
 
 def test_it_is_judged_in_order_seen_offered_fitting() -> None:

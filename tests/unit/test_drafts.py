@@ -9,6 +9,7 @@ from soorma_ai.errors import InvalidPlan, LocalProtocolError, MalformedDecision
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.registry import AgentKind, EventRole
 from soorma_ai.kernel.domain.schemas import violations
+from soorma_ai.kernel.domain.slices import at_once
 from soorma_ai.kernel.domain.states import HUMAN_INPUT, states_of
 from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.rules.choices.drafts import (
@@ -66,7 +67,7 @@ ONE: dict[str, Any] = {
 def faults(machine: dict[str, Any], what: Material | None = None, **goal_data: Json) -> str:
     drawn = PlanDefinition(plan_type="p", states=states_of(machine))
     try:
-        review(drawn, what or material(), goal_data)
+        at_once(review(drawn, what or material(), goal_data))
     except InvalidPlan as error:
         return str(error)
     return ""
@@ -241,7 +242,7 @@ def test_what_is_drawn_is_read_back_and_a_null_is_kept_where_it_means_something(
         event_name="a.asked", payload_schema=obj("n", n=NUMBER, m={"type": ["number", "null"]}, k=NUMBER)
     )
     drawn = parse_machine(draw(asking({"n": 1, "m": None, "k": None})), "", "p")
-    action = prepare_machine(drawn, material(agent("a", takes_null))).states["start"].action
+    action = at_once(prepare_machine(drawn, material(agent("a", takes_null)))).states["start"].action
     assert action is not None
     assert action.data == {"n": 1, "m": None}
 

@@ -15,6 +15,7 @@ from soorma_ai.kernel.domain.limits import Limits, Spent
 from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.slices import at_once
 from soorma_ai.kernel.rules.choices.offer import Offer
 from soorma_ai.kernel.rules.decisions.judge import Situation, judge, parse_decision, prepare_decision
 from soorma_ai.kernel.rules.plans.carry_out import carry_out
@@ -67,7 +68,7 @@ def test_an_unusable_fan_out_is_refused_as_a_whole_in_words(
     answer: Any, error: type[DecisionError], words: str
 ) -> None:
     with pytest.raises(error) as refused:
-        judge(prepare_decision(parse_decision(answer, ""), OFFER), situation())
+        judge(at_once(prepare_decision(parse_decision(answer, ""), OFFER)), situation())
     assert words in str(refused.value)
 
 

@@ -22,6 +22,7 @@ from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.limits import Limits, Spent
 from soorma_ai.kernel.domain.plans import PlanRecord, pursuit_of
 from soorma_ai.kernel.domain.registry import EventDefinition
+from soorma_ai.kernel.domain.slices import at_once
 from soorma_ai.kernel.rules.choices.offer import Awaited, Delegate, Offer
 from soorma_ai.kernel.rules.decisions.judge import Situation, judge, parse_decision, prepare_decision
 from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
@@ -54,7 +55,7 @@ def plan(**known: Any) -> PlanRecord:
 
 def judged(answer: Any, **known: Any) -> Any:
     situation = Situation(known.pop("plan", plan()), OFFER, known.pop("spent", Spent()), NOW, **known)
-    return judge(prepare_decision(parse_decision(answer, "it was cut off"), OFFER), situation)
+    return judge(at_once(prepare_decision(parse_decision(answer, "it was cut off"), OFFER)), situation)
 
 
 @pytest.mark.parametrize(

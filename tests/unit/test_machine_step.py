@@ -248,7 +248,7 @@ def test_a_state_that_asks_nothing_waits_for_the_events_that_it_names() -> None:
 def test_a_machine_ends_with_what_its_goal_promises_or_with_a_reason(
     here: View, given: Any, schema: Any, ended: Any
 ) -> None:
-    found = machine.end(here, given, {"type": "object", **schema})
+    found = machine.end(here, machine.result_of(here, given), {"type": "object", **schema})
     assert ended in ((found.message, found.code) if isinstance(found, Failure) else (found,))
 
 

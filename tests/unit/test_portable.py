@@ -1,6 +1,8 @@
 """The wire schema lets through what the document takes, in the words that providers know; and the way back is exact."""
 
 import json
+from collections.abc import Generator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -9,14 +11,19 @@ from hypothesis import strategies as st
 
 from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.domain.schemas import violations
+from soorma_ai.kernel.domain.slices import at_once
 from soorma_ai.kernel.domain.values import Json, JsonObject, compact
-from soorma_ai.kernel.rules.schemas.nulls import strip_wire_nulls
+from soorma_ai.kernel.rules.schemas import nulls
 from soorma_ai.kernel.rules.schemas.portable import AGAIN, is_too_large, wire_of
 from soorma_ai.kernel.rules.schemas.rewriter import MAX_PROPERTIES, Rewriter
 from unit.material import obj, rows
 
 CLOSED: JsonObject = {"additionalProperties": False}
 WORDS: JsonObject = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+
+
+def strip_wire_nulls(value: Json, document: JsonObject) -> Json:
+    return at_once(nulls.strip_wire_nulls(value, document))
 
 
 def nested(levels: int) -> JsonObject:
@@ -179,6 +186,42 @@ def test_alternatives_are_told_apart_by_their_tags_and_else_by_trying() -> None:
     }
     assert strip_wire_nulls({"iban": "x", "note": None}, untagged) == {"iban": "x", "note": None}
     assert strip_wire_nulls({"card": "x", "note": None}, untagged) == {"card": "x"}
+
+
+NOTED = obj({"note": {"type": "string"}}, "id")
+EITHER: JsonObject = {"anyOf": [obj({"note": {"type": "string"}}, f"x{number}") for number in range(5)]}
+
+
+@pytest.mark.parametrize("item", [NOTED, EITHER])
+def test_nulls_of_large_data_are_removed_in_slices(item: JsonObject) -> None:
+    document = obj({"items": {"type": "array", "items": item}})
+    said: JsonObject = {"items": [{"id": 1, "note": None}] * 20_000}
+    slices, left = 0, nulls.strip_wire_nulls(said, document)
+    with suppress(StopIteration):
+        while True:
+            next(left)
+            slices += 1
+    assert slices > 2
+    assert strip_wire_nulls(said, document) == {"items": [{"id": 1}] * 20_000}
+    assert not list(nulls.strip_wire_nulls({"items": [{"id": 1, "note": None}]}, document))
+
+
+def test_alternatives_within_each_other_are_tried_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    def count(document: JsonObject, value: Json) -> Generator[int, None, bool]:
+        tried.append(1)
+        yield 1
+        return not violations(document, value)
+
+    monkeypatch.setattr(nulls, "fits", count)
+    schema: JsonObject = {"type": "string"}
+    said: Json = None
+    for _ in range(12):
+        schema = {"anyOf": [obj({"a": schema}, "x"), obj({"a": True}, "y")]}
+        said = {"a": said, "x": 1}
+    strip_wire_nulls(said, schema)
+    assert len(tried) == 12
 
 
 SCALARS = st.sampled_from([{"type": "string"}, {"type": "integer"}, {"type": ["string", "null"]}, {"enum": ["a", "b"]}])

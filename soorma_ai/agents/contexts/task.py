@@ -120,7 +120,7 @@ class TaskContext(Generic[T]):
     async def complete(self, result: object = None) -> None:
         """Reply with a result. Raise LocalProtocolError when the task has ended already, InvalidResult for one off its
         schema."""
-        written = await self._gives.write(f"the result of {self.event_type!r}", result)
+        written = await self._gives.write(self.tenant_id, f"the result of {self.event_type!r}", result)
         await self.in_hand.end(success_reply(written))
 
     async def fail(self, message: str, *, code: str = "failed") -> None:

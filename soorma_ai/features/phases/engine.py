@@ -310,7 +310,7 @@ class JourneyInHand:
     async def finish(self, summary: Json, schema: JsonObject | None, complete_event: SSEEvent) -> None:
         """End the plan with this summary as its answer, or fail it where its goal's caller was promised another."""
         handling = self.handling
-        await check_ahead(schema, summary)
+        await check_ahead(self.plan.lineage.tenant_id, schema, summary)
         if faults := violations(schema or {}, summary):
             said = f"the summary does not match the goal's response schema: {describe(faults)}"
             await fail_plan(handling, Failure("payload_mismatch", said))

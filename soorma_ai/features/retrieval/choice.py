@@ -10,8 +10,9 @@ from soorma_ai.errors import NotAllowed, PayloadMismatch
 from soorma_ai.kernel.domain.decisions import EventDecision, PlannerDecision, PublishAction, Showing
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.kernel.domain.slices import Slices
 from soorma_ai.kernel.domain.states import ANNOUNCEMENTS
-from soorma_ai.kernel.domain.values import Json, Same
+from soorma_ai.kernel.domain.values import Json, JsonObject, Same
 from soorma_ai.kernel.rules.choices.form import NONE
 from soorma_ai.kernel.rules.choices.lookups import unseen_in, with_whole_schemas
 from soorma_ai.kernel.rules.choices.offer import Offer, merge_definitions
@@ -55,13 +56,13 @@ def _is_for(one: RegisteredEvent, agent: str) -> bool:
     return one.role is EventRole.MAKES and one.definition.topic is not EventTopic.ACTION_REQUESTS
 
 
-def parse_choice(value: Json, fault: str, offer: Offer) -> EventDecision | NoChoice:
+def parse_choice(value: Json, fault: str, offer: Offer) -> Slices[EventDecision | NoChoice]:
     """Return what the wire form means. `fault` is what kept the answer from being JSON, if any. Raises
     MalformedDecision, and NotAllowed for what only a plan can decide."""
     if isinstance(value, dict) and isinstance(step := value.get("step"), dict) and step.get("action") == NONE:
         reasoning = value.get("reasoning")
         return NoChoice(reasoning if isinstance(reasoning, str) else "")
-    decision = prepare_decision(parse_decision(value, fault), offer)
+    decision = yield from prepare_decision(parse_decision(value, fault), offer)
     action = decision.next_action
     if not isinstance(action, PublishAction):
         raise NotAllowed(f"{action.action!r} is not possible here; choose exactly one event of the schema, or {NONE!r}")
@@ -71,6 +72,12 @@ def parse_choice(value: Json, fault: str, offer: Offer) -> EventDecision | NoCho
 def unseen_choice(chosen: EventDecision, offer: Offer, showing: Showing) -> list[str]:
     """Return what was chosen although its schema has not been shown."""
     return unseen_in(_as_step(chosen), offer, showing)
+
+
+def check_of_choice(chosen: EventDecision, offer: Offer) -> tuple[JsonObject | None, Json]:
+    """Return the data that `judge_choice` judges, with its schema."""
+    definition = offer.event(chosen.event_type)
+    return definition.payload_schema if definition else None, chosen.data
 
 
 def judge_choice(chosen: EventDecision, offer: Offer) -> None:

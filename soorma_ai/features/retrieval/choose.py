@@ -7,7 +7,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from soorma_ai.errors import NotFound
-from soorma_ai.features.retrieval.choice import NoChoice, judge_choice, offer_on, parse_choice, unseen_choice
+from soorma_ai.features.retrieval.choice import (
+    NoChoice,
+    check_of_choice,
+    judge_choice,
+    offer_on,
+    parse_choice,
+    unseen_choice,
+)
 from soorma_ai.kernel.domain.decisions import EventDecision, Room, Showing
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.history import REASK, SELECT
@@ -22,6 +29,7 @@ from soorma_ai.kernel.rules.choices.offer import Offer
 from soorma_ai.kernel.rules.choices.showing import add_asked, add_schemas, needs_ranking, show_offer, still_offered
 from soorma_ai.kernel.rules.decisions.prompt import View, choice_inputs
 from soorma_ai.kernel.rules.decisions.queries import query_about_state
+from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead, run_in_slices
 from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.planning.ask_model import Further, Inquiry, ask_model
 from soorma_ai.kernel.runtime.planning.decide import rank_choices
@@ -106,11 +114,13 @@ class _Subject(Struct, frozen=True):
             found = await rank_choices(self.offer, lookup.words) if lookup.words else ()
             showing, note = look_up(lookup, self.offer, view.showing, found, self.settings.room)
             return Further(self.inquire(View(showing, note=note, lookups=view.lookups + 1)))
-        chosen = parse_choice(value, fault, self.offer)
+        tenant_id = self.handling.working_lineage.tenant_id
+        chosen = await run_in_slices(tenant_id, parse_choice(value, fault, self.offer))
         if isinstance(chosen, NoChoice):
             return chosen
         if unseen := unseen_choice(chosen, self.offer, view.showing):
             more = replace(view, showing=add_asked(view.showing, self.offer, unseen, self.settings.room))
             return Further(self.inquire(more), refuse_unseen(unseen, self.offer))
+        await check_ahead(tenant_id, *check_of_choice(chosen, self.offer))
         judge_choice(chosen, self.offer)
         return chosen

@@ -7,12 +7,13 @@ from typing import Any
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.planner_options import room_of
 from soorma_ai.errors import ConfigError
-from soorma_ai.features.retrieval.choice import judge_choice
+from soorma_ai.features.retrieval.choice import check_of_choice, judge_choice
 from soorma_ai.features.retrieval.choose import ChoiceSettings, choose, offer_for_choice
 from soorma_ai.kernel.domain.decisions import EventDecision, Room
 from soorma_ai.kernel.domain.events import EventTopic, topic_of
 from soorma_ai.kernel.domain.values import json_object
 from soorma_ai.kernel.ports import ModelSettings, Reasoner
+from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
 
 MAX_LLM_CALLS = 20
 
@@ -80,7 +81,10 @@ class EventSelector:
         It is checked once more against what live agents take now. Raises NotFound and DecisionError as `select_event`.
         """
         topic = self._settings.topic
-        judge_choice(decision, await offer_for_choice(self._context.handling, topic))
+        handling = self._context.handling
+        offer = await offer_for_choice(handling, topic)
+        await check_ahead(handling.working_lineage.tenant_id, *check_of_choice(decision, offer))
+        judge_choice(decision, offer)
         return await self._context.bus.publish(
             topic,
             decision.event_type,

@@ -14,7 +14,7 @@ from soorma_ai.kernel.domain.values import JsonObject, json_object
 from soorma_ai.kernel.rules.decisions.judge import describe_unknown
 from soorma_ai.kernel.rules.prompting.fence import fence_rows
 from soorma_ai.kernel.rules.schemas.nulls import strip_wire_nulls
-from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
+from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead, run_in_slices
 from soorma_ai.kernel.runtime.views.registry import Directory
 
 MOST_FOUND = 20
@@ -76,8 +76,9 @@ class EventToolkit:
         Raises NotFound, which names what may be meant, and DecisionError, which says path, rule, found and wanted.
         """
         event = await self._event(event_name, topic)
-        payload = strip_wire_nulls(json_object(f"the data of {event_name!r}", data), event.payload_schema)
-        return await _fit(f"data for event {event_name!r}", payload, event.payload_schema)
+        given, schema = json_object(f"the data of {event_name!r}", data), event.payload_schema
+        payload = await run_in_slices(self._registry.tenant_id, strip_wire_nulls(given, schema))
+        return await self._fit(f"data for event {event_name!r}", payload, schema)
 
     async def validate_response(
         self, event_name: str, data: Mapping[str, Any], *, topic: EventTopic | str | None = None
@@ -85,7 +86,7 @@ class EventToolkit:
         """Return the result, as it fits what the request of this name promises. Raises as `create_payload` does."""
         event = await self._event(event_name, topic)
         result = json_object(f"the response to {event_name!r}", data)
-        return await _fit(f"the response to {event_name!r}", result, event.response_schema or ANY_OBJECT)
+        return await self._fit(f"the response to {event_name!r}", result, event.response_schema or ANY_OBJECT)
 
     async def _event(self, name: str, topic: EventTopic | str | None) -> EventDefinition:
         catalogue = await self._catalogue()
@@ -97,9 +98,8 @@ class EventToolkit:
     async def _catalogue(self) -> Catalogue:
         return catalogue_of(await self._registry.live_events())
 
-
-async def _fit(what: str, value: Any, schema: JsonObject) -> JsonObject:
-    await check_ahead(schema, value)
-    if faults := violations(schema, value):
-        raise PayloadMismatch(f"{what} does not match its schema: {describe(faults)}")
-    return value
+    async def _fit(self, what: str, value: Any, schema: JsonObject) -> JsonObject:
+        await check_ahead(self._registry.tenant_id, schema, value)
+        if faults := violations(schema, value):
+            raise PayloadMismatch(f"{what} does not match its schema: {describe(faults)}")
+        return value

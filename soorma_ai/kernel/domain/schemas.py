@@ -7,10 +7,8 @@ References to the network are never followed.
 
 import json
 import re
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from datetime import datetime, time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from ipaddress import IPv6Address
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
@@ -21,10 +19,12 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.domain.patterns import MOST_STEPS
 from soorma_ai.kernel.domain.schema_cost import MOST_AT_ONCE, MOST_IN_ALL, Costs, length_of
+from soorma_ai.kernel.domain.schema_formats import FORMATS
 from soorma_ai.kernel.domain.schema_graph import Graph, Place, sizes_of_levels, visits_of_root
 from soorma_ai.kernel.domain.schema_parts import Parts
-from soorma_ai.kernel.domain.schema_steps import OF_A_LOOK, At, Fault
+from soorma_ai.kernel.domain.schema_steps import OF_A_LOOK, At, Fault, Verdict, is_free
 from soorma_ai.kernel.domain.schema_walk import Walk
+from soorma_ai.kernel.domain.slices import Slices, at_once
 from soorma_ai.kernel.domain.values import (
     MOST_LEVELS,
     UNSTORABLE,
@@ -48,37 +48,6 @@ SchemaSource = Mapping[str, Json] | type
 ANY_OBJECT: JsonObject = {"type": "object"}
 MAX_REPORTED = 8
 MOST_VISITS = 10_000_000  # of parts of a schema, to know whether a value fits: about a tenth of a second
-
-_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d[Tt])?\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d(:\d\d)?)?", re.ASCII)
-_SPAN = re.compile(
-    r"[+-]?P(?=.)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?", re.ASCII | re.DOTALL
-)
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+")
-
-
-def _is(read: Callable[[str], object], form: re.Pattern[str] | None = None) -> Callable[[str], bool]:
-    def check(text: str) -> bool:
-        if form is not None and form.fullmatch(text) is None:
-            return False
-        try:
-            read(text)
-        except ValueError:
-            return False
-        return True
-
-    return check
-
-
-# Where pydantic writes more than the format allows: moments without an offset, spans with fractions or a sign, zones of
-# addresses, characters that browsers let pass, patterns of Python.
-_FORMATS: dict[str, Callable[[str], bool]] = {
-    "date-time": _is(datetime.fromisoformat, _MOMENT),
-    "time": _is(time.fromisoformat, _MOMENT),
-    "duration": _is(str, _SPAN),
-    "ipv6": _is(IPv6Address),
-    "uri": _is(str, _URI),
-    "regex": _is(str),
-}
 
 _OLDER_DRAFT = re.compile(r"json-schema\.org/draft(?:-0[3467]|/2019-09)/")
 # What older drafts have that 2020-12 does not, or says in another way.
@@ -158,12 +127,7 @@ def violations(
     checker = _checker(_spell(Same(document)))
     if checker.takes_at_once(value) and checker.validator.is_valid(value):
         return []
-    slices = examine(document, value, passing=passing, most=most)
-    while True:
-        try:
-            next(slices)
-        except StopIteration as end:
-            return end.value
+    return at_once(examine(document, value, passing=passing, most=most))
 
 
 def is_dear(document: JsonObject, value: Json) -> bool:
@@ -173,7 +137,7 @@ def is_dear(document: JsonObject, value: Json) -> bool:
 
 def examine(
     document: JsonObject, value: Json, *, passing: Passing | None = None, most: int = MOST_IN_ALL
-) -> Generator[None, None, list[Violation]]:
+) -> Slices[list[Violation]]:
     """Return the violations; yields after each slice of the work. Verdicts on large values are remembered."""
     checker = _checker(_spell(Same(document)))
     key = key_of(checker.spelled, value, MOST_AT_ONCE // checker.cost) if passing is None else None
@@ -203,6 +167,15 @@ def examine(
     if key is not None and (whole <= most or most == MOST_IN_ALL):
         _VERDICTS.remember(key, told)
     return told
+
+
+def fits(document: JsonObject, value: Json) -> Verdict:
+    """Tell whether a value fits; yields the units of work."""
+    checker, length = _checker(_spell(Same(document))), length_of(value)
+    if length is None or length * checker.cost > MOST_AT_ONCE:
+        return (yield from is_free(checker.steps(value)))
+    yield length * checker.cost
+    return checker.validator.is_valid(value)
 
 
 def describe(faults: list[Violation]) -> str:
@@ -319,7 +292,7 @@ def _compile(
 
     options = options or FancyRegexOptions(backtrack_limit=MOST_STEPS)
     return Draft202012Validator(
-        document, validate_formats=True, formats=_FORMATS, offline=True, registry=registry, pattern_options=options
+        document, validate_formats=True, formats=FORMATS, offline=True, registry=registry, pattern_options=options
     )
 
 

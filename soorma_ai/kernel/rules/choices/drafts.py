@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from soorma_ai.errors import LocalProtocolError, MalformedDecision
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.registry import DiscoveredAgent, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.kernel.domain.slices import Slices
 from soorma_ai.kernel.domain.states import HUMAN_INPUT, PlanDefinition, StateAction, StateConfig
 from soorma_ai.kernel.domain.values import Json, JsonObject, compact, derived_id
 from soorma_ai.kernel.rules.choices.form import TIMEOUT_SECONDS
@@ -250,7 +251,7 @@ def _drop_nulls(given: Json) -> Json:
     }
 
 
-def prepare_machine(machine: PlanDefinition, material: Material) -> PlanDefinition:
+def prepare_machine(machine: PlanDefinition, material: Material) -> Slices[PlanDefinition]:
     """Return the machine as it would be carried out, without nulls that stand for absent options."""
     promised = material.offer.result_schema
     states: dict[str, StateConfig] = {}
@@ -258,8 +259,8 @@ def prepare_machine(machine: PlanDefinition, material: Material) -> PlanDefiniti
         action = config.action
         asked = material.requests.get(action.event_type) if action else None
         if action and asked and action.data is not None:
-            data = strip_wire_nulls(action.data, asked.payload_schema)
+            data = yield from strip_wire_nulls(action.data, asked.payload_schema)
             action = action.model_copy(update={"data": data})
-        result = strip_wire_nulls(config.result, promised) if promised else config.result
+        result = (yield from strip_wire_nulls(config.result, promised)) if promised else config.result
         states[name] = config.model_copy(update={"action": action, "result": result})
     return machine.model_copy(update={"states": states})

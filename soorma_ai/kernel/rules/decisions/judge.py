@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from itertools import islice
+from typing import cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -30,6 +31,7 @@ from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.plans import PlanRecord, pursuit_of
 from soorma_ai.kernel.domain.registry import Approval, EventDefinition
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT, describe, violations
+from soorma_ai.kernel.domain.slices import Slices
 from soorma_ai.kernel.domain.values import Json, JsonObject, clip, compact
 from soorma_ai.kernel.rules.choices.form import PUBLISH_ALL
 from soorma_ai.kernel.rules.choices.offer import DELEGATE, PUBLISH, Offer
@@ -331,21 +333,24 @@ def definition_of(decision: PlannerDecision, offer: Offer) -> EventDefinition | 
             return None
 
 
-def prepare_decision(decision: PlannerDecision, offer: Offer) -> PlannerDecision:
+def prepare_decision(decision: PlannerDecision, offer: Offer) -> Slices[PlannerDecision]:
     """Return the decision as it would be carried out. Strict providers must send every optional field; null there
     means absent, unless the schema knows null."""
     action, definition = decision.next_action, definition_of(decision, offer)
     update: dict[str, object] = {}
     match action:
         case PublishAction(data=data) if definition:
-            update["data"] = strip_wire_nulls(data, definition.payload_schema)
+            update["data"] = yield from strip_wire_nulls(data, definition.payload_schema)
         case PublishAllAction(requests=requests):
-            each = (prepare_decision(PlannerDecision(next_action=request), offer).next_action for request in requests)
+            each: list[PublishAction] = []
+            for request in requests:
+                prepared = yield from prepare_decision(PlannerDecision(next_action=request), offer)
+                each.append(cast(PublishAction, prepared.next_action))
             update["requests"] = tuple(each)
         case DelegateAction(goal_data=data) if definition:
-            update["goal_data"] = strip_wire_nulls(data, definition.payload_schema)
+            update["goal_data"] = yield from strip_wire_nulls(data, definition.payload_schema)
         case CompleteAction(result=result):
-            update["result"] = strip_wire_nulls(result, offer.result_schema or ANY_OBJECT)
+            update["result"] = yield from strip_wire_nulls(result, offer.result_schema or ANY_OBJECT)
         case PublishAction() | DelegateAction() | WaitAction():
             return decision
     if all(vars(action)[name] == value for name, value in update.items()):

@@ -6,15 +6,16 @@ come, or fills in what will not be known. Each fault is worded for the model.
 
 from collections.abc import Iterator
 
-from soorma_ai.errors import InvalidPlan, PayloadMismatch
-from soorma_ai.kernel.domain.schemas import describe, violations
+from soorma_ai.errors import InvalidPlan, LimitExceeded, PayloadMismatch
+from soorma_ai.kernel.domain.schemas import describe, examine, violations
+from soorma_ai.kernel.domain.slices import Slices
 from soorma_ai.kernel.domain.states import USER_INPUT, PlanDefinition, StateAction, StateConfig, States
 from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.rules.choices.drafts import QUESTION_DATA, STATE_NAME, Material
 from soorma_ai.kernel.rules.decisions.judge import describe_unknown
 from soorma_ai.kernel.rules.schemas.bounded import show
 from soorma_ai.kernel.rules.state_machine.machine import faults_of, states_before
-from soorma_ai.kernel.rules.state_machine.templates import fill, is_template, templates_in
+from soorma_ai.kernel.rules.state_machine.templates import Filling, fill, is_template, replace_texts, templates_in
 
 MOST_FAULTS = 20
 
@@ -29,46 +30,54 @@ _SHAPES = frozenset(
 _MORE = frozenset({"allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas"})
 
 
-def review(machine: PlanDefinition, material: Material, goal_data: JsonObject) -> None:
+def review(machine: PlanDefinition, material: Material, goal_data: JsonObject) -> Slices[None]:
     """Raise InvalidPlan for a machine that cannot run; it names every fault, or the first few of very many."""
     faults = faults_of(machine.states, machine.initial_state)
     for name, config in machine.states.items():
-        faults += [f"{name!r} {fault}" for fault in _faults(config, machine.states, material, goal_data)]
+        found = yield from _faults(config, machine.states, material, goal_data)
+        faults += [f"{name!r} {fault}" for fault in found]
     if faults:
         more = f"; and {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
         raise InvalidPlan(f"the state machine cannot run: {'; '.join(faults[:MOST_FAULTS])}{more}")
 
 
-def _faults(config: StateConfig, states: States, material: Material, goal_data: JsonObject) -> Iterator[str]:
+def _faults(config: StateConfig, states: States, material: Material, goal_data: JsonObject) -> Slices[list[str]]:
+    faults: list[str] = []
     if violations(_NAMES, config.state_name):
-        yield "is no name that templates can spell: take letters, digits, _ and -, and a letter or _ first"
+        faults.append("is no name that templates can spell: take letters, digits, _ and -, and a letter or _ first")
     if config.action is not None:
-        yield from _action_faults(config.action, material, goal_data)
-    yield from _way_faults(config, material)
+        faults += yield from _action_faults(config.action, material, goal_data)
+    faults += _way_faults(config, material)
     if config.is_terminal and not config.fails:
-        yield from _result_faults(config, material, goal_data)
+        faults += yield from _result_faults(config, material, goal_data)
+    return [*faults, *_template_faults(config, states, material, goal_data)]
+
+
+def _template_faults(config: StateConfig, states: States, material: Material, goal_data: JsonObject) -> Iterator[str]:
     written: Json = [config.action.data if config.action else None, config.result]
     for path in templates_in(written):
         if fault := _path_fault(path, config.state_name, states, material, goal_data):
             yield f"cannot fill in {{{path}}}: {fault}"
 
 
-def _action_faults(action: StateAction, material: Material, goal_data: JsonObject) -> Iterator[str]:
+def _action_faults(action: StateAction, material: Material, goal_data: JsonObject) -> Slices[list[str]]:
+    faults: list[str] = []
     if action.is_question:
         schema = QUESTION_DATA
         if action.response_event not in material.outside:
-            yield "asks a person: " + describe_unknown("response_event", action.response_event, material.outside)
+            unknown = describe_unknown("response_event", action.response_event, material.outside)
+            faults.append(f"asks a person: {unknown}")
     else:
         definition = material.requests.get(action.event_type)
         if definition is None:
-            yield "asks what nobody takes: " + describe_unknown("event", action.event_type, [*material.requests])
-            return
+            return ["asks what nobody takes: " + describe_unknown("event", action.event_type, [*material.requests])]
         schema = definition.payload_schema
         if action.response_event:
-            yield "names a response_event: only a question to a person has one"
+            faults.append("names a response_event: only a question to a person has one")
     data = _fill_from_goal(action.data or {}, goal_data)
-    if faults := violations(schema, data, passing=_is_still_open):
-        yield f"asks {action.event_type!r} with data that does not match its schema: {describe(faults)}"
+    if found := (yield from examine(schema, data, passing=_is_still_open)):
+        faults.append(f"asks {action.event_type!r} with data that does not match its schema: {describe(found)}")
+    return faults
 
 
 def _way_faults(config: StateConfig, material: Material) -> Iterator[str]:
@@ -83,28 +92,27 @@ def _way_faults(config: StateConfig, material: Material) -> Iterator[str]:
             yield f"waits for what cannot come: {describe_unknown('event', transition.on_event, possible)}{why}"
 
 
-def _result_faults(config: StateConfig, material: Material, goal_data: JsonObject) -> Iterator[str]:
+def _result_faults(config: StateConfig, material: Material, goal_data: JsonObject) -> Slices[list[str]]:
     promised = material.offer.result_schema
     if promised is None:
-        return
+        return []
     if config.result is None:
-        yield "completes the plan without a result, and the goal promises one"
-    elif faults := violations(promised, _fill_from_goal(config.result, goal_data), passing=_is_still_open):
-        yield f"has a result that does not match the goal's response schema: {describe(faults)}"
+        return ["completes the plan without a result, and the goal promises one"]
+    found = yield from examine(promised, _fill_from_goal(config.result, goal_data), passing=_is_still_open)
+    return [f"has a result that does not match the goal's response schema: {describe(found)}"] if found else []
 
 
 def _fill_from_goal(template: Json, goal_data: JsonObject) -> Json:
-    """Fill in what is known now; the rest stays a template."""
-    if isinstance(template, dict):
-        return {key: _fill_from_goal(item, goal_data) for key, item in template.items()}
-    if isinstance(template, list):
-        return [_fill_from_goal(item, goal_data) for item in template]
-    if not isinstance(template, str):
-        return template
-    try:
-        return fill(template, {"goal_data": goal_data, "results": {}, "state": {}})
-    except PayloadMismatch:
-        return template
+    """Fill in what is known now, as far as an event has room for it; the rest stays a template."""
+    filling = Filling({"goal_data": goal_data, "results": {}, "state": {}})
+
+    def fill_known(text: str) -> Json:
+        try:
+            return filling.fill(text)
+        except (PayloadMismatch, LimitExceeded):
+            return text
+
+    return replace_texts(template, fill_known)
 
 
 def _is_still_open(rule: str, found: Json) -> bool:

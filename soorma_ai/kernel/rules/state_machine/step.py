@@ -180,17 +180,21 @@ def rest(view: View) -> Question | None:
     )
 
 
-def end(view: View, given: Json, result_schema: JsonObject) -> Json | Failure:
-    """The result with which the plan ends in its state, or the failure."""
+def result_of(view: View, given: Json) -> Json:
+    """Return the result with which the plan ends: the given one, else what its state says."""
+    config = view.config
+    if given is not None or config is None or config.fails:
+        return given
+    return dict(view.results) if config.result is None else fill(config.result, view.values)
+
+
+def end(view: View, result: Json, result_schema: JsonObject) -> Json | Failure:
+    """Return the result with which the plan ends in its state, or the failure."""
     config = view.config
     if config and config.fails:
         seen = view.seen
         why = f": {error_of(seen)[1]}" if seen and is_failure(seen) else ""
         return Failure("failed", (config.description or f"ended in state {config.state_name!r}") + why)
-    result = given
-    if result is None and config:
-        results: JsonObject = dict(view.results)
-        result = results if config.result is None else fill(config.result, view.values)
     if faults := violations(result_schema, result):
         return Failure("payload_mismatch", f"the result does not match the goal's response schema: {describe(faults)}")
     return result

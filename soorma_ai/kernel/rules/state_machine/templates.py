@@ -1,9 +1,11 @@
 """Templates of a state machine: what they see of a plan, and how they are filled."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from soorma_ai.errors import PayloadMismatch
+from soorma_ai.errors import LimitExceeded, PayloadMismatch
+from soorma_ai.kernel.domain.limits import MAX_EVENT_BYTES
+from soorma_ai.kernel.domain.schema_cost import length_of
 from soorma_ai.kernel.domain.values import Json, JsonObject, compact, leads_into
 
 _TEMPLATE = re.compile(r"\{\{\s*([A-Za-z_][\w.-]*)\s*\}\}|\{([A-Za-z_][\w.-]*)\}")
@@ -27,18 +29,41 @@ def fill(template: Json, view: JsonObject) -> Json:
     """Fill in what templates name, in one pass: what is filled in is data, whatever it looks like. `view` is what they
     see of a plan, by `ROOTS`.
 
-    Raises PayloadMismatch for what is not there.
+    Raises PayloadMismatch for what is not there, LimitExceeded for more than an event may hold.
     """
-    if isinstance(template, dict):
-        return {key: fill(item, view) for key, item in template.items()}
-    if isinstance(template, list):
-        return [fill(item, view) for item in template]
-    if not isinstance(template, str):
-        return template
-    whole = _TEMPLATE.fullmatch(template)
-    if whole:
-        return _value_at(whole[1] or whole[2], view)
-    return _TEMPLATE.sub(lambda found: _as_text(_value_at(found[1] or found[2], view)), template)
+    return replace_texts(template, Filling(view).fill)
+
+
+def replace_texts(value: Json, replace: Callable[[str], Json]) -> Json:
+    """Return a value with each text in it replaced."""
+    if isinstance(value, dict):
+        return {key: replace_texts(item, replace) for key, item in value.items()}
+    if isinstance(value, list):
+        return [replace_texts(item, replace) for item in value]
+    return replace(value) if isinstance(value, str) else value
+
+
+class Filling:
+    """Values of a plan that are filled in, together no larger than the data of an event."""
+
+    def __init__(self, view: JsonObject) -> None:
+        self._view = view
+        self._left = MAX_EVENT_BYTES
+
+    def fill(self, text: str) -> Json:
+        """Return a text with the values that its templates name; of one template alone, the value as it is."""
+        whole = _TEMPLATE.fullmatch(text)
+        return self._take(whole) if whole else _TEMPLATE.sub(lambda found: _as_text(self._take(found)), text)
+
+    def _take(self, found: re.Match[str]) -> Json:
+        path = found[1] or found[2]
+        value = _value_at(path, self._view)
+        left = self._left - (length_of(value) or 0)
+        if left < 0:
+            said = f"with {{{path}}}, the values of templates are more than {MAX_EVENT_BYTES:,} bytes together"
+            raise LimitExceeded("max_event_bytes", f"{said}: fill in only what is needed of them")
+        self._left = left
+        return value
 
 
 def is_template(text: str) -> bool:

@@ -90,7 +90,7 @@ class Client(Upkeep):
         """
         registered = await intake.goal_taken(self.services.store.registry, self.person.tenant_id, goal, planner)
         event_id = self.event_id(goal, idempotency_key)
-        given = await intake.check_data(registered.definition, data)
+        given = await intake.check_data(self.person.tenant_id, registered.definition, data)
         lineage, now = await self._lineage(session_id), self._now()
         event = intake.request_of(registered.definition, given, event_id, lineage, now, registered.agent)
         event = self._mark(event)
@@ -180,7 +180,7 @@ class Client(Upkeep):
             definition = await intake.request_taken(self.services, self.person.tenant_id, event_type)
         else:
             definition = EventDefinition(event_name=event_type, topic=where)
-        given = await intake.check_data(definition, data)
+        given = await intake.check_data(self.person.tenant_id, definition, data)
         event = new_event(
             await self._lineage(session_id, plan_id),
             event_id=self.event_id(event_type, idempotency_key),
@@ -360,7 +360,8 @@ class Client(Upkeep):
     ) -> tuple[EventEnvelope, EventDefinition, Expectation]:
         definition = await intake.request_taken(self.services, self.person.tenant_id, event_type)
         event_id, until_then = self.event_id(event_type, key), timedelta(seconds=seconds(timeout))
-        given, lineage, now = await intake.check_data(definition, data), await self._lineage(session), self._now()
+        given = await intake.check_data(self.person.tenant_id, definition, data)
+        lineage, now = await self._lineage(session), self._now()
         event = self._mark(intake.request_of(definition, given, event_id, lineage, now, None))
         return event, definition, expectation_of(Waiter(CLIENT, lineage, now + until_then), intake.reply_of(event), now)
 

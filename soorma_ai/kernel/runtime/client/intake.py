@@ -132,11 +132,11 @@ async def request_taken(services: Services, tenant_id: str, event_type: str) -> 
     return definition
 
 
-async def check_data(definition: EventDefinition, data: Data) -> JsonObject:
+async def check_data(tenant_id: str, definition: EventDefinition, data: Data) -> JsonObject:
     """Return it as JSON. Raise LocalProtocolError for data off its schema, and inside of a handler."""
     must_be_outside()
     given = json_object(f"the data of {definition.event_name!r}", data)
-    await check_ahead(definition.payload_schema, given)
+    await check_ahead(tenant_id, definition.payload_schema, given)
     faults = violations(definition.payload_schema, given)
     if faults:
         raise LocalProtocolError(f"the data of {definition.event_name!r} is off its schema: {describe(faults)}")
@@ -163,7 +163,7 @@ def request_of(
 
 async def send_task(services: Services, worker: str, definition: EventDefinition, data: Data, lineage: Lineage) -> str:
     """Send a worker a request, and return its id, which is that of the task. Raise LocalProtocolError."""
-    given, task_id = await check_data(definition, data), services.clock.new_id()
+    given, task_id = await check_data(lineage.tenant_id, definition, data), services.clock.new_id()
     await take_in(services, request_of(definition, given, task_id, lineage, services.clock.now(), worker))
     return task_id
 

@@ -80,9 +80,9 @@ async def take_answer(store: Store, wait_id: str, given: Answer, person: Person,
 async def _check_ahead(asked: Expectation, given: Answer) -> None:
     ask = asked.ask
     if ask is not None and given.decision is AnswerDecision.EDIT and ask.proposal is not None:
-        await check_ahead(ask.proposal.payload_schema, given.payload.get("data"))
+        await check_ahead(asked.tenant_id, ask.proposal.payload_schema, given.payload.get("data"))
     elif ask is not None:
-        await check_ahead(ask.response_schema, given.payload)
+        await check_ahead(asked.tenant_id, ask.response_schema, given.payload)
 
 
 async def _fault_of(registry: Registry, event: EventEnvelope, now: datetime) -> str:
@@ -90,6 +90,6 @@ async def _fault_of(registry: Registry, event: EventEnvelope, now: datetime) -> 
     if event.topic is not EventTopic.ACTION_REQUESTS:
         return ""
     definition = await request_type(registry, event.tenant_id, event.type, now)
-    await check_ahead(definition.payload_schema if definition else None, event.data)
+    await check_ahead(event.tenant_id, definition.payload_schema if definition else None, event.data)
     faults = violations(definition.payload_schema, event.data) if definition else []
     return f"the payload does not fit {event.type!r} as it is defined now: {describe(faults)}" if faults else ""

@@ -1,23 +1,60 @@
-"""Checks of large values in slices, so that the loop serves others between them.
+"""Large work in slices, so that the loop serves others between them.
 
 The rules that judge a value ask for its violations without waiting. Where that is more than one call of the validator,
 the check is made here before, and the rule finds its verdict.
 """
 
 import asyncio
-from weakref import WeakKeyDictionary
+from typing import TypeVar
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from soorma_ai.kernel.domain.schemas import examine, is_dear
+from soorma_ai.kernel.domain.slices import Slices
 from soorma_ai.kernel.domain.values import Json, JsonObject
 
-_TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+T = TypeVar("T")
 
 
-async def check_ahead(schema: JsonObject | None, value: Json) -> None:
-    """Check a value, one slice at each turn of the loop. Only one value is checked at a time, whoever sent it."""
-    if schema is None or not is_dear(schema, value):
-        return
-    async with _TURNS.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
-        await asyncio.sleep(0)  # to see that it is large took as long as a slice
-        for _ in examine(schema, value):
-            await asyncio.sleep(0)
+class _Queue:
+    """Queue of one loop: a slice at each turn of it, in rotation over the tenants.
+
+    A tenant's works are done one after the other, so that a check finds the verdict of an equal one before it.
+    """
+
+    def __init__(self) -> None:
+        self._rotation = asyncio.Lock()  # which is given in the order in which it was asked for
+        self._tenants: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def run(self, tenant_id: str, work: Slices[T]) -> T:
+        order = self._tenants.setdefault(tenant_id, asyncio.Lock())
+        async with order:
+            while True:
+                async with self._rotation:
+                    await asyncio.sleep(0)
+                    try:
+                        next(work)
+                    except StopIteration as end:
+                        return end.value
+
+
+_QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, _Queue] = WeakKeyDictionary()
+
+
+async def check_ahead(tenant_id: str, schema: JsonObject | None, value: Json) -> None:
+    """Check a large value of a tenant in slices."""
+    if schema is not None and is_dear(schema, value):
+        await _queue().run(tenant_id, examine(schema, value))
+
+
+async def run_in_slices(tenant_id: str, work: Slices[T]) -> T:
+    """Return the result of a tenant's work. Only what is more than one slice waits in the queue."""
+    try:
+        next(work)
+    except StopIteration as end:
+        return end.value
+    return await _queue().run(tenant_id, work)
+
+
+def _queue() -> _Queue:
+    loop = asyncio.get_running_loop()
+    return _QUEUES.setdefault(loop, _Queue())

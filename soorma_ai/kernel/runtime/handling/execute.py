@@ -64,7 +64,7 @@ async def validate(handling: Handling) -> None:
             marked = replace(effect, event=event.model_copy(update={"unchecked": True}))
             handling.rewrite(marked if one is effect else one for one in handling.recorded)
             continue
-        await check_ahead(definition.payload_schema, event.data)
+        await check_ahead(event.tenant_id, definition.payload_schema, event.data)
         if faults := violations(definition.payload_schema, event.data):
             raise LocalProtocolError(f"request {event.type!r} does not fit its receiver's schema: {describe(faults)}")
         if effect.is_cleared:

@@ -36,7 +36,7 @@ async def read_reply(registry: Registry, met: Expectation, event: EventEnvelope)
         return event
     defined = await registry.definitions(met.tenant_id, met.subject)
     promised = next((one.response_schema for one in defined if one.dataschema == met.dataschema), None)
-    await check_ahead(promised, content_of(event.data))
+    await check_ahead(met.tenant_id, promised, content_of(event.data))
     read = event if promised is None else read_as_promised(event, promised)
     if read is event:
         return event
@@ -45,7 +45,7 @@ async def read_reply(registry: Registry, met: Expectation, event: EventEnvelope)
     own = (one.definition for one in known if one.agent == event.source and one.definition.event_name == met.subject)
     others = [one.response_schema for one in own if one.dataschema != met.dataschema]
     for other in others:
-        await check_ahead(other, content_of(event.data))
+        await check_ahead(met.tenant_id, other, content_of(event.data))
     return event if any(other is None or read_as_promised(event, other) is event for other in others) else read
 
 

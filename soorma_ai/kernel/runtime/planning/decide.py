@@ -52,6 +52,7 @@ from soorma_ai.kernel.rules.prompting.references import (
     slice_of,
     steps_referred_to,
 )
+from soorma_ai.kernel.runtime.handling.check_ahead import run_in_slices
 from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.handling.semantic_search import Means
 from soorma_ai.kernel.runtime.planning.ask_model import Further, Inquiry, ask_model
@@ -194,12 +195,13 @@ class _Subject(Struct, frozen=True):
         must_be_possible_at_once(said, self.handling.plan.limits.max_parallel)
         numbers = steps_referred_to(said)
         resolved = resolve_decision(said, await self._results(numbers)) if numbers else said
-        decision = prepare_decision(resolved, self.offer)
+        tenant_id = self.handling.plan.lineage.tenant_id
+        decision = await run_in_slices(tenant_id, prepare_decision(resolved, self.offer))
         if unseen := unseen_in(decision, self.offer, view.showing):
             more = replace(view, showing=add_asked(view.showing, self.offer, unseen, self.settings.room))
             return Further(self.inquire(more), refuse_unseen(unseen, self.offer))
         mark = fingerprint(decision, self.occasion.trigger.known)
-        await check_decision_ahead(decision, self.offer)
+        await check_decision_ahead(tenant_id, decision, self.offer)
         try:
             judged = judge(decision, await situation_now(self.handling, self.offer, mark, decision))
         except PayloadMismatch as mismatch:
@@ -236,8 +238,9 @@ async def draft(
     plan, services = handling.plan, handling.services
 
     async def review_now(value: Json, fault: str) -> PlanDefinition:
-        drawn = prepare_machine(parse_machine(value, fault, plan.goal_event), material)
-        review(drawn, material, plan.goal_data)
+        parsed, tenant_id = parse_machine(value, fault, plan.goal_event), plan.lineage.tenant_id
+        drawn = await run_in_slices(tenant_id, prepare_machine(parsed, material))
+        await run_in_slices(tenant_id, review(drawn, material, plan.goal_data))
         return drawn
 
     occasion = Occasion(plan, Trigger(""), spent=(await handling.in_hand()).spent)

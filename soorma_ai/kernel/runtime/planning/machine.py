@@ -27,6 +27,7 @@ from soorma_ai.kernel.rules.state_machine.step import (
     lead,
     pause,
     rest,
+    result_of,
     resume,
     step,
     without_way,
@@ -101,8 +102,9 @@ class MachineInHand:
     async def finish(self, result: Json = None) -> None:
         view = await self.view_now()
         schema = await self._result_schema()
-        await check_ahead(schema, result)
-        ended = end(view, result, schema)
+        filled = result_of(view, result)
+        await check_ahead(view.plan.lineage.tenant_id, schema, filled)
+        ended = end(view, filled, schema)
         if isinstance(ended, Failure):
             await fail_plan(self._handling, ended)
         else:
@@ -139,7 +141,7 @@ class MachineInHand:
             handling.apply(park(plan, handling.moment(), asked.event_type))
             return None
         mark = fingerprint(decision, self._what_is_known())
-        await check_decision_ahead(decision, offer)
+        await check_decision_ahead(plan.lineage.tenant_id, decision, offer)
         judged = judge(decision, await situation_now(handling, offer, mark))
         outcome = publish_or_hold(plan, judged, handling.moment(), fingerprint=mark, reply=asked.reply)
         handling.apply(outcome)

@@ -20,6 +20,7 @@ from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.plans.turns import enters_phase
 from soorma_ai.kernel.rules.state_machine.step import View, hold, keep_result
+from soorma_ai.kernel.runtime.handling.check_ahead import run_in_slices
 from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.planning.check_decision import check_decision_ahead
 from soorma_ai.kernel.runtime.planning.decide import decide, offer_now, situation_now
@@ -122,8 +123,9 @@ class PlanningEngine:
         if declares and isinstance(wait := decision.next_action, WaitAction):
             known = await handling.services.store.registry.known_events(handling.plan.lineage.tenant_id)
             offer = declare_wait(offer, wait.expected_event, known)
-        decision = prepare_decision(decision, offer)
-        await check_decision_ahead(decision, offer)
+        tenant_id = handling.plan.lineage.tenant_id
+        decision = await run_in_slices(tenant_id, prepare_decision(decision, offer))
+        await check_decision_ahead(tenant_id, decision, offer)
         situation = await situation_now(handling, offer, fingerprint(decision, trigger.known), decision)
         return judge(decision, situation)
 

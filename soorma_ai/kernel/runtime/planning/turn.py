@@ -199,7 +199,7 @@ async def _release(handling: Handling, released: Proposal, gate: Expectation) ->
         spent = replace(spent, actions=spent.actions - 1)
     situation = Situation(plan, offer, spent, handling.services.clock.now(), in_flight=await handling.in_flight())
     decision = decision_of(released.event_type, released.data, released.target)
-    await check_decision_ahead(decision, offer)
+    await check_decision_ahead(plan.lineage.tenant_id, decision, offer)
     judged = judge(decision, situation)
     handling.apply(release(plan, judged, released, gate, handling.moment()))
 

@@ -35,6 +35,7 @@ class Directory:
     def __init__(self, services: Services, person: Person, caller: Caller | None = None) -> None:
         self._services = services
         self._person = person
+        self.tenant_id = person.tenant_id
         self._caller = caller
 
     async def find(self, capability: str) -> DiscoveredAgent | None:
