@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from circles import MOST_IN_A_CIRCLE, answers_by_asking, asked, count, echo, has_letter, mixed, ping_pong, repeats
 from kit import PATIENCE, as_time_passes, ended, is_idle, planner, until
 
 from soorma_ai import (
     Agent,
-    ChoreographyPlanner,
     DelegationSpec,
     InvocationContext,
     Limits,
@@ -26,91 +26,12 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 
-MOST_IN_A_CIRCLE = 200
-
-
-async def count(platform: Platform) -> int:
-    """Return how many events are in the log."""
-    rows, after = 0, 0
-    while page := await platform.services.store.events.events(after=after, limit=1000):
-        rows, after = rows + len(page), page[-1].seq
-    return rows
-
-
-async def asked(platform: Platform, event_type: str) -> Any:
-    return await platform.request(event_type, {}, timeout=PATIENCE)
-
-
-def passes_on(name: str, takes: str, asks: str) -> Worker:
-    """Has another worker do its task, and says what came of that."""
-    worker = Worker(name)
-
-    @worker.on_task(takes)
-    async def begin(task: TaskContext, context: PlatformContext) -> None:
-        await task.delegate(asks, task.data, f"{asks}.done")
-
-    @worker.on_result(f"{asks}.done")
-    async def done(result: ResultContext, context: PlatformContext) -> None:
-        if result.success:
-            await (await result.restore_task()).complete(result.result)
-        else:
-            await (await result.restore_task()).fail(result.error or "")
-
-    return worker
-
-
-def ping_pong() -> tuple[Worker, Worker]:
-    return passes_on("ping", "ping.requested", "pong.requested"), passes_on("pong", "pong.requested", "ping.requested")
-
-
-def repeats(name: str, hears: str, says: str, times: int = 1) -> Agent:
-    """Answers a fact by facts."""
-    agent = Agent(name)
-
-    @agent.on_event(hears, topic="business-facts")
-    async def again(event: EventEnvelope, context: PlatformContext) -> None:
-        for number in range(times):
-            await context.bus.announce(says, {"after": event.id, "of": number})
-
-    return agent
-
-
-def answers_by_asking(name: str, answer: str, asks: str) -> Agent:
-    """Asks again whenever it is answered, and belongs to no task."""
-    agent = Agent(name)
-
-    @agent.on_event("round.begun", topic="business-facts")
-    async def begin(event: EventEnvelope, context: PlatformContext) -> None:
-        await context.bus.request(asks, {}, answer)
-
-    @agent.on_event(answer, topic="action-results")
-    async def again(event: EventEnvelope, context: PlatformContext) -> None:
-        await context.bus.request(asks, {}, answer)
-
-    return agent
-
-
-def echo(publishes: int = 0) -> Tool:
-    tool = Tool("echo")
-
-    @tool.on_invoke("echo.requested")
-    async def say(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
-        for number in range(publishes):
-            await context.bus.announce("echo.said", {"n": number})
-        return {"said": 1}
-
-    return tool
-
 
 async def told(platform: Platform, clock: VirtualClock, limit: str) -> None:
     """Wait for a dead letter that names the limit, and for the end of all work. Who draws the last events at once
     pauses after a conflict."""
     await until(platform, lambda: has_letter(platform, limit))
     await as_time_passes(clock, lambda: is_idle(platform))
-
-
-async def has_letter(platform: Platform, limit: str) -> bool:
-    return any(letter.reason.startswith(f"limit_exceeded: {limit}") for letter in await platform.dead_letters())
 
 
 async def test_workers_that_delegate_to_each_other_are_stopped_and_the_first_is_told(platform: Platform) -> None:
@@ -160,12 +81,6 @@ async def test_facts_and_requests_in_one_circle_are_stopped(platform: Platform) 
     await until(platform, lambda: has_letter(platform, "max_nesting"))
     await until(platform, lambda: is_idle(platform))
     assert await count(platform) <= MOST_IN_A_CIRCLE
-
-
-def mixed() -> tuple[ChoreographyPlanner, Worker]:
-    """A planner that asks a worker, which gives the same goal to the planner."""
-    minds = planner([publish("part.requested", n=n) for n in range(20)])
-    return minds, passes_on("parts", "part.requested", "order.received")
 
 
 async def test_planners_and_workers_that_ask_each_other_are_stopped(platform: Platform) -> None:

@@ -193,7 +193,8 @@ async def _those_that_may(services: Services, letters: Sequence[_Letter]) -> lis
         if is_over(one.delivery.event, one.delivery.attempt - 1, now, is_reply=is_reply):
             await _end(services, [one.delivery], DeadLetter(UNCONFIRMED) if is_reply else Ack())
         elif not is_reply and (fault := hops_fault(one.copy)):
-            await _refuse(services, one.delivery, LimitExceeded.code, fault, Ack())
+            refused = LimitExceeded("max_store_hops", fault)
+            await _refuse(services, one.delivery, refused.code, str(refused), Ack())
         else:
             leaving.append(one)
     return leaving
