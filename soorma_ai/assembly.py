@@ -13,6 +13,7 @@ from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.single_writer.control import ControlSocket, Converse
 from soorma_ai.adapters.single_writer.lock import Owner
 from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.context_parts import ALL_PARTS
 from soorma_ai.errors import ConfigError, SoormaError
 from soorma_ai.features.federation.neighbourhood import Neighbourhood
 from soorma_ai.kernel.domain.events import EventEnvelope
@@ -63,6 +64,7 @@ async def assemble(
         max_backlog=settings.max_backlog,
         limits=given.limits,
         make_reasoner=make_reasoner,
+        parts=ALL_PARTS,
         embedding=Embedding(given.embedder) if given.embedder else None,
     )
 

@@ -12,6 +12,7 @@ from soorma_ai.api.clients.address import address_of
 from soorma_ai.api.clients.sender import Bounds, Caller
 from soorma_ai.api.clients.transport import AsyncLine
 from soorma_ai.assembly import build_models, make_reasoner
+from soorma_ai.context_parts import ALL_PARTS
 from soorma_ai.errors import ConfigError, LocalProtocolError, TransientError
 from soorma_ai.features.remote.elsewhere.store import RemoteStore
 from soorma_ai.kernel.domain.registry import AgentKind
@@ -62,7 +63,7 @@ class RemoteAgents:
         build_models()
         signals, prompts = Signals(), PromptFiles(*read_settings().prompts_dirs)
         self._services = Services(
-            self._store, self._clock, prompts, signals, make_reasoner=make_reasoner, is_remote=True
+            self._store, self._clock, prompts, signals, make_reasoner=make_reasoner, parts=ALL_PARTS, is_remote=True
         )
         self._supervisor = Supervisor(self._services, LocalBus())
         self._store.notify(signals.signal_commit, self._supervisor.note_arrival)

@@ -36,10 +36,10 @@ from soorma_ai.agents.planner_options import (
 )
 from soorma_ai.agents.schedules import Schedules
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
-from soorma_ai.features.knowledge.records import MemoKind
 from soorma_ai.kernel.domain.decisions import Room
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.kernel.domain.limits import UNPRICED_CURES, Limits
+from soorma_ai.kernel.domain.memos import MemoKind
 from soorma_ai.kernel.domain.registry import (
     AgentCapability,
     AgentKind,

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from soorma_ai.agents.arguments import describe, must_be_number
 from soorma_ai.agents.contexts.plan import GoalContext
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
-from soorma_ai.features.knowledge.records import MemoKind, Recollection
 from soorma_ai.kernel.domain.decisions import Room
 from soorma_ai.kernel.domain.limits import Limits
+from soorma_ai.kernel.domain.memos import MemoKind, Recollection
 from soorma_ai.kernel.domain.registry import DiscoveredAgent
 from soorma_ai.kernel.domain.values import JsonObject, clip, json_object
 

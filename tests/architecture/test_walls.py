@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,13 @@ def copy(tmp_path: Path) -> Path:
     shutil.copytree(ROOT / "soorma_ai", tmp_path / "soorma_ai", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
+
+
+def test_statements_are_kept_from_every_folder_of_rules_but_arrival() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (wall,) = [one for one in contracts if one["name"] == "statements know the rules of arrival alone"]
+    found = {one.stem for one in (ROOT / "soorma_ai/kernel/rules").iterdir()} - {"__init__", "__pycache__", "arrival"}
+    assert set(wall["forbidden_modules"]) == {f"soorma_ai.kernel.rules.{name}" for name in found}
 
 
 def test_every_wall_stands() -> None:
@@ -67,10 +75,18 @@ def test_every_wall_stands() -> None:
             "the folders of rules are floors",
         ),
         ("kernel/domain/values.py", "import soorma_ai.kernel.domain.events", "nothing runs in circles"),
-        ("kernel/sql/sweep.py", "import soorma_ai.kernel.rules.plans.lifecycle", "a store adapter holds no rule"),
+        (
+            "kernel/sql/sweep.py",
+            "import soorma_ai.kernel.rules.plans.lifecycle",
+            "statements know the rules of arrival",
+        ),
         ("adapters/postgres/full_text.py", "import soorma_ai.features.knowledge.rules", "imports point down"),
         ("adapters/postgres/full_text.py", "import soorma_ai.adapters.sqlite.store", "a database knows no other"),
-        ("kernel/sql/codec.py", "from soorma_ai.kernel.rules import memory", "a store adapter holds no rule"),
+        ("kernel/sql/codec.py", "from soorma_ai.kernel.rules import memory", "statements know the rules"),
+        ("adapters/sqlite/store.py", "import soorma_ai.kernel.rules.arrival.endings", "a store adapter holds no rule"),
+        ("surfaces/planted.py", "import soorma_ai.apps.cli.main", "imports point down"),
+        ("features/upkeep/planted.py", "import soorma_ai.apps.cli.store_access", "imports point down"),
+        ("agents/planted.py", "import soorma_ai.features.retrieval.toolkit", "imports point down"),
     ],
 )
 def test_a_planted_breach_is_found(copy: Path, module: str, planted: str, broken: str) -> None:

@@ -20,12 +20,12 @@ from soorma_ai.adapters.postgres.migrations import upgrade
 from soorma_ai.adapters.postgres.schema import make, spell
 from soorma_ai.errors import ConfigError
 from soorma_ai.features.human_tasks.tables import ANSWERED
-from soorma_ai.features.knowledge.records import About, MemoKind, Shelf
 from soorma_ai.features.knowledge.rules import keep, make_memo
 from soorma_ai.kernel.domain.effects import AppendStep, Expect, Publish, SavePlan, SaveValue
 from soorma_ai.kernel.domain.identity import AuditEntry
 from soorma_ai.kernel.domain.limits import Charge
 from soorma_ai.kernel.domain.memory import MemoryKey, StoreMemory
+from soorma_ai.kernel.domain.memos import About, MemoKind, Shelf
 from soorma_ai.kernel.domain.plans import ValueKind
 from soorma_ai.kernel.ports import Settlement
 from soorma_ai.kernel.sql.connection import Reader

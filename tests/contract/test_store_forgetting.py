@@ -25,7 +25,6 @@ from store_kit import (
 )
 
 from soorma_ai.errors import LeaseLost, TransientError
-from soorma_ai.features.knowledge.records import MemoKind
 from soorma_ai.features.knowledge.rules import keep, make_memo, own_shelf, shared_shelf
 from soorma_ai.kernel.domain.effects import Ack, AppendStep, Expect, Publish, SavePlan, Schedule
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
@@ -33,6 +32,7 @@ from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.domain.identity import ApiKey, AuditEntry
 from soorma_ai.kernel.domain.limits import Charge, Limits, Spent
 from soorma_ai.kernel.domain.memory import MemoryKey, OpenSession, SessionSummary, StoreMemory
+from soorma_ai.kernel.domain.memos import MemoKind
 from soorma_ai.kernel.domain.people import NO_USER
 from soorma_ai.kernel.ports import Forgotten, Settlement, Store, Work
 

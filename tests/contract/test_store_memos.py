@@ -8,9 +8,10 @@ from msgspec.structs import replace
 from store_kit import NOW, do, in_hand, later
 
 from soorma_ai.errors import LocalProtocolError, SoormaError
-from soorma_ai.features.knowledge.records import About, DropMemo, Embedded, KeepMemo, MemoKind, MemoQuery, Shelf
+from soorma_ai.features.knowledge.records import DropMemo, Embedded, KeepMemo, MemoQuery
 from soorma_ai.features.knowledge.rules import keep, make_memo, make_query
 from soorma_ai.kernel.domain.effects import Ack
+from soorma_ai.kernel.domain.memos import About, MemoKind, Shelf
 from soorma_ai.kernel.ports import Store, Work
 
 SHELF = Shelf("default", MemoKind.KNOWLEDGE, "ann")

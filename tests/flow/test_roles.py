@@ -17,9 +17,9 @@ from soorma_ai.errors import DeadlineExceeded, Forbidden, IllegalTransition, Loc
 from soorma_ai.features.human_tasks.records import Link
 from soorma_ai.features.human_tasks.service import Inbox
 from soorma_ai.features.identity.keys import KeyRing
-from soorma_ai.features.knowledge.records import Memo
 from soorma_ai.kernel.domain.events import CLIENT
 from soorma_ai.kernel.domain.identity import ApiKey
+from soorma_ai.kernel.domain.memos import Memo
 from soorma_ai.kernel.domain.names import agent_key, plain_name
 from soorma_ai.kernel.domain.people import NO_USER, Person
 from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, Registration

@@ -15,7 +15,6 @@ from soorma_ai import (
     EventDefinition,
     EventEnvelope,
     EventSelector,
-    EventToolkit,
     EventTopic,
     InvocationContext,
     PlatformContext,
@@ -164,7 +163,6 @@ async def route(event: EventEnvelope, context: PlatformContext) -> None:
     assert_type(chosen, EventDecision)
     assert_type(chosen.data, dict[str, JsonValue])
     assert_type(await selector.publish_decision(chosen, response_event="mail.answered"), str)
-    assert_type(context.toolkit, EventToolkit)
     found = await context.toolkit.find_events("answer a mail", most=3)
     assert_type(found, list[EventDefinition])
     assert_type(context.toolkit.format_as_prompt_text(found), str)

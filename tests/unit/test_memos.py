@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.features.knowledge import rules
-from soorma_ai.features.knowledge.records import About, DropMemo, KeepMemo, Memo, MemoKind
+from soorma_ai.features.knowledge.records import DropMemo, KeepMemo
 from soorma_ai.features.knowledge.rules import (
     keep,
     make_memo,
@@ -21,6 +21,7 @@ from soorma_ai.features.knowledge.rules import (
     tell,
     with_changes,
 )
+from soorma_ai.kernel.domain.memos import About, Memo, MemoKind
 from soorma_ai.kernel.domain.values import compact
 from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from soorma_ai.agents.contexts.memos import MemoClient
 from soorma_ai.errors import LocalProtocolError, NotFound
-from soorma_ai.features.knowledge.context import MemoClient
 from soorma_ai.kernel.domain.memory import (
     AppendMemory,
     DropMemory,

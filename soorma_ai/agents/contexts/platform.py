@@ -1,7 +1,7 @@
 """The context of a handler. Everything it does here is recorded, and happens when the handler has returned."""
 
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from soorma_ai.agents.contexts.memory import MemoryClient
 from soorma_ai.errors import LocalProtocolError
@@ -11,6 +11,7 @@ from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.states import HUMAN_INPUT
 from soorma_ai.kernel.domain.values import Data, JsonObject, json_object, must_be_text
+from soorma_ai.kernel.ports.context import Toolkit
 from soorma_ai.kernel.rules.task import question_of
 from soorma_ai.kernel.rules.waits.authorship import check_author
 from soorma_ai.kernel.rules.waits.replies import check_address
@@ -18,9 +19,6 @@ from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.handling.task import TaskInHand
 from soorma_ai.kernel.runtime.views.registry import Directory
 from soorma_ai.kernel.runtime.views.tracker import Tracker
-
-if TYPE_CHECKING:
-    from soorma_ai.features.retrieval.toolkit import EventToolkit
 
 
 class BusClient:
@@ -153,11 +151,8 @@ class PlatformContext:
         self.tracker = Tracker(handling.services, Person(handling.event.tenant_id))
 
     @cached_property
-    def toolkit(self) -> "EventToolkit":
-        # Few handlers look through events, and what shows and checks them is large.
-        from soorma_ai.features.retrieval.toolkit import EventToolkit
-
-        return EventToolkit(self.registry, self.handling.agent)
+    def toolkit(self) -> Toolkit:
+        return self.handling.services.parts.toolkit(self.handling)
 
     @property
     def tenant_id(self) -> str:

@@ -10,12 +10,12 @@ from typing import Any, Protocol
 from typing_extensions import TypeVar, Unpack
 
 from soorma_ai.features.human_tasks.records import Absence, Claim, LinkKind, MadeLink, NewLink, Notice
-from soorma_ai.features.knowledge.records import About, Filter, Memo
 from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import Untaken, Wait
 from soorma_ai.kernel.domain.history import SentPrompt
 from soorma_ai.kernel.domain.memory import PlanSummary, SessionSummary
+from soorma_ai.kernel.domain.memos import About, Filter, Memo
 from soorma_ai.kernel.domain.people import AnswerOutcome
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.registry import DiscoveredAgent, Discovery, EventDefinition, RegisteredEvent

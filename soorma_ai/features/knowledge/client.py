@@ -11,7 +11,7 @@ from soorma_ai.api.clients.answers import Deleted, Kept
 from soorma_ai.api.clients.messages import Page, delete, get, post
 from soorma_ai.api.clients.sender import Caller
 from soorma_ai.errors import NotFound
-from soorma_ai.features.knowledge.records import About, Filter, Memo
+from soorma_ai.kernel.domain.memos import About, Filter, Memo
 from soorma_ai.kernel.domain.values import Json, json_object
 
 _KNOWLEDGE, _INTERACTIONS, _SKILLS = "knowledge", "interactions", "skills"

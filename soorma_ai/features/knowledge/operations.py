@@ -23,7 +23,6 @@ from soorma_ai.api.server.paging import make_page
 from soorma_ai.api.server.routes.common import Made
 from soorma_ai.api.server.routes.memory import Deleted
 from soorma_ai.errors import NotFound
-from soorma_ai.features.knowledge.records import Memo
 from soorma_ai.features.knowledge.rules import (
     LONGEST_NAME,
     MOST_CHARS,
@@ -32,6 +31,7 @@ from soorma_ai.features.knowledge.rules import (
     MOST_TAGS,
     MOST_TITLE_CHARS,
 )
+from soorma_ai.kernel.domain.memos import Memo
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, JsonObject
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=MOST_CHARS)]

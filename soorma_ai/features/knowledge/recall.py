@@ -1,26 +1,21 @@
-"""What a planner is told from memory: looked for by what is to be done, for the user whose plan it is."""
+"""Memories that a planner is shown: found by the words of what is to be done, for the user of the plan."""
 
 from collections.abc import Sequence
 
-from soorma_ai.features.knowledge.records import Memo, MemoKind
 from soorma_ai.features.knowledge.rules import MOST_FOUND, make_query, shelves_of, tell
 from soorma_ai.features.knowledge.search import find
+from soorma_ai.kernel.domain.memos import Memo, MemoKind, Recollection
 from soorma_ai.kernel.domain.values import JsonObject
-from soorma_ai.kernel.rules.choices.index import Query
 from soorma_ai.kernel.runtime.handling.handling import Handling
-from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
 
 MOST_OF_KIND = 20
 
 
-async def recall(handling: Handling, settings: PlannerSettings, query: Query) -> tuple[JsonObject, ...]:
-    """Return what fits, the best of each kind in turn; nothing where the planner has no memory."""
-    if settings.recollection is None:
-        return ()
-    words = " ".join(text for text, _ in query.parts)
-    found = [await _recall_kind(handling, kind, words) for kind in settings.recollection.kinds]
+async def recall(handling: Handling, recollection: Recollection, words: str) -> tuple[JsonObject, ...]:
+    """Return what fits, the best of each kind in turn."""
+    found = [await _recall_kind(handling, kind, words) for kind in recollection.kinds]
     in_turn = [memos[place] for place in range(MOST_FOUND) for memos in found if place < len(memos)]
-    return tell(in_turn, settings.recollection.tokens)
+    return tell(in_turn, recollection.tokens)
 
 
 async def _recall_kind(handling: Handling, kind: MemoKind, words: str) -> Sequence[Memo]:

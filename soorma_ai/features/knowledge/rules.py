@@ -11,18 +11,8 @@ from datetime import datetime
 from typing import Final, cast
 
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.features.knowledge.records import (
-    About,
-    DropMemo,
-    Embedded,
-    Filter,
-    KeepMemo,
-    Memo,
-    MemoChange,
-    MemoKind,
-    MemoQuery,
-    Shelf,
-)
+from soorma_ai.features.knowledge.records import DropMemo, Embedded, KeepMemo, MemoChange, MemoQuery
+from soorma_ai.kernel.domain.memos import About, Filter, Memo, MemoKind, Shelf
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.people import NO_USER
 from soorma_ai.kernel.domain.values import (

@@ -6,11 +6,12 @@ from typing import Any
 
 from typing_extensions import Unpack
 
-from soorma_ai.features.knowledge.records import About, DropMemo, Filter, Memo, MemoKind, Shelf
+from soorma_ai.features.knowledge.records import DropMemo
 from soorma_ai.features.knowledge.rules import keep, make_memo, make_query, own_shelf, shared_shelf, shelves_of, text_of
 from soorma_ai.features.knowledge.search import embed, find
 from soorma_ai.kernel.domain.events import CLIENT
 from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.domain.memos import About, Filter, Memo, MemoKind, Shelf
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import json_object, must_be_text
 from soorma_ai.kernel.rules.authority import Owner, check

@@ -25,8 +25,6 @@ from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, Frozen, Json, J
 LONGEST_NAME: Final = 1_000
 MOST_LENT: Final = 16
 MOST_ACTS: Final = MAX_EVENTS_AT_ONCE
-# Bytes of one commit over HTTP, as a server takes them where it is not told otherwise.
-MOST_COMMITTED: Final = 2**20
 
 _Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
 _Text = Annotated[str, Field(max_length=10_000)]

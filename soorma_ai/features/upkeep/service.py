@@ -1,4 +1,4 @@
-"""The calls of who keeps a platform: what could not be handled, what is over, keys, and who changed what."""
+"""The calls of who keeps a platform: what could not be handled, what is over, and who changed what."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.features.identity.keys import KeyRing
 from soorma_ai.features.upkeep.retention import FINAL, USUAL_AGE, forget, prune
 from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.identity import Caller
@@ -21,7 +20,7 @@ from soorma_ai.kernel.runtime.views.audit import Change, changing
 
 
 class Upkeep:
-    """Acts as one person of one tenant. `keys` are those of the API, and `services` is what runs it all."""
+    """Acts as one person of one tenant. `services` is what runs it all."""
 
     # Who came by a token; what they change is written down.
     caller: Caller | None = None
@@ -35,10 +34,6 @@ class Upkeep:
         if self._open_services is None:
             raise LocalProtocolError("the platform is not open; use `async with Platform(...)`")
         return self._open_services
-
-    @property
-    def keys(self) -> KeyRing:
-        return KeyRing(self.services, self.person, self.caller)
 
     async def audit(self, *, before: int | None = None, limit: int = 100) -> list[AuditRow]:
         """Return what callers from outside changed or were refused, the newest first; the next page is that `before`

@@ -23,6 +23,8 @@ UNPRICED_CURES = (
 # One handling publishes at most so many events, and none with more data, wherever its agent runs.
 MAX_EVENTS_AT_ONCE = 5_000
 MAX_EVENT_BYTES = 2**20
+# Bytes of one commit over HTTP, as a server takes them by default.
+MOST_COMMITTED = 2**20
 # The budget of events drawn of a root is named so, with the root behind it.
 DRAWN = "events:"
 # Events of one type that clients send for one plan before it waits for them; what the events hold, in characters.

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound
 from soorma_ai.features.human_tasks.listing import question_page
 from soorma_ai.features.human_tasks.service import Inbox
+from soorma_ai.features.identity.keys import KeyRing
 from soorma_ai.features.upkeep.service import Upkeep
 from soorma_ai.kernel.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, Wait
@@ -58,7 +59,7 @@ class Client(Upkeep):
 
     What a person does not see is NotFound, just as what does not exist; what they see and may not do is Forbidden.
     `memory` is the working memory of plans, `registry` finds agents, `tracker` tells how far plans are, `inbox` is
-    what is done about questions beside answering them.
+    what is done about questions beside answering them, `keys` are those of the API.
     """
 
     def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "Client":
@@ -310,6 +311,10 @@ class Client(Upkeep):
     @property
     def inbox(self) -> Inbox:
         return Inbox(self.services, self.person, self.caller)
+
+    @property
+    def keys(self) -> KeyRing:
+        return KeyRing(self.services, self.person, self.caller)
 
     @property
     def tracker(self) -> Tracker:

@@ -20,6 +20,7 @@ from soorma_ai.kernel.domain.plans import Marked, PlanInHand, PlanRecord
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.tasks import TaskRecord
 from soorma_ai.kernel.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, Store
+from soorma_ai.kernel.ports.context import ContextParts
 from soorma_ai.kernel.rules.delivery.disposition import Tries
 from soorma_ai.kernel.rules.delivery.doubts import doubt_id
 from soorma_ai.kernel.rules.plans.joins import progress_after
@@ -55,6 +56,7 @@ class Services(Struct, frozen=True):
     limits: Limits = Limits()
     make_reasoner: Callable[[ModelSettings], Reasoner] = _make_no_reasoner
     embedding: Embedding | None = None
+    parts: "ContextParts[Handling]" = ContextParts()
     is_remote: bool = False
 
 
@@ -309,8 +311,8 @@ class Handling:
         self.taken_up = plan.plan_id
 
     async def in_hand(self) -> PlanInHand:
-        """Return what is stored beside the plan's row, read once: a change of its values saves the plan, which is a
-        conflict; what closes meanwhile is a delivery of its own, and the commit finds what others of the tree spend."""
+        """Return what is stored beside the plan's row, read once: a change of its values conflicts at the commit, which
+        also finds what others of the tree spend; what closes meanwhile is a delivery of its own."""
         if self._in_hand is None:
             self._in_hand = await self.services.store.plans.in_hand(self.plan.plan_id, self.plan.root_plan_id)
         return self._in_hand
@@ -360,17 +362,14 @@ class Handling:
         return self._request_types[event_type]
 
     async def join_progress(self, join_id: str) -> JoinProgress:
-        """Return how far a join of the plan is, with the steps recorded by now. Only who handles the plan changes that,
-        so it is read once for a run."""
+        """Return the progress of a join, with the steps recorded by now. Only its plan changes it: read once a run."""
         if join_id not in self._progress:
             self._progress[join_id] = await self.services.store.plans.join_progress(self.plan.plan_id, join_id)
         return progress_after(self._progress[join_id], self.steps_recorded, join_id)
 
     async def steps_at(self, ordinals: Collection[int]) -> list[Step]:
         """Return the plan's steps of these numbers, as far as there are such."""
-        if not ordinals:
-            return []
-        stored = await self.services.store.plans.steps_at(self.plan.plan_id, ordinals)
+        stored = await self.services.store.plans.steps_at(self.plan.plan_id, ordinals) if ordinals else []
         return [*stored, *(step for step in self.steps_recorded if step.ordinal in ordinals)]
 
     async def find_marked(self, fingerprints: Sequence[str]) -> dict[str, Marked]:

@@ -8,7 +8,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from soorma_ai.errors import PayloadMismatch
-from soorma_ai.features.knowledge.recall import recall
 from soorma_ai.kernel.domain.decisions import Judged, PlannerDecision, Showing, fingerprint, rejection_of, requests_in
 from soorma_ai.kernel.domain.effects import Outcome
 from soorma_ai.kernel.domain.history import PLAN, REASK, REPLAN
@@ -118,10 +117,18 @@ async def decide(
         in_flight=await handling.in_flight(),
         today=settings.today(handling.services.clock.now()),
     )
-    occasion = replace(occasion, remembered=await recall(handling, settings, query_about(occasion, "")))
+    occasion = replace(occasion, remembered=await _recall(handling, settings, query_about(occasion, "")))
     view = View(await _show_now(handling, settings, offer, occasion))
     inquiry = _Subject(handling, settings, offer, occasion, acts_at_once, check).inquire(view)
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
+
+
+async def _recall(handling: Handling, settings: PlannerSettings, query: Query) -> tuple[JsonObject, ...]:
+    """Return the memories about the query; none for a planner without memory."""
+    if settings.recollection is None:
+        return ()
+    words = " ".join(text for text, _ in query.parts)
+    return await handling.services.parts.recall(handling, settings.recollection, words)
 
 
 async def _history(handling: Handling, first: int) -> list[StepLines]:

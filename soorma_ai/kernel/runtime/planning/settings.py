@@ -6,10 +6,10 @@ from functools import partial
 from msgspec import Struct, field
 
 from soorma_ai.errors import ConfigError, LocalProtocolError
-from soorma_ai.features.knowledge.records import Recollection
 from soorma_ai.kernel.domain.decisions import Room
 from soorma_ai.kernel.domain.history import DECIDE
 from soorma_ai.kernel.domain.limits import Limits
+from soorma_ai.kernel.domain.memos import Recollection
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Clock, Reasoner

@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from soorma_ai.errors import LimitExceeded, LocalProtocolError
 from soorma_ai.features.knowledge.records import MemoChange
-from soorma_ai.features.remote.records import MOST_COMMITTED
 from soorma_ai.kernel.domain.effects import (
     AppendStep,
     Close,
@@ -23,7 +22,7 @@ from soorma_ai.kernel.domain.effects import (
 )
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.history import Step
-from soorma_ai.kernel.domain.limits import MAX_EVENTS_AT_ONCE
+from soorma_ai.kernel.domain.limits import MAX_EVENTS_AT_ONCE, MOST_COMMITTED
 from soorma_ai.kernel.domain.memory import MemoryChange
 from soorma_ai.kernel.domain.plans import Marked
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord

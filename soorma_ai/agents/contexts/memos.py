@@ -1,0 +1,72 @@
+"""Long-term memory, as handlers use it: knowledge, the history of a conversation, prompts and rules.
+
+It belongs to the user in hand, or, `shared`, to their whole tenant; another agent's diary is not read. A handler finds
+its own changes; they happen with everything else that it did.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from typing_extensions import Unpack
+
+from soorma_ai.kernel.domain.memos import About, Filter, Memo, MemoKind, MemoPlace
+from soorma_ai.kernel.domain.values import json_object
+from soorma_ai.kernel.ports.context import HandlerMemos
+from soorma_ai.kernel.runtime.handling.handling import Handling
+
+
+class MemoClient:
+    def __init__(self, handling: Handling) -> None:
+        self._handling = handling
+
+    async def store_knowledge(
+        self, content: str, *, key: str | None = None, shared: bool = False, **about: Unpack[About]
+    ) -> str:
+        """Keep a text, in the place of what has this key, and return its key. For `about` see `About`."""
+        return await self._memos.keep(MemoPlace(MemoKind.KNOWLEDGE, shared), key, content, about)
+
+    async def get_knowledge(self, key: str, *, shared: bool = False) -> Memo | None:
+        return await self._memos.get(MemoPlace(MemoKind.KNOWLEDGE, shared), key)
+
+    async def search_knowledge(
+        self, query: str = "", *, limit: int = 10, shared: bool | None = None, **given: Unpack[Filter]
+    ) -> list[Memo]:
+        """Return what is known about it, best first; without a query, the newest first. `shared` None looks through the
+        user's and the tenant's. For the conditions see `Filter`."""
+        return await self._memos.find(MemoKind.KNOWLEDGE, query, limit, given, shared=shared)
+
+    async def delete_knowledge(self, key: str, *, shared: bool = False) -> bool:
+        """Return False when there was nothing."""
+        return await self._memos.drop(MemoPlace(MemoKind.KNOWLEDGE, shared), key)
+
+    async def log_interaction(self, role: str, content: str, metadata: Mapping[str, Any] | None = None) -> str:
+        """Write down what was said between this agent and the user; `role` says by whom. Return its key. The newest
+        thousand are kept."""
+        about = About(title=role, metadata=json_object("metadata", metadata or {}))
+        diary = MemoPlace(MemoKind.INTERACTION, agent=self._handling.agent)
+        return await self._memos.keep(diary, None, content, about)
+
+    async def get_recent_history(self, limit: int = 20) -> list[Memo]:
+        """Return what was said last, the newest first."""
+        return await self._memos.find(MemoKind.INTERACTION, "", limit, {})
+
+    async def search_interactions(self, query: str, *, limit: int = 10) -> list[Memo]:
+        return await self._memos.find(MemoKind.INTERACTION, query, limit, {})
+
+    async def store_skill(
+        self, name: str, text: str, *, when_to_use: str = "", shared: bool = False, agent: str = ""
+    ) -> None:
+        """Keep a prompt or a rule, in the place of the one of this name; with an `agent`, for that one alone."""
+        await self._memos.keep(MemoPlace(MemoKind.SKILL, shared, agent), name, text, About(title=when_to_use))
+
+    async def get_relevant_skills(self, context: str, *, limit: int = 5) -> list[Memo]:
+        """Return the prompts and rules that are about this, for all agents and for this one, best first."""
+        return await self._memos.find(MemoKind.SKILL, context, limit, {})
+
+    async def delete_skill(self, name: str, *, shared: bool = False, agent: str = "") -> bool:
+        """Return False when there was nothing."""
+        return await self._memos.drop(MemoPlace(MemoKind.SKILL, shared, agent), name)
+
+    @property
+    def _memos(self) -> HandlerMemos:
+        return self._handling.services.parts.memos(self._handling)
