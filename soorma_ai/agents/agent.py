@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from importlib import import_module
-from typing import Any, TypedDict, TypeVar, cast, overload
+from typing import Any, TypeVar, cast, overload
 
-from typing_extensions import Unpack
+from typing_extensions import TypedDict, Unpack
 
 from soorma_ai.agents.annotations import Handler
-from soorma_ai.agents.arguments import describe, must_be_number, must_be_text, several
+from soorma_ai.agents.arguments import describe, must_be_number, must_be_text, must_know, several
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.handler_options import (
     MISSING,
@@ -49,77 +49,69 @@ EventLike = EventDefinition | str
 
 
 class AgentOptions(TypedDict, total=False):
-    """Options of every kind of agent; see `Agent`."""
+    """Options of every kind of agent."""
 
     version: str
+    """Version of the agent; "0.1.0" by default."""
     capabilities: Iterable[AgentCapability | str]
+    """Descriptions of its work, for planners and for the registry."""
     events_consumed: Iterable[EventLike]
+    """Events that must have a handler when the agent is started. A handler alone consumes. An `EventDefinition` gives
+    the handler of its event everything that the decorator leaves out."""
     events_produced: Iterable[EventLike]
+    """Facts that it may publish, so that plans can wait for them."""
     tenant_id: str | None
+    """Tenant of the agent. None, the default, is an agent shared by all tenants."""
     max_in_flight: int
+    """Most deliveries in its handlers at once; 64 by default."""
     handler_timeout: timedelta
+    """Longest run of a handler, by default an hour. A later handler is cancelled, left behind if it goes on
+    nevertheless, and tried again as after a lost connection."""
 
 
 class Agent:
     """A long-lived program that speaks only by events. Handlers are registered by decorators, which write down a
-    route and give the function back as it was.
+    route and give the function back as it was. Plain `def` handlers run in threads of their agent's own.
 
-    `tenant_id` None is an agent shared by all tenants. `events_consumed` names events that must have a handler when the
-    agent is started; a handler alone consumes. An `EventDefinition` gives the handler of its event what the decorator
-    leaves out. `events_produced` are facts it may publish, so that plans can wait for
-    them. A handler that has not ended within `handler_timeout` is cancelled, left behind if it goes
-    on nevertheless, and tried again as after any lost connection; plain `def` handlers run in threads of their agent's
-    own.
+    For the options see `AgentOptions`.
     """
 
     kind = AgentKind.AGENT
 
-    def __init__(
-        self,
-        name: str,
-        description: str = "",
-        *,
-        version: str = "0.1.0",
-        capabilities: Iterable[AgentCapability | str] = (),
-        events_consumed: Iterable[EventLike] = (),
-        events_produced: Iterable[EventLike] = (),
-        tenant_id: str | None = None,
-        max_in_flight: int = 64,
-        handler_timeout: timedelta = HANDLER_TIMEOUT,
-    ) -> None:
-        if not name:
-            raise ConfigError("an agent needs a name: its deliveries are kept under it")
-        if name in (CLIENT, SYSTEM):
-            raise ConfigError(f"an agent cannot be called {name!r}: that is the source of others' events")
-        who = f"agent {describe(name)}" if not isinstance(cast(object, name), str) else f"agent {name}"
-        must_be_text(who, "name", name)
-        must_be_text(who, "version", version)
-        if tenant_id is not None:
-            must_be_text(who, "tenant_id", tenant_id)
-        agent_key(None, name)
-        if not isinstance(cast(object, description), str):
-            raise ConfigError(f"{who}: description={describe(description)}: give text")
-        must_be_number(who, "max_in_flight", max_in_flight, 1)
+    def __init__(self, name: str, description: str = "", **options: Unpack[AgentOptions]) -> None:
+        must_be_agent(name)
+        must_know(f"agent {name}", options, AgentOptions)
         self.name = name
         self.description = description
-        self.version = version
-        self.tenant_id = tenant_id
-        self.max_in_flight = max_in_flight
-        self.handler_timeout = span("handler_timeout", name, handler_timeout)
-        self.capabilities = list(several("capabilities", capabilities))
-        for one in self.capabilities:
-            if not isinstance(cast(object, one), AgentCapability | str):
-                raise ConfigError(f"{who}: capabilities=[{describe(one)}]: give names, or AgentCapability objects")
-        consumed = several("events_consumed", events_consumed)
+        self.version = options.get("version", "0.1.0")
+        self.tenant_id = options.get("tenant_id")
+        self.max_in_flight = options.get("max_in_flight", 64)
+        self.handler_timeout = span("handler_timeout", name, options.get("handler_timeout", HANDLER_TIMEOUT))
+        self.capabilities = list(several("capabilities", options.get("capabilities", ())))
+        consumed = several("events_consumed", options.get("events_consumed", ()))
         self._promised = definitions_of("events_consumed", consumed, EventTopic.ACTION_REQUESTS)
         self._given = [one for one in consumed if isinstance(one, EventDefinition)]
-        self._made = definitions_of("events_produced", events_produced, EventTopic.BUSINESS_FACTS)
+        made = options.get("events_produced", ())
+        self._made = definitions_of("events_produced", made, EventTopic.BUSINESS_FACTS)
+        self._check_arguments()
         self._taken: list[tuple[EventRole, EventDefinition]] = []
         self._routes: list[Route] = []
         self._on_startup: list[Hook] = []
         self._on_shutdown: list[Hook] = []
         self._services: Services | None = None
         self._threads = Threads(name)
+
+    def _check_arguments(self) -> None:
+        who = f"agent {self.name}"
+        must_be_text(who, "version", self.version)
+        if self.tenant_id is not None:
+            must_be_text(who, "tenant_id", self.tenant_id)
+        if not isinstance(cast(object, self.description), str):
+            raise ConfigError(f"{who}: description={describe(self.description)}: give text")
+        must_be_number(who, "max_in_flight", self.max_in_flight, 1)
+        for one in self.capabilities:
+            if not isinstance(cast(object, one), AgentCapability | str):
+                raise ConfigError(f"{who}: capabilities=[{describe(one)}]: give names, or AgentCapability objects")
 
     @property
     def agent_id(self) -> str:
@@ -134,6 +126,7 @@ class Agent:
 
     @property
     def events_produced(self) -> list[str]:
+        """Facts that it may publish."""
         return [definition.event_name for definition in self._made]
 
     @overload
@@ -288,6 +281,16 @@ class Agent:
         """The shape of its result, as its capability tells it."""
         capability = self._capability(event_type)
         return capability.result_schema if capability else None
+
+
+def must_be_agent(name: object) -> None:
+    """Raise ConfigError for what cannot be the name of an agent."""
+    if not name:
+        raise ConfigError("an agent needs a name: its deliveries are kept under it")
+    if name in (CLIENT, SYSTEM):
+        raise ConfigError(f"an agent cannot be called {name!r}: that is the source of others' events")
+    must_be_text(f"agent {name if isinstance(name, str) else describe(name)}", "name", name)
+    agent_key(None, cast(str, name))
 
 
 def _topic(what: str, given: EventTopic | str) -> EventTopic:

@@ -9,8 +9,7 @@ from pydantic_core import to_jsonable_python
 
 from soorma_ai.errors import ConfigError, InvalidResult, RemoteProtocolError
 from soorma_ai.kernel.domain.records import plain
-from soorma_ai.kernel.domain.registry import Approval, EventDefinition, approval_of
-from soorma_ai.kernel.domain.schemas import ANY_OBJECT, SchemaSource, describe, schema_of, violations
+from soorma_ai.kernel.domain.schemas import SchemaSource, describe, schema_of, violations
 from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
 
@@ -52,33 +51,6 @@ class Shape:
         if self.schema and (faults := violations(self.schema, data)):
             raise InvalidResult(f"{what} is off its schema: {describe(faults)}")
         return data
-
-
-def event_taken(
-    handler: Handler,
-    event_type: str,
-    takes: Shape,
-    gives: Shape,
-    *,
-    description: str,
-    approval: Approval | str | None,
-    irreversible: bool,
-    version: str,
-) -> EventDefinition:
-    """Return the definition that a handler registers of the event it takes. Raise ConfigError."""
-    try:
-        return EventDefinition(
-            event_name=event_type,
-            description=description or inspect.getdoc(handler) or "",
-            payload_schema=takes.schema or ANY_OBJECT,
-            response_schema=gives.schema,
-            version=version,
-            approval=approval_of(approval),
-            irreversible=irreversible,
-        )
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        raise ConfigError(f"{event_type!r}: {fault['loc'][0]}={fault['input']!r}: {fault['msg']}") from error
 
 
 def payload_type(handler: Handler, context_type: type) -> object:

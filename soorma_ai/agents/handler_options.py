@@ -2,13 +2,19 @@
 
 import inspect
 from collections.abc import Iterable
-from typing import Any, TypedDict, cast
+from typing import Any, cast
 
 from msgspec import Struct
+from pydantic import ValidationError
+from typing_extensions import TypedDict
 
-from soorma_ai.agents.annotations import Handler
+from soorma_ai.agents.annotations import Handler, Shape
+from soorma_ai.agents.arguments import must_know
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.doubts import OutsideEffects
 from soorma_ai.kernel.domain.events import name_fault
+from soorma_ai.kernel.domain.registry import Approval, EventDefinition, approval_of
+from soorma_ai.kernel.domain.schemas import ANY_OBJECT, SchemaSource
 from soorma_ai.kernel.rules.delivery.disposition import MAX_ATTEMPTS, USUAL, Tries
 
 # What a decorator is given that is called where it should decorate.
@@ -18,13 +24,45 @@ MISSING: Any = object()
 class HandlerOptions(TypedDict, total=False):
     """Options of every handler's decorator.
 
-    What may be gone the next time is tried again, after a growing pause: `Retry` and `TransientError`, lost connections
-    and time-outs, and the errors of `retry_on`, a class or a tuple of them. `attempts` counts all tries, the first one
-    included, and is 5 if it is not given.
+    Faults that may pass are tried again, after a growing pause: `Retry`, `TransientError`, lost connections, time-outs.
     """
 
     retry_on: type[Exception] | tuple[type[Exception], ...]
+    """Errors that are tried again, too: a class, or a tuple of classes."""
     attempts: int
+    """Most tries, the first one included; 5 by default."""
+
+
+class RequestOptions(HandlerOptions, total=False):
+    """Options of the decorator of a request's handler: they complete the definition of its event.
+
+    A schema comes from here, else from the annotations, else from the definition or the capability of the event.
+    """
+
+    description: str
+    """Description for planners; by default the handler's docstring."""
+    payload_schema: SchemaSource | None
+    """Schema of the data: JSON Schema, or a pydantic model."""
+    response_schema: SchemaSource | None
+    """Schema of the result."""
+    approval: Approval | str | None
+    """'always', a CEL condition over `payload` and `context`, or an `Approval`: a planner's publish of this event then
+    waits for a person."""
+    irreversible: bool
+    """True for an effect without a way back: without an `approval`, a person is always asked."""
+    version: str
+    """Version of the schemas; by default made of their content."""
+
+
+class InvokeOptions(RequestOptions, total=False):
+    """Options of `Tool.on_invoke`."""
+
+    effects: OutsideEffects | str | None
+    """Effects of the handler outside; by default those of the tool. With "at_most_once", its begin is on disk. A
+    handler that then ends otherwise than by returning, `Retry` or `Reject` is not run again."""
+    reconcile: Handler | None
+    """`reconcile(request, context)` returns `Done`, `NotDone`, `Failed` or `StillUnknown` for a handler of unknown
+    outcome. Without it, or when it does not know either, a person is asked."""
 
 
 class Registered(Struct, frozen=True):
@@ -34,11 +72,31 @@ class Registered(Struct, frozen=True):
     tries: Tries = USUAL
 
 
-def handler_of(what: str, handler: Handler, options: HandlerOptions) -> Registered:
-    """Raise ConfigError, which calls the decorator `what`, for a handler that cannot be called with what it gets, and
-    for options that say nothing."""
+def handler_of(what: str, handler: Handler, options: HandlerOptions, known: type = HandlerOptions) -> Registered:
+    """Raise ConfigError, which calls the decorator `what`, for a handler that takes other arguments, and for options
+    that `known` does not declare."""
     must_take(2, what, handler)
+    must_know(what, options, known)
     return Registered(handler, tries_of(what, options))
+
+
+def event_taken(
+    handler: Handler, event_type: str, takes: Shape, gives: Shape, options: RequestOptions
+) -> EventDefinition:
+    """Return the definition that a handler registers of the event it takes. Raise ConfigError."""
+    try:
+        return EventDefinition(
+            event_name=event_type,
+            description=options.get("description") or inspect.getdoc(handler) or "",
+            payload_schema=takes.schema or ANY_OBJECT,
+            response_schema=gives.schema,
+            version=options.get("version", ""),
+            approval=approval_of(options.get("approval")),
+            irreversible=options.get("irreversible", False),
+        )
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        raise ConfigError(f"{event_type!r}: {fault['loc'][0]}={fault['input']!r}: {fault['msg']}") from error
 
 
 def must_take(count: int, what: str, handler: object) -> None:
@@ -73,10 +131,6 @@ def must_be_name(what: str, given: object, example: str = "'order.placed'") -> N
 
 def tries_of(what: str, options: HandlerOptions) -> Tries:
     """Raise ConfigError, which calls the decorator `what`."""
-    if strange := sorted(options.keys() - HandlerOptions.__annotations__.keys()):
-        raise ConfigError(
-            f"{what}: there is no {', '.join(strange)}; it takes {', '.join(HandlerOptions.__annotations__)}"
-        )
     attempts: object = options.get("attempts", MAX_ATTEMPTS)
     if not isinstance(attempts, int) or isinstance(attempts, bool) or attempts < 1:
         raise ConfigError(f"{what}, attempts={attempts!r}: give a number from 1")

@@ -3,16 +3,14 @@
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from difflib import get_close_matches
-from inspect import signature
-from typing import Any, ClassVar, Literal, Never
+from typing import Any, ClassVar, Never
 
 from msgspec.structs import replace
 from typing_extensions import Unpack
 
-from soorma_ai.agents.agent import HANDLER_TIMEOUT, Agent, EventLike, H, definitions_of, span
+from soorma_ai.agents.agent import Agent, AgentOptions, H, definitions_of
 from soorma_ai.agents.annotations import Handler
-from soorma_ai.agents.arguments import must_be_number, must_have
+from soorma_ai.agents.arguments import options_of
 from soorma_ai.agents.contexts.plan import GoalContext, PlanContext, TransitionContext, must_be_in_hand
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.handler_options import (
@@ -25,17 +23,16 @@ from soorma_ai.agents.handler_options import (
     must_take,
 )
 from soorma_ai.agents.planner_options import (
-    MEMORY_TOKENS,
+    PlannerOptions,
     chosen_agents,
     data_of,
-    limits_of,
-    must_be_model,
-    recollection_of,
-    room_of,
+    model_settings_of,
+    settings_of,
     zone_of,
 )
 from soorma_ai.agents.schedules import Schedules
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
+<<<<<<< HEAD
 from soorma_ai.kernel.domain.decisions import Room
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.kernel.domain.limits import UNPRICED_CURES, Limits
@@ -48,11 +45,16 @@ from soorma_ai.kernel.domain.registry import (
     EventRole,
     Registration,
 )
+=======
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
+from soorma_ai.kernel.domain.limits import UNPRICED_CURES
+from soorma_ai.kernel.domain.registry import AgentKind, DiscoveredAgent, EventDefinition, EventRole, Registration
+>>>>>>> w6
 from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT, SchemaSource, describe, schema_of, violations
 from soorma_ai.kernel.domain.states import StateMachine, States, initial_of, states_of
 from soorma_ai.kernel.domain.values import JsonObject, json_object
-from soorma_ai.kernel.ports import Embedder, ModelSettings, Reasoner
+from soorma_ai.kernel.ports import ModelSettings, Reasoner
 from soorma_ai.kernel.rules.plans.recurring import Recurring
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.state_machine.machine import check as check_machine
@@ -61,113 +63,36 @@ from soorma_ai.kernel.runtime import planning
 from soorma_ai.kernel.runtime.flow import Route
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
 from soorma_ai.kernel.runtime.handling.handling import Handling, Services
-from soorma_ai.kernel.runtime.handling.semantic_search import Meanings
-from soorma_ai.kernel.runtime.planning.settings import PlannerSettings, without_model
-
-Strategy = Literal["balanced", "conservative", "aggressive"]
+from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
 
 
 class BasePlanner(Agent):
     """Pursues goals; `Planner` and `ChoreographyPlanner` say in which way.
 
-    `goals` are the events that begin a plan: names, or `EventDefinition`s. `external_events` are those that a plan
-    may wait for although no live agent makes them (a person's reply, a callback): one that comes before its wait is
-    kept for it. `max_actions` is `limits.max_actions`. `reasoning_model` is a litellm model string and `llm_kwargs`
-    go to its provider, but for what `LiteLLMReasoner` takes, `finish_reasons` above all: ends of an answer that are
-    good beside those that are known. A `reasoner` replaces both. While the schemas of all live events fit, the
-    model is shown all of them. Where they do not, it is shown as many as a line each as `offer_tokens` hold, and
-    the `offer_schemas` likeliest with their schemas, the `pinned_events` always among these; it asks for the others
-    when it wants them. They are found by words, and with an `embedder` also by what they mean.
-    `system_instructions` are told to either, and with `tells_date_in="Europe/Berlin"` (or "UTC") the date there on the
-    day of the decision, without which a model knows no "tomorrow". With `memory` (of "knowledge", "interaction" and
-    "skill") it is told, in `memory_tokens` at most, what is remembered about the goal and what came last; in a session,
-    in short, what the last `earlier_plans` of the same user ended with there. When nobody has answered a request of the
-    model within `reply_timeout`, the plan decides what to do about it; without one, it waits as long as it may live, as
-    it does for a goal that it delegated.
+    For the options see `PlannerOptions`: `goals`, `limits` and the model above all. `llm_kwargs`, any others, go to the
+    model's provider.
     """
 
     kind = AgentKind.PLANNER
     needs_model: ClassVar[bool] = False
     prompt_id: ClassVar[str | None] = None
 
-    def __init__(
-        self,
-        name: str,
-        description: str = "",
-        *,
-        goals: Iterable[EventLike] = (),
-        reasoning_model: str | None = None,
-        api_base: str | None = None,
-        api_key: str | None = None,
-        temperature: float | None = None,
-        system_instructions: str = "",
-        planning_strategy: Strategy = "balanced",
-        tells_date_in: str | None = None,
-        earlier_plans: int = 0,
-        limits: Limits | None = None,
-        max_actions: int | None = None,
-        reply_timeout: timedelta | None = None,
-        external_events: Iterable[EventLike] = (),
-        offer_tokens: int = Room().tokens,
-        offer_schemas: int = Room().schemas,
-        pinned_events: Iterable[str] = (),
-        embedder: Embedder | None = None,
-        memory: Iterable[MemoKind | str] = (),
-        memory_tokens: int = MEMORY_TOKENS,
-        reasoner: Reasoner | None = None,
-        version: str = "0.1.0",
-        capabilities: Iterable[AgentCapability | str] = (),
-        events_consumed: Iterable[EventLike] = (),
-        events_produced: Iterable[EventLike] = (),
-        tenant_id: str | None = None,
-        max_in_flight: int = 64,
-        handler_timeout: timedelta = HANDLER_TIMEOUT,
-        **llm_kwargs: Any,
-    ) -> None:
-        self._check_names(llm_kwargs, has_model=reasoning_model is not None)
-        super().__init__(
-            name,
-            description,
-            version=version,
-            capabilities=capabilities,
-            events_consumed=events_consumed,
-            events_produced=events_produced,
-            tenant_id=tenant_id,
-            max_in_flight=max_in_flight,
-            handler_timeout=handler_timeout,
-        )
-        if planning_strategy not in ("balanced", "conservative", "aggressive"):
-            raise ConfigError(f"planning_strategy={planning_strategy!r}: give balanced, conservative or aggressive")
-        if self.needs_model and reasoner is None and not reasoning_model:
-            raise ConfigError(without_model(name))
-        must_be_number(f"planner {name}", "earlier_plans", earlier_plans, 0)
-        must_have(f"planner {name}", "reasoner", reasoner, "ask", "a Reasoner; the name of a model is reasoning_model=")
-        must_have(f"planner {name}", "embedder", embedder, "embed", "an Embedder")
-        must_be_model(name, reasoning_model, api_base, api_key)
-        self.limits = limits_of(limits, max_actions)
-        self.reply_timeout = None if reply_timeout is None else span("reply_timeout", name, reply_timeout)
+    def __init__(self, name: str, description: str = "", **options: Unpack[PlannerOptions]) -> None:
+        self.model_settings = model_settings_of(type(self).__name__, name, options, is_needed=self.needs_model)
+        super().__init__(name, description, **options_of(AgentOptions, options))
+        self._settings = settings_of(name, self.version, self.prompt_id, options)
+        self.reasoner = self._settings.reasoner
+        self.limits = self._settings.limits
+        self.reply_timeout = self._settings.reply_timeout
         self.goals: dict[str, EventDefinition] = {}
-        self.reasoner = reasoner
-        self.model_settings: ModelSettings | None = (
-            ModelSettings(reasoning_model, api_base, api_key, temperature, llm_kwargs) if reasoning_model else None
-        )
-        self._schedules = Schedules(self.agent_id)
         self.machines: dict[str, tuple[States, str]] = {}
-        self._instructions = system_instructions
-        self._strategy = planning_strategy
-        self._earlier_plans = earlier_plans
-        self._zone = None if tells_date_in is None else zone_of("tells_date_in", name, tells_date_in)
-        self._awaits = tuple(definitions_of("external_events", external_events, EventTopic.BUSINESS_FACTS))
-        self._recollection = recollection_of(name, memory, memory_tokens)
-        self._meanings = Meanings(embedder) if embedder else None
-        self._room = room_of(f"planner {name}", offer_tokens, offer_schemas, pinned_events)
-        self._engine = planning.planner.PlanningEngine(self)
         self.goal_handlers: dict[str, Registered] = {}
+        self._schedules = Schedules(self.agent_id)
         self._transition_handler: Registered | None = None
         self._context_handler: Handler | None = None
-        for goal in definitions_of("goals", goals, EventTopic.ACTION_REQUESTS):
+        self._engine = engine = planning.planner.PlanningEngine(self)
+        for goal in definitions_of("goals", options.get("goals", ()), EventTopic.ACTION_REQUESTS):
             self._pursue(goal)
-        engine = self._engine
         self._routes.append(Route(None, "", engine.go_on, engine.fail, continues=True, rests=engine.rest))
 
     def on_goal(
@@ -295,29 +220,19 @@ class BasePlanner(Agent):
 
     def registration(self) -> Registration:
         plain = super().registration()
-        awaits = [(EventRole.AWAITS, definition) for definition in self._awaits]
+        awaits = [(EventRole.AWAITS, definition) for definition in self._settings.awaits]
         return replace(plain, events=(*plain.events, *awaits))
 
     @property
     def settings(self) -> PlannerSettings:
         """Return what the planning of its plans goes by."""
-        return PlannerSettings(
-            name=self.name,
-            version=self.version,
+        return replace(
+            self._settings,
             limits=self.limits,
             reply_timeout=self.reply_timeout,
             has_model=self.model_settings is not None,
             reasoner=self.reasoner,
-            instructions=self._instructions,
-            strategy=self._strategy,
-            awaits=self._awaits,
             result_schemas={name: goal.response_schema for name, goal in self.goals.items()},
-            prompt_id=self.prompt_id,
-            room=self._room,
-            meanings=self._meanings,
-            zone=self._zone,
-            recollection=self._recollection,
-            earlier_plans=self._earlier_plans,
         )
 
     async def ask_custom_context(self, handling: Handling) -> JsonObject:
@@ -389,12 +304,3 @@ class BasePlanner(Agent):
         self.goals[goal.event_name] = goal
         route = Route(goal.topic, goal.event_name, self._begin, self._goal_failed, rests=self._engine.rest)
         self._take(route, goal, EventRole.TAKES_AS_GOAL)
-
-    def _check_names(self, llm_kwargs: Mapping[str, Any], *, has_model: bool) -> None:
-        """Raise ConfigError for a misspelt parameter of ours, which would be sent to the provider."""
-        known = [name for name in signature(BasePlanner.__init__).parameters if name != "llm_kwargs"]
-        for name in llm_kwargs:
-            if close := get_close_matches(name, known, n=1, cutoff=0.8):
-                raise ConfigError(f"{type(self).__name__} has no parameter {name!r}; did you mean {close[0]!r}?")
-            if not has_model:
-                raise ConfigError(f"{type(self).__name__} has no parameter {name!r}, and no model that could take it")

@@ -1,24 +1,133 @@
-"""What is given to a planner when it is made, as its planning takes it. Each raises ConfigError for nonsense."""
+"""Options of a planner, and its settings. Each function raises ConfigError for nonsense."""
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, tzinfo
+from datetime import UTC, timedelta, tzinfo
 from difflib import get_close_matches
-from typing import Any, cast
+from typing import Any, Literal, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from msgspec.structs import replace
+from typing_extensions import TypedDict
 
-from soorma_ai.agents.arguments import describe, must_be_number
+from soorma_ai.agents.agent import AgentOptions, EventLike, definitions_of, span
+from soorma_ai.agents.arguments import describe, must_be_number, must_have
 from soorma_ai.agents.contexts.plan import GoalContext
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.kernel.domain.decisions import Room
+from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.limits import Limits
 from soorma_ai.kernel.domain.memos import MemoKind, Recollection
 from soorma_ai.kernel.domain.registry import DiscoveredAgent
 from soorma_ai.kernel.domain.values import JsonObject, clip, json_object
+from soorma_ai.kernel.ports import Embedder, ModelOptions, ModelSettings, Reasoner
+from soorma_ai.kernel.runtime.handling.semantic_search import Meanings
+from soorma_ai.kernel.runtime.planning.settings import PlannerSettings, without_model
 
 MEMORY_TOKENS = 1_000
 MOST_MEMORY_TOKENS = 20_000
+
+Strategy = Literal["balanced", "conservative", "aggressive"]
+STRATEGIES: tuple[Strategy, ...] = ("balanced", "conservative", "aggressive")
+
+
+class RoomOptions(TypedDict, total=False):
+    """Options for the offer of events in a request to a model. While the schemas of all live events fit, the model is
+    shown all of them. Otherwise it is shown lines, and some schemas; it asks for the others when it wants them."""
+
+    offer_tokens: int
+    """Tokens for the lines; 4,000 by default."""
+    offer_schemas: int
+    """Most schemas beside the lines: those of the likeliest events; 20 by default."""
+    pinned_events: Iterable[str]
+    """Events whose schemas are always shown."""
+
+
+class PlannerOptions(AgentOptions, RoomOptions, ModelOptions, total=False, extra_items=Any):
+    """Options of a planner, of its model, and of every agent. Others go to the model's provider with every call."""
+
+    goals: Iterable[EventLike]
+    """Events that begin a plan: names, or `EventDefinition`s."""
+    external_events: Iterable[EventLike]
+    """Events that a plan may wait for although no live agent makes them: a person's reply, a callback. One that comes
+    before its wait is kept for it."""
+    limits: Limits | None
+    """Limits of a plan's whole tree; by default `Limits()`."""
+    max_actions: int | None
+    """`limits.max_actions`."""
+    reply_timeout: timedelta | None
+    """Longest wait for the answer to a request of the model; then the plan decides again. By default a plan waits as
+    long as it may live, as it does for a goal that it delegated."""
+    reasoning_model: str | None
+    """Model in litellm's words, as "openai/gpt-4o"."""
+    reasoner: Reasoner | None
+    """Reasoner in the place of `reasoning_model` and its options."""
+    system_instructions: str
+    """Instructions of the author, for the model."""
+    planning_strategy: Strategy
+    """"balanced" (the default), "conservative" or "aggressive"."""
+    tells_date_in: str | None
+    """Time zone, as "Europe/Berlin" or "UTC". The model is then told the date there on the day of the decision; without
+    it, it knows no "tomorrow"."""
+    earlier_plans: int
+    """Number of plans of the same user and session, the last ones, whose results the model is told in short."""
+    memory: Iterable[MemoKind | str]
+    """Kinds of memory that the model is told about the goal: "knowledge", "interaction", "skill"."""
+    memory_tokens: int
+    """Most tokens of it; 1,000 by default."""
+    embedder: Embedder | None
+    """Embedder: events are then found by their meaning, too, and not by words alone."""
+
+
+def settings_of(name: str, version: str, prompt_id: str | None, options: PlannerOptions) -> PlannerSettings:
+    """Return the settings of a planner that is not started yet."""
+    who, timeout, zone = f"planner {name}", options.get("reply_timeout"), options.get("tells_date_in")
+    strategy, earlier_plans = options.get("planning_strategy", "balanced"), options.get("earlier_plans", 0)
+    if strategy not in STRATEGIES:
+        raise ConfigError(f"planning_strategy={strategy!r}: give balanced, conservative or aggressive")
+    must_be_number(who, "earlier_plans", earlier_plans, 0)
+    reasoner, embedder = options.get("reasoner"), options.get("embedder")
+    must_have(who, "reasoner", reasoner, "ask", "a Reasoner; the name of a model is reasoning_model=")
+    must_have(who, "embedder", embedder, "embed", "an Embedder")
+    external = definitions_of("external_events", options.get("external_events", ()), EventTopic.BUSINESS_FACTS)
+    return PlannerSettings(
+        name=name,
+        version=version,
+        prompt_id=prompt_id,
+        limits=limits_of(options.get("limits"), options.get("max_actions")),
+        reply_timeout=None if timeout is None else span("reply_timeout", name, timeout),
+        reasoner=reasoner,
+        instructions=options.get("system_instructions", ""),
+        strategy=strategy,
+        awaits=tuple(external),
+        room=room_of(who, options),
+        meanings=Meanings(embedder) if embedder else None,
+        zone=None if zone is None else zone_of("tells_date_in", name, zone),
+        recollection=recollection_of(name, options.get("memory", ()), options.get("memory_tokens", MEMORY_TOKENS)),
+        earlier_plans=earlier_plans,
+    )
+
+
+def model_settings_of(kind: str, name: str, options: PlannerOptions, *, is_needed: bool) -> ModelSettings | None:
+    """Return the model that is named, if any. Raise ConfigError for a misspelt option of ours, which would be sent to
+    the provider."""
+    model, base, key = options.get("reasoning_model"), options.get("api_base"), options.get("api_key")
+    extra = {option: value for option, value in options.items() if option not in _OWN}
+    for option in extra:
+        known = [] if option in ModelOptions.__annotations__ else _LONG_NAMES
+        if close := get_close_matches(option, known, n=1, cutoff=0.8):
+            raise ConfigError(f"{kind} has no parameter {option!r}; did you mean {close[0]!r}?")
+        if model is None:
+            raise ConfigError(f"{kind} has no parameter {option!r}, and no model that could take it")
+    if is_needed and not model and options.get("reasoner") is None:
+        raise ConfigError(without_model(name))
+    must_be_model(name, model, base, key)
+    return ModelSettings(model, base, key, options.get("temperature"), extra) if model else None
+
+
+# What `ModelSettings` has fields for, and all that is not about the model.
+_OWN = {*PlannerOptions.__annotations__} - {*ModelOptions.__annotations__} | {"api_base", "api_key", "temperature"}
+# Short names are close to many.
+_LONG_NAMES = [name for name in PlannerOptions.__annotations__ if len(name) > 4]
 
 
 def zone_of(what: str, planner: str, name: object) -> tzinfo:
@@ -36,8 +145,10 @@ def zone_of(what: str, planner: str, name: object) -> tzinfo:
         ) from error
 
 
-def room_of(who: str, tokens: int, schemas: int, pinned: Iterable[str]) -> Room:
+def room_of(who: str, options: RoomOptions) -> Room:
     """Raise ConfigError, which names `who` gave it, for room in which nothing can be shown."""
+    tokens, schemas = options.get("offer_tokens", Room().tokens), options.get("offer_schemas", Room().schemas)
+    pinned = options.get("pinned_events", ())
     if isinstance(pinned, str):
         raise ConfigError(f"{who}: pinned_events={pinned!r} would be its letters; give a list of names")
     must_be_number(who, "offer_tokens", tokens, 1)

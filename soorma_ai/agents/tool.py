@@ -8,15 +8,14 @@ from msgspec import Struct
 from typing_extensions import TypeVar, Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, EventLike, H
-from soorma_ai.agents.annotations import Handler, Shape, event_taken, payload_type, return_type
+from soorma_ai.agents.annotations import Shape, payload_type, return_type
 from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.agents.handler_options import HandlerOptions, Registered, handler_of, most_attempts
+from soorma_ai.agents.handler_options import InvokeOptions, Registered, event_taken, handler_of, most_attempts
 from soorma_ai.errors import ConfigError, OutcomeUnknown, Reject, Retry, TransientError
 from soorma_ai.kernel.domain.doubts import Done, Failed, Finding, NotDone, OutsideEffects, StillUnknown
 from soorma_ai.kernel.domain.events import EventTopic, Lineage, completion_of, name_fault
-from soorma_ai.kernel.domain.registry import AgentKind, Approval
+from soorma_ai.kernel.domain.registry import AgentKind
 from soorma_ai.kernel.domain.replies import Failure, failure_reply, success_reply
-from soorma_ai.kernel.domain.schemas import SchemaSource
 from soorma_ai.kernel.runtime.flow import Route
 from soorma_ai.kernel.runtime.handling.doubts import find_out
 from soorma_ai.kernel.runtime.handling.execute import must_be_wanted
@@ -65,54 +64,20 @@ class Tool(Agent):
         self._default_response_event = default_response_event
         self._effects = _outside_effects(effects)
 
-    def on_invoke(
-        self,
-        event_type: EventLike,
-        *,
-        description: str = "",
-        payload_schema: SchemaSource | None = None,
-        response_schema: SchemaSource | None = None,
-        approval: Approval | str | None = None,
-        irreversible: bool = False,
-        effects: OutsideEffects | str | None = None,
-        reconcile: Handler | None = None,
-        version: str = "",
-        **options: Unpack[HandlerOptions],
-    ) -> Callable[[H], H]:
+    def on_invoke(self, event_type: EventLike, **options: Unpack[InvokeOptions]) -> Callable[[H], H]:
         """Register a handler, which gets `(request, context)` and returns the result. `event_type` is a name or a
-        definition.
-
-        Schemas come from here (JSON Schema or a pydantic model), else from the annotations, else from the
-        definition or the capability that describes the event. `approval` is 'always', a CEL condition over
-        `payload` and `context`, or an `Approval`: then a planner's publish of this event waits for a person.
-
-        With `effects="at_most_once"` it is on disk that the handler begins. When it then ends otherwise than by
-        returning, `Retry` or `Reject`, because it raised or because the process was killed, it is not run again:
-        `reconcile(request, context)` returns `Done`, `NotDone`, `Failed` or `StillUnknown`, and without it, or when
-        it does not know either, a person is asked.
-
-        For the options see `HandlerOptions`.
-        """
+        definition. For the options see `InvokeOptions`."""
         event_type = self._take_given("on_invoke", event_type)
-        outside = self._effects if effects is None else _outside_effects(effects)
-        once = outside is OutsideEffects.AT_MOST_ONCE
+        effects, reconcile = options.get("effects"), options.get("reconcile")
+        once = (self._effects if effects is None else _outside_effects(effects)) is OutsideEffects.AT_MOST_ONCE
         if reconcile is not None and not once:
             raise ConfigError(f"on_invoke({event_type!r}, reconcile=...) is for effects='at_most_once' only")
 
         def register(handler: H) -> H:
-            invoked = handler_of(f"on_invoke({event_type!r})", handler, options)
-            takes = Shape(payload_type(handler, InvocationContext), payload_schema)
-            gives = Shape(return_type(handler), response_schema)
-            definition = event_taken(
-                handler,
-                event_type,
-                takes,
-                gives,
-                description=description,
-                approval=approval,
-                irreversible=irreversible,
-                version=version,
-            )
+            invoked = handler_of(f"on_invoke({event_type!r})", handler, options, InvokeOptions)
+            takes = Shape(payload_type(handler, InvocationContext), options.get("payload_schema"))
+            gives = Shape(return_type(handler), options.get("response_schema"))
+            definition = event_taken(handler, event_type, takes, gives, options)
             invocation = _Invocation(
                 run=self._run,
                 handler=invoked,

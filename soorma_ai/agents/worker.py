@@ -8,17 +8,24 @@ from msgspec.structs import replace
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, EventLike, H
-from soorma_ai.agents.annotations import Shape, event_taken, payload_type
+from soorma_ai.agents.annotations import Shape, payload_type
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.contexts.task import ResultContext, TaskContext
-from soorma_ai.agents.handler_options import HandlerOptions, Registered, handler_of, most_attempts, must_be_name
+from soorma_ai.agents.handler_options import (
+    HandlerOptions,
+    Registered,
+    RequestOptions,
+    event_taken,
+    handler_of,
+    most_attempts,
+    must_be_name,
+)
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.kernel.domain.effects import Expect
 from soorma_ai.kernel.domain.events import EventTopic, Lineage, completion_of
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
-from soorma_ai.kernel.domain.registry import AgentKind, Approval
+from soorma_ai.kernel.domain.registry import AgentKind
 from soorma_ai.kernel.domain.replies import Failure, is_failure
-from soorma_ai.kernel.domain.schemas import SchemaSource
 from soorma_ai.kernel.domain.values import Data, JsonObject
 from soorma_ai.kernel.rules.task import TASK_TIMEOUT, timeout_event
 from soorma_ai.kernel.runtime.client.intake import lineage_of, send_task
@@ -41,36 +48,16 @@ class Worker(Agent):
         # Without an on_result as well: what an earlier version waited for has to end.
         self._routes.append(Route(None, "", self._continue, self._report_failure, continues=True))
 
-    def on_task(
-        self,
-        event_type: EventLike,
-        *,
-        description: str = "",
-        payload_schema: SchemaSource | None = None,
-        response_schema: SchemaSource | None = None,
-        approval: Approval | str | None = None,
-        irreversible: bool = False,
-        version: str = "",
-        **options: Unpack[HandlerOptions],
-    ) -> Callable[[H], H]:
+    def on_task(self, event_type: EventLike, **options: Unpack[RequestOptions]) -> Callable[[H], H]:
         """Register a handler, which gets `(task, context)` and ends the task itself. `event_type` is a name or a
-        definition. `TaskContext[Model]` types `task.data`. For the options see `HandlerOptions`."""
+        definition. `TaskContext[Model]` types `task.data`. For the options see `RequestOptions`."""
         event_type = self._take_given("on_task", event_type)
 
         def register(handler: H) -> H:
-            working = handler_of(f"on_task({event_type!r})", handler, options)
-            takes = Shape(payload_type(handler, TaskContext), payload_schema)
-            gives = Shape(None, response_schema)
-            definition = event_taken(
-                handler,
-                event_type,
-                takes,
-                gives,
-                description=description,
-                approval=approval,
-                irreversible=irreversible,
-                version=version,
-            )
+            working = handler_of(f"on_task({event_type!r})", handler, options, RequestOptions)
+            takes = Shape(payload_type(handler, TaskContext), options.get("payload_schema"))
+            gives = Shape(None, options.get("response_schema"))
+            definition = event_taken(handler, event_type, takes, gives, options)
             promised = gives if gives.schema else Shape(None, self._result_schema(event_type))
             self._task_handlers[event_type] = _Task(working, takes, promised, completion_of(event_type))
             most = most_attempts([working])

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from parameters import parameters_of
 
 import soorma_ai
 import soorma_ai.agents
@@ -76,7 +77,7 @@ def attributes_without_words(kind: type) -> Iterator[str]:
     is_written = "__init__" in vars(kind) and not is_dataclass(kind)
     made = inspect.getsource(kind.__init__) if is_written else ""
     names |= set(re.findall(r"self\.([a-z]\w*)(?::[^=]+)? = ", made))
-    names -= {name for name in names if name.startswith("_")} | set(inspect.signature(kind.__init__).parameters)
+    names -= {name for name in names if name.startswith("_")} | set(parameters_of(kind.__init__))
     yield from (f"{kind.__name__}.{name}" for name in sorted(names) if not re.search(rf"`{name}\b", told))
 
 
@@ -109,7 +110,7 @@ def test_every_public_class_and_every_call_of_it_says_what_it_is() -> None:
 def test_a_port_that_a_public_constructor_takes_is_public() -> None:
     taken: set[str] = set()
     for kind in (getattr(soorma_ai, name) for name in ("Platform", "Planner", "ChoreographyPlanner", "RemoteAgents")):
-        annotations = " ".join(str(one.annotation) for one in inspect.signature(kind.__init__).parameters.values())
+        annotations = " ".join(map(str, parameters_of(kind.__init__).values()))
         taken |= set(re.findall(r"soorma_ai\.kernel\.ports\.\w+\.(\w+)", annotations))
     assert taken >= {"Bus", "Clock", "Embedder", "Reasoner", "Store"}
     assert taken - set(NAMES) == set()

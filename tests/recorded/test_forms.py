@@ -3,8 +3,9 @@ cannot be strict where a provider is held to the schema at all."""
 
 import pytest
 
-from soorma_ai.adapters.models.forms import Mode, form_for
+from soorma_ai.adapters.models.forms import form_for
 from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.ports import Mode
 from soorma_ai.kernel.rules.schemas.portable import object_schema
 
 MARK = "only said here"

@@ -11,6 +11,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from parameters import parameters_of
+
 import soorma_ai
 from seeds.documents import Block, tree_of
 from seeds.names import SKETCHES, Sketch
@@ -159,6 +161,6 @@ def names_here() -> frozenset[str]:
 def _called_with(kind: Any) -> Iterator[str]:
     for _, member in inspect.getmembers(kind, callable):
         try:
-            yield from inspect.signature(member).parameters
+            yield from parameters_of(member)
         except (TypeError, ValueError):
             continue

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+from parameters import parameters_of
 
 import soorma_ai
 from seeds.documents import SEEDS, blocks, tree_of
@@ -71,7 +72,7 @@ def members(kind: Any) -> set[str]:
 
 
 def parameters(kind: Any, method: str) -> list[str]:
-    return list(inspect.signature(getattr(kind, method)).parameters)
+    return list(parameters_of(getattr(kind, method)))
 
 
 def test_every_name_of_a_sketched_class_is_here() -> None:

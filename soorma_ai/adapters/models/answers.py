@@ -7,12 +7,13 @@ from msgspec.structs import replace
 
 from soorma_ai.adapters.models.bodies import FILTERED, REFUSED, Usage, ending_of
 from soorma_ai.adapters.models.faults import scrub
-from soorma_ai.adapters.models.forms import ANSWER, Mode
+from soorma_ai.adapters.models.forms import ANSWER
 from soorma_ai.adapters.models.prices import Price
 from soorma_ai.adapters.models.transport import Said
 from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable, Paid
 from soorma_ai.kernel.domain.history import Ending
 from soorma_ai.kernel.domain.values import clip
+from soorma_ai.kernel.ports import Mode
 from soorma_ai.kernel.rules.decisions.extraction import Found, find_object, the_one
 
 JSON_BY_TOOL = "json_tool_call"  # by which litellm asks providers for JSON that know only tools

@@ -1,13 +1,11 @@
 """Forms in which a model is asked for its answer: which of them work, and how a schema is spelled in each."""
 
-from typing import Literal
-
 from msgspec import Struct
 
 from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.ports import Mode
 from soorma_ai.kernel.rules.schemas.portable import Wire, wire_of
 
-Mode = Literal["json_schema", "tools", "json", "md_json"]
 MODES: tuple[Mode, ...] = ("json_schema", "tools", "json", "md_json")
 ANSWER = "Decision"
 ABOUT = "The next step, exactly one."

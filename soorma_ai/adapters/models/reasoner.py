@@ -3,20 +3,21 @@
 import asyncio
 import importlib
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection
 from datetime import timedelta
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
+from typing_extensions import Unpack
 
 from soorma_ai.adapters.models.answers import add_up, cost_of, find_answer, read_answer
 from soorma_ai.adapters.models.bodies import Usage
 from soorma_ai.adapters.models.direct.providers import PASSED_ON, speaks_openai
 from soorma_ai.adapters.models.direct.transport import Direct
 from soorma_ai.adapters.models.faults import BadGeneration, SchemaRejected, guess_at
-from soorma_ai.adapters.models.forms import MODES, Form, Mode, form_for
+from soorma_ai.adapters.models.forms import MODES, Form, form_for
 from soorma_ai.adapters.models.guard import check_allowed, is_loopback, is_replayed
 from soorma_ai.adapters.models.litellm.transport import ThroughLiteLLM
 from soorma_ai.adapters.models.prices import Price, given_price
@@ -32,13 +33,11 @@ from soorma_ai.errors import (
     SoormaError,
 )
 from soorma_ai.kernel.domain.history import Ending
-from soorma_ai.kernel.ports import ModelAnswer, ModelQuestion
+from soorma_ai.kernel.ports import Mode, ModelAnswer, ModelOptions, ModelQuestion, Way
 from soorma_ai.kernel.rules.decisions.extraction import Found
 from soorma_ai.kernel.rules.schemas.combine import list_in
 from soorma_ai.kernel.rules.schemas.texts import read_texts
 from soorma_ai.kernel.runtime.handling.logs import warn
-
-Way = Literal["litellm", "direct"]
 
 TRANSPORT_RETRIES = 2
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
@@ -66,48 +65,32 @@ class _Reading(Struct, frozen=True):
 class LiteLLMReasoner:
     """One model, with others to fall back on, named as litellm does: `openai/gpt-4o`, `anthropic/claude-sonnet-4-5`.
 
-    `api_base` and `api_key` also serve fallbacks of the same provider. `finish_reasons` are ends of an answer, in the
-    provider's own words, that are good beside those that are known; `absent` is that of an answer which names none.
-    A server that speaks OpenAI's wire format is called without litellm, unless there are settings that litellm alone
-    knows; `transport` "litellm" or "direct" says it for all. `price` is that of `model`, in US dollars per token in and
-    per token out. Further keywords go to every call as they are.
+    For the options see `ModelOptions`.
     """
 
     def __init__(
         self,
         model: str,
         *,
-        api_base: str | None = None,
-        api_key: str | None = None,
-        temperature: float | None = None,
-        timeout: float = 60.0,
-        max_output_tokens: int = 4096,
-        fallbacks: Sequence[str] = (),
-        mode: Mode = "json_schema",
-        transport: Way | None = None,
-        price: tuple[float, float] | None = None,
-        finish_reasons: Collection[str] = (),
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.perf_counter,
-        **llm_kwargs: Any,
+        **options: Unpack[ModelOptions],
     ) -> None:
-        if taken := sorted(_OURS & llm_kwargs.keys()):
+        if taken := sorted(_OURS & options.keys()):
             raise ConfigError(f"{model}: {', '.join(f'{name}=' for name in taken)} cannot be set; {_CURE}")
-        if mode not in MODES:
-            raise ConfigError(f"mode {mode!r} is none of {', '.join(MODES)}")
-        if isinstance(finish_reasons, str):
-            raise ConfigError(f"finish_reasons={finish_reasons!r}: give a list of names")
         self.model = model
-        self.max_output_tokens = max_output_tokens
-        self._extra = {**llm_kwargs, **({} if temperature is None else {"temperature": temperature})}
-        self._api_base = api_base
-        self._api_key = api_key
-        self._models = (model, *fallbacks)
-        self._ways = {name: self._way(name, transport) for name in self._models}
-        self._price = given_price(price)
-        self._timeout = timeout
-        self._mode: Mode = mode
-        self._also_good = frozenset(finish_reasons)
+        self.max_output_tokens = options.get("max_output_tokens", 4096)
+        extra = options.keys() - ModelOptions.__annotations__.keys()
+        self._extra: dict[str, Any] = {name: options[name] for name in extra}
+        if (temperature := options.get("temperature")) is not None:
+            self._extra["temperature"] = temperature
+        self._api_base, self._api_key = options.get("api_base"), options.get("api_key")
+        self._models = (model, *options.get("fallbacks", ()))
+        self._ways = {name: self._way(name, options.get("transport")) for name in self._models}
+        self._price = given_price(options.get("price"))
+        self._timeout = options.get("timeout", 60.0)
+        self._mode: Mode = _mode(options.get("mode", "json_schema"))
+        self._also_good = _finish_reasons(options.get("finish_reasons", ()))
         self._away_until: dict[str, float] = {}
         self._sleep = sleep
         self._monotonic = monotonic
@@ -272,6 +255,18 @@ class LiteLLMReasoner:
         if model == self.model and self._price is not None:
             return self._price
         return self._ways[model].price(model)
+
+
+def _mode(given: Mode) -> Mode:
+    if given not in MODES:
+        raise ConfigError(f"mode {given!r} is none of {', '.join(MODES)}")
+    return given
+
+
+def _finish_reasons(given: Collection[str]) -> frozenset[str]:
+    if isinstance(given, str):
+        raise ConfigError(f"finish_reasons={given!r}: give a list of names")
+    return frozenset(given)
 
 
 def _worth_telling(faults: list[_Fault]) -> _Fault:

@@ -1,15 +1,18 @@
 """One event chosen by a model, in a handler of any agent that is no planner."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from typing_extensions import Unpack
+
+from soorma_ai.agents.arguments import must_know
 from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.agents.planner_options import room_of
+from soorma_ai.agents.planner_options import RoomOptions, room_of
 from soorma_ai.errors import ConfigError
 from soorma_ai.features.retrieval.choice import check_of_choice, judge_choice
 from soorma_ai.features.retrieval.choose import ChoiceSettings, choose, offer_for_choice
-from soorma_ai.kernel.domain.decisions import EventDecision, Room
+from soorma_ai.kernel.domain.decisions import EventDecision
 from soorma_ai.kernel.domain.events import EventTopic, topic_of
 from soorma_ai.kernel.domain.values import json_object
 from soorma_ai.kernel.ports import ModelSettings, Reasoner
@@ -18,41 +21,51 @@ from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
 MAX_LLM_CALLS = 20
 
 
+class SelectorOptions(RoomOptions, total=False):
+    """Options of an `EventSelector`."""
+
+    instructions: str
+    """Instructions before all else that the model is told."""
+    model: str | None
+    """Model in litellm's words."""
+    api_base: str | None
+    """Address of its provider."""
+    api_key: str | None
+    """Key of its provider."""
+    reasoner: Reasoner | None
+    """Reasoner in the place of `model`."""
+    max_llm_calls: int
+    """Most calls for one delivery outside of plans, by all its attempts together; 20 by default."""
+
+
 class EventSelector:
     """Lets a model choose one event of a topic, of those that live agents of this tenant take, and fill in its data.
 
-    `model` is a litellm model string; a `reasoner` replaces it. `instructions` come before all else that the model is
-    told. Its answers are journalled and judged as decisions of planners are, at most two are asked for again, and
-    handling again uses what was answered. In a delivery of a plan its tree pays, by the plan's limits; else all
-    attempts at this delivery together may make `max_llm_calls` calls. How much of the offer is shown is said by
-    `offer_tokens`, `offer_schemas` and `pinned_events`, as with planners.
+    Its answers are journalled and judged as decisions of planners are, at most two are asked for again, and handling
+    again uses what was answered. In a delivery of a plan its tree pays, by the plan's limits. For the options see
+    `SelectorOptions`.
     """
 
     def __init__(
         self,
         context: PlatformContext,
         topic: EventTopic | str = EventTopic.ACTION_REQUESTS,
-        *,
-        instructions: str = "",
-        reasoner: Reasoner | None = None,
-        model: str | None = None,
-        api_base: str | None = None,
-        api_key: str | None = None,
-        max_llm_calls: int = MAX_LLM_CALLS,
-        offer_tokens: int = Room().tokens,
-        offer_schemas: int = Room().schemas,
-        pinned_events: Iterable[str] = (),
+        **options: Unpack[SelectorOptions],
     ) -> None:
         who = f"the selector of {context.agent_id}"
+        must_know(who, options, SelectorOptions)
+        reasoner, model = options.get("reasoner"), options.get("model")
+        max_llm_calls = options.get("max_llm_calls", MAX_LLM_CALLS)
         if max_llm_calls < 1:
             raise ConfigError(f"{who}: max_llm_calls={max_llm_calls} must be 1 at least")
         if reasoner is None:
             if not model:
                 raise ConfigError(f"{who} cannot think: give model='provider/model', or a reasoner=")
-            reasoner = context.handling.services.make_reasoner(ModelSettings(model, api_base, api_key))
+            settings = ModelSettings(model, options.get("api_base"), options.get("api_key"))
+            reasoner = context.handling.services.make_reasoner(settings)
         self._context = context
         self._reasoner = reasoner
-        room = room_of(who, offer_tokens, offer_schemas, pinned_events)
+        instructions, room = options.get("instructions", ""), room_of(who, options)
         self._settings = ChoiceSettings(topic_of(topic), instructions, room, max_llm_calls)
 
     async def select_event(self, state: Mapping[str, Any]) -> EventDecision:

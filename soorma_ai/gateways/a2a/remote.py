@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Self, cast
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpx
@@ -29,6 +29,7 @@ from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import AgentOptions, EventLike, span
 from soorma_ai.agents.agent import definitions_of as events_of
+from soorma_ai.agents.arguments import must_know, options_of
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.contexts.task import ResultContext, TaskContext
 from soorma_ai.agents.worker import Worker
@@ -75,8 +76,8 @@ class A2AAgent(Worker):
     """
 
     def __init__(self, name: str, url: str, *, skills: Iterable[EventLike], **options: Unpack[RemoteOptions]) -> None:
-        ours = {option: value for option, value in options.items() if option in AgentOptions.__annotations__}
-        super().__init__(name, f"Asks the agent at {urlsplit(url).hostname}.", **cast("AgentOptions", ours))
+        must_know(f"agent {name}", options, RemoteOptions)
+        super().__init__(name, f"Asks the agent at {urlsplit(url).hostname}.", **options_of(AgentOptions, options))
         self.url = _check(url, options)
         self._http: httpx.AsyncClient | None = None
         self._client: Client | None = None

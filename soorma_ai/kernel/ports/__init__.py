@@ -7,7 +7,18 @@ from soorma_ai.kernel.ports.bus import Bus, Clock, Neighbours
 from soorma_ai.kernel.ports.embedding import Embedder
 from soorma_ai.kernel.ports.identity import Audit, Authenticator, Keys
 from soorma_ai.kernel.ports.inlet import Inlet, Post
-from soorma_ai.kernel.ports.model import Message, ModelAnswer, ModelQuestion, ModelSettings, Prompt, Prompts, Reasoner
+from soorma_ai.kernel.ports.model import (
+    Message,
+    Mode,
+    ModelAnswer,
+    ModelOptions,
+    ModelQuestion,
+    ModelSettings,
+    Prompt,
+    Prompts,
+    Reasoner,
+    Way,
+)
 from soorma_ai.kernel.ports.queue import Hands, Queue
 from soorma_ai.kernel.ports.registry import Registry
 from soorma_ai.kernel.ports.rows import (
@@ -56,7 +67,9 @@ __all__ = [
     "Memory",
     "Memos",
     "Message",
+    "Mode",
     "ModelAnswer",
+    "ModelOptions",
     "ModelQuestion",
     "ModelSettings",
     "Neighbours",
@@ -81,5 +94,6 @@ __all__ = [
     "Swept",
     "Upkeep",
     "WantedPart",
+    "Way",
     "Work",
 ]

@@ -1,10 +1,11 @@
 """Questions to a model, its answers, and the prompts."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
+from typing_extensions import TypedDict
 
 from soorma_ai.errors import Paid
 from soorma_ai.kernel.domain.history import Ending
@@ -96,6 +97,35 @@ class Prompt:
     hash: str
     parts: Mapping[str, str]
     template: str = field(default="", repr=False)
+
+
+Mode = Literal["json_schema", "tools", "json", "md_json"]
+Way = Literal["litellm", "direct"]
+
+
+class ModelOptions(TypedDict, total=False, extra_items=Any):
+    """Options of a model. Others go to its provider with every call, as they are."""
+
+    api_base: str | None
+    """Address of the provider; also for fallbacks of the same provider."""
+    api_key: str | None
+    """Key of the provider; also for fallbacks of the same provider."""
+    temperature: float | None
+    timeout: float
+    """Seconds that one call may take; 60 by default."""
+    max_output_tokens: int
+    """Longest answer; 4,096 by default."""
+    fallbacks: Sequence[str]
+    """Models to ask, one after the other, while the first is away."""
+    mode: Mode
+    """Form in which the answer is asked for; "json_schema" by default."""
+    transport: Way | None
+    """"litellm" or "direct". By default a server with OpenAI's wire format is called directly, unless there are
+    settings for litellm alone."""
+    price: tuple[float, float] | None
+    """US dollars per token in and per token out, of the first model."""
+    finish_reasons: Collection[str]
+    """Good ends of an answer beside the usual ones, in the provider's own words; `absent` is no end at all."""
 
 
 @dataclass(frozen=True)

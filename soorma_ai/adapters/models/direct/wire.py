@@ -8,9 +8,10 @@ from typing import Any, cast
 from soorma_ai.adapters.models.bodies import body_of
 from soorma_ai.adapters.models.direct.providers import may_call_several, room_of
 from soorma_ai.adapters.models.faults import Failed
-from soorma_ai.adapters.models.forms import ANSWER, Form, Mode
+from soorma_ai.adapters.models.forms import ANSWER, Form
 from soorma_ai.adapters.models.transport import Call, Said
 from soorma_ai.kernel.domain.values import Json, JsonObject, Same, clip
+from soorma_ai.kernel.ports import Mode
 from soorma_ai.kernel.rules.schemas.combine import list_in, object_in
 from soorma_ai.kernel.rules.schemas.portable import Wire
 
