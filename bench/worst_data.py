@@ -59,7 +59,7 @@ async def check(schema: JsonObject, value: Json) -> tuple[float, Gaps]:
     violations(schema, {})  # compiled before, as a registered schema is
     async with Gaps() as gaps:
         begun = time.thread_time()
-        await check_ahead(schema, value)
+        await check_ahead("tenant", schema, value)
         violations(schema, value)
         spent = time.thread_time() - begun
     return 1_000 * spent, gaps

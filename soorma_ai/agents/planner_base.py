@@ -32,24 +32,9 @@ from soorma_ai.agents.planner_options import (
 )
 from soorma_ai.agents.schedules import Schedules
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
-<<<<<<< HEAD
-from soorma_ai.kernel.domain.decisions import Room
-from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
-from soorma_ai.kernel.domain.limits import UNPRICED_CURES, Limits
-from soorma_ai.kernel.domain.memos import MemoKind
-from soorma_ai.kernel.domain.registry import (
-    AgentCapability,
-    AgentKind,
-    DiscoveredAgent,
-    EventDefinition,
-    EventRole,
-    Registration,
-)
-=======
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.kernel.domain.limits import UNPRICED_CURES
 from soorma_ai.kernel.domain.registry import AgentKind, DiscoveredAgent, EventDefinition, EventRole, Registration
->>>>>>> w6
 from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT, SchemaSource, describe, schema_of, violations
 from soorma_ai.kernel.domain.states import StateMachine, States, initial_of, states_of
