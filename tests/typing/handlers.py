@@ -15,6 +15,7 @@ from soorma_ai import (
     EventDefinition,
     EventEnvelope,
     EventSelector,
+    EventToolkit,
     EventTopic,
     InvocationContext,
     PlatformContext,
@@ -27,6 +28,7 @@ from soorma_ai import (
 )
 from soorma_ai.kernel.domain.registry import Discovery
 from soorma_ai.kernel.domain.tracking import ActionStatus
+from soorma_ai.kernel.ports.context import Toolkit
 
 
 class Order(BaseModel):
@@ -163,6 +165,9 @@ async def route(event: EventEnvelope, context: PlatformContext) -> None:
     assert_type(chosen, EventDecision)
     assert_type(chosen.data, dict[str, JsonValue])
     assert_type(await selector.publish_decision(chosen, response_event="mail.answered"), str)
+    assert_type(context.toolkit, Toolkit)
+    toolkit: Toolkit = EventToolkit(context.registry)
+    assert_type(await toolkit.discover_events(), list[EventDefinition])
     found = await context.toolkit.find_events("answer a mail", most=3)
     assert_type(found, list[EventDefinition])
     assert_type(context.toolkit.format_as_prompt_text(found), str)

@@ -1,7 +1,7 @@
 """Long-term memory, as handlers use it: knowledge, the history of a conversation, prompts and rules.
 
 It belongs to the user in hand, or, `shared`, to their whole tenant; another agent's diary is not read. A handler finds
-its own changes; they happen with everything else that it did.
+its own changes; they are committed with its other effects.
 """
 
 from collections.abc import Mapping
@@ -16,13 +16,15 @@ from soorma_ai.kernel.runtime.handling.handling import Handling
 
 
 class MemoClient:
+    """Long-term memory of the delivery in hand. With knowledge switched off, each call raises ConfigError."""
+
     def __init__(self, handling: Handling) -> None:
         self._handling = handling
 
     async def store_knowledge(
         self, content: str, *, key: str | None = None, shared: bool = False, **about: Unpack[About]
     ) -> str:
-        """Keep a text, in the place of what has this key, and return its key. For `about` see `About`."""
+        """Keep a text, in the place of the memo of this key, and return its key. For `about` see `About`."""
         return await self._memos.keep(MemoPlace(MemoKind.KNOWLEDGE, shared), key, content, about)
 
     async def get_knowledge(self, key: str, *, shared: bool = False) -> Memo | None:
@@ -31,7 +33,7 @@ class MemoClient:
     async def search_knowledge(
         self, query: str = "", *, limit: int = 10, shared: bool | None = None, **given: Unpack[Filter]
     ) -> list[Memo]:
-        """Return what is known about it, best first; without a query, the newest first. `shared` None looks through the
+        """Return the memos about it, best first; without a query, the newest first. `shared` None looks through the
         user's and the tenant's. For the conditions see `Filter`."""
         return await self._memos.find(MemoKind.KNOWLEDGE, query, limit, given, shared=shared)
 
@@ -40,14 +42,14 @@ class MemoClient:
         return await self._memos.drop(MemoPlace(MemoKind.KNOWLEDGE, shared), key)
 
     async def log_interaction(self, role: str, content: str, metadata: Mapping[str, Any] | None = None) -> str:
-        """Write down what was said between this agent and the user; `role` says by whom. Return its key. The newest
-        thousand are kept."""
+        """Keep a line of the conversation between this agent and the user; `role` is its speaker. Return its key. The
+        newest thousand are kept."""
         about = About(title=role, metadata=json_object("metadata", metadata or {}))
         diary = MemoPlace(MemoKind.INTERACTION, agent=self._handling.agent)
         return await self._memos.keep(diary, None, content, about)
 
     async def get_recent_history(self, limit: int = 20) -> list[Memo]:
-        """Return what was said last, the newest first."""
+        """Return the last lines of the conversation, the newest first."""
         return await self._memos.find(MemoKind.INTERACTION, "", limit, {})
 
     async def search_interactions(self, query: str, *, limit: int = 10) -> list[Memo]:

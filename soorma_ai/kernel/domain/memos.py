@@ -20,8 +20,8 @@ class MemoKind(StrEnum):
 
 
 class Shelf(Record, frozen=True):
-    """The place of memos that the same may see: a tenant's, where it `is_shared`, else a user's; with an `agent`, as
-    that agent remembers them. Nothing is found across shelves that is not asked for on each."""
+    """The place of memos with the same readers: a tenant, where it `is_shared`, else a user; with an `agent`, as that
+    agent remembers them. A search finds memos of the shelves in its query alone."""
 
     tenant_id: str
     kind: MemoKind
@@ -31,8 +31,8 @@ class Shelf(Record, frozen=True):
 
 
 class Memo(Record, frozen=True):
-    """`key` is unique on its shelf. `by` is the agent that kept it, or CLIENT. Of an interaction, `title` says who
-    spoke; of a skill, it says when it is of use."""
+    """`key` is unique on its shelf. `by` is the agent that kept it, or CLIENT. Of an interaction, `title` is the
+    speaker; of a skill, its use."""
 
     shelf: Shelf
     key: str
@@ -47,7 +47,7 @@ class Memo(Record, frozen=True):
 
 
 class About(TypedDict, total=False):
-    """What is said of knowledge beside its text. `expires_in`: how long it is kept, a span or seconds."""
+    """Properties of knowledge beside its text. `expires_in`: its time to live, a span or seconds."""
 
     title: str
     tags: tuple[str, ...] | list[str]
@@ -57,7 +57,7 @@ class About(TypedDict, total=False):
 
 
 class Filter(TypedDict, total=False):
-    """Conditions that a memo meets: all of these tags, this source, this agent as who kept it, these values at the top
+    """Conditions that a memo meets: all of these tags, this source, this agent as `by`, these values at the top
     level of its metadata."""
 
     tags: tuple[str, ...] | list[str]
@@ -67,7 +67,7 @@ class Filter(TypedDict, total=False):
 
 
 class Recollection(Struct, frozen=True):
-    """What a planner is told from memory: the kinds that are looked through, and the tokens that they may take."""
+    """Memory of a planner: the kinds that its model is shown, and the tokens that they may take."""
 
     kinds: tuple[MemoKind, ...]
     tokens: int

@@ -1,0 +1,12 @@
+"""Commands of features get their store from the program that collects them."""
+
+from click.testing import CliRunner
+
+from soorma_ai.errors import ConfigError
+from soorma_ai.features.upkeep.commands.forget import forget
+
+
+def test_a_command_outside_of_its_program_names_the_place_for_it() -> None:
+    result = CliRunner().invoke(forget, ["ann", "--yes", "--store", "sqlite:///:memory:"])
+    assert isinstance(result.exception, ConfigError)
+    assert "apps.cli.main" in str(result.exception)
