@@ -36,6 +36,15 @@ async def test_what_was_sent_before_is_claimed_apart_from_what_was_not(store: St
     assert [(one.event.id, one.attempt) for one in again] == [("e-1", 2)]
 
 
+async def test_what_is_kept_for_other_stores_is_counted_by_mailbox(store: Store) -> None:
+    assert await store.queue.count_mail() == {}
+    box = await mailed(store, "e-1", "e-2", "e-3")
+    (first,) = await store.queue.claim_mail(box, NOW, LEASE, 1, 5)
+    assert await store.queue.count_mail() == {box: 3}
+    await end(store, first, Ack())
+    assert await store.queue.count_mail() == {box: 2}
+
+
 async def test_a_delivery_is_claimed_by_the_name_of_its_event_from_whoever_has_it(store: Store) -> None:
     box = await mailed(store, "e-1", "e-2")
     (held,) = await store.queue.claim_mail(box, NOW, LEASE, 1, 0)

@@ -20,6 +20,7 @@ from kit import (
     the_wait,
     until,
 )
+from msgspec.structs import replace
 from worst import HAS_BROKER
 
 from soorma_ai import Agent, Held, InvocationContext, Platform, PlatformContext, Tool
@@ -87,6 +88,31 @@ async def test_what_is_held_for_a_person_counts_for_them_alone(
         assert await platform.answer(held[0].wait_id, {"approved": False}) == "accepted"
         with pytest.raises(Held):
             await ann.request("payment.charge.requested", {"amount": 9})
+
+
+async def test_a_store_that_is_gone_holds_up_only_the_clients_that_ask_it(
+    path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOORMA_MAX_BACKLOG", "3")
+    far = Tool("far")
+
+    @far.on_invoke("pay.requested")
+    async def pay(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        return {}
+
+    async with running(path, clock, stock(), planner([RESERVE, complete({"ok": True})] * 2)) as platform:
+        registry = platform.services.store.registry
+        await registry.register([replace(far.registration(), store="there")], clock.now())
+        for n in range(3):
+            await platform.publish("action-requests", "pay.requested", {"n": n})
+        await until(platform, lambda: backlog_is(platform, range(3, 4)))
+        plan = await platform.submit("order.received", {})
+        assert await plan.result(timeout=PATIENCE) == {"ok": True}
+        assert (await platform.request("inventory.reserve.requested", {"order_id": "A"}, timeout=PATIENCE))["success"]
+        with pytest.raises(Overloaded, match="3 events wait for store:there already"):
+            await platform.request("pay.requested", {})
+        with pytest.raises(Overloaded, match="store:there"):
+            await platform.publish("action-requests", "pay.requested", {"n": 4})
 
 
 async def backlog_is(platform: Platform, wanted: range) -> bool:

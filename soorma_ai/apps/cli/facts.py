@@ -23,6 +23,7 @@ from soorma_ai.kernel.domain.limits import MAX_BACKLOG
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.kernel.runtime.client.room import count_waiting
 from soorma_ai.kernel.sql.schema import VERSION
 from soorma_ai.settings import (
     BACKLOG,
@@ -225,7 +226,7 @@ async def _life_of_store(access: Access) -> Life:
             dead_letters=len(await store.letters.dead_letters(access.tenant_id, MOST)),
             untaken=len(await client.tracker.untaken(limit=MOST)),
             most=MOST,
-            backlog=await store.queue.backlog(read_settings().max_backlog if _can_read() else MOST),
+            backlog=await count_waiting(store.queue, read_settings().max_backlog if _can_read() else MOST),
             newest=newest[0].event.time if newest else None,
             unsent=standing.unsent,
             unsent_since=standing.unsent_since,

@@ -103,6 +103,10 @@ class Queue(Protocol):
         """Return the mailboxes of other stores in which something waits (`domain.stores`)."""
         ...
 
+    async def count_mail(self) -> dict[str, int]:
+        """Return the number of events that are kept for other stores, by mailbox."""
+        ...
+
     async def claim_mail(self, mailbox: str, now: datetime, lease: timedelta, fresh: int, again: int) -> list[Delivery]:
         """Claim from a mailbox as `claim` does from an agent's inbox: up to `fresh` deliveries that were never in hand,
         and up to `again` others."""
@@ -180,7 +184,7 @@ class Queue(Protocol):
         ...
 
     async def backlog(self, at_most: int) -> int:
-        """Deliveries that are not done, of all agents; counted up to `at_most`."""
+        """Deliveries that are not done, of all agents and mailboxes; counted up to `at_most`."""
         ...
 
     async def backlogs(self, tenant_id: str, at_most: int) -> list[Backlog]:

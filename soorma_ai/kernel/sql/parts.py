@@ -73,6 +73,7 @@ class SqlQueue(Part):
     outcome = reading(inbox.outcome)
     has_work = reading(inbox.has_work, HOUSE)
     mailboxes = reading(inbox.mailboxes, HOUSE)
+    count_mail = reading(inbox.count_mail, HOUSE)
     claim_mail = writing(inbox.claim_mail, HOUSE)
     claim_named = writing(inbox.claim_named, HOUSE)
     begin = writing(inbox.begin)

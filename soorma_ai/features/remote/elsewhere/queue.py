@@ -120,6 +120,9 @@ class RemoteQueue:
     async def mailboxes(self) -> list[str]:
         return []
 
+    async def count_mail(self) -> dict[str, int]:
+        return {}
+
     async def claim_mail(self, mailbox: str, now: datetime, lease: timedelta, fresh: int, again: int) -> list[Delivery]:
         return []
 

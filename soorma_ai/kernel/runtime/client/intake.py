@@ -40,6 +40,7 @@ from soorma_ai.kernel.rules.waits.opening import (
 )
 from soorma_ai.kernel.runtime.client.ownership import session_for
 from soorma_ai.kernel.runtime.client.people import take_answer
+from soorma_ai.kernel.runtime.client.room import must_have_room
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.handling.requests import request_type
@@ -68,14 +69,9 @@ async def take_from(
 
 
 async def _must_have_room(services: Services, event: EventEnvelope) -> None:
-    store, most = services.store, services.max_backlog
     await _may_come_early(services, event)
-    begins = event.topic is EventTopic.ACTION_REQUESTS or not (event.plan_id or event.correlation_id)
-    if begins and await store.queue.backlog(most) >= most and await store.events.event(event.id) is None:
-        raise Overloaded(
-            f"{most} deliveries wait already, so {event.type!r} was not taken: try again later, "
-            "start the agents that they wait for, or allow more with SOORMA_MAX_BACKLOG"
-        )
+    if event.topic is EventTopic.ACTION_REQUESTS or not (event.plan_id or event.correlation_id):
+        await must_have_room(services, event)
 
 
 async def _may_come_early(services: Services, event: EventEnvelope) -> None:

@@ -175,6 +175,12 @@ def mailboxes(db: Reader) -> list[str]:
     return sorted(name for (name,) in db.execute(query, (MAILBOX, behind(MAILBOX))).fetchall())
 
 
+def count_mail(db: Reader) -> dict[str, int]:
+    kept = "agent >= ? AND agent < ? AND state IN ('queued', 'leased')"
+    query = f"SELECT agent, count(*) FROM inbox WHERE {kept} GROUP BY agent"
+    return dict(db.execute(query, (MAILBOX, behind(MAILBOX))).fetchall())
+
+
 def claim_mail(db: Connection, mailbox: str, now: datetime, lease: timedelta, fresh: int, again: int) -> list[Delivery]:
     # What was never sent is not put off, which the index tells without the rows.
     taken = _take(db, _MAIL, (mailbox, 0.0, 0, 0, fresh), now, lease)
