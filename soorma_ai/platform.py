@@ -5,13 +5,14 @@ import signal
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import partial
-from typing import Self, cast
+from typing import Self, TypedDict, Unpack, cast
 
 from soorma_ai.agents.agent import Agent
 from soorma_ai.agents.arguments import must_have
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.features.upkeep.retention import keep_pruning, must_be_kept_long_enough
 from soorma_ai.kernel.domain.limits import Limits
+from soorma_ai.kernel.domain.options import must_know
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Bus, Clock, Embedder, Store
@@ -20,46 +21,53 @@ from soorma_ai.kernel.runtime.loops.supervisor import Supervisor
 from soorma_ai.settings import Server, is_postgres, nats_url, read_server, read_settings
 
 
+class PlatformOptions(TypedDict, total=False):
+    """Options of a `Platform`."""
+
+    store: Store | None
+    """Store in the place of the one that `store_url` chooses."""
+    bus: Bus | None
+    """Bus in the place of the one that `bus_url` chooses."""
+    clock: Clock | None
+    """Clock in the place of the system's."""
+    embedder: Embedder | None
+    """Embedder: memory is then found by its meaning, too."""
+    retention: timedelta | None
+    """Age from which ended plans of every tenant, and old events of none, are removed while agents run, as `prune`
+    removes them. By default nothing is."""
+    limits: Limits | None
+    """Bounds for events outside of plans: `max_nesting`, `max_hops` and `max_events`."""
+    purpose: str
+    """Purpose of the process, for others that want its file."""
+
+
 class Platform(Client):
     """Store, bus and agents of one process; the trusted root, whose bare calls act as `default/local`: `person` is who
     that is, and `as_user` gives the calls of another.
 
-    `store_url` and `bus_url` come from SOORMA_STORE_URL and SOORMA_BUS_URL when not given. `store`, `bus` and
-    `clock` replace the adapters that the URLs choose. With an `embedder`, what is remembered is found by what it means,
-    too. With a `retention`, plans that ended longer ago than that, of every tenant, and old events of none are removed
-    while agents run, as `prune` removes them; without, nothing is. `limits` bound what agents set off outside of plans,
-    by `max_nesting`, `max_hops` and `max_events`.
+    `store_url` and `bus_url` come from SOORMA_STORE_URL and SOORMA_BUS_URL when not given. For the options see
+    `PlatformOptions`.
     """
 
     def __init__(
-        self,
-        store_url: str | None = None,
-        bus_url: str | None = None,
-        *,
-        store: Store | None = None,
-        bus: Bus | None = None,
-        clock: Clock | None = None,
-        embedder: Embedder | None = None,
-        retention: timedelta | None = None,
-        limits: Limits | None = None,
-        purpose: str = "an application",
+        self, store_url: str | None = None, bus_url: str | None = None, **options: Unpack[PlatformOptions]
     ) -> None:
-        must_have("Platform", "store", store, "notify", "a Store; the place of one is store_url=")
-        must_have("Platform", "bus", bus, "subscribe", "a Bus; the place of one is bus_url=")
-        must_have("Platform", "clock", clock, "now", "a Clock, as soorma_ai.testing.VirtualClock is")
-        must_have("Platform", "embedder", embedder, "embed", "an Embedder")
+        must_know("Platform", options, PlatformOptions)
+        must_have("Platform", "store", options.get("store"), "notify", "a Store; the place of one is store_url=")
+        must_have("Platform", "bus", options.get("bus"), "subscribe", "a Bus; the place of one is bus_url=")
+        must_have("Platform", "clock", options.get("clock"), "now", "a Clock, as soorma_ai.testing.VirtualClock is")
+        must_have("Platform", "embedder", options.get("embedder"), "embed", "an Embedder")
         self.person = Person()
         self._open_services = None
         self._settings = read_settings(store_url, bus_url)
         nats_url(self._settings.bus_url)
-        if store is None:
+        if options.get("store") is None:
             is_postgres(self._settings.store_url)
-        self._store, self._bus, self._clock, self._embedder = store, bus, clock, embedder
+        limits, retention = options.get("limits"), options.get("retention")
         self._retention = None if retention is None else must_be_kept_long_enough(retention)
         if limits is not None and not isinstance(cast(object, limits), Limits):
             raise ConfigError(f"Platform(limits={clip(repr(limits), 80)}): give Limits(max_events=10_000, ...)")
-        self._limits = limits or Limits()
-        self._purpose = purpose
+        self._options = options
         self._supervisor: Supervisor | None = None
         self._closing = AsyncExitStack()
 
@@ -91,8 +99,16 @@ class Platform(Client):
         from soorma_ai.assembly import Given, assemble
 
         opened.callback(self._forget)
-        given = Given(self._store, self._bus, self._clock, self._embedder, self._limits)
-        self._open_services, self._supervisor = await assemble(opened, self._settings, self._purpose, given)
+        options = self._options
+        given = Given(
+            store=options.get("store"),
+            bus=options.get("bus"),
+            clock=options.get("clock"),
+            embedder=options.get("embedder"),
+            limits=options.get("limits") or Limits(),
+        )
+        purpose = options.get("purpose", "an application")
+        self._open_services, self._supervisor = await assemble(opened, self._settings, purpose, given)
         if self._retention is not None:
             self._supervisor.beside["retention"] = partial(keep_pruning, self._open_services, self._retention)
 

@@ -1,7 +1,6 @@
 """Checks of what authors give their agents: nothing that is meant otherwise is taken in silence."""
 
-from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Iterable
 from sys import maxsize
 from typing import TypeVar, cast
 
@@ -9,21 +8,6 @@ from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.domain.values import clip
 
 T = TypeVar("T")
-
-
-def must_know(who: str, given: Iterable[str], known: type) -> None:
-    """Raise ConfigError for an option that `known`, a TypedDict, does not declare."""
-    names = known.__annotations__
-    for name in given:
-        if name not in names:
-            close = get_close_matches(name, names, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else f"; it takes {', '.join(names)}"
-            raise ConfigError(f"{who} has no parameter {name!r}{hint}")
-
-
-def options_of(kind: type[T], given: Mapping[str, object]) -> T:
-    """Return the options that `kind`, a TypedDict, declares, as far as they are given."""
-    return cast(T, {name: given[name] for name in kind.__annotations__ if name in given})
 
 
 def must_be_text(who: str, option: str, given: object, *, may_be_empty: bool = False) -> None:

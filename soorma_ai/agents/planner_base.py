@@ -10,7 +10,6 @@ from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, H, definitions_of
 from soorma_ai.agents.annotations import Handler
-from soorma_ai.agents.arguments import options_of
 from soorma_ai.agents.contexts.plan import GoalContext, PlanContext, TransitionContext, must_be_in_hand
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.handler_options import (
@@ -34,6 +33,7 @@ from soorma_ai.agents.schedules import Schedules
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.kernel.domain.limits import UNPRICED_CURES
+from soorma_ai.kernel.domain.options import options_of
 from soorma_ai.kernel.domain.registry import AgentKind, DiscoveredAgent, EventDefinition, EventRole, Registration
 from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT, SchemaSource, describe, schema_of, violations

@@ -34,7 +34,16 @@ from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.states import HUMAN_INPUT
 from soorma_ai.kernel.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
 from soorma_ai.kernel.domain.values import derived_id
-from soorma_ai.kernel.rules.task import TASK_TIMEOUT, ask, delegate, end, question_of, task_of, timeout_event
+from soorma_ai.kernel.rules.task import (
+    TASK_TIMEOUT,
+    AnswerTerms,
+    ask,
+    delegate,
+    end,
+    question_of,
+    task_of,
+    timeout_event,
+)
 from soorma_ai.kernel.rules.waits.opening import ORDINALS_APART, Moment
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
@@ -86,7 +95,7 @@ def told(at: Moment, type: str, topic: EventTopic = FACTS, **fields: Any) -> Pub
 def delegated(at: Moment, group: str | None = None, place: int = 0) -> tuple[Effect, ...]:
     spec = DelegationSpec("pay.requested", {"n": 1}, "paid", None)
     record, span = replace(task(), sub_tasks=place), timedelta(seconds=9)
-    return delegate(record, spec, at, response_topic=RESULTS, timeout=span, group=group, definition=PAY)[1]
+    return delegate(record, spec, AnswerTerms(RESULTS, span, group), at, PAY)[1]
 
 
 def questioned(at: Moment) -> tuple[Effect, ...]:
@@ -170,7 +179,7 @@ def test_each_member_of_a_group_is_told_at_the_same_cost() -> None:
     spec = DelegationSpec("pay.requested", {}, "pay.done", None)
     for place in range(100):
         asked = replace(task(), sub_tasks=place)
-        effects += delegate(asked, spec, at, response_topic=RESULTS, timeout=timedelta(hours=1), group=group)[1]
+        effects += delegate(asked, spec, AnswerTerms(RESULTS, timedelta(hours=1), group), at)[1]
 
     def watch(frame: FrameType, what: str, _: object) -> None:
         nonlocal made

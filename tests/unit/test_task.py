@@ -8,7 +8,6 @@ import pytest
 from msgspec.structs import asdict, astuple, replace
 
 from soorma_ai.kernel.domain.effects import Close, EndTask, Schedule
-from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.replies import failure_reply, success_reply
 from soorma_ai.kernel.domain.tasks import DelegationSpec, Group, SubTaskInfo
 from soorma_ai.kernel.rules import task as tasks
@@ -36,9 +35,8 @@ def test_a_task_is_known_by_its_request_and_answers_where_that_says() -> None:
 def test_a_part_is_asked_by_its_own_reply_key_and_never_without_end(timeout: Any, until: Any, deadline: Any) -> None:
     task = task_of(REQUEST.model_copy(update={"deadline": until}), "clerk", "note.done", NOW)
     asked = DelegationSpec("part", {"n": 1}, "part.done", assigned_to="rare")
-    results = EventTopic.ACTION_RESULTS
-    fourth = replace(task, sub_tasks=3)
-    info, effects = tasks.delegate(fourth, asked, moment(REQUEST), response_topic=results, timeout=timeout, group="g-1")
+    terms = tasks.AnswerTerms(timeout=timeout, group="g-1")
+    info, effects = tasks.delegate(replace(task, sub_tasks=3), asked, terms, moment(REQUEST))
     (sent,), (reply,), (timer,) = published(effects), opened(effects), of_kind(Schedule, effects)
     assert (sent.type, sent.topic, sent.target, sent.data) == ("part", "action-requests", "rare", {"n": 1})
     assert (sent.id, sent.response_event, sent.lineage) == (sent.correlation_id, "part.done", task.lineage)

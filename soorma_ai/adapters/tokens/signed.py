@@ -6,7 +6,7 @@ import logging
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import cast
+from typing import TypedDict, Unpack, cast
 
 import httpx
 import jwt
@@ -15,6 +15,7 @@ from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens.fetch import is_safe, read
 from soorma_ai.errors import ConfigError, TransientError, Unauthenticated
 from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.domain.options import must_know
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Clock
 from soorma_ai.kernel.rules.tokens import ClaimNames, caller_of
@@ -28,31 +29,38 @@ MOST_AGE = 600.0
 _LOG = logging.getLogger("soorma_ai.tokens")
 
 
-class SignedTokens:
-    """Authenticates by JWT: `sub` is the user, `names` are the claims of tenant and roles. `exp`, `iss`, `aud` and
-    `sub` are required. The keys are read from `jwks_url` (https, or loopback) or `jwks_file`."""
+class TokenOptions(TypedDict, total=False):
+    """Options of `SignedTokens`. Either of `jwks_url` and `jwks_file` is needed."""
 
-    def __init__(
-        self,
-        *,
-        issuer: str,
-        audience: str,
-        jwks_url: str | None = None,
-        jwks_file: Path | None = None,
-        names: ClaimNames | None = None,
-        algorithms: Collection[str] = ASYMMETRIC,
-        leeway: timedelta = timedelta(seconds=30),
-        clock: Clock | None = None,
-    ) -> None:
+    jwks_url: str | None
+    """Address of the keys: https, or loopback."""
+    jwks_file: Path | None
+    """File of the keys."""
+    names: ClaimNames | None
+    """Names of the claims of tenant and roles."""
+    algorithms: Collection[str]
+    """Algorithms that are allowed; by default `ASYMMETRIC`."""
+    leeway: timedelta
+    """Tolerance for clocks that differ; 30 seconds by default."""
+    clock: Clock | None
+
+
+class SignedTokens:
+    """Authenticates by JWT: `sub` is the user. `exp`, `iss`, `aud` and `sub` are required. For the options see
+    `TokenOptions`."""
+
+    def __init__(self, *, issuer: str, audience: str, **options: Unpack[TokenOptions]) -> None:
+        must_know("SignedTokens", options, TokenOptions)
+        algorithms = options.get("algorithms", ASYMMETRIC)
         others = sorted(set(algorithms) - set(ASYMMETRIC))
         if others or not algorithms:
             raise ConfigError(f"algorithms={others or 'none'}: give some of {', '.join(ASYMMETRIC)}")
-        self._source = _source(jwks_url, jwks_file)
+        self._source = _source(options.get("jwks_url"), options.get("jwks_file"))
         self._issuer, self._audience = issuer, audience
-        self._names = names or ClaimNames()
+        self._names = options.get("names") or ClaimNames()
         self._algorithms = list(algorithms)
-        self._leeway = leeway
-        self._clock = clock or SystemClock()
+        self._leeway = options.get("leeway", timedelta(seconds=30))
+        self._clock = options.get("clock") or SystemClock()
         self._keys: dict[str | None, jwt.PyJWK] = {}
         self._read_at: float | None = None
         self._reading = asyncio.Lock()

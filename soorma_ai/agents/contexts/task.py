@@ -14,7 +14,7 @@ from soorma_ai.kernel.domain.events import EventTopic, topic_of
 from soorma_ai.kernel.domain.replies import success_reply
 from soorma_ai.kernel.domain.tasks import DelegationSpec, SubTaskInfo
 from soorma_ai.kernel.domain.values import Data, clip, json_object, must_be_text, span_of
-from soorma_ai.kernel.rules.task import progress_of, put_result
+from soorma_ai.kernel.rules.task import AnswerTerms, progress_of, put_result
 from soorma_ai.kernel.runtime.handling.task import TaskInHand
 from soorma_ai.kernel.runtime.handling.working_copies.sub_tasks import SubTasks
 
@@ -84,7 +84,7 @@ class TaskContext(Generic[T]):
         deadline of the task's own request, the handler gets a result that says so.
         """
         spec = DelegationSpec(event_type, data, response_event, assigned_to)
-        return await self._delegate(spec, topic_of(response_topic), timeout, group=None)
+        return await self._delegate(spec, AnswerTerms(topic_of(response_topic), _span(timeout)))
 
     async def delegate_parallel(
         self, sub_tasks: Iterable[DelegationSpec], *, timeout: float | timedelta | None = None
@@ -94,8 +94,9 @@ class TaskContext(Generic[T]):
         if not specs:
             raise LocalProtocolError("delegate_parallel got nothing to delegate; its results would never come")
         group = self.in_hand.handling.moment().expectation_id("group")
+        terms = AnswerTerms(timeout=_span(timeout), group=group)
         for spec in specs:
-            await self._delegate(spec, EventTopic.ACTION_RESULTS, timeout, group=group)
+            await self._delegate(spec, terms)
         return group
 
     def update_sub_task_result(self, sub_task_id: str, result: Mapping[str, Any]) -> None:
@@ -147,13 +148,14 @@ class TaskContext(Generic[T]):
         """Tell whether the task was completed, or has failed, in this handler or before."""
         return self.in_hand.has_ended
 
-    async def _delegate(
-        self, spec: DelegationSpec, topic: EventTopic, timeout: float | timedelta | None, *, group: str | None
-    ) -> str:
+    async def _delegate(self, spec: DelegationSpec, terms: AnswerTerms) -> str:
         if spec.assigned_to is not None:
             must_be_text("assigned_to", spec.assigned_to)
-        span = None if timeout is None else span_of("timeout", timeout)
-        return await self.in_hand.delegate(spec, topic, span, group=group)
+        return await self.in_hand.delegate(spec, terms)
+
+
+def _span(timeout: float | timedelta | None) -> timedelta | None:
+    return None if timeout is None else span_of("timeout", timeout)
 
 
 class GroupResults(Mapping[str, Any]):

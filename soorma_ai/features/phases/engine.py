@@ -60,7 +60,7 @@ from soorma_ai.kernel.rules.waits.wakeups import PHASE_ENTERED, wake_plan
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
 from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.planning.ask_model import Inquiry, ask_model
-from soorma_ai.kernel.runtime.planning.decide import Check, decide, offer_now
+from soorma_ai.kernel.runtime.planning.decide import Check, StepQuestion, decide, offer_now
 from soorma_ai.kernel.runtime.planning.planner import Parked
 from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
 from soorma_ai.kernel.runtime.planning.turn import fail_plan
@@ -190,7 +190,8 @@ class JourneyInHand:
         custom, said = dict(frame.custom), self.hear_messages()
         if said:
             custom["messages"] = [*said]
-        return await decide(handling, settings, offer, replace(trigger, place=self.place), custom, check=frame.check)
+        question = StepQuestion(replace(trigger, place=self.place), custom, check=frame.check)
+        return await decide(handling, settings, offer, question)
 
     async def carry_out(self, frame: Frame, judged: Judged, trigger: Trigger) -> None:
         """Do what was decided, unless that ends the phase. Raise LimitExceeded."""

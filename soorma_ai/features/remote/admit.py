@@ -47,7 +47,7 @@ from soorma_ai.kernel.domain.memory import (
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.tasks import DelegationSpec, TaskRecord
 from soorma_ai.kernel.domain.values import UNSTORABLE, Json, clip, derived_id, is_storable
-from soorma_ai.kernel.rules.task import TASK_TIMEOUT, ask, delegate, end, question_of
+from soorma_ai.kernel.rules.task import TASK_TIMEOUT, AnswerTerms, ask, delegate, end, question_of
 from soorma_ai.kernel.rules.waits.authorship import check_author
 from soorma_ai.kernel.rules.waits.opening import ORDINALS_APART, Moment
 from soorma_ai.kernel.rules.waits.replies import check_address
@@ -182,15 +182,10 @@ def _request(act: Delegating, at: Standing) -> Iterable[Effect]:
     group = None
     if act.group is not None:
         group = at.moment(act.group).expectation_id("group")
-    _, effects = delegate(
-        replace(task, sub_tasks=act.place),
-        DelegationSpec(act.type, act.data, act.response_event, act.target),
-        at.moment(act.ordinal),
-        response_topic=act.response_topic,
-        timeout=timedelta(seconds=act.timeout),
-        group=group,
-        definition=at.requests.get(act.type),
-    )
+    request = DelegationSpec(act.type, act.data, act.response_event, act.target)
+    terms = AnswerTerms(act.response_topic, timedelta(seconds=act.timeout), group)
+    task = replace(task, sub_tasks=act.place)
+    _, effects = delegate(task, request, terms, at.moment(act.ordinal), at.requests.get(act.type))
     return effects
 
 

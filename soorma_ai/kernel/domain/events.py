@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, NotRequired, Self, TypedDict, Unpack
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -192,47 +192,55 @@ class EventEnvelope(BaseModel):
             raise RemoteProtocolError(f"not a CloudEvents 1.0 event: {error}") from error
 
 
-def new_event(
-    lineage: Lineage,
-    *,
-    event_id: str,
-    source: str,
-    topic: EventTopic,
-    type: str,
-    data: JsonObject,
-    time: datetime,
-    correlation_id: str | None = None,
-    causation_id: str | None = None,
-    reply_to: ReplyAddress | None = None,
-    subject: str | None = None,
-    dataschema: str | None = None,
-    target: str | None = None,
-    answers: str | None = None,
-) -> EventEnvelope:
-    """Make an event with this lineage. With `reply_to` it is a request: the reply key becomes its correlation id.
+class EventFields(TypedDict, total=False):
+    """Fields that an event may carry beside its data."""
 
-    `target` names the one agent that a goal is for. Raises LocalProtocolError for what no event can carry.
-    """
+    correlation_id: str | None
+    reply_to: ReplyAddress | None
+    """Address of the reply: the event is a request, and the reply key becomes its correlation id."""
+    subject: str | None
+    dataschema: str | None
+    target: str | None
+    """The one agent that a goal is for."""
+    answers: str | None
+    """Request that the event answers."""
+
+
+class NewEventFields(EventFields):
+    """Fields of an event beside its lineage."""
+
+    event_id: str
+    source: str
+    topic: EventTopic
+    type: str
+    data: JsonObject
+    time: datetime
+    causation_id: NotRequired[str | None]
+
+
+def new_event(lineage: Lineage, **fields: Unpack[NewEventFields]) -> EventEnvelope:
+    """Make an event with this lineage. Raise LocalProtocolError for one that cannot be kept."""
+    type, data, reply_to = fields["type"], fields["data"], fields.get("reply_to")
     if type in _TOPICS:
         raise LocalProtocolError(f"{type!r} is a topic, and no event; give the event's own name")
     if not is_storable(data):
         raise LocalProtocolError(f"the data of {type!r} cannot be kept: {UNSTORABLE}")
     try:
         return EventEnvelope(
-            id=event_id,
-            source=source,
-            topic=topic,
+            id=fields["event_id"],
+            source=fields["source"],
+            topic=fields["topic"],
             type=type,
             data=data,
-            time=time,
-            correlation_id=reply_to.correlation_id if reply_to else correlation_id,
-            causation_id=causation_id,
+            time=fields["time"],
+            correlation_id=reply_to.correlation_id if reply_to else fields.get("correlation_id"),
+            causation_id=fields.get("causation_id"),
             response_event=reply_to.response_event if reply_to else None,
             response_topic=reply_to.response_topic if reply_to else None,
-            subject=subject,
-            dataschema=dataschema,
-            target=target,
-            answers=answers,
+            subject=fields.get("subject"),
+            dataschema=fields.get("dataschema"),
+            target=fields.get("target"),
+            answers=fields.get("answers"),
             **asdict(lineage),
         )
     except ValidationError as error:

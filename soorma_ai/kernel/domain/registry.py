@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Literal, Self, cast
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypedDict, Unpack, cast
 
 from msgspec.structs import force_setattr, replace
 from pydantic import BeforeValidator, model_validator
@@ -95,6 +95,30 @@ def _must_be_spans(**given: object) -> None:
             raise ConfigError(f"Approval, {name}={span!r}: give a span above zero, as in timedelta(minutes=30)")
 
 
+class DefinitionOptions(TypedDict, total=False):
+    """Fields of an `EventDefinition` beside its name, in all types that they are given in."""
+
+    topic: EventTopic | str
+    """Topic of the event; action-requests by default."""
+    description: str
+    """Description for planners."""
+    payload_schema: SchemaSource
+    """Schema of the data: JSON Schema, or a pydantic model."""
+    response_schema: SchemaSource | None
+    """Schema of the result."""
+    version: str
+    """Version of the schemas; by default made of their content."""
+    approval: Approval | str | None
+    """Approval that a planner's publish waits for."""
+    irreversible: bool
+    """True for an effect without a way back."""
+    correlate: dict[str, str] | None
+    """Plan of an outside event: {pointer into its data: path into the plan}."""
+    when_to_use: str
+    not_for: str
+    synonyms: Sequence[str]
+
+
 class EventDefinition(Frozen):
     """One event as its owner registers it. Schemas may be given as JSON Schema 2020-12 or as pydantic models.
 
@@ -121,22 +145,7 @@ class EventDefinition(Frozen):
 
     if TYPE_CHECKING:  # the validators take more types than the fields have
 
-        def __init__(
-            self,
-            *,
-            event_name: str,
-            topic: EventTopic | str = EventTopic.ACTION_REQUESTS,
-            description: str = "",
-            payload_schema: SchemaSource = ANY_OBJECT,
-            response_schema: SchemaSource | None = None,
-            version: str = "",
-            approval: Approval | str | None = None,
-            irreversible: bool = False,
-            correlate: dict[str, str] | None = None,
-            when_to_use: str = "",
-            not_for: str = "",
-            synonyms: Sequence[str] = (),
-        ) -> None: ...
+        def __init__(self, *, event_name: str, **options: Unpack[DefinitionOptions]) -> None: ...
 
     @model_validator(mode="after")
     def _is_well_named(self) -> Self:

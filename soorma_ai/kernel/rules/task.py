@@ -64,19 +64,24 @@ def waiter_of(task: TaskRecord) -> Waiter:
     return Waiter(task.agent, task.lineage, task.lineage.deadline, task_id=task.task_id, longest=LONGEST_WAIT)
 
 
+class AnswerTerms(Struct, frozen=True):
+    """Terms of the answer to a sub-task: its topic, the longest wait, and its group."""
+
+    topic: EventTopic = EventTopic.ACTION_RESULTS
+    timeout: timedelta | None = None
+    group: str | None = None
+
+
 def delegate(
     task: TaskRecord,
     request: DelegationSpec,
+    terms: AnswerTerms,
     moment: Moment,
-    *,
-    response_topic: EventTopic,
-    timeout: timedelta | None,
-    group: str | None,
     definition: EventDefinition | None = None,
 ) -> tuple[SubTaskInfo, tuple[Effect, ...]]:
     """A request of the task's own, after `task.sub_tasks` others. Its reply key is its id, so that two of one kind are
     told apart."""
-    check_address(request.response_event, response_topic)
+    check_address(request.response_event, terms.topic)
     event_id = moment.event_id(request.event_type)
     event = moment.event(
         task.lineage,
@@ -84,7 +89,7 @@ def delegate(
         request.event_type,
         json_object(f"the data of {request.event_type!r}", request.data),
         event_id=event_id,
-        reply_to=ReplyAddress(event_id, request.response_event, response_topic),
+        reply_to=ReplyAddress(event_id, request.response_event, terms.topic),
         dataschema=definition.dataschema if definition else None,
         target=request.assigned_to,
     )
@@ -92,14 +97,14 @@ def delegate(
         event_id,
         ExpectationKind.REPLY,
         request.response_event,
-        topic=response_topic,
+        topic=terms.topic,
         subject=request.event_type,
-        timeout=timeout,
-        group_id=group,
+        timeout=terms.timeout,
+        group_id=terms.group,
         place=task.sub_tasks,
         dataschema=event.dataschema,
     )
-    info = SubTaskInfo(event_id, request.event_type, request.response_event, parallel_group_id=group)
+    info = SubTaskInfo(event_id, request.event_type, request.response_event, parallel_group_id=terms.group)
     return info, (Publish(event), *open_expectation(waiter_of(task), spec, moment))
 
 

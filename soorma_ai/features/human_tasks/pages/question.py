@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from http import HTTPStatus
 
 from msgspec import Struct, field
@@ -24,7 +25,7 @@ from soorma_ai.features.human_tasks.pages.answering import (
 from soorma_ai.features.human_tasks.question import QuestionDetails, question_details
 from soorma_ai.features.human_tasks.summary import urgency
 from soorma_ai.kernel.domain.names import plain_name
-from soorma_ai.kernel.domain.people import ACCEPTED, INVALID
+from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, Ask
 from soorma_ai.kernel.domain.values import Json, clip
 from soorma_ai.surfaces.forms.shapes import Absent, Found
 from soorma_ai.surfaces.page_context import HEADERS, Visitor
@@ -130,36 +131,49 @@ async def payload_of(details: QuestionDetails) -> Response:
 
 def _question_values(visitor: Visitor, details: QuestionDetails, around: Around, shown: Shown) -> dict[str, object]:
     """Return what the template of a question shows."""
-    asked, now = details.asked, visitor.now
+    asked, user_id = details.asked, visitor.client.person.user_id
     ask = asked.ask
     assert ask is not None  # it is a question
-    sheet, refusal, held = shown.sheet, shown.refusal, ask.proposal
-    payload, is_cut = _beginning(held.data) if held else ("", False)
-    agent = plain_name(asked.agent)
-    who = f"{agent} for {asked.user_id}" if asked.user_id else agent
-    frame, answered = visitor.frame, asked.answer
+    agent, answered, frame = plain_name(asked.agent), asked.answer, visitor.frame
     return {
         "action": frame.path(*around.path, **around.asked),
         "payload_path": frame.path(*around.path, "payload"),
         "plan_path": frame.path("plans", details.plan.plan_id) if details.plan and frame.user else "",
         "back": around.back,
-        "is_done": shown.said == ACCEPTED
-        and answered is not None
-        and answered.user_id == visitor.client.person.user_id,
+        "is_done": shown.said == ACCEPTED and answered is not None and answered.user_id == user_id,
         "asked": asked,
         "ask": ask,
-        "held": held,
         "sentence": _lines(ask.message) or f"{asked.event_type} is asked for",
         "details": details,
-        "who": who,
+        "who": f"{agent} for {asked.user_id}" if asked.user_id else agent,
+        "is_holder": details.claim is not None and details.claim.user_id == user_id,
+        "colleagues": details.colleagues if visitor.link is None else (),
+        "links": details.links,
+        "changes": _changes(details.since),
+        "budget": spending(details.spent, details.plan.limits) if details.plan and details.spent else "",
+        "reasoning": _lines(details.reasoning.words) if details.reasoning else "",
+        **_time_values(details, ask, visitor.now),
+        **_form_values(ask, shown),
+        "answer_id": visitor.client.services.clock.new_id(),
+    }
+
+
+def _time_values(details: QuestionDetails, ask: Ask, now: datetime) -> dict[str, object]:
+    asked, last = details.asked, details.earlier.last_at
+    return {
         "left": time_left(asked.deadline, now),
         "urgency": urgency(asked.opened_at, asked.deadline, now),
         "asked_ago": ago(asked.opened_at, now),
         "who_may": ", ".join(ask.approvers_at(asked.opened_at, now)) or "anybody",
-        "last_ago": ago(details.earlier.last_at, now) if details.earlier.last_at else "",
-        "changes": _changes(details.since),
-        "budget": spending(details.spent, details.plan.limits) if details.plan and details.spent else "",
-        "reasoning": _lines(details.reasoning.words) if details.reasoning else "",
+        "last_ago": ago(last, now) if last else "",
+    }
+
+
+def _form_values(ask: Ask, shown: Shown) -> dict[str, object]:
+    sheet, refusal, held = shown.sheet, shown.refusal, ask.proposal
+    payload, is_cut = _beginning(held.data) if held else ("", False)
+    return {
+        "held": held,
         "payload": payload,
         "payload_is_cut": is_cut,
         "form": payload_form(ask, sheet, refusal),
@@ -169,10 +183,6 @@ def _question_values(visitor: Visitor, details: QuestionDetails, around: Around,
         "refusal": refusal,
         "fault": shown.fault,
         "others": _other_faults(refusal),
-        "is_holder": details.claim is not None and details.claim.user_id == visitor.client.person.user_id,
-        "colleagues": details.colleagues if visitor.link is None else (),
-        "links": details.links,
-        "answer_id": visitor.client.services.clock.new_id(),
     }
 
 

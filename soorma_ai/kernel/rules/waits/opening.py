@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from soorma_ai.kernel.domain.effects import Effect, Expect, Publish, Schedule
-from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage, ReplyAddress, caused_id, new_event
+from soorma_ai.kernel.domain.events import EventEnvelope, EventFields, EventTopic, Lineage, caused_id, new_event
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, Join
 from soorma_ai.kernel.domain.people import Ask
 from soorma_ai.kernel.domain.states import HUMAN_INPUT, WAIT_ESCALATED, WAIT_REMINDED
@@ -22,17 +22,6 @@ LONGEST_WAIT = timedelta(days=7)
 # A redriven delivery makes other events than before it died: its requester was told of the failure under the first
 # ordinal then, and one id may not stand for two contents.
 ORDINALS_APART = 2**32
-
-
-class EventFields(TypedDict, total=False):
-    """Fields that an event may carry beside its data; see `new_event`."""
-
-    correlation_id: str | None
-    reply_to: ReplyAddress | None
-    subject: str | None
-    dataschema: str | None
-    target: str | None
-    answers: str | None
 
 
 class Moment(Struct, frozen=True):

@@ -2,19 +2,19 @@
 
 from collections.abc import Mapping
 from copy import copy, deepcopy
-from datetime import timedelta
 from functools import partial
 
 from msgspec.structs import replace
 
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.effects import Expect, SaveSubTask, SaveTask
-from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.kernel.domain.replies import failure_reply
 from soorma_ai.kernel.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
 from soorma_ai.kernel.domain.values import JsonObject, json_object
 from soorma_ai.kernel.rules.task import (
+    AnswerTerms,
     TaskQuestion,
     ask,
     delegate,
@@ -78,22 +78,13 @@ class TaskInHand:
         handling.sub_tasks = parts
         return cls(handling, record, parts, stored=True)
 
-    async def delegate(
-        self, request: DelegationSpec, response_topic: EventTopic, timeout: timedelta | None, *, group: str | None
-    ) -> str:
+    async def delegate(self, request: DelegationSpec, terms: AnswerTerms) -> str:
         self._must_be_open()
         await self._keep_up()
         definition = await self.handling.request_type(request.event_type)
         moment = self.handling.moment()
-        info, effects = delegate(
-            replace(self.record, sub_tasks=self.parts.asked),
-            request,
-            moment,
-            response_topic=response_topic,
-            timeout=timeout,
-            group=group,
-            definition=definition,
-        )
+        task = replace(self.record, sub_tasks=self.parts.asked)
+        info, effects = delegate(task, request, terms, moment, definition)
         self.parts.add(info)
         self.handling.record(*effects)
         return info.sub_task_id

@@ -83,17 +83,7 @@ class Supervisor:
             services.presence.add(agent.agent_id)
         if not self._has_begun:
             self._has_begun = True
-            await self._bus.subscribe(lambda brought: take_in(services, brought, self._take_copies))
-            if not self._bus.is_broker:
-                services.store.deliver(_Hands(self._consumers), LEASE)
-            self._run("relay", lambda: relay(services, self._bus))
-            self._run("timers", lambda: run_timers(services))
-            self._run("leases", lambda: keep_leases(services, self._in_hand, self._interrupt, self._end_vain))
-            self._run("heartbeat", lambda: keep_alive(services))
-            self._run("sweep", lambda: keep_sweeping(services))
-            for name, work in self.beside.items():
-                self._run(name, work)
-            self._run("suspects", lambda: handle_suspects(services, self._consumers.__getitem__))
+            await self._begin()
         for agent in agents:
             consumer = Consumer(agent.agent_id, agent.routes(), services, agent.max_in_flight, agent.handler_timeout)
             self._consumers[agent.agent_id] = consumer
@@ -104,6 +94,21 @@ class Supervisor:
         services.signals.registered.set()
         self._run("hand over", lambda: hand_over(services))
         services.signals.agent(SUSPECTS).set()
+
+    async def _begin(self) -> None:
+        """Begin what serves all agents."""
+        services = self._services
+        await self._bus.subscribe(lambda brought: take_in(services, brought, self._take_copies))
+        if not self._bus.is_broker:
+            services.store.deliver(_Hands(self._consumers), LEASE)
+        self._run("relay", lambda: relay(services, self._bus))
+        self._run("timers", lambda: run_timers(services))
+        self._run("leases", lambda: keep_leases(services, self._in_hand, self._interrupt, self._end_vain))
+        self._run("heartbeat", lambda: keep_alive(services))
+        self._run("sweep", lambda: keep_sweeping(services))
+        for name, work in self.beside.items():
+            self._run(name, work)
+        self._run("suspects", lambda: handle_suspects(services, self._consumers.__getitem__))
 
     async def stop(self) -> None:
         """Finish what is in hand; what takes too long is cancelled and handed over again later, and what does not end

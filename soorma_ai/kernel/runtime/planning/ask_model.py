@@ -107,11 +107,8 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T],
             inquiry = inquiry.as_it_was(shown.get(entry.shown))
             judged = await _judge_again(inquiry, entry)
         else:
-            room = room_after(unusable, reasoner.max_output_tokens)
-            asking = partial(_ask, handling, reasoner, inquiry, payer, _Call(key, room, retold))
-            asker = Asker(payer.plan_id, reasoner.model, handling.rests, partial(_resumed_at, handling, payer))
-            circuits, clock = handling.services.circuits, handling.services.clock
-            entry, judged = await circuits.call(reasoner.provider, asker, clock, asking)
+            call = _Call(key, room_after(unusable, reasoner.max_output_tokens), retold)
+            entry, judged = await _ask_by_circuit(handling, reasoner, inquiry, payer, call)
         if isinstance(judged, Further):
             further = cast("Further[T]", judged)
             inquiry = further.inquiry
@@ -130,50 +127,86 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T],
             retold = retold.then(entry, again)
 
 
+async def _ask_by_circuit(
+    handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer, call: _Call
+) -> tuple[JournalEntry, T | Further[T] | _Refusal]:
+    asking = partial(_ask, handling, reasoner, inquiry, payer, call)
+    asker = Asker(payer.plan_id, reasoner.model, handling.rests, partial(_resumed_at, handling, payer))
+    return await handling.services.circuits.call(reasoner.provider, asker, handling.services.clock, asking)
+
+
 async def _ask(
     handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer, call: _Call
 ) -> tuple[JournalEntry, T | Further[T] | _Refusal]:
     """Charged on disk before it is sent; judged when the answer is there, and settled and journalled together."""
-    root = payer.root_plan_id
     question = ModelQuestion(_messages(inquiry.prompt, call.retold), inquiry.schema, call.room)
     sent, kept = _write_down(handling, inquiry, payer, question, call.retold)
-    held = _most(reasoner, question)
-    if held.cost_usd is None and payer.limits.max_cost_usd is not None:
+    most = _most(reasoner, question)
+    if most.cost_usd is None and payer.limits.max_cost_usd is not None:
         price = f"the price of {reasoner.model} is not known: {UNPRICED_CURES}"
         raise ConfigError(f"the tree's budget is in US dollars, and {price}")
-    reserved = await _reserve(handling, payer, _charge(root, held))
+    reserved = await _reserve(handling, payer, _charge(payer.root_plan_id, most))
+    sending = _Sending(handling, inquiry, payer, call.key, most, reserved, sent, kept)
     try:
         answer = _usable(await reasoner.ask(question))
     except (ModelRefused, ContentFiltered) as declined:
-        spent = fill_in(declined.paid, held)
-        nothing = ModelAnswer("", None, declined.code, reasoner.model, *spent[:3], 0.0)
-        entry = _entry(handling, inquiry, payer, call.key, replace(nothing, cached_tokens=spent.cached_tokens))
-        entry = replace(entry, verdict=Verdict.DECLINED, refusal=str(declined), sent=sent)
-        await _settle(handling, Settlement(reserved, _charge(root, spent), entry, inquiry.shown, kept))
-        return entry, declined
+        return await sending.decline(declined, reasoner.model), declined
     except SoormaError as fault:
-        await _settle(handling, Settlement(reserved, _charge(root, fill_in(fault.paid, held))))
+        await _settle(handling, sending.settlement(fill_in(fault.paid, most)))
         raise
     except Exception:
         await _settle(handling, Settlement(reserved, replace(reserved, tokens=0, cost_usd=0.0)))
         raise
-    spent = fill_in(answer.paid, held)
-    entry = replace(_entry(handling, inquiry, payer, call.key, replace(answer, **spent._asdict())), sent=sent)
-    used = _charge(root, spent)
-    try:
-        judged = await _judge(inquiry, answer.value, answer.fault)
-    except Exception:
-        # It is paid, and is judged when this is handled again.
-        await _settle(handling, Settlement(reserved, used, entry, inquiry.shown, kept))
-        raise
-    entry = _with_verdict(entry, judged)
-    settlement = Settlement(reserved, used, entry, inquiry.shown, kept)
-    if inquiry.acts_at_once and entry.verdict is Verdict.ACCEPTED:
-        handling.bill.owe(settlement)
-    else:
-        # With its entry it can be written twice: the journal has room for one. Without, it would be given back twice.
-        await patiently(handling.services.clock, lambda: _settle(handling, settlement))
-    return entry, judged
+    return await sending.judge(answer)
+
+
+class _Sending(Struct, Generic[T], frozen=True):
+    """One call that is reserved at `most`, with the parts of its row in the journal."""
+
+    handling: Handling
+    inquiry: Inquiry[T]
+    payer: Payer
+    key: JournalKey
+    most: Paid
+    reserved: Charge
+    sent: Sent
+    kept: tuple[Kept, ...]
+
+    def settlement(self, spent: Paid, entry: JournalEntry | None = None) -> Settlement:
+        used = _charge(self.payer.root_plan_id, spent)
+        if entry is None:
+            return Settlement(self.reserved, used)
+        return Settlement(self.reserved, used, entry, self.inquiry.shown, self.kept)
+
+    async def decline(self, declined: ModelRefused | ContentFiltered, model: str) -> JournalEntry:
+        spent = fill_in(declined.paid, self.most)
+        nothing = ModelAnswer("", None, declined.code, model, *spent[:3], 0.0)
+        entry = self._entry(replace(nothing, cached_tokens=spent.cached_tokens))
+        entry = replace(entry, verdict=Verdict.DECLINED, refusal=str(declined))
+        await _settle(self.handling, self.settlement(spent, entry))
+        return entry
+
+    async def judge(self, answer: ModelAnswer) -> tuple[JournalEntry, T | Further[T] | _Refusal]:
+        handling, spent = self.handling, fill_in(answer.paid, self.most)
+        entry = self._entry(replace(answer, **spent._asdict()))
+        try:
+            judged = await _judge(self.inquiry, answer.value, answer.fault)
+        except Exception:
+            # It is paid, and is judged when this is handled again.
+            await _settle(handling, self.settlement(spent, entry))
+            raise
+        entry = _with_verdict(entry, judged)
+        settlement = self.settlement(spent, entry)
+        if self.inquiry.acts_at_once and entry.verdict is Verdict.ACCEPTED:
+            handling.bill.owe(settlement)
+        else:
+            # With its entry it can be written twice: the journal has room for one. Without, it would be given back
+            # twice.
+            await patiently(handling.services.clock, lambda: _settle(handling, settlement))
+        return entry, judged
+
+    def _entry(self, answer: ModelAnswer) -> JournalEntry:
+        return replace(_entry(self.handling, self.inquiry, self.payer, self.key, answer), sent=self.sent)
 
 
 async def _resumed_at(handling: Handling, payer: Payer) -> datetime | None:

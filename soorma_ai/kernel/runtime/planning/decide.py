@@ -94,32 +94,33 @@ async def situation_now(
     )
 
 
-async def decide(
-    handling: Handling,
-    settings: PlannerSettings,
-    offer: Offer,
-    trigger: Trigger,
-    custom: JsonObject,
-    *,
-    acts_at_once: bool = False,
-    check: Check | None = None,
-) -> Judged:
-    """Ask for one step; `check` raises DecisionError for one that is not to be taken. Raise as `ask_model` does."""
+class StepQuestion(Struct, frozen=True):
+    """Question for one step: its trigger, and the context of the author. `check` raises DecisionError for a step that
+    is not to be taken. For `acts_at_once` see `Inquiry`."""
+
+    trigger: Trigger
+    custom: JsonObject
+    acts_at_once: bool = False
+    check: Check | None = None
+
+
+async def decide(handling: Handling, settings: PlannerSettings, offer: Offer, question: StepQuestion) -> Judged:
+    """Ask for one step. Raise as `ask_model` does."""
     plan = handling.plan
     await handling.read_values()
     history = await _history(handling, first_to_read(plan.steps))
     occasion = Occasion(
         plan,
-        trigger,
+        question.trigger,
         history=history,
-        custom_context={**handling.values.session, **custom},
+        custom_context={**handling.values.session, **question.custom},
         spent=(await handling.in_hand()).spent,
         in_flight=await handling.in_flight(),
         today=settings.today(handling.services.clock.now()),
     )
     occasion = replace(occasion, remembered=await _recall(handling, settings, query_about(occasion, "")))
     view = View(await _show_now(handling, settings, offer, occasion))
-    inquiry = _Subject(handling, settings, offer, occasion, acts_at_once, check).inquire(view)
+    inquiry = _Subject(handling, settings, offer, occasion, question).inquire(view)
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
 
 
@@ -166,8 +167,7 @@ class _Subject(Struct, frozen=True):
     settings: PlannerSettings
     offer: Offer
     occasion: Occasion
-    acts_at_once: bool
-    check: Check | None
+    question: StepQuestion
 
     def inquire(self, view: View) -> Inquiry[Judged]:
         settings, plan = self.settings, self.handling.plan
@@ -186,7 +186,7 @@ class _Subject(Struct, frozen=True):
             partial(self._judge, view),
             view.showing,
             partial(self._again, view),
-            self.acts_at_once,
+            self.question.acts_at_once,
             self.occasion.remembered,
         )
 
@@ -213,8 +213,8 @@ class _Subject(Struct, frozen=True):
             judged = judge(decision, await situation_now(self.handling, self.offer, mark, decision))
         except PayloadMismatch as mismatch:
             raise with_whole_schemas(mismatch, decision, self.offer) from mismatch
-        if self.check is not None:
-            await self.check(judged)
+        if self.question.check is not None:
+            await self.question.check(judged)
         return judged
 
     async def _results(self, numbers: Collection[int]) -> Mapping[int, Json]:

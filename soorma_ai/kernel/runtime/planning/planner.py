@@ -23,7 +23,7 @@ from soorma_ai.kernel.rules.state_machine.step import View, hold, keep_result
 from soorma_ai.kernel.runtime.handling.check_ahead import run_in_slices
 from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.planning.check_decision import check_decision_ahead
-from soorma_ai.kernel.runtime.planning.decide import decide, offer_now, situation_now
+from soorma_ai.kernel.runtime.planning.decide import StepQuestion, decide, offer_now, situation_now
 from soorma_ai.kernel.runtime.planning.machine import MachineInHand
 from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
 from soorma_ai.kernel.runtime.planning.turn import (
@@ -114,7 +114,7 @@ class PlanningEngine:
         if offer.is_empty:
             handling.apply(park(handling.plan, handling.moment()))
             raise Parked
-        return await decide(handling, self._author.settings, offer, trigger, custom, acts_at_once=acts_at_once)
+        return await decide(handling, self._author.settings, offer, StepQuestion(trigger, custom, acts_at_once))
 
     async def judge(self, handling: Handling, decision: PlannerDecision, trigger: Trigger, *, declares: bool) -> Judged:
         """Judge, as things are now, a decision that the author gives; `declares`: an event that it waits for is

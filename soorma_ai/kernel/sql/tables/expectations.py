@@ -239,16 +239,7 @@ def insert(db: Reader, expectation: Expectation) -> None:
     )
     if done.rowcount == 0:
         raise VersionConflict(f"expectation {expectation.id} exists already; somebody else opened it first")
-    ask = expectation.ask
-    if ask is not None and ask.approvers:
-        due = _due(expectation.deadline)
-        db.executemany(
-            "INSERT INTO asked_role (tenant, role, due, opened_at, expectation_id) VALUES (?, ?, ?, ?, ?)",
-            [
-                (expectation.tenant_id, role, due, epoch(expectation.opened_at), expectation.id)
-                for role in {*ask.approvers, *ask.escalate_to}
-            ],
-        )
+    _insert_roles(db, expectation)
     for event_type, key in names_of(expectation):
         add_row(
             db,
@@ -259,6 +250,18 @@ def insert(db: Reader, expectation: Expectation) -> None:
             key=key,
             expectation_id=expectation.id,
         )
+
+
+def _insert_roles(db: Reader, expectation: Expectation) -> None:
+    """Insert the roles that a question with approvers is put to."""
+    ask = expectation.ask
+    if ask is None or not ask.approvers:
+        return
+    due, opened_at = _due(expectation.deadline), epoch(expectation.opened_at)
+    db.executemany(
+        "INSERT INTO asked_role (tenant, role, due, opened_at, expectation_id) VALUES (?, ?, ?, ?, ?)",
+        [(expectation.tenant_id, role, due, opened_at, expectation.id) for role in {*ask.approvers, *ask.escalate_to}],
+    )
 
 
 def _due(deadline: datetime | None) -> float:
