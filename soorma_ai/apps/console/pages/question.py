@@ -10,7 +10,16 @@ from msgspec import Struct, field
 from starlette.responses import Response
 
 from soorma_ai.api.server.routes.people import STATUS
-from soorma_ai.apps.console.answering import Refusal, Sheet, answer_form, change_list, judge, payload_form, sheet_of
+from soorma_ai.apps.console.answering import (
+    Refusal,
+    Sheet,
+    answer_form,
+    change_list,
+    checks_of,
+    judge,
+    payload_form,
+    sheet_of,
+)
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.features.human_tasks.difference import Difference
 from soorma_ai.features.human_tasks.question import QuestionDetails, question_details
@@ -18,6 +27,7 @@ from soorma_ai.features.human_tasks.summary import urgency
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID
 from soorma_ai.kernel.domain.values import Json, clip
+from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
 from soorma_ai.surfaces.forms.shapes import Absent, Found
 from soorma_ai.surfaces.page_context import HEADERS, Visitor
 from soorma_ai.surfaces.terminal.wording import ago, spending, time_left
@@ -74,7 +84,9 @@ async def answer(visitor: Visitor, around: Around, wait_id: str) -> Response:
         return await _take(visitor, around, details, sheet.do)
     if (changed := change_list(sheet)) is not None:
         return show(visitor, around, details, Shown(changed))
-    # On a thread, since a large form is checked in slices.
+    # On threads, since a large form takes long to read.
+    for schema, value in await asyncio.to_thread(checks_of, details.asked, sheet):
+        await check_ahead(details.asked.tenant_id, schema, value)
     given = await asyncio.to_thread(judge, details.asked, sheet)
     if isinstance(given, Refusal):
         if not details.standing.is_open:
