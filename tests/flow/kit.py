@@ -1,13 +1,14 @@
 """What the flow tests share: small agents, and waiting for what must come without sleeping."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from inspect import isawaitable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import pytest
 from places import ON_POSTGRES
 from worst import IS_WORST, WorstPlatform, alone
 
@@ -23,7 +24,10 @@ from soorma_ai import (
     Tool,
     Wait,
 )
+from soorma_ai.kernel.domain import schema_cost, schemas
 from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.verdicts import Verdicts
+from soorma_ai.kernel.runtime.handling import check_ahead
 from soorma_ai.kernel.runtime.handling.handler_task import LEASE
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner
@@ -33,6 +37,9 @@ PATIENCE = 60.0
 # Seconds in which a step of the virtual clock passes: a handling takes longer on a server, and must not outlast its
 # lease.
 STEP = 0.05 if ON_POSTGRES else 0.002
+
+T = TypeVar("T")
+MOST_TURNS = 100_000
 
 if IS_WORST:
     alone()
@@ -218,3 +225,29 @@ async def requested(platform: Platform, event_type: str, count: int = 1) -> list
 
 async def types(platform: Platform, **query: Any) -> list[str]:
     return [event.type for event in await published(platform, **query)]
+
+
+async def served_meanwhile(platform: Platform, work: Awaitable[T], monkeypatch: pytest.MonkeyPatch) -> tuple[T, int]:
+    """Return what some work came to, and how many calls of another tenant were served before its large check ended. The
+    check goes on until one was; 0 where none was made in slices."""
+    begun, served, counted = asyncio.Event(), 0, list[int]()
+
+    def examine(schema: Any, value: Any, most: int = schema_cost.MOST_IN_ALL) -> Generator[None, None, Any]:
+        begun.set()
+        found = yield from schemas.examine(schema, value, most=most)
+        for _ in range(MOST_TURNS):
+            if served:
+                break
+            yield
+        counted.append(served)
+        return found
+
+    monkeypatch.setattr(check_ahead, "examine", examine)
+    monkeypatch.setattr(schemas, "_VERDICTS", Verdicts())
+    task, checking = asyncio.ensure_future(work), asyncio.ensure_future(begun.wait())
+    await asyncio.wait((task, checking), return_when=asyncio.FIRST_COMPLETED)
+    if begun.is_set():
+        await platform.as_user(tenant_id="acme", user_id="ann").publish("business-facts", "order.placed", {})
+        served = 1
+    checking.cancel()
+    return await task, max(counted, default=0)

@@ -10,14 +10,15 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from kit import PATIENCE, ended, events, is_idle, payments, planner, stock, the_wait, until
+from kit import PATIENCE, ended, events, is_idle, payments, planner, served_meanwhile, stock, the_wait, until
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.js.client import JetStreamContext
 from nats_server import NatsServer
+from unit.worst_data import KINDS
 from worst import HAS_BROKER
 
-from soorma_ai import Approval, EventEnvelope, EventTopic, Platform
+from soorma_ai import Approval, EventEnvelope, EventTopic, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.nats.subjects import subject_of
 from soorma_ai.kernel.domain.events import Lineage, new_event
 from soorma_ai.kernel.domain.values import JsonObject, derived_id
@@ -127,6 +128,52 @@ async def test_a_request_of_another_program_is_checked_and_held_for_a_person_as_
             await platform.answer(wait.wait_id, {"approved": True})
             (reply,) = await until(platform, lambda: replies_to(platform, "mine"))
             assert reply.data["success"]
+
+
+@pytest.mark.parametrize("kind", ["anyOf of 5", "order lines without their fields"])
+async def test_others_are_served_while_large_data_of_another_program_is_refused(
+    path: Path, url: str, raw: Client, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    schema, make = KINDS[kind]
+    taker = Tool("taker")
+
+    @taker.on_invoke("shape.requested", payload_schema=schema)
+    async def take(request: InvocationContext, context: PlatformContext) -> None: ...
+
+    async with Platform(f"sqlite:///{path}", url) as platform:
+        await platform.start(taker)
+        asked = new_event(
+            Lineage(),
+            event_id="1",
+            source="elsewhere",
+            topic=EventTopic.ACTION_REQUESTS,
+            type="shape.requested",
+            data=make(2**19),
+            time=platform.services.clock.now(),
+            correlation_id="mine",
+        )
+        store_id = await platform.services.store.upkeep.store_id("there is one")
+        subject = subject_of(url.rpartition("/")[2], store_id, asked)
+
+        place = 0
+
+        async def reply_that_came() -> list[EventEnvelope]:
+            nonlocal place
+            rows = await platform.services.store.events.events(after=place)
+            place = rows[-1].seq if rows else place
+            return [
+                row.event
+                for row in rows
+                if row.event.topic is EventTopic.ACTION_RESULTS and row.event.correlation_id == "mine"
+            ]
+
+        async def refused() -> list[EventEnvelope]:
+            await JetStreamContext(raw).publish(subject, asked.to_json().encode())
+            return await until(platform, reply_that_came)
+
+        (reply,), others = await served_meanwhile(platform, refused(), monkeypatch)
+    assert reply.data["error"]["code"] == "invalid_request"
+    assert others == 1
 
 
 async def replies_to(platform: Platform, correlation_id: str) -> list[EventEnvelope]:

@@ -6,10 +6,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from kit import PATIENCE, as_time_passes, happens, killed, open_platform, published, until
+import pytest
+from kit import PATIENCE, as_time_passes, happens, is_idle, killed, open_platform, published, until
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Retry, Tool
 from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.kernel.runtime.handling.handler_task import LEASE
 from soorma_ai.kernel.sql.parts import SqlQueue
 from soorma_ai.testing.clock import VirtualClock
 
@@ -151,6 +153,44 @@ async def test_a_retry_comes_though_the_clock_was_put_back(path: Path) -> None:
         await as_time_passes(clock, lambda: is_done(asked))
         assert (await asked)["success"]
     assert attempts == [1, 2, 3]
+
+
+@pytest.mark.parametrize("pause", [None, timedelta(hours=2)], ids=["its own back-off", "a pause that was asked for"])
+async def test_a_stored_retry_comes_though_the_clock_was_put_back_between_two_runs(
+    path: Path, pause: timedelta | None
+) -> None:
+    attempts: list[datetime] = []
+
+    def till(clock: VirtualClock) -> Tool:
+        tool = Tool("till")
+
+        @tool.on_invoke("pay.requested", attempts=4)
+        async def pay(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+            attempts.append(clock.now())
+            if request.attempt == 1:
+                raise ConnectionError("away") if pause is None else Retry(after=pause)
+            return {"paid": True}
+
+        return tool
+
+    early, late = VirtualClock(), VirtualClock()
+    await late.advance(timedelta(days=40).total_seconds())
+    async with open_platform(path, late) as platform:
+        await platform.start(till(late))
+        await platform.publish("action-requests", "pay.requested", {})
+        await until(platform, lambda: is_put_off(platform, late))
+    begun = early.now()
+    async with open_platform(path, early) as platform:
+        await platform.start(till(early))
+        step = (pause or timedelta(seconds=1)).total_seconds() / 4
+        await as_time_passes(early, lambda: is_idle(platform), step)
+    assert len(attempts) == 2
+    assert (pause or timedelta()) <= attempts[1] - begun < timedelta(hours=3)
+
+
+async def is_put_off(platform: Platform, clock: VirtualClock) -> bool:
+    due = await platform.services.store.queue.next_due(["till"], clock.now())
+    return due not in (None, clock.now() + LEASE)
 
 
 async def is_done(asked: asyncio.Future[Any]) -> bool:

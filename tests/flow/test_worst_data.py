@@ -40,9 +40,9 @@ def slices(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The turns of the loop that each large check leaves to others."""
     counted: list[int] = []
 
-    def count(schema: Any, value: Any) -> Generator[None, None, Any]:
+    def count(schema: Any, value: Any, **bounds: Any) -> Generator[None, None, Any]:
         counted.append(0)
-        for _ in examine(schema, value):
+        for _ in examine(schema, value, **bounds):
             counted[-1] += 1
             yield
 

@@ -21,8 +21,8 @@ async def test_a_commit_from_elsewhere_is_checked_in_slices(
 ) -> None:
     slices: list[int] = []
 
-    def count(schema: Any, value: Any) -> Generator[None, None, Any]:
-        for _ in examine(schema, value):
+    def count(schema: Any, value: Any, **bounds: Any) -> Generator[None, None, Any]:
+        for _ in examine(schema, value, **bounds):
             slices.append(1)
             yield
 

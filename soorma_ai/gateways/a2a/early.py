@@ -8,7 +8,7 @@ from soorma_ai.errors import NotFound
 from soorma_ai.gateways.a2a.forms import A2APart, A2ATask, A2ATaskResponse, A2ATaskStatus, data_of, message_of_agent
 from soorma_ai.gateways.a2a.handler import WAIT_ID
 from soorma_ai.gateways.a2a.looking import find, request_of
-from soorma_ai.gateways.a2a.parts import TEXT, part_of, payload_of, read
+from soorma_ai.gateways.a2a.parts import TEXT, payload_of, read, small_part_of
 from soorma_ai.gateways.a2a.tasks import Standing, question_data, struct_of
 from soorma_ai.kernel.domain.plans import plan_id_of
 from soorma_ai.kernel.domain.registry import RegisteredEvent
@@ -93,6 +93,6 @@ def _part(part: A2APart) -> Part:
         case "text":
             return Part(text=part.text or "", media_type=TEXT)
         case "data":
-            return part_of(part.data or {})
+            return small_part_of(part.data or {})
         case "file":
             raise ContentTypeNotSupportedError("a part is a file; give text or data")

@@ -1,8 +1,8 @@
 """The gateway: an agent whose door speaks A2A."""
 
-from collections.abc import Collection
+from collections.abc import Collection, MutableMapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 from a2a.server.context import ServerCallContext
 from a2a.server.routes import ServerCallContextBuilder, create_jsonrpc_routes, create_rest_routes
@@ -10,6 +10,7 @@ from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH
 from a2a.utils.error_handlers import build_rest_error_payload
 from a2a.utils.errors import A2AError
 from google.protobuf.json_format import MessageToDict
+from pydantic_core import from_json
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -20,6 +21,7 @@ from soorma_ai.agents.agent import Agent, AgentOptions, span
 from soorma_ai.gateways.a2a.cards import Front, card_of, early_card_of, goals_of
 from soorma_ai.gateways.a2a.early import earlier_goal_of, message_of, parse, response_of, says_again
 from soorma_ai.gateways.a2a.handler import FRONT, VISIT, Offer, PlanTasks, as_a2a, caller_of
+from soorma_ai.gateways.a2a.large import with_data_as_text
 from soorma_ai.gateways.a2a.looking import turn_of
 from soorma_ai.kernel.domain.events import Lineage
 from soorma_ai.kernel.domain.registry import RegisteredEvent
@@ -81,7 +83,18 @@ class A2AGateway(Agent):
 
     async def serve(self, visit: Visit, scope: Scope, receive: Receive, send: Send) -> None:
         scope[VISIT] = visit
-        await self._application(scope, receive, send)
+        came = await receive()
+        try:
+            body = with_data_as_text(came.get("body", b""))
+        except A2AError as error:
+            await _refusal(scope["path"], came["body"], error)(scope, receive, send)
+            return
+        given = iter([{**came, "body": body}])
+
+        async def receive_again() -> MutableMapping[str, Any]:
+            return next(given, None) or await receive()
+
+        await self._application(scope, receive_again, send)
 
     def front(self, request: Request) -> Front:
         base = self._url or str(request.base_url).rstrip("/")
@@ -139,6 +152,15 @@ class _Contexts(ServerCallContextBuilder):
             FRONT: self._gateway.front(request),
         }
         return ServerCallContext(state=state)
+
+
+def _refusal(path: str, body: bytes, error: A2AError) -> Response:
+    """Return the answer to a call that is not taken, in the form of its binding."""
+    told = build_rest_error_payload(error)
+    if path != RPC:
+        return JSONResponse(told, told["error"]["code"])
+    call = cast("dict[str, object]", from_json(body))
+    return JSONResponse({"jsonrpc": "2.0", "id": call.get("id"), "error": {"code": -32602, "message": str(error)}})
 
 
 def visit_of(request: Request) -> Visit:

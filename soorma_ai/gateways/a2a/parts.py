@@ -12,11 +12,13 @@ from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 from google.protobuf.struct_pb2 import Struct, Value
 from pydantic_core import from_json
 
+from soorma_ai.kernel.domain.schema_cost import length_of
 from soorma_ai.kernel.domain.values import Json, JsonObject, compact
 
 JSON = "application/json"
 TEXT = "text/plain"
 WORDS = "text"
+MOST_AS_DATA = 16 * 1024
 _EXACT = 2**53
 
 
@@ -27,6 +29,13 @@ def part_of(content: Json) -> Part:
     if not _survives(content):
         return Part(text=compact(content), media_type=JSON)
     return Part(data=_value_of(content), media_type=JSON)
+
+
+def small_part_of(content: Json) -> Part:
+    """Return a part whose data is small; large data goes as JSON text, of which the protocol's library makes no
+    objects."""
+    is_large = not isinstance(content, str) and (length_of(content) or 0) > MOST_AS_DATA
+    return Part(text=compact(content), media_type=JSON) if is_large else part_of(content)
 
 
 def _value_of(content: Json) -> Value:

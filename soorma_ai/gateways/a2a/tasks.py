@@ -9,7 +9,7 @@ from a2a.types import Artifact, Message, Part, Role, Task, TaskState, TaskStatus
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from soorma_ai.gateways.a2a.parts import part_of
+from soorma_ai.gateways.a2a.parts import small_part_of
 from soorma_ai.kernel.domain.expectations import Expectation, Wait
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.values import JsonObject
@@ -96,13 +96,13 @@ def artifacts_of(standing: Standing) -> list[Artifact]:
     plan = standing.plan
     if plan.status is not PlanStatus.COMPLETED or plan.result is None:
         return []
-    return [Artifact(artifact_id=RESULT, name=RESULT, parts=[part_of(plan.result)])]
+    return [Artifact(artifact_id=RESULT, name=RESULT, parts=[small_part_of(plan.result)])]
 
 
 def history_of(standing: Standing, expectations: Iterable[Expectation]) -> list[Message]:
     """Return what was said until now: the goal, the questions that are closed, and their answers."""
     plan, said = standing.plan, list[Message]()
-    said.append(_message(standing, Role.ROLE_USER, plan.goal_id, [part_of(plan.goal_data)]))
+    said.append(_message(standing, Role.ROLE_USER, plan.goal_id, [small_part_of(plan.goal_data)]))
     open_now = {wait.wait_id for wait in standing.asked}
     for one in expectations:
         wait = Wait.of(one)
@@ -110,7 +110,7 @@ def history_of(standing: Standing, expectations: Iterable[Expectation]) -> list[
             continue
         said.append(_question(standing, wait))
         if one.answer is not None:
-            said.append(_message(standing, Role.ROLE_USER, one.answer.answer_id, [part_of(one.answer.payload)]))
+            said.append(_message(standing, Role.ROLE_USER, one.answer.answer_id, [small_part_of(one.answer.payload)]))
     return said
 
 
@@ -129,9 +129,11 @@ def struct_of(content: JsonObject) -> Struct:
 def _message_of(standing: Standing) -> Message | None:
     plan = standing.plan
     if standing.rejected is not None:
-        return _message(standing, Role.ROLE_AGENT, f"{standing.task_id}:rejected", [part_of(standing.rejected)])
+        return _message(standing, Role.ROLE_AGENT, f"{standing.task_id}:rejected", [small_part_of(standing.rejected)])
     if plan.status in (PlanStatus.FAILED, PlanStatus.CANCELLED):
-        return _message(standing, Role.ROLE_AGENT, f"{plan.plan_id}:end", [part_of(plan.reason or str(plan.status))])
+        return _message(
+            standing, Role.ROLE_AGENT, f"{plan.plan_id}:end", [small_part_of(plan.reason or str(plan.status))]
+        )
     if standing.asked and not plan.status.is_final:
         return _question(standing, standing.asked[0])
     return None
@@ -153,8 +155,8 @@ def question_data(wait: Wait) -> JsonObject:
 
 
 def _question(standing: Standing, wait: Wait) -> Message:
-    words = [part_of(wait.message)] if wait.message else []
-    return _message(standing, Role.ROLE_AGENT, wait.wait_id, [*words, part_of(question_data(wait))])
+    words = [small_part_of(wait.message)] if wait.message else []
+    return _message(standing, Role.ROLE_AGENT, wait.wait_id, [*words, small_part_of(question_data(wait))])
 
 
 def _message(standing: Standing, role: Role, message_id: str, parts: Sequence[Part]) -> Message:

@@ -37,7 +37,7 @@ from soorma_ai.kernel.domain.values import (
     follow,
     is_storable,
 )
-from soorma_ai.kernel.domain.verdicts import Verdicts, key_of
+from soorma_ai.kernel.domain.verdicts import Key, Verdicts, key_of
 
 if TYPE_CHECKING:
     # Loaded when the first schema is checked.
@@ -140,10 +140,13 @@ def examine(
 ) -> Slices[list[Violation]]:
     """Return the violations; yields after each slice of the work. Verdicts on large values are remembered."""
     checker = _checker(_spell(Same(document)))
+    given_up: Key = ("", b"")
     key = key_of(checker.spelled, value, MOST_AT_ONCE // checker.cost) if passing is None else None
     if key is not None:
-        if (known := _VERDICTS.recall(key)) is not None:
-            return list(known)
+        given_up = f"{most} {key[0]}", key[1]
+        for one in (key, given_up):
+            if (known := _VERDICTS.recall(one)) is not None:
+                return list(known)
         yield  # the key of a large value took as long as a slice
     found: dict[Violation, None] = {}  # in order, each once
     spent = whole = 0
@@ -164,8 +167,8 @@ def examine(
     told = list(found)
     if len(told) > MAX_REPORTED:
         told = [*told[: MAX_REPORTED - 1], replace(told[MAX_REPORTED - 1], more=True)]
-    if key is not None and (whole <= most or most == MOST_IN_ALL):
-        _VERDICTS.remember(key, told)
+    if key is not None:
+        _VERDICTS.remember(key if whole <= most or most == MOST_IN_ALL else given_up, told)
     return told
 
 

@@ -377,10 +377,15 @@ class SqlStore:
         self.database.deliver(hands, lease)
 
     async def open(self, now: datetime) -> None:
-        await self.database.open(partial(expected.drop_expired_early, now=now))
+        await self.database.open(partial(_tidy, now=now))
 
     async def close(self) -> None:
         await self.database.close()
+
+
+def _tidy(db: Connection, now: datetime) -> None:
+    expected.drop_expired_early(db, now)
+    inbox.bring_near(db, now)
 
 
 def _users_of(events: Iterable[EventEnvelope]) -> set[tuple[str, str]]:

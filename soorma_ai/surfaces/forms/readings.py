@@ -45,9 +45,7 @@ class Reading(Struct, frozen=True):
 
 def read_form(document: JsonObject, base: Found, typed: Typed) -> Reading:
     """Return what becomes of a value by what was typed, judged by the schema."""
-    reader = _Reader(typed)
-    found = reader.read(plain_schema(document), base, ROOT, 0, is_required=True)
-    value: Json = {} if isinstance(found, Absent) else found
+    value, reader = _read(document, base, typed)
     faults, others = dict(reader.faults), list[str]()
     for one in violations(document, value):
         if reader.faults and one.rule == "required":
@@ -57,6 +55,17 @@ def read_form(document: JsonObject, base: Found, typed: Typed) -> Reading:
         elif not reader.faults:
             others.append(f"{one.path.removeprefix('$.')}: {one.message}")
     return Reading(value, faults, tuple(others))
+
+
+def read_value(document: JsonObject, base: Found, typed: Typed) -> Json:
+    """Return what becomes of a value by what was typed, as it is judged."""
+    return _read(document, base, typed)[0]
+
+
+def _read(document: JsonObject, base: Found, typed: Typed) -> tuple[Json, "_Reader"]:
+    reader = _Reader(typed)
+    found = reader.read(plain_schema(document), base, ROOT, 0, is_required=True)
+    return {} if isinstance(found, Absent) else found, reader
 
 
 class _Reader(Struct):

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.people import AnswerDecision, Ask
-from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.rules.waits.answers import say_approved
 from soorma_ai.surfaces.forms.forms import Field, add_item, form_of, remove_item
-from soorma_ai.surfaces.forms.readings import Reading, read_form
+from soorma_ai.surfaces.forms.readings import Reading, read_form, read_value
 from soorma_ai.surfaces.forms.shapes import ABSENT
 
 # What a form calls the fields of the held payload, and those of the answer itself.
@@ -98,6 +98,18 @@ def answer_schema(ask: Ask) -> JsonObject:
     left = {name: one for name, one in members.items() if name not in _TOLD}
     still = [one for one in needed if one not in _TOLD] if isinstance(needed, list) else []
     return {**schema, "properties": left, "required": still}
+
+
+def checks_of(asked: Expectation, sheet: Sheet) -> list[tuple[JsonObject, Json]]:
+    """Return the values that `judge` judges, each with its schema."""
+    ask = asked.ask
+    if ask is None or sheet.do not in ask.allowed_decisions:
+        return []
+    schema, held = answer_schema(ask), ask.proposal
+    values = [(schema, read_value(schema, {}, sheet.answer))]
+    if held is not None and sheet.do in (AnswerDecision.APPROVE, AnswerDecision.EDIT):
+        values.append((held.payload_schema, read_value(held.payload_schema, held.data, sheet.payload)))
+    return values
 
 
 def judge(asked: Expectation, sheet: Sheet) -> Given | Refusal:

@@ -18,6 +18,7 @@ from soorma_ai.features.human_tasks.pages.answering import (
     Sheet,
     answer_form,
     change_list,
+    checks_of,
     judge,
     payload_form,
     sheet_of,
@@ -27,6 +28,7 @@ from soorma_ai.features.human_tasks.summary import urgency
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, Ask
 from soorma_ai.kernel.domain.values import Json, clip
+from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
 from soorma_ai.surfaces.forms.shapes import Absent, Found
 from soorma_ai.surfaces.page_context import HEADERS, Visitor
 from soorma_ai.surfaces.terminal.wording import ago, spending, time_left
@@ -83,7 +85,9 @@ async def answer(visitor: Visitor, around: Around, wait_id: str) -> Response:
         return await _take(visitor, around, details, sheet.do)
     if (changed := change_list(sheet)) is not None:
         return show(visitor, around, details, Shown(changed))
-    # On a thread, since a large form is checked in slices.
+    # On threads, since a large form takes long to read.
+    for schema, value in await asyncio.to_thread(checks_of, details.asked, sheet):
+        await check_ahead(details.asked.tenant_id, schema, value)
     given = await asyncio.to_thread(judge, details.asked, sheet)
     if isinstance(given, Refusal):
         if not details.standing.is_open:

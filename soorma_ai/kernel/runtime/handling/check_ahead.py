@@ -8,6 +8,7 @@ import asyncio
 from typing import TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from soorma_ai.kernel.domain.schema_cost import MOST_IN_ALL
 from soorma_ai.kernel.domain.schemas import examine, is_dear
 from soorma_ai.kernel.domain.slices import Slices
 from soorma_ai.kernel.domain.values import Json, JsonObject
@@ -40,10 +41,10 @@ class _Queue:
 _QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, _Queue] = WeakKeyDictionary()
 
 
-async def check_ahead(tenant_id: str, schema: JsonObject | None, value: Json) -> None:
-    """Check a large value of a tenant in slices."""
+async def check_ahead(tenant_id: str, schema: JsonObject | None, value: Json, most: int = MOST_IN_ALL) -> None:
+    """Check a large value of a tenant in slices, by at most so many units of work."""
     if schema is not None and is_dear(schema, value):
-        await _queue().run(tenant_id, examine(schema, value))
+        await _queue().run(tenant_id, examine(schema, value, most=most))
 
 
 async def run_in_slices(tenant_id: str, work: Slices[T]) -> T:

@@ -21,6 +21,8 @@ from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.tables import budget
 from soorma_ai.kernel.sql.tables import events as log
 
+PUT_BACK = timedelta(minutes=1)  # by which a clock is put back, and not only behind another
+
 COPIES = "(SELECT count(*) FROM inbox AS copy WHERE copy.event_seq = inbox.event_seq)"
 
 _CLAIM = f"""
@@ -92,6 +94,13 @@ _DISPOSE = """
         started = CASE WHEN ? THEN 0 ELSE started END, attempt = attempt - CASE WHEN ? THEN 0 ELSE 1 END
     WHERE seq = ? AND state = 'leased' AND fence = ?
     RETURNING EXISTS (SELECT 1 FROM inbox AS behind WHERE agent = ? AND owner = ? AND state = 'blocked')
+"""
+
+# Of a delivery that waits, `ended_at` is the end of its last try.
+_BRING_NEAR = f"""
+    UPDATE inbox SET ready_at = :now + (ready_at - ended_at), ended_at = :now
+    WHERE state IN ('queued', 'leased') AND ready_at > 0 AND state = 'queued'
+        AND ready_at > :late AND ready_at < {FAR_AWAY} AND ended_at > :late
 """
 
 _RENEW = """
@@ -307,7 +316,7 @@ def dispose(
         case Ack():
             state, ready_at, reason, ended_at = "done", 0.0, None, epoch(now)
         case RetryAfter(delay=delay, reason=reason, undone=undone, counts=counts):
-            state, ready_at, ended_at = "queued", epoch(now + delay), None
+            state, ready_at, ended_at = "queued", epoch(now + delay), epoch(now)
         case Hold(reason=reason):
             state, ready_at, ended_at, counts = "queued", FAR_AWAY, None, False
         case DeadLetter(reason=reason, undone=undone):
@@ -323,6 +332,11 @@ def dispose(
     if isinstance(disposition, RetryAfter) and ready_at <= epoch(now):
         note_free(db, delivery.agent)
     return bool(changed[0][0])
+
+
+def bring_near(db: Reader, now: datetime) -> None:
+    """Let retries wait as long as they were put off, from now on, where the clock was put back since."""
+    db.execute(_BRING_NEAR, {"now": epoch(now), "late": epoch(now + PUT_BACK)})
 
 
 def count_pending(db: Reader, agent: str, owner: str) -> int:
