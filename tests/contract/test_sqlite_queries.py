@@ -62,6 +62,7 @@ from soorma_ai.kernel.ports import Brought, PlanFilter, Settlement, Store, Wante
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.process.signals import Signals
 from soorma_ai.kernel.runtime.loops.intake import take_in
+from soorma_ai.kernel.sql.tables import tenant_stats
 from soorma_ai.kernel.sql.tables.listing import MOST_LOOKED_AT
 from soorma_ai.testing.clock import VirtualClock
 
@@ -376,7 +377,7 @@ async def test_the_next_event_of_an_owner_with_many_is_found_at_once(store: Sqli
 
 async def test_open_questions_are_counted_by_an_index_that_holds_all_of_it(store: SqliteStore) -> None:
     with traced(store) as seen:
-        await store.queue.standing("default", NOW, 5_000)
+        await store.database.read(lambda db: tenant_stats.standing(db, "default", NOW, 5_000))
     (counting,) = [sql for sql in seen if "AS asked GROUP BY" in sql]
     looks = [line for line in await explained(store, counting) if "expectation" in line]
     assert looks == ["SEARCH expectation USING COVERING INDEX expectation_age (tenant=? AND kind=?)"] * 3

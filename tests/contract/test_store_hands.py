@@ -10,7 +10,7 @@ from soorma_ai.errors import LeaseLost
 from soorma_ai.kernel.domain.effects import InDoubt, RetryAfter
 from soorma_ai.kernel.domain.expectations import SUSPECTS
 from soorma_ai.kernel.domain.plans import Rest
-from soorma_ai.kernel.ports import Delivery, Store
+from soorma_ai.kernel.ports import Borrower, Delivery, Store
 
 
 async def suspects(store: Store, after: float = 0.0) -> list[str]:
@@ -156,6 +156,34 @@ async def test_what_was_lent_is_no_suspect_when_its_lender_ends(crash: Callable[
         assert [one.event.id for one in lent] == ["e-1"]
         store = await crash()
     assert await suspects(store, 9999) == []
+
+
+async def lent_to(store: Store, borrower: Borrower, *held: int) -> list[Delivery]:
+    return await store.queue.lend("worker", NOW, LEASE, 9, held, borrower)
+
+
+async def test_a_loan_that_was_lost_is_lent_again_after_a_restart_and_is_no_attempt(
+    crash: Callable[[], Awaitable[Store]],
+) -> None:
+    await in_line(await crash(), "e-1")
+    for fence in range(1, 5):
+        (lent,) = await lent_to(await crash(), Borrower("one", loan=fence))
+        assert (lent.attempt, lent.fence) == (1, fence)
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+async def test_a_loan_that_came_stays_with_its_borrower_after_a_restart(
+    crash: Callable[[], Awaitable[Store]], is_held: bool
+) -> None:
+    store = await crash()
+    await in_line(store, "e-1")
+    (lent,) = await lent_to(store, Borrower("one", loan=1))
+    store = await crash()
+    assert await lent_to(store, Borrower("two", loan=1)) == []
+    second = Borrower("one", loan=2, last=None if is_held else 1)
+    assert await lent_to(store, second, *([lent.seq] if is_held else [])) == []
+    assert await lent_to(store, Borrower("one", loan=3, last=2)) == [], "what came is not asked about again"
+    assert await store.queue.renew([lent], later(60)) == [lent]
 
 
 async def test_what_was_given_back_before_the_end_is_no_suspect(crash: Callable[[], Awaitable[Store]]) -> None:

@@ -1,13 +1,14 @@
 """Two stores on one NATS and one namespace work together: what the agents of one ask, those of the other do."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Generator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -57,6 +58,7 @@ PROGRAM = Path(__file__).parent / "neighbour_program.py"
 # A request passes five times through NATS before its reply is at home.
 LONG = 6 * PATIENCE
 CLOCK = SystemClock()
+Process = subprocess.Popen[bytes]
 RESERVE, CHARGE = "inventory.reserve.requested", "payment.charge.requested"
 
 
@@ -489,10 +491,55 @@ async def test_a_store_killed_while_it_is_asked_answers_once_when_it_is_back(
         await until(home, lambda: is_gone(home, "stock"))
 
 
+@pytest.mark.parametrize(
+    "point",
+    [
+        "soorma_ai.kernel.sql.parts:SqlQueue.claim_mail",  # taken, and not sent
+        "soorma_ai.adapters.nats.bus:NatsBus.post",  # NATS has the request, and nobody notes it
+        "soorma_ai.features.federation.loop:_keep",  # it waits for its receipt
+        "soorma_ai.features.federation.exchange:arrive",  # the reply is stored, and the request not ended
+        "soorma_ai.features.federation.exchange:_end",  # it is ended, and NATS not told so
+    ],
+)
+async def test_an_asking_store_killed_between_taking_and_acknowledging_is_answered_once(
+    tmp_path: Path, nats_server: NatsServer, point: str
+) -> None:
+    url, struck = nats_server.namespace_url(), tmp_path / "struck"
+    tool, handled = Tool("stock"), list[str]()
+
+    @tool.on_invoke(RESERVE)
+    async def reserve(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        handled.append(request.idempotency_key)
+        return {"reserved": request.data["order_id"]}
+
+    async with Platform(f"sqlite:///{tmp_path / 'there.db'}", url) as there:
+        await there.start(tool)
+        with life(tmp_path, url, struck, point, "asks", store="home.db") as first, ending(first):
+            assert await asyncio.to_thread(first.wait, LONG) == -signal.SIGKILL
+        with life(tmp_path, url, struck, point, "asks", store="home.db") as second, ending(second):
+            assert second.stdout is not None
+            assert json.loads(await asyncio.to_thread(second.stdout.readline)) == {"ok": True}
+            await until(there, lambda: _has_no_mail(there))
+        assert len(handled) == 1
+    async with Platform(f"sqlite:///{tmp_path / 'home.db'}", "local:") as home:
+        counted = Counter(event.type for event in await events(home))
+        assert counted[RESERVE] == counted[f"{RESERVE}.completed"] == counted["order.received.completed"] == 1
+
+
 async def _has_no_mail(platform: Platform) -> bool:
     return await in_mailboxes(platform) == 0
 
 
-def life(folder: Path, url: str, asked: Path, point: str) -> subprocess.Popen[bytes]:
-    settings = {"SOORMA_STORE_URL": f"sqlite:///{folder / 'there.db'}", "SOORMA_BUS_URL": url}
-    return subprocess.Popen([sys.executable, str(PROGRAM), str(asked), point], env={**os.environ, **settings})
+@contextmanager
+def ending(process: Process) -> Generator[None]:
+    """Kill the process when the block ends, however it ends."""
+    try:
+        yield
+    finally:
+        process.kill()
+
+
+def life(folder: Path, url: str, struck: Path, point: str, *more: str, store: str = "there.db") -> Process:
+    settings = {**os.environ, "SOORMA_STORE_URL": f"sqlite:///{folder / store}", "SOORMA_BUS_URL": url}
+    command = [sys.executable, str(PROGRAM), str(struck), point, *more]
+    return subprocess.Popen(command, env=settings, stdout=subprocess.PIPE if more else None)

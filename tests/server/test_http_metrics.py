@@ -1,13 +1,16 @@
 """What a tenant's auditor reads of how it stands, and nobody else of it."""
 
+import asyncio
 import re
 
 from http_kit import Keys, caller, calling, local
-from kit import PATIENCE, payments, planner, stock
+from kit import PATIENCE, payments, planner, stock, until
 
 from soorma_ai import Platform
 from soorma_ai.kernel.runtime.handling.process.counters import MOST_TENANTS, Counted, Tallies
+from soorma_ai.kernel.runtime.views.tenant_stats import COUNTED_EVERY, TOO_OLD
 from soorma_ai.server import app
+from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 
 RESERVE = publish("inventory.reserve.requested", order_id="A1")
@@ -63,6 +66,39 @@ async def test_each_tenant_s_auditor_sees_their_own_alone(platform: Platform) ->
     assert not [name for name in theirs if "waits_open" in name or "commits" in name]
     assert theirs["soorma_tokens_total"] == 0
     assert theirs['soorma_http_requests_total{operation="",status="4xx"}'] == 1
+
+
+async def test_a_count_is_shared_and_taken_anew_in_the_background(platform: Platform, clock: VirtualClock) -> None:
+    await platform.start()
+    await platform.services.store.registry.register([stock().registration()], clock.now())
+    async with local(platform, roles=["auditor"]) as http:
+
+        async def backlog() -> tuple[float, float]:
+            found = values((await http.get("/metrics")).text)
+            return found.get('soorma_backlog{agent="stock"}', 0), found["soorma_counts_age_seconds"]
+
+        assert await backlog() == (0, 0)
+        await platform.publish("action-requests", "inventory.reserve.requested", {"order_id": "A"})
+        await until(platform, lambda: platform.services.store.queue.backlog(1))
+        assert await backlog() == (0, 0)
+        await clock.advance(COUNTED_EVERY)
+        assert await backlog() == (0, COUNTED_EVERY), "no call waits for a count"
+        await asyncio.gather(*(task for task in asyncio.all_tasks() if task.get_name() == "counts of default"))
+        assert await backlog() == (1, 0)
+
+
+async def test_the_last_counts_are_told_for_a_minute_and_then_a_call_waits_for_new_ones(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    async with local(platform, roles=["auditor"]) as http:
+        assert (await http.get("/metrics")).status_code == 200
+        await platform.services.store.close()
+        await clock.advance(COUNTED_EVERY)
+        assert (await http.get("/metrics")).status_code == 200
+        await clock.advance(TOO_OLD)
+        assert (await http.get("/metrics")).status_code == 503
+        await platform.services.store.open(clock.now())
+        assert (await http.get("/metrics")).status_code == 200
 
 
 async def test_a_platform_that_is_not_open_is_told_as_such(platform: Platform) -> None:

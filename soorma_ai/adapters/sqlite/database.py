@@ -1,8 +1,9 @@
 """Access to the file: one connection that writes, one that sees what is committed."""
 
+import asyncio
 import sqlite3
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -101,6 +102,12 @@ class Database(database.Database):
             return await self.writer.read(query)
         return self._on_the_spot(query)
 
+    async def read_aside(self, query: Callable[[family.Reader], T], acting: Acting = HOUSE) -> T:
+        """Read by a thread and a connection of its own."""
+        if self.reader is None or self._path is None:
+            return await self.read(query)
+        return await asyncio.to_thread(_read_once, self._path, query)
+
     async def read_later(self, query: Callable[[family.Reader], T], acting: Acting) -> Callable[[], T]:
         """Return what reads it later. What is in memory is read now, since that may have to be waited for."""
         if self.reader is not None:
@@ -118,6 +125,11 @@ class Database(database.Database):
                 with suppress(sqlite3.OperationalError):  # another process has the file: the other connection waits
                     return query(self._writer.connection)
             return query(self.reader)
+
+
+def _read_once(path: Path, query: Callable[[family.Reader], T]) -> T:
+    with closing(files.open_reader(path)) as reader, in_our_words():
+        return query(reader)
 
 
 def _begin(db: family.Connection, tidy: Callable[[family.Connection], None]) -> None:

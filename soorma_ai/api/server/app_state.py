@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from soorma_ai.api.server.tail import Tail, tree_key
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, StoreUnavailable
 from soorma_ai.features.human_tasks.link_tokens import Links
-from soorma_ai.features.remote.loans import Loans
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services
@@ -27,7 +26,6 @@ class Surroundings:
         self._trusts_callers = trusts_callers
         self._ending = asyncio.Event()
         self.tail = Tail()
-        self.loans = Loans()
         # By which links are made here, where they can be opened here.
         self.links: Links | None = None
 

@@ -45,9 +45,9 @@ _COUNTERS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
 
 
 def metrics(
-    standing: Standing, counted: Mapping[tuple[str, tuple[str, ...]], float], now: datetime
+    standing: Standing, counted: Mapping[tuple[str, tuple[str, ...]], float], now: datetime, age: float = 0.0
 ) -> Iterator[Family]:
-    """Yield what stands in a tenant, and what this process has done for it."""
+    """Yield what stood in a tenant, `age` seconds ago, and what this process has done for it."""
     backlogs = _bound(standing.backlogs)
     yield _gauge("backlog", "Deliveries in line, by agent.", ((_of(one), one.waiting) for one in backlogs))
     yield _gauge("in_hand", "Deliveries in hand, by agent.", ((_of(one), one.in_hand) for one in backlogs))
@@ -61,8 +61,9 @@ def metrics(
     yield _gauge("untaken", "Requests that no agent takes.", [({}, standing.untaken)])
     yield _gauge("unsent", "Events that no bus has brought yet.", [({}, standing.unsent)])
     since = standing.unsent_since
-    age = 0.0 if since is None else _age(since, now)
-    yield _gauge("unsent_oldest_seconds", "Age of the oldest of these.", [({}, age)])
+    oldest_unsent = 0.0 if since is None else _age(since, now)
+    yield _gauge("unsent_oldest_seconds", "Age of the oldest of these.", [({}, oldest_unsent)])
+    yield _gauge("counts_age_seconds", "Age of the counts above, which are taken in the background.", [({}, age)])
     for what, (name, labels, words) in _COUNTERS.items():
         found = [(dict(zip(labels, by, strict=True)), count) for (one, by), count in counted.items() if one == what]
         # Calls of unknown price alone are no zero dollars.

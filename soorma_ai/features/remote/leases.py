@@ -7,12 +7,12 @@ its lease and fence.
 import hashlib
 import json
 from collections.abc import Sequence
+from secrets import randbelow
 
 from msgspec.structs import replace
 
 from soorma_ai.errors import ConfigError, Forbidden, LeaseLost, LocalProtocolError, NotFound
 from soorma_ai.features.remote.admit import Standing, admit, disposition_of
-from soorma_ai.features.remote.loans import Loans
 from soorma_ai.features.remote.records import (
     MOST_LENT,
     AnyAct,
@@ -32,7 +32,7 @@ from soorma_ai.kernel.domain.names import agent_key, plain_name
 from soorma_ai.kernel.domain.registry import AgentKind, Registration
 from soorma_ai.kernel.domain.tasks import TaskRecord
 from soorma_ai.kernel.domain.values import JsonObject, derived_id
-from soorma_ai.kernel.ports import AgentRow, Delivery
+from soorma_ai.kernel.ports import MOST_LOANS, AgentRow, Borrower, Delivery
 from soorma_ai.kernel.rules.arrival.registration import with_made
 from soorma_ai.kernel.rules.authority import agent_fault, registration_fault
 from soorma_ai.kernel.rules.task import producers_of, progress_of, task_of
@@ -109,17 +109,14 @@ class Lending:
         return await self._queue.lend(self._agent, self._services.clock.now(), LEASE, min(limit, MOST_LENT), held)
 
     async def lend_to(
-        self, process: str, loans: Loans, last: int | None, limit: int, held: Sequence[int]
+        self, process: str, last: int | None, limit: int, held: Sequence[int]
     ) -> tuple[list[Delivery], int]:
         """Lend to a process that says which loan was the last that came to it, and return the number of this one. What
         was lent to it since is taken back, which is no attempt."""
         await self._row()
-        lent_before = loans.open_loans((self._agent, process))
-        lost = [one for number, leases in lent_before.items() if number != last for one in leases]
-        await self.release([one for one in lost if one.seq not in held])
-        loans.settle((self._agent, process), lent_before)
-        lent = await self.lend(limit, held)
-        return lent, loans.lend((self._agent, process), [Lease(seq=one.seq, fence=one.fence) for one in lent])
+        borrower = Borrower(process, 1 + randbelow(MOST_LOANS), last)
+        now, most = self._services.clock.now(), min(limit, MOST_LENT)
+        return await self._queue.lend(self._agent, now, LEASE, most, held, borrower), borrower.loan
 
     async def renew(self, leases: Sequence[Lease]) -> list[Lease]:
         """Prolong leases; return those that still are."""

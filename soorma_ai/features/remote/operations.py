@@ -166,8 +166,7 @@ async def lease_deliveries(call: Call[OfRemote, Room]) -> Answer:
     if room.process is None:
         taken = await lending.lend(room.limit, room.held)
     else:
-        loans = call.surroundings.loans
-        taken, number = await lending.lend_to(room.process, loans, room.last, room.limit, room.held)
+        taken, number = await lending.lend_to(room.process, room.last, room.limit, room.held)
     return Answer(Loan.model_construct(deliveries=[_tell_delivery(one) for one in taken], loan=number))
 
 

@@ -23,8 +23,10 @@ from soorma_ai.kernel.ports.queue import Hands, Queue
 from soorma_ai.kernel.ports.registry import Registry
 from soorma_ai.kernel.ports.rows import (
     LONGEST_RUN,
+    MOST_LOANS,
     AgentRow,
     AuditRow,
+    Borrower,
     Brought,
     DeadLetterRow,
     Delivery,
@@ -47,10 +49,12 @@ from soorma_ai.kernel.ports.store import DeadLetters, EventLog, Memory, Plans, S
 
 __all__ = [
     "LONGEST_RUN",
+    "MOST_LOANS",
     "AgentRow",
     "Audit",
     "AuditRow",
     "Authenticator",
+    "Borrower",
     "Brought",
     "Bus",
     "Clock",

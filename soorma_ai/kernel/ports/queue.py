@@ -11,7 +11,7 @@ from soorma_ai.kernel.domain.memory import OpenSession
 from soorma_ai.kernel.domain.plans import Rest
 from soorma_ai.kernel.domain.tenant_stats import Standing
 from soorma_ai.kernel.domain.tracking import Backlog
-from soorma_ai.kernel.ports.rows import Delivery, StoredEvent, Swept, Work
+from soorma_ai.kernel.ports.rows import Borrower, Delivery, StoredEvent, Swept, Work
 
 
 class Hands(Protocol):
@@ -74,10 +74,17 @@ class Queue(Protocol):
         ...
 
     async def lend(
-        self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
+        self,
+        agent: str,
+        now: datetime,
+        lease: timedelta,
+        limit: int,
+        held: Sequence[int] = (),
+        borrower: Borrower | None = None,
     ) -> list[Delivery]:
         """Claim for an agent in another process than this one, with which these leases do not end; a suspect by itself
-        where there is nothing else."""
+        where there is nothing else. Take back what was lent to this `borrower` since the last loan that it got, unless
+        it is held: its answer was lost, which is no attempt."""
         ...
 
     async def behind(self, delivery: Delivery, limit: int) -> list[Delivery]:

@@ -60,6 +60,10 @@ class Database(ABC):
     @abstractmethod
     async def read(self, query: Callable[[Reader], T], acting: Acting = HOUSE) -> T: ...
 
+    async def read_aside(self, query: Callable[[Reader], T], acting: Acting = HOUSE) -> T:
+        """Read what takes long, so that the loop goes on meanwhile."""
+        return await self.read(query, acting)
+
     @abstractmethod
     async def read_later(self, query: Callable[[Reader], T], acting: Acting) -> Callable[[], T]:
         """Return what reads when it is called, or has read by then."""
@@ -157,15 +161,20 @@ def _has_changed(value: object) -> bool:
 
 
 def reading(
-    query: Callable[Concatenate[Reader, P], T], acting: Acting | None = None, *, of_user: bool = False
+    query: Callable[Concatenate[Reader, P], T],
+    acting: Acting | None = None,
+    *,
+    of_user: bool = False,
+    is_long: bool = False,
 ) -> "Callable[Concatenate[Part, P], CoroutineType[Any, Any, T]]":
     """A method of a part that answers from what is committed. It acts for the tenant that it is asked about, else for
-    that of its part; `of_user`: and for the user."""
+    that of its part; `of_user`: and for the user. `is_long`: the loop goes on meanwhile."""
     find = _actor_of(query, of_user=of_user)
 
     async def method(part: Part, *given: P.args, **named: P.kwargs) -> T:
         whose = acting or find(given, named) or part.acting
-        return await part.database.read(lambda db: query(db, *given, **named), whose)
+        read = part.database.read_aside if is_long else part.database.read
+        return await read(lambda db: query(db, *given, **named), whose)
 
     return method
 

@@ -84,7 +84,7 @@ class SqlQueue(Part):
     find_rest = reading(inbox.find_rest)
     backlog = reading(inbox.backlog, HOUSE)
     backlogs = reading(listing.backlogs)
-    standing = reading(counts.standing)
+    standing = reading(counts.standing, is_long=True)
     next_due = reading(due_timers.next_due, HOUSE)
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:

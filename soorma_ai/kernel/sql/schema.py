@@ -18,6 +18,7 @@ here. `journal.is_raw`: the value is what the raw text says.
 `memory`: a row whose body is NULL is a deleted key. What was appended to a list stands in `memory_item`.
 
 `inbox.holder` is the process that leased it last, with which its lease ends. 0: it ends with none, since it is lent.
+Below 0: it is lent, and its borrower has not said yet whether that loan came.
 
 `outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it. `store.id`: its name at a broker.
 """

@@ -25,7 +25,7 @@ from soorma_ai.kernel.domain.plans import Rest
 from soorma_ai.kernel.domain.tenant_stats import Standing
 from soorma_ai.kernel.domain.tracking import PROGRESS, Backlog
 from soorma_ai.kernel.domain.values import JsonObject
-from soorma_ai.kernel.ports import Delivery, StoredEvent, Swept, Work
+from soorma_ai.kernel.ports import Borrower, Delivery, StoredEvent, Swept, Work
 from soorma_ai.kernel.runtime.handling.working_copies.recorded import must_be_committed
 
 _ACTS = TypeAdapter(list[Act])
@@ -61,7 +61,13 @@ class RemoteQueue:
         return None
 
     async def lend(
-        self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
+        self,
+        agent: str,
+        now: datetime,
+        lease: timedelta,
+        limit: int,
+        held: Sequence[int] = (),
+        borrower: Borrower | None = None,
     ) -> list[Delivery]:
         raise _beside_the_store("what has come is lent")
 

@@ -1,5 +1,12 @@
 """What stands in a tenant, for who oversees it."""
 
+import asyncio
+from collections import OrderedDict
+from contextlib import suppress
+
+from msgspec import Struct
+
+from soorma_ai.errors import SoormaError
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.tenant_stats import Standing
 from soorma_ai.kernel.rules.authority import Owner, check
@@ -7,9 +14,53 @@ from soorma_ai.kernel.runtime.handling.handling import Services
 
 # Rows of a kind that are counted.
 MOST_COUNTED = 5_000
+# Seconds between two counts of a tenant, and the age from which a reader waits for the next one.
+COUNTED_EVERY, TOO_OLD = 5.0, 60.0
+MOST_TENANTS = 1_000
 
 
-async def standing_of(services: Services, person: Person) -> Standing:
-    """Raise Forbidden for who is no auditor or operator of the tenant."""
-    check(person, "metrics", Owner(person.tenant_id), "")
-    return await services.store.queue.standing(person.tenant_id, services.clock.now(), MOST_COUNTED)
+class Count(Struct, frozen=True):
+    """The counts of a tenant, taken at `begun` by the monotonic clock."""
+
+    standing: Standing
+    begun: float
+
+
+class TenantCounts:
+    """Counts of tenants, shared by all readers of this process. A reader gets the last count. One that is older than
+    some seconds is taken anew in the background; a reader waits only for the first, and for one that is too old."""
+
+    def __init__(self) -> None:
+        self._last: OrderedDict[str, Count] = OrderedDict()
+        self._counting: dict[str, asyncio.Task[Count]] = {}
+
+    async def of(self, services: Services, person: Person) -> tuple[Standing, float]:
+        """Return the counts of the person's tenant, and their age in seconds. Raise Forbidden for who is no auditor or
+        operator of the tenant, and StoreUnavailable where there is no count to tell."""
+        tenant_id = person.tenant_id
+        check(person, "metrics", Owner(tenant_id), "")
+        last, now = self._last.get(tenant_id), services.clock.monotonic()
+        if last is None or now - last.begun >= COUNTED_EVERY:
+            counting = self._counting.get(tenant_id) or self._begin(services, tenant_id)
+            if last is None or now - last.begun >= TOO_OLD:
+                last = await asyncio.shield(counting)
+        return last.standing, max(services.clock.monotonic() - last.begun, 0.0)
+
+    def _begin(self, services: Services, tenant_id: str) -> asyncio.Task[Count]:
+        task = asyncio.create_task(self._count(services, tenant_id), name=f"counts of {tenant_id}")
+        self._counting[tenant_id] = task
+        task.add_done_callback(lambda done: self._end(tenant_id, done))
+        return task
+
+    async def _count(self, services: Services, tenant_id: str) -> Count:
+        begun = services.clock.monotonic()
+        return Count(await services.store.queue.standing(tenant_id, services.clock.now(), MOST_COUNTED), begun)
+
+    def _end(self, tenant_id: str, task: asyncio.Task[Count]) -> None:
+        """Keep the count. Of one that failed the age tells, which grows."""
+        self._counting.pop(tenant_id, None)
+        with suppress(SoormaError, asyncio.CancelledError):
+            self._last[tenant_id] = task.result()
+            self._last.move_to_end(tenant_id)
+        if len(self._last) > MOST_TENANTS:
+            self._last.popitem(last=False)

@@ -82,7 +82,7 @@ NEXT_DUE = f"""
 # Whoever lets a lease run out has come to an end, or to a stop.
 _LEASE = (
     "UPDATE inbox SET state = 'leased', ready_at = ?, attempt = attempt + 1, fence = fence + 1, "
-    "crashes = crashes + CASE WHEN state = 'leased' AND holder <> 0 THEN 1 ELSE 0 END, holder = ? "
+    "crashes = crashes + CASE WHEN state = 'leased' AND holder > 0 THEN 1 ELSE 0 END, holder = ? "
     "WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
 )
 
