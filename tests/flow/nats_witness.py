@@ -74,7 +74,7 @@ async def main() -> None:
     await raw.connect(server)
     streams = JetStreamContext(raw)
     async with Platform(f"sqlite:///{FOLDER / 'store.db'}", URL) as platform:
-        store_id = await platform.services.store.upkeep.store_id("there is one")
+        store_id = await platform.services.store.name("there is one")
         if IS_FIRST:
             await tell(streams, namespace, store_id, platform.services.clock.now())
         await platform.start(ear)

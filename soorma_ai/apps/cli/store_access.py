@@ -15,10 +15,10 @@ from soorma_ai.errors import ConfigError, NotFound, StoreUnavailable
 from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
 from soorma_ai.kernel.domain.people import Person
-from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.process.signals import Signals
 from soorma_ai.kernel.runtime.views.plans import ACTIVE
+from soorma_ai.local_client import LocalClient as Client
 from soorma_ai.platform import Platform
 from soorma_ai.settings import is_postgres, sqlite_path
 from soorma_ai.surfaces.options import LOCAL_USER, SHORTEST_PREFIX, Access, Server

@@ -9,7 +9,18 @@ from typing import Any
 
 from typing_extensions import Unpack
 
-from soorma_ai.features.knowledge.records import About, DropMemo, Filter, Memo, MemoKind, MemoQuery, Shelf
+from soorma_ai.features.knowledge.ports import MEMOS
+from soorma_ai.features.knowledge.records import (
+    About,
+    DropMemo,
+    Filter,
+    KeepMemo,
+    Memo,
+    MemoChange,
+    MemoKind,
+    MemoQuery,
+    Shelf,
+)
 from soorma_ai.features.knowledge.rules import (
     keep,
     make_memo,
@@ -96,6 +107,10 @@ class MemoClient:
         lineage = self._handling.lineage
         return lineage.tenant_id, lineage.user_id
 
+    @property
+    def _changes(self) -> list[MemoChange]:
+        return [one for one in self._handling.memory.recorded if isinstance(one, KeepMemo | DropMemo)]
+
     def _new_key(self) -> str:
         """Return a key that handling again makes as well."""
         return self._handling.moment().event_id("memo")
@@ -103,24 +118,24 @@ class MemoClient:
     async def _keep(self, shelf: Shelf, key: str, content: str, about: About) -> str:
         handling = self._handling
         memo = make_memo(shelf, key, content, plain_name(handling.agent), handling.services.clock.now(), about)
-        handling.memory.change_memo(keep(memo, await embed(handling.services, text_of(memo))))
+        handling.memory.record(keep(memo, await embed(handling.services, text_of(memo))))
         return key
 
     async def _look(self, shelf: Shelf, key: str) -> Memo | None:
         services = self._handling.services
-        stored = await services.store.memos.memo(shelf, key, services.clock.now())
-        return memo_with_changes(stored, self._handling.memory.memos, shelf, key)
+        stored = await services.store.part(MEMOS).memo(shelf, key, services.clock.now())
+        return memo_with_changes(stored, self._changes, shelf, key)
 
     async def _find(self, shelves: tuple[Shelf, ...], text: str, limit: int, given: Filter) -> list[Memo]:
         return await self._search(make_query(shelves, text, limit, given), text)
 
     async def _search(self, query: MemoQuery, text: str) -> list[Memo]:
         handling = self._handling
-        changes, now = handling.memory.memos, handling.services.clock.now()
+        changes, now = self._changes, handling.services.clock.now()
         return with_changes(await find(handling.services, query, text), changes, query, now)
 
     async def _drop(self, shelf: Shelf, key: str) -> bool:
         existed = await self._look(shelf, key) is not None
         if existed:
-            self._handling.memory.change_memo(DropMemo(shelf, key))
+            self._handling.memory.record(DropMemo(shelf, key))
         return existed

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from soorma_ai.features.knowledge.records import Memo, MemoChange, MemoQuery, Shelf
+from soorma_ai.kernel.ports import StoreKey
 
 
 class Memos(Protocol):
@@ -30,3 +31,6 @@ class Memos(Protocol):
     async def change(self, changes: Sequence[MemoChange], now: datetime) -> None:
         """Outside a handling. Raise LocalProtocolError where a shelf is full, and then nothing has changed."""
         ...
+
+
+MEMOS: StoreKey[Memos] = StoreKey("memos", feature="knowledge")

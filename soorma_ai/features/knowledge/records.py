@@ -2,13 +2,16 @@
 
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TypedDict
+from typing import ClassVar, TypedDict
 
 from msgspec import Struct, field
 
+from soorma_ai.kernel.domain.effects import FeatureEffect
 from soorma_ai.kernel.domain.people import NO_USER
 from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.values import Json, JsonObject
+
+FEATURE = "knowledge"
 
 
 class MemoKind(StrEnum):
@@ -74,9 +77,11 @@ class Embedded(Struct, frozen=True):
     signs: bytes
 
 
-class KeepMemo(Struct, frozen=True):
+class KeepMemo(FeatureEffect, frozen=True):
     """Keep a memo in the place of one of its key. `title` and `content` are its terms, spaces between; `marks` what
     filters look for. Of more than `most` on the shelf the oldest goes, where it `is_diary`; else it is refused."""
+
+    feature: ClassVar[str] = FEATURE
 
     memo: Memo
     title: str
@@ -87,7 +92,9 @@ class KeepMemo(Struct, frozen=True):
     embedded: Embedded | None = None
 
 
-class DropMemo(Struct, frozen=True):
+class DropMemo(FeatureEffect, frozen=True):
+    feature: ClassVar[str] = FEATURE
+
     shelf: Shelf
     key: str
 

@@ -1,13 +1,11 @@
 """The seams: what the shell needs from the outside, as small as its callers."""
 
-from soorma_ai.features.human_tasks.ports import People
-from soorma_ai.features.knowledge.ports import Memos
-from soorma_ai.features.upkeep.ports import Upkeep
 from soorma_ai.kernel.ports.bus import Bus, Clock, Neighbours
 from soorma_ai.kernel.ports.embedding import Embedder
-from soorma_ai.kernel.ports.identity import Audit, Authenticator, Keys
+from soorma_ai.kernel.ports.identity import KEYS, Audit, Authenticator, Keys
 from soorma_ai.kernel.ports.inlet import Inlet, Post
 from soorma_ai.kernel.ports.model import Message, ModelAnswer, ModelQuestion, ModelSettings, Prompt, Prompts, Reasoner
+from soorma_ai.kernel.ports.people import COLLEAGUES, Colleagues
 from soorma_ai.kernel.ports.queue import Hands, Queue
 from soorma_ai.kernel.ports.registry import Registry
 from soorma_ai.kernel.ports.rows import (
@@ -33,8 +31,11 @@ from soorma_ai.kernel.ports.rows import (
     Work,
 )
 from soorma_ai.kernel.ports.store import DeadLetters, EventLog, Memory, Plans, Store
+from soorma_ai.kernel.ports.store_key import StoreKey
 
 __all__ = [
+    "COLLEAGUES",
+    "KEYS",
     "LONGEST_RUN",
     "AgentRow",
     "Audit",
@@ -43,6 +44,7 @@ __all__ = [
     "Brought",
     "Bus",
     "Clock",
+    "Colleagues",
     "DeadLetterRow",
     "DeadLetters",
     "Delivery",
@@ -54,7 +56,6 @@ __all__ = [
     "Inlet",
     "Keys",
     "Memory",
-    "Memos",
     "Message",
     "ModelAnswer",
     "ModelQuestion",
@@ -62,7 +63,6 @@ __all__ = [
     "Neighbours",
     "Note",
     "PartRows",
-    "People",
     "Place",
     "PlanFilter",
     "Plans",
@@ -75,11 +75,11 @@ __all__ = [
     "Registry",
     "Settlement",
     "Store",
+    "StoreKey",
     "StoredEvent",
     "StoredPlan",
     "StoredPlans",
     "Swept",
-    "Upkeep",
     "WantedPart",
     "Work",
 ]

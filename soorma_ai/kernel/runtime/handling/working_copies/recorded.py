@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from soorma_ai.errors import LimitExceeded, LocalProtocolError
-from soorma_ai.features.knowledge.records import MemoChange
 from soorma_ai.features.remote.records import MOST_COMMITTED
 from soorma_ai.kernel.domain.effects import (
     AppendStep,
@@ -14,6 +13,7 @@ from soorma_ai.kernel.domain.effects import (
     DropValue,
     Effect,
     Expect,
+    FeatureEffect,
     Publish,
     SavePlan,
     SaveSubTask,
@@ -35,7 +35,7 @@ class Changes(Struct, frozen=True):
     of its last handling, but for `values`."""
 
     plan: tuple[SavePlan, ...] = ()
-    memory: tuple[MemoryChange | MemoChange, ...] = ()
+    memory: tuple[MemoryChange | FeatureEffect, ...] = ()
     values: tuple[SaveValue | DropValue, ...] = ()
 
 
