@@ -16,15 +16,15 @@ class Memory(PlanMemory, PersonMemos):
 
 
 class LocalClient(Client, UpkeepCalls):
-    """Acts as one person of one tenant, as `Client` does. `inbox` has claims, absences and links, `keys` the API keys
-    of the tenant, `memory` long-term memory too."""
+    """Client of one person of one tenant, with the calls of all features: `inbox` for claims, absences and links,
+    `keys` for API keys, `memory` for plans and long-term memory."""
 
     def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "LocalClient":
-        """Return the same calls for a person whose identity you have established."""
+        """Return the client of another person. The caller has established their identity."""
         return self._of(super().as_user(tenant_id=tenant_id, user_id=user_id, roles=roles))
 
     def as_caller(self, caller: Caller) -> "LocalClient":
-        """Return the same calls for a caller who was authenticated, whose changes are recorded; see `audit`."""
+        """Return the client of an authenticated caller. Its changes are recorded; see `audit`."""
         return self._of(super().as_caller(caller))
 
     def _of(self, made: Client) -> "LocalClient":

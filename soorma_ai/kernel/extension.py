@@ -1,4 +1,4 @@
-"""What a feature adds to the kernel. The composition root lists the extensions; the kernel names no feature."""
+"""Extensions of the kernel by features. The composition root lists them; the kernel names no feature."""
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any
@@ -12,19 +12,18 @@ Loop = Callable[[Services], Coroutine[Any, Any, None]]
 
 
 class Extension(Struct, frozen=True, kw_only=True):
-    """A feature as it is plugged in. With it off its tables stay as they are, and its parts and effects are refused.
+    """A feature, plugged in. With it off, its tables stay as they are, and its parts and effects are refused.
 
-    `storage` is what it keeps, `loops` run beside agents, by name. `operations` are calls over HTTP, `commands` those
-    of the command line by name, as the composition root of each understands them.
+    `storage` has its tables, parts and hooks. `loops` run beside agents, by name. `operations` are calls over HTTP, in
+    the type of the composition root of the server.
     """
 
     name: str
     storage: Storage = Storage()
     loops: Mapping[str, Loop] = {}
     operations: tuple[object, ...] = ()
-    commands: Mapping[str, object] = {}
 
 
 def feature_set(extensions: Iterable[Extension]) -> FeatureSet:
-    """Return what these features keep in a store."""
+    """Return the storage of these features."""
     return FeatureSet({one.name: one.storage for one in extensions})

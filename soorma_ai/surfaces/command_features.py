@@ -1,4 +1,4 @@
-"""Features of this installation, for commands that make a store. `apps.cli` gives them."""
+"""Features of this installation, for commands about the schema of a store. `apps.cli` gives them."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
@@ -13,5 +13,6 @@ FEATURES = "soorma_ai.features"
 
 
 def features_of_command() -> "FeatureSet":
+    """Return the features, which the command's context loads."""
     load = cast("Callable[[], FeatureSet]", click.get_current_context().meta[FEATURES])
     return load()

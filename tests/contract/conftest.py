@@ -19,6 +19,7 @@ BACKENDS = ["sqlite memory", *LASTING]
 SAMPLE = (
     "test_store_beginnings",
     "test_store_commits",
+    "test_store_features",
     "test_store_timers",
     "test_store_values",
     "test_two_commits_at_once_for_one_owner_make_one_lease",

@@ -1,4 +1,4 @@
-"""What claims, absences, notices and links add to the kernel."""
+"""Extension: claims, absences, notices and links."""
 
 from soorma_ai.features.human_tasks import statements
 from soorma_ai.features.human_tasks.ports import PEOPLE

@@ -1,4 +1,4 @@
-"""What API keys add to the kernel."""
+"""Extension: API keys."""
 
 from soorma_ai.features.identity import statements
 from soorma_ai.features.identity.store import SqlKeys

@@ -1,4 +1,4 @@
-"""The part of a store that keeps API keys."""
+"""The part of a store for API keys."""
 
 from soorma_ai.features.identity import statements
 from soorma_ai.kernel.sql.database import Part, reading, writing

@@ -1,4 +1,4 @@
-"""What long-term memory adds to the kernel."""
+"""Extension: long-term memory."""
 
 from soorma_ai.features.knowledge import statements
 from soorma_ai.features.knowledge.ports import MEMOS

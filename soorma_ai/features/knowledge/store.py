@@ -1,4 +1,4 @@
-"""The part of a store that keeps memos."""
+"""The part of a store for memos."""
 
 from collections.abc import Sequence
 from datetime import datetime

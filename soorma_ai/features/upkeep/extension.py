@@ -1,4 +1,4 @@
-"""What retention and erasure add to the kernel."""
+"""Extension: retention and erasure."""
 
 from soorma_ai.features.upkeep import erasure
 from soorma_ai.features.upkeep.erasure_restart import keep_forgetting

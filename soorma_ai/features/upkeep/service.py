@@ -1,4 +1,4 @@
-"""Retention and erasure, as an operator asks for them."""
+"""Calls for retention and erasure."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -11,7 +11,7 @@ from soorma_ai.kernel.runtime.handling.handling import must_be_outside
 
 
 class UpkeepCalls(OperatorCalls):
-    """Removal of what is over, and of a user's rows, beside the calls of an operator."""
+    """Calls of an operator, with retention and erasure."""
 
     async def prune(
         self,

@@ -1,6 +1,6 @@
-"""The table of users who are being forgotten.
+"""The table of erasures in progress.
 
-`forgetting`: a user whose rows are being removed, until none is left, and the place to which that has come.
+`forgetting`: a user, and the place of the removal of their rows. The row is removed last.
 """
 
 FORGETTING = """

@@ -1,4 +1,4 @@
-"""Claims and absences, as far as questions need them."""
+"""Claims and absences: the part of a store for questions and the right to answer them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,11 +10,11 @@ from soorma_ai.kernel.ports.store_key import StoreKey
 
 class Colleagues(Protocol):
     async def claims(self, wait_ids: Sequence[str]) -> list[Claim]:
-        """Return the claims of these questions, also those whose time is over. A closed question has none."""
+        """Return the claims of these questions, expired ones too. A closed question has none."""
         ...
 
     async def stood_in_for(self, tenant_id: str, deputy: str, now: datetime) -> list[Absence]:
-        """Return the absences that last on in which this person answers for others, the first begun first."""
+        """Return the current absences with this deputy, the first begun first."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Keys of the parts of a store that features bring."""
+"""Keys of the parts of a store."""
 
 from typing import Generic, TypeVar
 
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class StoreKey(Struct, Generic[T], frozen=True):
-    """Name of a part of a store, with the type of that part. `feature`: the feature that brings it."""
+    """Name and type of a part of a store. `feature`: the name of its feature."""
 
     name: str
     feature: str = ""

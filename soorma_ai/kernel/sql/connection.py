@@ -89,10 +89,10 @@ class Words(Protocol):
 class Removal(Struct, frozen=True, kw_only=True):
     """Removal of a feature's rows. Statements have `:tenant`, those of a person `:user`, those by age `:before`.
 
-    `of_questions` removes rows of questions that are gone, `:ids`. `of_person` are statements about few rows,
-    `some_of_person` remove up to `:limit`, as `old` may. `begin` ends the rights of a person and returns the number of
-    revoked keys; `kept` removes up to so many records of a person and returns their number. `merge` removes a
-    further piece of their words from an index, False when nothing is left.
+    `of_questions` removes rows of removed questions, `:ids`. `of_person` are statements about few rows,
+    `some_of_person` and `old` remove up to `:limit`. `begin` ends the rights of a person and returns the number of
+    revoked keys. `kept` removes up to so many records of a person and returns their number. `merge` removes a
+    further piece of their words from an index, False at its end.
     """
 
     of_questions: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Tables, parts and hooks of a store that a feature brings."""
+"""Tables, parts and hooks of features in a store."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -17,11 +17,11 @@ _MADE = re.compile(r"(?:^|\n)\s*CREATE (?:UNIQUE |VIRTUAL )?(?:TABLE|INDEX) (\w+
 
 
 class Table(Struct, frozen=True):
-    """A table and the row-level security of its rows, which are a tenant's.
+    """A table, and the row-level security of its rows. A row belongs to a tenant.
 
-    Where no column names the tenant, `tenant` is the SQL that finds it, with the row as `{row}`, and `columns` are
-    those that it looks at. `seen` is the condition for who sees and writes a row: `{own}` of the tenant, `{users}` of
-    the user. `shared` are rows that every tenant reads.
+    `tenant`: SQL of a row's tenant, for a table without a column `tenant`; it names the row `{row}` and depends on
+    `columns`. `seen`: condition to see and write a row, of `{own}` (its tenant) and `{users}` (its user). `shared`:
+    condition of the rows for every tenant to read.
     """
 
     name: str
@@ -32,11 +32,11 @@ class Table(Struct, frozen=True):
 
 
 class Storage(Struct, frozen=True, kw_only=True):
-    """What one feature keeps in a store, and its work in the transactions of the kernel.
+    """Storage of one feature, and its work in the transactions of the kernel.
 
-    `statements` make tables and indexes, all that are missing when the store is opened. `appliers` apply the effects
-    of the feature, `closing` are statements with the id of a question that is closed. `has_words`: it uses the
-    full-text index. The other hooks are explained by `Features`.
+    `statements` make its tables and indexes; opening a store runs those of missing ones. `appliers` apply its effects.
+    `closing` are statements about a closed question, with its id. `has_words`: it uses the full-text index. `Features`
+    explains the other hooks.
     """
 
     statements: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Storage(Struct, frozen=True, kw_only=True):
 
 
 class FeatureSet:
-    """The features that are on in a store, by name."""
+    """Features of a store, by name: those switched on."""
 
     def __init__(self, storages: Mapping[str, Storage]) -> None:
         all_of = [*storages.values()]
@@ -69,12 +69,12 @@ class FeatureSet:
         self.removals = tuple(one.removal for one in all_of if one.removal)
 
     def missing(self, there: Collection[str]) -> list[str]:
-        """Return the statements that make what is not there, by the names of all tables and indexes."""
+        """Return the statements for missing tables and indexes. `there`: the names of the existing ones."""
         wanted = (statement for one in self._storages.values() for statement in one.statements)
         return [statement for statement in wanted if _name_made_by(statement) not in there]
 
     def among(self, there: Collection[str]) -> "FeatureSet":
-        """Return the features of which all tables are there."""
+        """Return the features with all their tables among these names."""
         found = {name: one for name, one in self._storages.items() if all(table.name in there for table in one.tables)}
         return self if len(found) == len(self._storages) else FeatureSet(found)
 
@@ -103,7 +103,7 @@ NO_FEATURES = FeatureSet({})
 
 
 def part_missing(key: StoreKey[Any]) -> LocalProtocolError:
-    """Return the error of a part whose feature is off."""
+    """Return the error for a part of a feature that is off."""
     whose = f"feature {key.feature!r}" if key.feature else "the feature that brings it"
     return LocalProtocolError(f"this store has no part {key.name!r}: {whose} is off; switch it on, or do without")
 

@@ -1,7 +1,6 @@
-"""Substitutes: the right to answer for a person who is away.
+"""Substitutes: the right to answer for an absent person.
 
-A deputy may answer what the absent person may, by the roles which that one had when they said so: no more, in no other
-tenant, and for no longer than they said.
+It has the roles of the absent person at the beginning of the absence, and ends with it. It holds in one tenant.
 """
 
 from collections.abc import Sequence
@@ -14,8 +13,8 @@ from soorma_ai.kernel.rules.waits.answers import may_answer
 
 
 def lent_person(absence: Absence, key: ApiKey | None, now: datetime) -> Person | None:
-    """Return the absent person as their deputy acts for them; None when that is over. `key` is the one by which they
-    said so, as it is now: what was taken from it is lent no more."""
+    """Return the absent person with the rights of their deputy; None when the absence is over. `key` is the current
+    state of the key that announced the absence; roles removed from it are not lent."""
     if not absence.since <= now < absence.until:
         return None
     if key is not None and not key.is_good(now):
@@ -25,8 +24,8 @@ def lent_person(absence: Absence, key: ApiKey | None, now: datetime) -> Person |
 
 
 def may_stand_in(asked: Expectation, absent: Person, now: datetime) -> bool:
-    """Tell whether a question comes to the deputy of somebody: it is asked of people like them by name of a role, or
-    in the course of what is theirs. A role that sees more is not lent."""
+    """Tell whether the deputy of a person may answer a question: it names a role of the person, or belongs to them. A
+    role that sees more is not lent."""
     if asked.tenant_id != absent.tenant_id:
         return False
     names_somebody = bool(asked.ask and asked.ask.approvers)
@@ -35,14 +34,13 @@ def may_stand_in(asked: Expectation, absent: Person, now: datetime) -> bool:
 
 
 def stands_in(asked: Expectation, absent: Sequence[Person], now: datetime) -> bool:
-    """Tell whether a question comes to the deputy of any of these."""
+    """Tell whether the deputy of any of these may answer a question."""
     return any(may_stand_in(asked, one, now) for one in absent)
 
 
 def answering_as(asked: Expectation, person: Person, absent: Sequence[Person], now: datetime) -> Person:
-    """Return by whose right a person answers: their own, where the question names a role of theirs, else that of the
-    first whom they stand in for and who has it, else their own, whatever that is. One that names nobody is answered
-    for whose it is."""
+    """Return the person with the right to answer: the person themselves, if the question names a role of theirs, else
+    the first absent one with that right, else the person. A question without roles is answered for its user."""
     names_somebody = bool(asked.ask and asked.ask.approvers)
     if person.roles is None or (names_somebody and may_answer(asked, person, now)):
         return person
