@@ -29,6 +29,7 @@ from bench.rows.agents import ECHO, desk
 from soorma_ai import EventEnvelope, EventTopic, Platform
 from soorma_ai.adapters.postgres import PostgresStore, connection
 from soorma_ai.adapters.postgres.writer import LOCK
+from soorma_ai.assembly import ALL_FEATURES
 from tests.postgres_server import Server, serving
 
 EVENTS = 1_000
@@ -126,7 +127,7 @@ async def work(url: str, hands: int, kept: Path) -> None:
 
 async def fill(url: str, count: int) -> None:
     """Put so many requests into the line of the tool, each with whom it is to be answered to."""
-    store, now = PostgresStore(url), datetime.now(UTC)
+    store, now = PostgresStore(url, ALL_FEATURES), datetime.now(UTC)
     await store.open(now)
     await store.registry.register([desk().registration()], now)
     for first in range(0, count, AT_ONCE):

@@ -21,6 +21,8 @@ from statistics import mean, median, quantiles
 from typing import Any
 
 from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.assembly import ALL_FEATURES
+from soorma_ai.features.knowledge.ports import MEMOS
 from soorma_ai.features.knowledge.records import Embedded, KeepMemo
 from soorma_ai.features.knowledge.rules import keep, make_memo, make_query, own_shelf
 from soorma_ai.kernel.domain.memos import About, MemoKind
@@ -61,7 +63,7 @@ def endlessly(rows: Sequence[Row]) -> Iterator[tuple[str, Row]]:
 
 async def fill(store: SqliteStore, rows: Sequence[tuple[str, Row]]) -> None:
     for begin in range(0, len(rows), AT_ONCE):
-        await store.memos.change([change_of(row, key) for key, row in rows[begin : begin + AT_ONCE]], START)
+        await store.part(MEMOS).change([change_of(row, key) for key, row in rows[begin : begin + AT_ONCE]], START)
 
 
 async def recall(store: SqliteStore, events: Sequence[Row], queries: Sequence[Row]) -> dict[str, float]:
@@ -69,7 +71,7 @@ async def recall(store: SqliteStore, events: Sequence[Row], queries: Sequence[Ro
     parts: dict[int, list[float]] = {places: [] for places in PLACES}
     for query in queries:
         wanted = {family[name] for name in query["gold"]}
-        found = await store.memos.search(make_query((SHELF,), query["query"], max(PLACES), {}), START)
+        found = await store.part(MEMOS).search(make_query((SHELF,), query["query"], max(PLACES), {}), START)
         for places, shares in parts.items():
             shares.append(len(wanted & {family[memo.key] for memo in found[:places]}) / len(wanted))
     return {f"recall_{places}": round(mean(shares), 3) for places, shares in parts.items()}
@@ -80,7 +82,7 @@ async def speed(store: SqliteStore, queries: Sequence[Row]) -> dict[str, float]:
     each = list[float]()
     for query in queries:
         begin = time.process_time()
-        await store.memos.search(make_query((SHELF,), query["query"], 10, {}), START)
+        await store.part(MEMOS).search(make_query((SHELF,), query["query"], 10, {}), START)
         each.append((time.process_time() - begin) * 1000)
     return {"ms_mean": mean(each), "ms_median": median(each), "ms_99_percent": quantiles(each, n=100)[-1]}
 
@@ -91,7 +93,7 @@ def size_of(path: Path) -> int:
 
 async def growth(path: Path, rows: Sequence[tuple[str, Row]]) -> dict[str, float]:
     """Bytes on disk for each, of each tenth part, and what keeping one takes."""
-    store, sizes, part = SqliteStore(path), [0], len(rows) // 10
+    store, sizes, part = SqliteStore(path, ALL_FEATURES), [0], len(rows) // 10
     begin = time.process_time()
     for place in range(10):
         await store.open(START)
@@ -122,7 +124,7 @@ def vectors() -> dict[str, float]:
 async def measure(folder: Path) -> dict[str, Any]:
     events, queries = read(folder / "events.jsonl.gz"), read(folder / "queries.jsonl.gz")
     with tempfile.TemporaryDirectory() as made:
-        found, many = SqliteStore(Path(made, "found.db")), SqliteStore(Path(made, "many.db"))
+        found, many = (SqliteStore(Path(made, name), ALL_FEATURES) for name in ("found.db", "many.db"))
         for store, rows in (
             (found, [(row["name"], row) for row in events]),
             (many, [*islice(endlessly(events), MANY)]),

@@ -16,20 +16,30 @@ from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.context_parts import ALL_PARTS
 from soorma_ai.errors import ConfigError, SoormaError
 from soorma_ai.features.federation.neighbourhood import Neighbourhood
+from soorma_ai.features.human_tasks.extension import EXTENSION as HUMAN_TASKS
+from soorma_ai.features.identity.extension import EXTENSION as IDENTITY
+from soorma_ai.features.knowledge.extension import EXTENSION as KNOWLEDGE
+from soorma_ai.features.upkeep.extension import EXTENSION as UPKEEP
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival
 from soorma_ai.kernel.domain.limits import STATEMENT_SECONDS, Limits
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import Frozen
+from soorma_ai.kernel.extension import Extension, feature_set
 from soorma_ai.kernel.ports import Brought, Bus, Clock, Embedder, ModelSettings, Reasoner, Store
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.process.embedding import Embedding
 from soorma_ai.kernel.runtime.handling.process.signals import Signals
 from soorma_ai.kernel.runtime.loops.supervisor import Supervisor
+from soorma_ai.kernel.sql.storage import FeatureSet
 from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, sqlite_path
 
 Loop = Callable[[], Coroutine[None, None, None]]
+
+# The features, all of which are on unless a program says otherwise.
+EVERY = (IDENTITY, KNOWLEDGE, HUMAN_TASKS, UPKEEP)
+ALL_FEATURES = feature_set(EVERY)
 
 # Between two looks at the clock of a database.
 LOOK_SECONDS = 30.0
@@ -46,15 +56,17 @@ class Given(Struct, frozen=True):
 
 
 async def assemble(
-    opened: AsyncExitStack, settings: Settings, purpose: str, given: Given
+    opened: AsyncExitStack, settings: Settings, purpose: str, given: Given, extensions: Sequence[Extension] = EVERY
 ) -> tuple[Services, Supervisor]:
-    """Open what a platform needs. `opened` closes it, the last one first, whatever one of them raises."""
+    """Open what a platform needs, with these extensions. `opened` closes it, the last one first, whatever one of them
+    raises. A store that is given has features of its own."""
     build_models()
     signals, store = Signals(), given.store
     clock = SteadyClock(given.clock) if given.clock else await _open_clock(opened, settings.store_url, store)
     path = None if store or is_postgres(settings.store_url) else sqlite_path(settings.store_url)
     owner = opened.enter_context(Owner.take(path, purpose=purpose)) if path else None
-    store = store or make_store(settings.store_url, statement_timeout=settings.statement_timeout)
+    features = feature_set(extensions)
+    store = store or make_store(settings.store_url, features, statement_timeout=settings.statement_timeout)
     opened.push_async_callback(store.close)
     services = Services(
         store,
@@ -83,6 +95,9 @@ async def assemble(
     bus = given.bus or await _open_bus(opened, settings, services, others, beside)
     supervisor = Supervisor(services, bus, partial(_take_copies, services, others))
     supervisor.beside |= beside
+    for one in extensions:
+        if one.name in store.features:
+            supervisor.beside |= {name: partial(loop, services) for name, loop in one.loops.items()}
     opened.push_async_callback(supervisor.stop)
     if owner is not None:
         # What comes through this socket comes from this user of this machine, who alone can open it.
@@ -92,15 +107,22 @@ async def assemble(
     return services, supervisor
 
 
-def make_store(url: str, *, read_only: bool = False, statement_timeout: float = STATEMENT_SECONDS) -> Store:
+def make_store(
+    url: str,
+    features: FeatureSet = ALL_FEATURES,
+    *,
+    read_only: bool = False,
+    statement_timeout: float = STATEMENT_SECONDS,
+) -> Store:
     """Return the store of a URL, not open yet. Raise ConfigError for one that this installation cannot open."""
     if not is_postgres(url):
-        return SqliteStore(sqlite_path(url), read_only=read_only) if read_only else SqliteStore(sqlite_path(url))
+        path = sqlite_path(url)
+        return SqliteStore(path, features, read_only=read_only) if read_only else SqliteStore(path, features)
     try:
         from soorma_ai.adapters.postgres.store import PostgresStore
     except ImportError as error:
         raise _no_driver(error) from error
-    return PostgresStore(url, read_only=read_only, statement_timeout=statement_timeout)
+    return PostgresStore(url, features, read_only=read_only, statement_timeout=statement_timeout)
 
 
 async def make_clock(store_url: str) -> Clock:
@@ -155,7 +177,7 @@ async def _open_bus(
         raise ConfigError("a bus on NATS needs its client: pip install 'soorma-ai[nats]'") from error
     from soorma_ai.features.federation.loop import empty_mailboxes, keep_announcing, say_goodbye, send_receipts
 
-    store_id = await services.store.upkeep.store_id(services.clock.new_id())
+    store_id = await services.store.name(services.clock.new_id())
     bus = NatsBus(url.servers, url.namespace, hide_password(settings.bus_url), store_id)
     await bus.open()
     opened.push_async_callback(bus.close)

@@ -16,8 +16,8 @@ from soorma_ai.kernel.domain.options import must_know
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Bus, Clock, Embedder, Store
-from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.loops.supervisor import Supervisor
+from soorma_ai.local_client import LocalClient
 from soorma_ai.settings import Server, is_postgres, nats_url, read_server, read_settings
 
 
@@ -41,7 +41,7 @@ class PlatformOptions(TypedDict, total=False):
     """Purpose of the process, for others that want its file."""
 
 
-class Platform(Client):
+class Platform(LocalClient):
     """Store, bus and agents of one process; the trusted root, whose bare calls act as `default/local`: `person` is who
     that is, and `as_user` gives the calls of another.
 

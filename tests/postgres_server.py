@@ -23,6 +23,7 @@ from typing import Any
 import psycopg
 
 from soorma_ai.adapters.postgres.migrations import prepare
+from soorma_ai.assembly import ALL_FEATURES
 
 # The server refuses to run as root.
 NOBODY = "nobody"
@@ -163,7 +164,7 @@ def serving(changed: Mapping[str, str] = MappingProxyType({})) -> Generator[Serv
         server.execute("CREATE DATABASE template_store")
         with psycopg.connect(server.url("template_store"), autocommit=True) as connection:
             connection.execute("SELECT set_config('search_path', 'soorma', false)")
-            prepare(connection)
+            prepare(connection, ALL_FEATURES)
             connection.execute(f"SELECT admit('{SERVING}')".encode())
         yield server
     finally:

@@ -12,6 +12,7 @@ from soorma_ai import Approval, ChoreographyPlanner, InvocationContext, Platform
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens import new_key
 from soorma_ai.errors import Held, RateLimited
+from soorma_ai.features.human_tasks.ports import PEOPLE
 from soorma_ai.features.human_tasks.records import Notice, NoticeState
 from soorma_ai.testing.scripted import ScriptedReasoner
 
@@ -39,7 +40,7 @@ async def ask(store: Path) -> str:
         with pytest.raises(Held) as held:
             await eve.request("cash.handed", {"amount": 5}, timeout=1)
         told = Notice(held.value.wait_id, "default", "ann", NoticeState.DELIVERED, now, "mail")
-        await platform.services.store.people.tell(told)
+        await platform.services.store.part(PEOPLE).tell(told)
         return held.value.wait_id
 
 

@@ -13,19 +13,18 @@ from soorma_ai.api.clients import protocol as platform_client
 from soorma_ai.api.server.routes import OPERATIONS
 from soorma_ai.features.human_tasks import client
 from soorma_ai.features.human_tasks.service import Inbox
-from soorma_ai.kernel.runtime.client.client import Client
-from soorma_ai.kernel.runtime.client.memory import PlanMemory
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle
 from soorma_ai.kernel.runtime.views.registry import Directory
 from soorma_ai.kernel.runtime.views.tracker import Tracker
+from soorma_ai.local_client import LocalClient, Memory
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 # Part: its Protocol, in-process class, async client, blocking client.
 PARTS: dict[str, tuple[type, type, type, type]] = {
-    "client": (platform_client.PlatformClient, Client, asynchronous.AsyncClient, blocking.Client),
+    "client": (platform_client.PlatformClient, LocalClient, asynchronous.AsyncClient, blocking.Client),
     "plan": (platform_client.PlanCalls, PlanHandle, plan.AsyncPlan, blocking.Plan),
-    "memory": (platform_client.MemoryCalls, PlanMemory, views.AsyncMemory, blocking.Memory),
+    "memory": (platform_client.MemoryCalls, Memory, views.AsyncMemory, blocking.Memory),
     "registry": (platform_client.RegistryCalls, Directory, views.AsyncRegistry, blocking.Registry),
     "inbox": (platform_client.InboxCalls, Inbox, client.AsyncInbox, blocking.Inbox),
     "tracker": (platform_client.TrackerCalls, Tracker, views.AsyncTracker, blocking.Tracker),

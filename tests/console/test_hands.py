@@ -5,6 +5,7 @@ from datetime import timedelta
 from console_kit import Browser, ask, browsing, key_for, shop, site
 
 from soorma_ai import Platform
+from soorma_ai.features.human_tasks.ports import PEOPLE
 from soorma_ai.testing.clock import VirtualClock
 
 
@@ -31,7 +32,7 @@ async def test_a_question_is_taken_in_hand_told_to_others_and_answered_all_the_s
         assert "In bob ’s hands" in (await hers.open(path)).text
         assert "Your answer counts" in (await hers.press("approve")).text
         assert "maria was first" in (await his.press("approve")).text
-    assert await platform.services.store.people.claims([wait_id]) == []
+    assert await platform.services.store.part(PEOPLE).claims([wait_id]) == []
     rows = [(row.entry.user_id, row.entry.call, row.entry.outcome) for row in await platform.audit()]
     assert rows == [
         ("bob", "answer", "duplicate"),
@@ -103,7 +104,7 @@ async def test_who_looked_at_a_question_is_kept_once_and_by_which_roles(platform
     maria, eve = await key_for(platform, "maria", "manager"), await key_for(platform, "eve")
     for token in (maria, maria, eve):
         await seen(platform, wait_id, token)
-    people = platform.services.store.people
+    people = platform.services.store.part(PEOPLE)
     # It is eve's own, and she may not answer it.
     assert [(one.user_id, one.state, one.via) for one in await people.notices(wait_id)] == [("maria", "opened", "")]
     assert [(one.user_id, one.roles) for one in await people.colleagues("default", 9)] == [("maria", {"manager"})]

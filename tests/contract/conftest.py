@@ -8,6 +8,7 @@ from store_kit import NOW, Backend
 
 from soorma_ai.adapters.postgres import PostgresStore
 from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.kernel.ports import Store
 
 POSTGRES = "postgresql"
@@ -18,6 +19,7 @@ BACKENDS = ["sqlite memory", *LASTING]
 SAMPLE = (
     "test_store_beginnings",
     "test_store_commits",
+    "test_store_features",
     "test_store_timers",
     "test_store_values",
     "test_two_commits_at_once_for_one_owner_make_one_lease",
@@ -52,9 +54,9 @@ def made(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
     """Another store is another name here."""
     if name == POSTGRES:
         server: Server = request.getfixturevalue("postgres")
-        return Backend(name, partial(PostgresStore, server.empty()))
+        return Backend(name, partial(PostgresStore, server.empty(), ALL_FEATURES))
     path = None if name == "sqlite memory" else tmp_path / "store.db"
-    return Backend(name, partial(SqliteStore, path))
+    return Backend(name, partial(SqliteStore, path, ALL_FEATURES))
 
 
 @pytest.fixture(params=BACKENDS)

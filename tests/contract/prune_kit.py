@@ -21,6 +21,7 @@ from store_kit import (
     step,
 )
 
+from soorma_ai.features.upkeep.ports import UPKEEP
 from soorma_ai.kernel.domain.effects import Ack, AppendStep, Close, DeadLetter, Effect, Expect, Publish, SavePlan, Spend
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
@@ -47,7 +48,7 @@ async def prune(
     """All batches, added up."""
     total, after = Pruned(), None
     while True:
-        batch = await store.upkeep.prune(
+        batch = await store.part(UPKEEP).prune(
             before, statuses or ALL, limit, tenant_id=tenant, now=NOW, after=after, dry_run=dry_run
         )
         total = Pruned(total.plans + batch.plans, total.events + batch.events, total.kept + batch.kept)

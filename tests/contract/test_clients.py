@@ -29,6 +29,7 @@ from soorma_ai import (
     Tool,
     Worker,
 )
+from soorma_ai.features.human_tasks.ports import PEOPLE
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.tasks import DelegationSpec
 from soorma_ai.kernel.ports import StoredEvent
@@ -315,7 +316,7 @@ async def test_a_question_is_taken_in_hand_handed_over_and_answered_for_who_is_a
 ) -> None:
     await asking(platform, client)
     [question] = await client.waits()
-    inbox, people = client.inbox, platform.services.store.people
+    inbox, people = client.inbox, platform.services.store.part(PEOPLE)
     claim = await inbox.claim(question.wait_id)
     assert await inbox.claim(question.wait_id) == claim == (await client.wait(question.wait_id)).claim
     bob = platform.as_user(tenant_id="default", user_id="bob", roles={"manager"})

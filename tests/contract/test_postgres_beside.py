@@ -32,7 +32,9 @@ from store_kit import (
 from soorma_ai.adapters.postgres import PostgresStore
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.writer import LOCK
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import LeaseLost, TransientError, VersionConflict
+from soorma_ai.features.upkeep.ports import UPKEEP
 from soorma_ai.kernel.domain.effects import Ack, Expect, Publish, SavePlan, Spend
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
 from soorma_ai.kernel.domain.limits import Charge, Reserved, Spent
@@ -52,7 +54,7 @@ async def url(postgres: Server) -> str:
 
 @pytest.fixture
 async def stores(url: str) -> AsyncIterator[list[PostgresStore]]:
-    async with opened(PostgresStore(url)) as one, opened(PostgresStore(url)) as other:
+    async with opened(PostgresStore(url, ALL_FEATURES)) as one, opened(PostgresStore(url, ALL_FEATURES)) as other:
         yield [one, other]
 
 
@@ -180,7 +182,7 @@ async def test_what_a_dead_process_held_is_not_taken_from_who_is_claiming_it(
 async def test_commits_at_once_that_meet_what_one_plan_waits_for_all_arrive_under_one_lease(
     stores: list[PostgresStore], url: str
 ) -> None:
-    async with opened(PostgresStore(url)) as third:
+    async with opened(PostgresStore(url, ALL_FEATURES)) as third:
         await _meet_at_once([*stores, third], url)
 
 
@@ -229,7 +231,7 @@ async def test_who_is_being_forgotten_gets_nothing_from_what_was_under_way(
     sent = event("e-1").model_copy(update={"user_id": "ann"})
     with under_way(url):
         forgetting, sending = await begun(
-            url, one.upkeep.begin_forgetting("default", "ann", NOW), other.queue.send([sent], None, NOW)
+            url, one.part(UPKEEP).begin_forgetting("default", "ann", NOW), other.queue.send([sent], None, NOW)
         )
     await forgetting
     with pytest.raises(TransientError, match="'ann' is being forgotten"):

@@ -11,6 +11,7 @@ from store_kit import NOW, event, opened
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.postgres import PostgresStore, database, limits
 from soorma_ai.adapters.postgres.readers import READERS
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import DeadlineExceeded, StoreUnavailable
 from soorma_ai.kernel.sql.connection import Connection
 
@@ -25,7 +26,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def store(postgres: Server) -> AsyncIterator[PostgresStore]:
-    async with opened(PostgresStore(postgres.empty(), statement_timeout=LIMIT)) as one:
+    async with opened(PostgresStore(postgres.empty(), ALL_FEATURES, statement_timeout=LIMIT)) as one:
         yield one
 
 
@@ -100,7 +101,7 @@ async def test_the_server_ends_by_itself_a_statement_that_takes_too_long(store: 
 
 
 async def test_closing_leaves_a_frozen_server(postgres: Server) -> None:
-    store = PostgresStore(postgres.empty())
+    store = PostgresStore(postgres.empty(), ALL_FEATURES)
     await store.open(NOW)
     with postgres.frozen():
         sent = asyncio.ensure_future(store.queue.send([event("while")], None, NOW))

@@ -17,9 +17,10 @@ from store_kit import LEASE, NOW, FreeHands, agent, do, entry, event, expectatio
 from soorma_ai.adapters.postgres import PostgresStore, row_level_security
 from soorma_ai.adapters.postgres.connection import connect
 from soorma_ai.adapters.postgres.migrations import upgrade
-from soorma_ai.adapters.postgres.schema import make, spell
+from soorma_ai.adapters.postgres.schema import make, make_features, spell
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError
-from soorma_ai.features.human_tasks.tables import ANSWERED
+from soorma_ai.features.human_tasks.tables import ANSWERED, PEOPLE_TABLES
 from soorma_ai.features.knowledge.rules import keep, make_memo
 from soorma_ai.kernel.domain.effects import AppendStep, Expect, Publish, SavePlan, SaveValue
 from soorma_ai.kernel.domain.identity import AuditEntry
@@ -29,13 +30,15 @@ from soorma_ai.kernel.domain.memos import About, MemoKind, Shelf
 from soorma_ai.kernel.domain.plans import ValueKind
 from soorma_ai.kernel.ports import Settlement
 from soorma_ai.kernel.sql.connection import Reader
-from soorma_ai.kernel.sql.schema import statements, statements_of
+from soorma_ai.kernel.sql.schema import statements
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
 
 # Roles of raw clients, by what each was admitted to. All is granted to those of tenants, and to those of users what
 # they may see at all: policies hold, whatever is granted.
 TENANTS = {"raw_a": "a", "raw_b": "b"}
 USERS = {"raw_ann": ("a", "ann"), "raw_bob": ("a", "bob")}
+ALL_TABLES = (*row_level_security.TABLES, *ALL_FEATURES.tables, *row_level_security.WORDS)
+GUARDED = {table.name: table for table in ALL_TABLES}
 OF_USERS = ("plan", "expectation", "session")
 # Tables of which each tenant has a row here.
 FILLED = (
@@ -64,7 +67,7 @@ def url(postgres: Server) -> str:
             owner.execute(f"CREATE ROLE {role} LOGIN".encode())
             tenant, user = USERS.get(role) or (TENANTS[role], None)
             owner.execute("SELECT admit(%s, %s, %s)", (role, tenant, user))
-            tables = OF_USERS if user else row_level_security.TABLES
+            tables = OF_USERS if user else [*GUARDED]
             owner.execute(f"GRANT ALL ON {', '.join(tables)} TO {role}".encode())
     return made
 
@@ -73,7 +76,7 @@ def url(postgres: Server) -> str:
 async def store(url: str) -> AsyncIterator[PostgresStore]:
     with connected(url, OWNER) as owner:
         is_new = owner.execute("SELECT count(*) FROM plan").fetchone() == (0,)
-    async with opened(PostgresStore(url)) as made:
+    async with opened(PostgresStore(url, ALL_FEATURES)) as made:
         if is_new:
             made.deliver(FreeHands(), LEASE)
             await made.registry.register([agent("worker", "work.asked"), agent("theirs", tenant="b")], NOW)
@@ -114,7 +117,7 @@ def store_url(store: PostgresStore) -> str:
 
 
 def column_of(table: str) -> sql.Identifier:
-    return sql.Identifier("whose" if table in row_level_security.FOUND else "tenant")
+    return sql.Identifier("whose" if GUARDED[table].tenant else "tenant")
 
 
 def tenants_in(raw: psycopg.Connection, table: str) -> list[Any]:
@@ -127,7 +130,7 @@ def tenants_in(raw: psycopg.Connection, table: str) -> list[Any]:
 async def test_who_holds_a_tenants_credentials_sees_its_rows_alone(store: PostgresStore, url: str) -> None:
     for role, tenant in TENANTS.items():
         with connected(url, role) as raw:
-            seen = {table: tenants_in(raw, table) for table in row_level_security.TABLES}
+            seen = {table: tenants_in(raw, table) for table in GUARDED}
         assert {one for found in seen.values() for one in found} <= {tenant, None, ""}, seen
         assert {table: seen[table] for table in FILLED} == {table: [tenant] for table in FILLED}
     with connected(url, "raw_a") as raw:
@@ -154,7 +157,7 @@ async def test_what_is_another_tenants_is_neither_counted_locked_nor_written(
         values = sql.SQL(", ").join(sql.Placeholder() * len(row))
         with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
             raw.execute(sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(named, columns, values), [*row.values()])
-        if table not in row_level_security.FOUND:
+        if not GUARDED[table].tenant:
             with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
                 raw.execute(sql.SQL("UPDATE {} SET tenant = 'b'").format(named))
         assert owner.execute(sql.SQL("SELECT count(*) {}").format(theirs)).fetchone() == (all_of_them,)
@@ -264,16 +267,16 @@ async def test_each_table_is_guarded_or_holds_nobodys_rows(url: str) -> None:
     assert {table for table, is_guarded in found.items() if not is_guarded} == set(row_level_security.NOBODYS), (
         "police() is missing"
     )
-    assert set(found) == {*row_level_security.TABLES, *row_level_security.NOBODYS}
+    assert set(found) == {*GUARDED, *row_level_security.NOBODYS}
 
 
 async def test_a_role_that_rows_are_not_kept_from_is_told_at_the_start(
     url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "soorma_ai.store"):
-        async with opened(PostgresStore(url)):
+        async with opened(PostgresStore(url, ALL_FEATURES)):
             assert caplog.messages == []
-        async with opened(PostgresStore(as_role(url, OWNER))):
+        async with opened(PostgresStore(as_role(url, OWNER), ALL_FEATURES)):
             (told,) = caplog.messages
     assert told.startswith("row-level security is not in force, because role 'postgres' is a superuser: let another")
 
@@ -281,7 +284,7 @@ async def test_a_role_that_rows_are_not_kept_from_is_told_at_the_start(
 @pytest.mark.parametrize("role", [*TENANTS, *USERS])
 async def test_a_role_that_may_not_serve_serves_nothing(url: str, role: str) -> None:
     with pytest.raises(ConfigError, match="admit"):
-        await PostgresStore(as_role(url, role)).open(NOW)
+        await PostgresStore(as_role(url, role), ALL_FEATURES).open(NOW)
 
 
 def test_a_role_that_could_look_past_policies_is_not_admitted(url: str) -> None:
@@ -299,10 +302,11 @@ async def test_a_database_from_before_is_guarded_when_it_is_brought_forward(post
     postgres.execute("CREATE DATABASE from_before")
     url = postgres.url("from_before")
     new = {
-        *row_level_security.make(row_level_security.TABLES),
-        *spell((*statements(ANSWERED), *statements_of(*OF_PEOPLE))),
+        *row_level_security.make(),
+        *row_level_security.guard(ALL_TABLES),
+        *spell((*statements(ANSWERED), *statements(PEOPLE_TABLES))),
     }
-    unguarded = [one for one in make() if one not in new]
+    unguarded = [one for one in (*make(), *make_features(ALL_FEATURES)) if one not in new]
     with connect(url) as owner:
         owner.execute("CREATE SCHEMA soorma")
         for statement in (
@@ -315,16 +319,15 @@ async def test_a_database_from_before_is_guarded_when_it_is_brought_forward(post
             *OLD_ROWS,
         ):
             owner.execute(statement.encode())
-        upgrade(owner)
+        upgrade(owner, ALL_FEATURES)
         owner.execute(f"SELECT admit('{SERVING}')".encode())
         for table in ("inbox", "plan_value", "timer", "memo", "memo_word"):
             assert tenants_in(owner, table) == ["b"]
-    async with opened(PostgresStore(as_role(url, SERVING))) as store:
+    async with opened(PostgresStore(as_role(url, SERVING), ALL_FEATURES)) as store:
         assert await store.database.read(all_plans, Acting("b")) == {"p"}
         assert await store.database.read(all_plans, Acting("a")) == set()
 
 
-OF_PEOPLE = ("claim", "notice", "colleague", "absence", "link")
 OLD_ROWS = (
     r"INSERT INTO event (id, tenant, type, topic, digest, rest) VALUES ('e', 'b', 't', 'business-facts', '\x', '{}')",
     "INSERT INTO inbox (agent, event_seq, owner, priority, state) VALUES ('worker', 1, 'p', 1, 'done')",

@@ -34,7 +34,9 @@ from soorma_ai.adapters.postgres import PostgresStore
 from soorma_ai.adapters.postgres import store as stores
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.writer import LOCK
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError, LeaseLost, StoreUnavailable
+from soorma_ai.features.upkeep.ports import UPKEEP
 from soorma_ai.kernel.domain.effects import Ack, Publish
 from soorma_ai.kernel.ports import Delivery, Work
 
@@ -48,7 +50,7 @@ async def url(postgres: Server) -> str:
 
 @pytest.fixture
 async def both(url: str) -> AsyncIterator[Pair]:
-    async with opened(PostgresStore(url)) as one, opened(PostgresStore(url)) as other:
+    async with opened(PostgresStore(url, ALL_FEATURES)) as one, opened(PostgresStore(url, ALL_FEATURES)) as other:
         yield one, other
 
 
@@ -101,8 +103,8 @@ async def test_parts_of_prompts_are_known_until_somebody_removes_some(both: Pair
     await other.queue.send([event("unrelated")], None, NOW)
     await one.queue.send([event("another")], None, NOW)
     assert known.has_part(("", "default", "digest"), 2.0)
-    await other.upkeep.begin_forgetting("default", "ann", NOW)
-    await other.upkeep.forget(10)
+    await other.part(UPKEEP).begin_forgetting("default", "ann", NOW)
+    await other.part(UPKEEP).forget(10)
     await one.queue.send([event("a third")], None, NOW)
     assert not known.has_part(("", "default", "digest"), 3.0)
 
@@ -126,7 +128,7 @@ def test_a_loop_that_is_busy_is_asked_for_a_hand_once_in_a_transaction() -> None
 
 async def test_what_is_asked_for_while_the_lock_is_waited_for_shares_its_commit(url: str) -> None:
     commits: list[str] = []
-    store = PostgresStore(url)
+    store = PostgresStore(url, ALL_FEATURES)
     store.notify(lambda is_leaving: commits.append("commit"), lambda arrival: None)
     async with opened(store):
         commits.clear()
@@ -184,10 +186,10 @@ async def test_a_reader_by_cursor_misses_nothing_that_commits_late(both: Pair) -
 
 
 async def test_who_starts_beside_others_takes_nothing_from_them(url: str) -> None:
-    async with opened(PostgresStore(url)) as one:
+    async with opened(PostgresStore(url, ALL_FEATURES)) as one:
         await in_line(one, "e-1")
         (held,) = await claimed(one)
-        async with opened(PostgresStore(url)) as other:
+        async with opened(PostgresStore(url, ALL_FEATURES)) as other:
             assert await claimed(other) == []
             await other.registry.leave(["worker"])
             assert [row.live for row in await one.registry.agents(NOW)] == [True], "the other has an instance of it"
@@ -206,11 +208,11 @@ async def test_a_connection_that_is_lost_is_a_pause(both: Pair, url: str) -> Non
 
 
 async def test_who_starts_while_another_has_lost_its_connections_takes_nothing_from_it(url: str) -> None:
-    async with opened(PostgresStore(url)) as one:
+    async with opened(PostgresStore(url, ALL_FEATURES)) as one:
         await in_line(one, "e-1")
         (held,) = await claimed(one)
         cut(url)
-        async with opened(PostgresStore(url)) as other:
+        async with opened(PostgresStore(url, ALL_FEATURES)) as other:
             assert await claimed(other) == []
             assert await one.queue.renew([held], NOW + 2 * LEASE) == [held]
             await one.queue.commit(Work(held, Ack(), ()), NOW)
@@ -218,7 +220,7 @@ async def test_who_starts_while_another_has_lost_its_connections_takes_nothing_f
 
 
 async def test_what_a_process_has_left_in_hand_is_free_when_nobody_has_seen_it_for_a_while(url: str) -> None:
-    async with opened(PostgresStore(url, absence=timedelta(milliseconds=50))) as living:
+    async with opened(PostgresStore(url, ALL_FEATURES, absence=timedelta(milliseconds=50))) as living:
         freed = asyncio.Event()
         living.notify(lambda is_leaving: None, lambda arrival: freed.set())
         await in_line(living, "e-1", "e-2", "e-3")
@@ -246,7 +248,7 @@ async def test_what_a_dead_process_has_left_in_hand_is_handled_though_nothing_el
     async def work(request: InvocationContext, context: PlatformContext) -> None:
         handled.set()
 
-    async with opened(PostgresStore(url)) as dead:
+    async with opened(PostgresStore(url, ALL_FEATURES)) as dead:
         await in_line(dead, "e-1")
         assert await dead.queue.claim("worker", SystemClock().now(), timedelta(hours=1), 1)
         async with Platform(url) as living:
@@ -258,7 +260,7 @@ async def test_what_a_dead_process_has_left_in_hand_is_handled_though_nothing_el
 
 
 async def test_what_belongs_to_a_dead_process_is_claimed_again_when_its_lease_is_over(url: str) -> None:
-    async with opened(PostgresStore(url)) as one, opened(PostgresStore(url)) as other:
+    async with opened(PostgresStore(url, ALL_FEATURES)) as one, opened(PostgresStore(url, ALL_FEATURES)) as other:
         await in_line(one, "e-1")
         assert await claimed(one)
         (again,) = await claimed(other, now=NOW + LEASE)
@@ -291,7 +293,7 @@ async def test_two_platforms_share_the_work_of_one_database(url: str) -> None:
 )
 async def test_a_server_that_cannot_be_used_is_told(given: str, told: str) -> None:
     with pytest.raises((ConfigError, StoreUnavailable), match=told) as refused:
-        await PostgresStore(given).open(NOW)
+        await PostgresStore(given, ALL_FEATURES).open(NOW)
     assert "s3cret" not in str(refused.value)
 
 
@@ -300,7 +302,7 @@ async def test_a_newer_database_is_refused(url: str) -> None:
         connection.execute("UPDATE soorma.meta SET version = version + 1")
     try:
         with pytest.raises(ConfigError, match="written by a newer version"):
-            await PostgresStore(url).open(NOW)
+            await PostgresStore(url, ALL_FEATURES).open(NOW)
     finally:
         with psycopg.connect(as_role(url, OWNER), autocommit=True) as connection:
             connection.execute("UPDATE soorma.meta SET version = version - 1")

@@ -15,6 +15,7 @@ from store_kit import NOW, claimed, do, in_hand, opened, plan, running, step
 
 from soorma_ai.adapters.single_writer.lock import Owner
 from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.features.upkeep.backup import back_up
 from soorma_ai.kernel.domain.effects import AppendStep, SavePlan
@@ -37,7 +38,7 @@ except ConfigError as error:
 @pytest.fixture
 async def source(tmp_path: Path) -> Path:
     """Left by an owner that closed it."""
-    async with opened(SqliteStore(tmp_path / "store.db")) as store:
+    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
         await running(store)
     return tmp_path / "store.db"
 
@@ -69,12 +70,12 @@ def test_a_backup_is_the_store_again_and_only_its_user_can_read_it(source: Path,
 
 
 async def test_what_only_the_log_holds_is_in_the_backup_where_a_lease_is_nobodys(tmp_path: Path, place: Path) -> None:
-    async with opened(SqliteStore(tmp_path / "store.db")) as store:
+    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
         await running(store)
         (held,) = await in_hand(store, "e-1")
         assert (tmp_path / "store.db-wal").stat().st_size > 0
         back_up(tmp_path / "store.db", place / "copy.db")
-    async with opened(SqliteStore(place / "copy.db")) as copy:
+    async with opened(SqliteStore(place / "copy.db", ALL_FEATURES)) as copy:
         assert await copy.plans.plan("plan-1") == plan()
         (again,) = await claimed(copy)
         assert (again.event.id, again.attempt) == (held.event.id, 2)
@@ -83,7 +84,7 @@ async def test_what_only_the_log_holds_is_in_the_backup_where_a_lease_is_nobodys
 async def test_backups_beside_a_busy_writer_are_each_of_one_moment_and_keep_nobody_waiting(
     tmp_path: Path, place: Path
 ) -> None:
-    store = SqliteStore(tmp_path / "store.db")
+    store = SqliteStore(tmp_path / "store.db", ALL_FEATURES)
     await store.open(NOW)
     filling = "CREATE TABLE filling AS WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 4000) "
     await store.database.write(lambda db: db.execute(f"{filling} SELECT n, hex(randomblob(1000)) AS text FROM n"))
@@ -129,7 +130,7 @@ async def test_a_file_that_exists_is_replaced_only_when_that_is_asked_for(source
 
 
 async def test_a_store_in_use_is_no_place_for_a_backup(source: Path, place: Path) -> None:
-    async with opened(SqliteStore(place / "other.db")) as other:
+    async with opened(SqliteStore(place / "other.db", ALL_FEATURES)) as other:
         await running(other)
         with pytest.raises(ConfigError, match="in use"):
             back_up(source, place / "other.db", replace=True)
@@ -154,7 +155,7 @@ def test_a_log_left_behind_would_be_taken_for_the_backups_own(source: Path, plac
 
 async def test_somebody_who_looked_at_the_last_backup_is_no_hindrance(source: Path, place: Path) -> None:
     back_up(source, place / "copy.db")
-    async with opened(SqliteStore(place / "copy.db", read_only=True)):
+    async with opened(SqliteStore(place / "copy.db", ALL_FEATURES, read_only=True)):
         pass
     assert len(names(place)) > 1
     back_up(source, place / "copy.db", replace=True)

@@ -37,6 +37,7 @@ from store_kit import (
 )
 
 from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from soorma_ai.kernel.domain.dead_letters import NOBODY
 from soorma_ai.kernel.domain.effects import Ack, AppendStep, DeadLetter, Expect, Publish, SavePlan, Schedule
@@ -58,7 +59,7 @@ DAMAGES = {
 
 @pytest.fixture
 async def store() -> AsyncIterator[SqliteStore]:
-    async with opened(SqliteStore(None)) as made:
+    async with opened(SqliteStore(None, ALL_FEATURES)) as made:
         yield made
 
 
@@ -228,7 +229,7 @@ WORKS: list[Callable[[SqliteStore], Awaitable[object]]] = [
 
 async def fill(path: Path) -> None:
     """Make a file with something in every table."""
-    async with opened(SqliteStore(path)) as store:
+    async with opened(SqliteStore(path, ALL_FEATURES)) as store:
         await store.registry.register([awaiting_payment()], NOW)
         await running(store, expectation("q-1"), wait("w-1"))
         (delivery, *_) = await in_hand(store, *"abcdefgh")
@@ -262,7 +263,7 @@ async def test_wherever_a_byte_is_damaged_it_is_told_as_that_or_by_nobody(tmp_pa
     told = 0
     for place in places_of(whole, 1009 if read_only else 5003):
         damage_at(place, whole, damaged)
-        store = SqliteStore(damaged, read_only=read_only)
+        store = SqliteStore(damaged, ALL_FEATURES, read_only=read_only)
         for look in [lambda s: s.open(NOW), *looks]:
             try:
                 await look(store)

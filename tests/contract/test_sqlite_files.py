@@ -11,13 +11,14 @@ from store_kit import NOW, answer, do, event, gate, in_hand, later, opened, plan
 
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.adapters.sqlite.file import files
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound, SoormaError, StoreUnavailable
 from soorma_ai.kernel.domain.effects import SavePlan
 from soorma_ai.kernel.domain.people import Person
 
 
 async def refused(path: Path, *, read_only: bool = False) -> SoormaError:
-    store = SqliteStore(path, read_only=read_only)
+    store = SqliteStore(path, ALL_FEATURES, read_only=read_only)
     with pytest.raises(SoormaError) as told:
         await store.open(NOW)
     assert str(path) in str(told.value)
@@ -27,7 +28,7 @@ async def refused(path: Path, *, read_only: bool = False) -> SoormaError:
 
 @asynccontextmanager
 async def filled(path: Path) -> AsyncGenerator[SqliteStore]:
-    async with opened(SqliteStore(path)) as store:
+    async with opened(SqliteStore(path, ALL_FEATURES)) as store:
         await do(store, SavePlan(plan(), None))
         yield store
 
@@ -110,7 +111,7 @@ async def test_a_file_that_is_no_store_of_ours_is_told_and_left_as_it_is(
 
 async def test_damage_that_shows_later_is_told_by_the_call_that_finds_it(path: Path) -> None:
     damage(path, 3 * 4096, None)
-    store = SqliteStore(path)
+    store = SqliteStore(path, ALL_FEATURES)
     with pytest.raises(ConfigError, match="damaged"):
         await store.open(NOW)
         await store.plans.plan("plan-1")
@@ -121,7 +122,7 @@ async def test_a_file_locked_by_another_program_may_be_free_later(path: Path, mo
     monkeypatch.setattr(files, "BUSY_MS", 10)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    store = SqliteStore(path)
+    store = SqliteStore(path, ALL_FEATURES)
     with pytest.raises(StoreUnavailable, match="locked"):
         await store.open(NOW)
     other.execute("ROLLBACK")
@@ -140,11 +141,11 @@ async def test_a_reader_needs_a_store(tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
     assert type(await refused(tmp_path / "empty.db", read_only=True)) is ConfigError
     with pytest.raises(LocalProtocolError, match="path of a file"):
-        SqliteStore(None, read_only=True)
+        SqliteStore(None, ALL_FEATURES, read_only=True)
 
 
 async def test_a_reader_sees_what_the_owner_commits_and_writes_nothing_and_frees_no_lease(tmp_path: Path) -> None:
-    reader = SqliteStore(tmp_path / "store.db", read_only=True)
+    reader = SqliteStore(tmp_path / "store.db", ALL_FEATURES, read_only=True)
     async with filled(tmp_path / "store.db") as owner:
         await running(owner, gate("g-1"), plan_id="plan-2")
         (held,) = await in_hand(owner, "e-1")
@@ -171,11 +172,11 @@ async def test_a_store_whose_owner_was_killed_can_be_looked_at_and_taken_over(tm
         for suffix in ("", "-wal"):  # what a killed process leaves: a file, and a log not yet copied into it
             shutil.copyfile(tmp_path / f"live.db{suffix}", tmp_path / f"left.db{suffix}")
     for read_only in (True, False):
-        async with opened(SqliteStore(tmp_path / "left.db", read_only=read_only)) as store:
+        async with opened(SqliteStore(tmp_path / "left.db", ALL_FEATURES, read_only=read_only)) as store:
             assert await store.plans.plan("plan-1") == plan()
 
 
 async def test_memory_is_a_store_of_its_own() -> None:
-    async with opened(SqliteStore(None)) as one, opened(SqliteStore(None)) as two:
+    async with opened(SqliteStore(None, ALL_FEATURES)) as one, opened(SqliteStore(None, ALL_FEATURES)) as two:
         await do(one, SavePlan(plan(), None))
         assert await two.plans.plan("plan-1") is None

@@ -14,6 +14,7 @@ from store_kit import NOW, event, opened
 from soorma_ai import Platform
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.adapters.sqlite.file import files
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError
 
 SENT = 6
@@ -23,7 +24,7 @@ PAGE = 4096
 
 async def left_behind(folder: Path, sent: int = SENT) -> Path:
     """Return a store as a kill leaves it: its log holds one transaction for each event."""
-    store, left = SqliteStore(folder / "store.db"), folder / "left"
+    store, left = SqliteStore(folder / "store.db", ALL_FEATURES), folder / "left"
     left.mkdir()
     async with opened(store):
         # What was written before is in the file.
@@ -46,7 +47,7 @@ def flipped(log: bytes, at: int, count: int = 8) -> bytes:
 
 
 async def kept(path: Path) -> list[str]:
-    async with opened(SqliteStore(path)) as store:
+    async with opened(SqliteStore(path, ALL_FEATURES)) as store:
         return [row.event.id for row in await store.events.events()]
 
 
@@ -79,7 +80,7 @@ async def test_a_damaged_log_is_told_to_whoever_opens_it_and_left_as_it_is(tmp_p
     before = log.read_bytes()
     for read_only in (True, False):
         with pytest.raises(ConfigError, match=r"store\.db-wal is damaged .* restore store\.db from a backup, or move"):
-            await SqliteStore(path, read_only=read_only).open(NOW)
+            await SqliteStore(path, ALL_FEATURES, read_only=read_only).open(NOW)
     with pytest.raises(ConfigError, match="is damaged"):
         files.schema_of(path)
     assert log.read_bytes() == before
@@ -111,7 +112,7 @@ async def test_a_torn_tail_is_legal(tmp_path: Path, name: str) -> None:
 async def test_what_is_left_of_an_earlier_round_of_the_log_is_no_damage(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     (tmp_path / "left").mkdir()
-    async with opened(SqliteStore(path)) as store:
+    async with opened(SqliteStore(path, ALL_FEATURES)) as store:
         for number in range(2 * SENT):
             await store.queue.send([event(f"e-{number}")], None, NOW)
             if number == SENT:
@@ -145,5 +146,5 @@ async def test_every_file_of_a_store_is_its_users_alone_whatever_the_umask(tmp_p
 async def test_a_file_that_is_shared_on_purpose_stays_so(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     path.touch(0o640)
-    async with opened(SqliteStore(path)):
+    async with opened(SqliteStore(path, ALL_FEATURES)):
         assert {*modes_in(tmp_path).values()} == {0o640}

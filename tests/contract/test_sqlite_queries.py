@@ -53,6 +53,7 @@ from store_kit import (
 
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.kernel.domain.effects import Schedule
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.limits import Charge
@@ -101,7 +102,7 @@ def statements() -> list[str]:
     seen: set[str] = set()
 
     async def run(test: Callable[[Store], Awaitable[None]]) -> None:
-        async with opened(SqliteStore(None)) as store:
+        async with opened(SqliteStore(None, ALL_FEATURES)) as store:
             with traced(store) as told:
                 await test(store)
             seen.update(told)
@@ -114,7 +115,7 @@ def statements() -> list[str]:
 
 @pytest.fixture
 async def store() -> AsyncIterator[SqliteStore]:
-    async with opened(SqliteStore(None)) as made:  # reads go over the traced connection too
+    async with opened(SqliteStore(None, ALL_FEATURES)) as made:  # reads go over the traced connection too
         yield made
 
 

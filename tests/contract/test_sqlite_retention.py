@@ -28,6 +28,8 @@ from sqlite_kit import Effort, explained, scans, traced
 from store_kit import HAND, NOW, claimed, do, end, event, expectation, fact, later, opened, plan, reply, wait
 
 from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.assembly import ALL_FEATURES
+from soorma_ai.features.upkeep.ports import UPKEEP
 from soorma_ai.kernel.domain.effects import Close, EndTask, Expect, Publish, SavePlan, SaveSubTask, SaveTask
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import ExpectationKind, ExpectationStatus
@@ -41,7 +43,7 @@ LASTING = {"agent", "definition", "taking", "sqlite_sequence"}
 
 @pytest.fixture
 async def store() -> AsyncIterator[SqliteStore]:
-    async with opened(SqliteStore(None)) as made:
+    async with opened(SqliteStore(None, ALL_FEATURES)) as made:
         await registered(made)
         yield made
 
@@ -165,7 +167,7 @@ def changed(at: datetime) -> str:
 
 @pytest.fixture
 async def in_a_file(tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    async with opened(SqliteStore(tmp_path / "store.db")) as made:
+    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as made:
         await registered(made)
         yield made
 
@@ -178,7 +180,7 @@ async def test_others_write_between_the_batches(in_a_file: SqliteStore) -> None:
     async def pruning() -> None:
         after = None
         while True:
-            batch = await in_a_file.upkeep.prune(BEFORE, ALL, 10, tenant_id="default", now=NOW, after=after)
+            batch = await in_a_file.part(UPKEEP).prune(BEFORE, ALL, 10, tenant_id="default", now=NOW, after=after)
             order.append("batch")
             if (after := batch.after) is None:
                 return

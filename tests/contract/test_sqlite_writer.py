@@ -16,6 +16,7 @@ from test_store_answers import answered_at_once
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.faults import translate
 from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError, LocalProtocolError, SoormaError, StoreUnavailable, VersionConflict
 from soorma_ai.kernel.domain.effects import Ack, AppendStep, Publish, SavePlan
 from soorma_ai.kernel.domain.events import EventEnvelope
@@ -30,7 +31,7 @@ Call = Coroutine[Any, Any, object]
 
 @pytest.fixture(params=["memory", "file"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    async with opened(SqliteStore(None if request.param == "memory" else tmp_path / "store.db")) as made:
+    async with opened(SqliteStore(None if request.param == "memory" else tmp_path / "store.db", ALL_FEATURES)) as made:
         yield made
 
 
@@ -178,7 +179,7 @@ async def test_what_its_caller_gave_up_before_its_turn_is_not_done(store: Sqlite
 
 
 async def test_closing_first_does_what_was_asked_for(tmp_path: Path) -> None:
-    async with opened(SqliteStore(tmp_path / "store.db")) as store:
+    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
         asked = [asyncio.create_task(store.queue.send([event(f"e-{n}")], None, NOW)) for n in range(300)]
         await asyncio.sleep(0)
     await asyncio.gather(*asked)
@@ -187,7 +188,7 @@ async def test_closing_first_does_what_was_asked_for(tmp_path: Path) -> None:
 
 
 async def test_reading_inside_a_file_needs_no_turn_of_the_writer(tmp_path: Path) -> None:
-    async with opened(SqliteStore(tmp_path / "store.db")) as store:
+    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
         await do(store, SavePlan(plan(), None))
         async with held_up(store):
             pending = asyncio.create_task(store.plans.cancel("plan-1", "why", NOW))
@@ -199,7 +200,7 @@ async def test_reading_inside_a_file_needs_no_turn_of_the_writer(tmp_path: Path)
 async def test_a_slow_disk_stops_neither_the_loop_nor_those_who_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with opened(SqliteStore(tmp_path / "store.db")) as store:
+    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
         connection = store.database.writer.connection
         execute, committing, go_on = connection.execute, threading.Event(), threading.Event()
 
@@ -222,7 +223,7 @@ async def test_a_slow_disk_stops_neither_the_loop_nor_those_who_read(
 
 
 async def test_who_holds_the_file_stops_neither_the_loop_nor_the_store(tmp_path: Path) -> None:
-    async with opened(SqliteStore(tmp_path / "store.db")) as store:
+    async with opened(SqliteStore(tmp_path / "store.db", ALL_FEATURES)) as store:
         other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         sending = asyncio.create_task(store.queue.send([event("e-1")], None, NOW))
@@ -265,12 +266,12 @@ async def test_what_is_undone_alone_leaves_no_route_that_it_had_made(store: Sqli
 
 async def test_a_writer_before_opening_is_told(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable, match="not open"):
-        _ = SqliteStore(tmp_path / "store.db").database.writer
+        _ = SqliteStore(tmp_path / "store.db", ALL_FEATURES).database.writer
 
 
 async def test_who_is_told_can_be_named_when_a_store_is_made(tmp_path: Path) -> None:
     told: list[str] = []
-    store = SqliteStore(tmp_path / "store.db")
+    store = SqliteStore(tmp_path / "store.db", ALL_FEATURES)
     store.notify(
         lambda is_leaving: told.append(f"commit, leaving: {is_leaving}"), lambda arrival: told.append("arrival")
     )

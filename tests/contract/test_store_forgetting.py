@@ -25,7 +25,9 @@ from store_kit import (
 )
 
 from soorma_ai.errors import LeaseLost, TransientError
+from soorma_ai.features.knowledge.ports import MEMOS
 from soorma_ai.features.knowledge.rules import keep, make_memo, own_shelf, shared_shelf
+from soorma_ai.features.upkeep.ports import UPKEEP
 from soorma_ai.kernel.domain.effects import Ack, AppendStep, Expect, Publish, SavePlan, Schedule
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.kernel.domain.expectations import ExpectationKind
@@ -34,7 +36,7 @@ from soorma_ai.kernel.domain.limits import Charge, Limits, Spent
 from soorma_ai.kernel.domain.memory import MemoryKey, OpenSession, SessionSummary, StoreMemory
 from soorma_ai.kernel.domain.memos import MemoKind
 from soorma_ai.kernel.domain.people import NO_USER
-from soorma_ai.kernel.ports import Forgotten, Settlement, Store, Work
+from soorma_ai.kernel.ports import KEYS, Forgotten, Settlement, Store, Work
 
 WHO = (("default", "ann"), ("default", "ben"), ("other", "ann"), ("default", NO_USER))
 ANN = WHO[0]
@@ -81,7 +83,7 @@ async def everything(store: Store, user: tuple[str, str]) -> None:
         keep(make_memo(shelf, "k", f"{SECRET} {tenant} {name}", "bot", NOW, {})),
     )
     if name:
-        await store.keys.add(ApiKey(f"key-{mark}", "0" * 64, tenant, name, NOW))
+        await store.part(KEYS).add(ApiKey(f"key-{mark}", "0" * 64, tenant, name, NOW))
         await store.audit.record(AuditEntry(tenant, name, f"key-{mark}", "submit", made.plan_id, NOW, "done"))
 
 
@@ -90,7 +92,7 @@ async def told_of(store: Store, user: tuple[str, str]) -> dict[str, int]:
     tenant, name = user
     mark = f"{tenant}-{name}"
     events = [row for row in await store.events.events(limit=1000) if (row.event.tenant_id, row.event.user_id) == user]
-    memo = await store.memos.memo(own_shelf(tenant, name, MemoKind.KNOWLEDGE), "k", NOW)
+    memo = await store.part(MEMOS).memo(own_shelf(tenant, name, MemoKind.KNOWLEDGE), "k", NOW)
     found = {
         "events": len(events),
         "plans": len([kind for kind in "pc" if await store.plans.plan(f"{kind}-{mark}")]),
@@ -104,9 +106,9 @@ async def told_of(store: Store, user: tuple[str, str]) -> dict[str, int]:
 
 
 async def forget(store: Store, user: tuple[str, str], limit: int = 250) -> Forgotten:
-    await store.upkeep.begin_forgetting(*user, NOW)
+    await store.part(UPKEEP).begin_forgetting(*user, NOW)
     for batches in range(1, 2000):
-        if (done := await store.upkeep.forget(limit, *user)).is_done:
+        if (done := await store.part(UPKEEP).forget(limit, *user)).is_done:
             return replace(done, events=batches)
     raise AssertionError("it has no end")
 
@@ -121,7 +123,7 @@ async def test_all_of_one_user_goes_and_nothing_of_others(store: Store, limit: i
     await forget(store, ANN, limit)
     assert await told_of(store, ANN) == {}
     assert {user: await told_of(store, user) for user in WHO[1:]} == {user: before[user] for user in WHO[1:]}
-    assert (await store.upkeep.forget(limit)).is_done, "nobody is left to be forgotten"
+    assert (await store.part(UPKEEP).forget(limit)).is_done, "nobody is left to be forgotten"
 
 
 async def test_nothing_of_them_happens_afterwards(store: Store) -> None:
@@ -136,9 +138,9 @@ async def test_keys_are_revoked_and_stay_as_does_what_was_changed(store: Store) 
     await registered(store)
     for user in WHO[:3]:
         await everything(store, user)
-    assert await store.upkeep.begin_forgetting(*ANN, NOW) == 1
+    assert await store.part(UPKEEP).begin_forgetting(*ANN, NOW) == 1
     await forget(store, ANN)
-    keys = [await store.keys.find(f"key-{tenant}-{name}") for tenant, name in WHO[:3]]
+    keys = [await store.part(KEYS).find(f"key-{tenant}-{name}") for tenant, name in WHO[:3]]
     assert [key is not None and key.revoked_at is not None for key in keys] == [True, False, False]
     assert [row.entry.user_id for row in await store.audit.entries("default", 9)] == ["ben", "ann"]
 
@@ -148,7 +150,7 @@ async def test_what_is_shared_stays(store: Store) -> None:
     await do(store, keep(make_memo(shelf, "k", "for all", "bot", NOW, {})))
     await forget(store, ANN)
     await forget(store, ("default", NO_USER))
-    assert await store.memos.memo(shelf, "k", NOW) is not None
+    assert await store.part(MEMOS).memo(shelf, "k", NOW) is not None
 
 
 async def test_it_goes_on_where_it_was_broken_off(lasting: Backend) -> None:
@@ -157,9 +159,9 @@ async def test_it_goes_on_where_it_was_broken_off(lasting: Backend) -> None:
     await registered(store)
     for user in WHO:
         await everything(store, user)
-    await store.upkeep.begin_forgetting(*ANN, NOW)
+    await store.part(UPKEEP).begin_forgetting(*ANN, NOW)
     for _ in range(200):
-        if (await store.upkeep.forget(1)).is_done:
+        if (await store.part(UPKEEP).forget(1)).is_done:
             break
         await store.close()  # a kill between two transactions
         store = lasting.make()
@@ -226,7 +228,7 @@ def what_they_begin(store: Store, user: tuple[str, str], number: int) -> list[Co
     return [
         store.queue.send([asked], None, NOW),
         store.queue.send_once([Expect(gate), Publish(of(user, event(f"held-{name}-{number}")))], NOW),
-        store.memos.change([keep(memo)], NOW),
+        store.part(MEMOS).change([keep(memo)], NOW),
         store.memory.memorize([session], NOW),
     ]
 
@@ -235,7 +237,7 @@ async def test_what_they_begin_meanwhile_is_refused_until_they_are_forgotten(sto
     await registered(store)
     for user in WHO[:3]:
         await everything(store, user)
-    await store.upkeep.begin_forgetting(*ANN, NOW)
+    await store.part(UPKEEP).begin_forgetting(*ANN, NOW)
     for user in WHO[1:3]:
         for begun in what_they_begin(store, user, 0):
             await begun
@@ -243,19 +245,21 @@ async def test_what_they_begin_meanwhile_is_refused_until_they_are_forgotten(sto
         for begun in what_they_begin(store, ANN, number):
             with pytest.raises(TransientError, match="'ann' is being forgotten"):
                 await begun
-        assert not (await store.upkeep.forget(1, *ANN)).is_done
+        assert not (await store.part(UPKEEP).forget(1, *ANN)).is_done
     await forget(store, ANN)
     assert await told_of(store, ANN) == {}
     for begun in what_they_begin(store, ANN, 999):
         await begun
-    assert (await store.upkeep.forget(5)).is_done
-    assert await store.memos.memo(own_shelf(*ANN, MemoKind.KNOWLEDGE), "new-999", NOW) is not None, "they may come back"
+    assert (await store.part(UPKEEP).forget(5)).is_done
+    assert await store.part(MEMOS).memo(own_shelf(*ANN, MemoKind.KNOWLEDGE), "new-999", NOW) is not None, (
+        "they may come back"
+    )
 
 
 async def test_what_a_bus_brings_of_them_meanwhile_goes_with_the_rest_and_holds_up_nobody_else(store: Store) -> None:
     await store.queue.send([of(ANN, event("sent"))], None, NOW)
-    await store.upkeep.begin_forgetting(*ANN, NOW)
-    assert not (await store.upkeep.forget(1, *ANN)).is_done
+    await store.part(UPKEEP).begin_forgetting(*ANN, NOW)
+    assert not (await store.part(UPKEEP).forget(1, *ANN)).is_done
     await store.queue.arrive([of(ANN, event("sent")), of(ANN, event("new")), of(WHO[1], event("another's"))], NOW)
     await forget(store, ANN)
     assert [row.event.id for row in await store.events.events()] == ["another's"]

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from store_kit import NOW, do, in_hand, later
 
 from soorma_ai.errors import LocalProtocolError, SoormaError
+from soorma_ai.features.knowledge.ports import MEMOS
 from soorma_ai.features.knowledge.records import DropMemo, Embedded, KeepMemo, MemoQuery
 from soorma_ai.features.knowledge.rules import keep, make_memo, make_query
 from soorma_ai.kernel.domain.effects import Ack
@@ -34,7 +35,7 @@ def asked(text: str, *shelves: Shelf, limit: int = 10, **given: Any) -> MemoQuer
 
 
 async def found(store: Store, text: str, *shelves: Shelf, **given: Any) -> list[str]:
-    return [memo.key for memo in await store.memos.search(asked(text, *shelves, **given), NOW)]
+    return [memo.key for memo in await store.part(MEMOS).search(asked(text, *shelves, **given), NOW)]
 
 
 async def test_what_is_kept_is_read_as_it_was(store: Store) -> None:
@@ -42,10 +43,10 @@ async def test_what_is_kept_is_read_as_it_was(store: Store) -> None:
         SHELF, "k", "Käse \0 𝒳", "bot", NOW, About(title="t", tags=["a"], source="s", metadata={"x": [1, None]})
     )
     await do(store, keep(memo))
-    assert await store.memos.memo(SHELF, "k", NOW) == memo
-    assert await store.memos.search(asked("kase"), NOW) == []
-    assert await store.memos.search(asked("KÄSE"), NOW) == [memo]
-    assert await store.memos.memo(SHELF, "other", NOW) is None
+    assert await store.part(MEMOS).memo(SHELF, "k", NOW) == memo
+    assert await store.part(MEMOS).search(asked("kase"), NOW) == []
+    assert await store.part(MEMOS).search(asked("KÄSE"), NOW) == [memo]
+    assert await store.part(MEMOS).memo(SHELF, "other", NOW) is None
 
 
 async def test_a_key_is_kept_once_and_its_old_words_find_it_no_more(store: Store) -> None:
@@ -101,7 +102,7 @@ async def test_no_shelf_shows_what_lies_on_another(store: Store, shelf: Shelf) -
     await do(store, *(kept("k", "cats purr", one, tags=["a"]) for one in SHELVES if one != shelf))
     assert await found(store, "cats", shelf) == await found(store, "", shelf) == []
     assert await found(store, "cats", shelf, tags=["a"]) == await found(store, "", shelf, tags=["a"]) == []
-    assert await store.memos.memo(shelf, "k", NOW) is None
+    assert await store.part(MEMOS).memo(shelf, "k", NOW) is None
     await do(store, DropMemo(shelf, "k"))
     await do(store, kept("own", "cats bark", shelf))
     assert await found(store, "cats", shelf) == ["own"]
@@ -145,7 +146,7 @@ async def test_whatever_a_query_says_it_is_words(store: Store, text: str) -> Non
     await do(store, kept("mine", "cats purr"), kept("hers", "dogs cats secret", other))
     assert set(await found(store, text)) <= {"mine"}
     assert await found(store, "cats", tags=[text[:200]], source=text[:200], metadata={text: text}) == []
-    assert await store.memos.memo(SHELF, text, NOW) is None
+    assert await store.part(MEMOS).memo(SHELF, text, NOW) is None
     await do(store, kept(text[:200], text, tags=[text[:200]]))
     assert await found(store, "", tags=[text[:200]]) == [text[:200]]
     assert await found(store, "cats", other) == ["hers"]
@@ -154,7 +155,7 @@ async def test_whatever_a_query_says_it_is_words(store: Store, text: str) -> Non
 async def test_what_never_came_from_our_words_is_harmless_too(store: Store) -> None:
     await do(store, kept("k", "cats"))
     query = MemoQuery((SHELF,), ('x" OR "1_cat', "cat\0", "*"), ('"', "\0"), 10)
-    assert await store.memos.search(query, NOW) == []
+    assert await store.part(MEMOS).search(query, NOW) == []
 
 
 @pytest.mark.parametrize("text", ["x" * 1_000_000, "cat " * 250_000, "\0" * 1_000_000, '"' * 1_000_000])
@@ -166,11 +167,11 @@ async def test_a_megabyte_of_a_query_costs_what_its_beginning_costs(store: Store
 async def test_what_has_expired_is_not_found_and_is_swept(store: Store) -> None:
     await do(store, kept("short", "cats", expires_in=60), kept("long", "cats"))
     for text in ("cats", ""):
-        assert len(await store.memos.search(asked(text), later(59))) == 2
-        assert [memo.key for memo in await store.memos.search(asked(text), later(60))] == ["long"]
-    assert await store.memos.memo(SHELF, "short", later(60)) is None
+        assert len(await store.part(MEMOS).search(asked(text), later(59))) == 2
+        assert [memo.key for memo in await store.part(MEMOS).search(asked(text), later(60))] == ["long"]
+    assert await store.part(MEMOS).memo(SHELF, "short", later(60)) is None
     await store.queue.sweep(later(60))
-    assert await store.memos.memo(SHELF, "short", NOW) is None, "it is removed, not only hidden"
+    assert await store.part(MEMOS).memo(SHELF, "short", NOW) is None, "it is removed, not only hidden"
     assert await found(store, "cats") == ["long"]
 
 
@@ -205,11 +206,11 @@ async def test_vectors_are_kept_by_embedder_and_go_with_their_memo(store: Store)
     await do(
         store, replace(kept("a", "cats"), embedded=vector("one")), replace(kept("b", "dogs"), embedded=vector("two"))
     )
-    ((seq, signs),) = await store.memos.signs([SHELF], "one")
+    ((seq, signs),) = await store.part(MEMOS).signs([SHELF], "one")
     assert signs == b"\xc0"
-    assert await store.memos.numbers([seq], "one") == {seq: b"\0\0\x80?" * 2}
-    assert await store.memos.numbers([seq], "two") == {}
-    assert [memo.key for memo in await store.memos.memos_at([seq, 99], asked("x"), NOW)] == ["a"]
-    assert await store.memos.memos_at([seq], asked("x", tags=["none"]), NOW) == []
+    assert await store.part(MEMOS).numbers([seq], "one") == {seq: b"\0\0\x80?" * 2}
+    assert await store.part(MEMOS).numbers([seq], "two") == {}
+    assert [memo.key for memo in await store.part(MEMOS).memos_at([seq, 99], asked("x"), NOW)] == ["a"]
+    assert await store.part(MEMOS).memos_at([seq], asked("x", tags=["none"]), NOW) == []
     await do(store, kept("a", "cats"))
-    assert await store.memos.signs([SHELF], "one") == []
+    assert await store.part(MEMOS).signs([SHELF], "one") == []

@@ -8,7 +8,9 @@ from msgspec.structs import replace
 from store_kit import NOW, answer, gate, later, running, wait
 
 from soorma_ai.features.human_tasks.claims import announce_claim
+from soorma_ai.features.human_tasks.ports import PEOPLE
 from soorma_ai.features.human_tasks.records import Absence, Claim, Colleague, Link, MadeLink, Notice, NoticeState
+from soorma_ai.features.upkeep.ports import UPKEEP
 from soorma_ai.kernel.domain.states import WAIT_HANDED_OVER
 from soorma_ai.kernel.ports import Store
 from soorma_ai.kernel.rules.waits.wakeups import ANSWERED, wake_for
@@ -24,7 +26,7 @@ LINK = Link("question", "a-1", "default", "ann", frozenset({"manager"}), NOW, la
 
 async def test_a_claim_takes_the_place_of_the_one_that_was_read(store: Store) -> None:
     await running(store, gate("a-1"))
-    people = store.people
+    people = store.part(PEOPLE)
     assert await people.claim(ANNS, None) is True
     assert await people.claim(BOBS, None) is False
     assert await people.claim(BOBS, replace(ANNS, at=later(1))) is False
@@ -38,9 +40,9 @@ async def test_a_claim_takes_the_place_of_the_one_that_was_read(store: Store) ->
 async def test_a_claim_is_announced_with_it_and_only_with_it(store: Store) -> None:
     asked = gate("a-1")
     await running(store, asked)
-    assert await store.people.claim(ANNS, None)
-    assert not await store.people.claim(BOBS, None, announce_claim(asked, BOBS))
-    assert await store.people.claim(BOBS, ANNS, announce_claim(asked, BOBS))
+    assert await store.part(PEOPLE).claim(ANNS, None)
+    assert not await store.part(PEOPLE).claim(BOBS, None, announce_claim(asked, BOBS))
+    assert await store.part(PEOPLE).claim(BOBS, ANNS, announce_claim(asked, BOBS))
     told = [row.event for row in await store.events.events() if row.event.type == WAIT_HANDED_OVER]
     assert [(one.subject, one.data["to"], one.data["given_by"]) for one in told] == [("a-1", "bob", "ann")]
 
@@ -48,21 +50,21 @@ async def test_a_claim_is_announced_with_it_and_only_with_it(store: Store) -> No
 async def test_of_several_who_claim_at_once_one_does(store: Store) -> None:
     await running(store, gate("a-1"))
     crowd = [replace(ANNS, user_id=f"user-{n}") for n in range(5)]
-    assert sorted(await asyncio.gather(*(store.people.claim(one, None) for one in crowd))) == [False] * 4 + [True]
+    assert sorted(await asyncio.gather(*(store.part(PEOPLE).claim(one, None) for one in crowd))) == [False] * 4 + [True]
 
 
 async def test_a_claim_ends_with_its_question(store: Store) -> None:
     asked = gate("a-1")
     await running(store, asked)
-    assert await store.people.claim(ANNS, None)
+    assert await store.part(PEOPLE).claim(ANNS, None)
     assert await store.plans.answer("a-1", answer("act-1"), wake_for(ANSWERED, asked, later(5)), later(5))
-    assert await store.people.claims(["a-1"]) == []
-    assert await store.people.claim(ANNS, None) is False
-    assert await store.people.claim(replace(ANNS, wait_id="nothing"), None) is False
+    assert await store.part(PEOPLE).claims(["a-1"]) == []
+    assert await store.part(PEOPLE).claim(ANNS, None) is False
+    assert await store.part(PEOPLE).claim(replace(ANNS, wait_id="nothing"), None) is False
 
 
 async def test_an_absence_ends_by_itself_and_is_one_of_a_person(store: Store) -> None:
-    people = store.people
+    people = store.part(PEOPLE)
     for one in (replace(AWAY, deputy="zoe"), AWAY, replace(AWAY, tenant_id="other"), replace(AWAY, user_id="eve")):
         await people.leave(one)
     assert await people.absences("default", later(59)) == [AWAY, replace(AWAY, user_id="eve")]
@@ -74,7 +76,7 @@ async def test_an_absence_ends_by_itself_and_is_one_of_a_person(store: Store) ->
 
 
 async def test_what_is_known_of_a_notice_is_the_last_and_who_looked_is_kept_once(store: Store) -> None:
-    people, delivered = store.people, replace(FAILED, state=NoticeState.DELIVERED, at=later(5), detail="")
+    people, delivered = store.part(PEOPLE), replace(FAILED, state=NoticeState.DELIVERED, at=later(5), detail="")
     assert await people.look(OPENED, ANN) is True
     assert await people.look(replace(OPENED, at=later(9)), replace(ANN, roles=frozenset())) is False
     await people.tell(FAILED)
@@ -94,13 +96,13 @@ async def test_answers_to_questions_of_one_kind_are_found_the_last_first(store: 
     await running(store, *asked, *others)
     for n, one in enumerate([*asked[:3], *others]):
         assert await store.plans.answer(one.id, answer(f"act-{n}"), wake_for(ANSWERED, one, later(n)), later(n))
-    assert [one.id for one in await store.people.find_alike(asked[3], 9)] == ["a-2", "a-1", "a-0"]
-    assert [one.id for one in await store.people.find_alike(asked[1], 1)] == ["a-2"]
-    assert await store.people.find_alike(replace(asked[3], tenant_id="elsewhere"), 9) == []
+    assert [one.id for one in await store.part(PEOPLE).find_alike(asked[3], 9)] == ["a-2", "a-1", "a-0"]
+    assert [one.id for one in await store.part(PEOPLE).find_alike(asked[1], 1)] == ["a-2"]
+    assert await store.part(PEOPLE).find_alike(replace(asked[3], tenant_id="elsewhere"), 9) == []
 
 
 async def test_a_link_is_listed_in_the_place_of_the_one_before_and_revoked_once(store: Store) -> None:
-    people, made = store.people, MadeLink(LINK, "root")
+    people, made = store.part(PEOPLE), MadeLink(LINK, "root")
     later_made = MadeLink(replace(LINK, made_at=later(5)), "ann")
     await people.add_link(made)
     await people.add_link(later_made)
@@ -122,13 +124,13 @@ async def test_a_link_is_listed_in_the_place_of_the_one_before_and_revoked_once(
 @pytest.mark.parametrize("who", ["ann", "bob"])
 async def test_who_is_forgotten_has_nothing_in_hand_and_answers_for_nobody(store: Store, who: str) -> None:
     await running(store, gate("a-1", user_id="eve"))
-    people = store.people
+    people = store.part(PEOPLE)
     await people.claim(replace(ANNS, user_id=who), None)
     await people.leave(AWAY)
     await people.look(replace(OPENED, user_id=who), replace(ANN, user_id=who))
     await people.add_link(MadeLink(replace(LINK, user_id=who), "root"))
-    await store.upkeep.begin_forgetting("default", who, NOW)
-    while not (await store.upkeep.forget(100)).is_done:
+    await store.part(UPKEEP).begin_forgetting("default", who, NOW)
+    while not (await store.part(UPKEEP).forget(100)).is_done:
         pass
     assert (await people.claims(["a-1"]), await people.notices("a-1")) == ([], [])
     assert await people.colleagues("default", 9) == []
@@ -136,11 +138,11 @@ async def test_who_is_forgotten_has_nothing_in_hand_and_answers_for_nobody(store
 
 
 async def test_a_link_that_was_revoked_stays_revoked_when_its_user_is_forgotten(store: Store) -> None:
-    people, revoked = store.people, MadeLink(LINK, "root", later(5))
+    people, revoked = store.part(PEOPLE), MadeLink(LINK, "root", later(5))
     await people.revoke_link(revoked)
     await people.add_link(MadeLink(replace(LINK, made_at=later(9)), "root"))
-    await store.upkeep.begin_forgetting("default", "ann", NOW)
-    while not (await store.upkeep.forget(100)).is_done:
+    await store.part(UPKEEP).begin_forgetting("default", "ann", NOW)
+    while not (await store.part(UPKEEP).forget(100)).is_done:
         pass
     found = await people.link("default", "question", "a-1", "ann")
     assert found is not None and found.is_revoked, "the one made since is no good either"
@@ -149,14 +151,14 @@ async def test_a_link_that_was_revoked_stays_revoked_when_its_user_is_forgotten(
 
 async def test_what_is_long_over_is_removed(store: Store) -> None:
     await running(store, gate("a-1"))
-    people, then = store.people, NOW + timedelta(days=40)
+    people, then = store.part(PEOPLE), NOW + timedelta(days=40)
     await people.leave(AWAY)
     await people.tell(FAILED)
     await people.tell(replace(FAILED, wait_id="gone"))
     await people.add_link(MadeLink(LINK, "root"))
     after = None
     while True:
-        pruned = await store.upkeep.prune(then, [], 10, tenant_id="default", now=then, after=after)
+        pruned = await store.part(UPKEEP).prune(then, [], 10, tenant_id="default", now=then, after=after)
         after = pruned.after
         if after is None:
             break

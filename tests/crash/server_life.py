@@ -9,6 +9,7 @@ from soorma_ai.adapters.postgres import database, listener
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.store import PostgresStore
 from soorma_ai.adapters.postgres.writer import Writer
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import StoreUnavailable
 from soorma_ai.kernel.sql import connection as family
 
@@ -20,7 +21,7 @@ def hurry(by: float) -> None:
 
 
 def make_store(url: str, kind: type[PostgresStore] = PostgresStore) -> PostgresStore:
-    return kind(url, absence=listener.ABSENCE)
+    return kind(url, ALL_FEATURES, absence=listener.ABSENCE)
 
 
 def watch_writer(points: Failpoints) -> None:

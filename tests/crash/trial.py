@@ -27,6 +27,7 @@ from life import COUNTS, FINISHED, START, STORE, Brief
 from outcome import End, broken_promises, differences, end_of, journalled
 
 from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.assembly import ALL_FEATURES
 
 T = TypeVar("T")
 
@@ -196,7 +197,7 @@ class Case:
 
 
 async def _make_store(path: Path) -> None:
-    store = SqliteStore(path)
+    store = SqliteStore(path, ALL_FEATURES)
     await store.open(START)
     await store.close()
 

@@ -16,6 +16,7 @@ from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival
 from soorma_ai.kernel.sql.parts import SqlQueue
+from soorma_ai.kernel.sql.storage import FeatureSet
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 
 FOLDER, URL, MOMENT, ARRIVAL = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
@@ -37,8 +38,8 @@ class MortalQueue(SqlQueue):
 
 
 class MortalStore(SqliteStore):
-    def __init__(self, path: Path | None) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path | None, features: FeatureSet) -> None:
+        super().__init__(path, features)
         self.queue = MortalQueue(self.database)
 
 

@@ -22,6 +22,7 @@ from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.kernel.domain.expectations import Arrival
 from soorma_ai.kernel.ports import Brought
 from soorma_ai.kernel.sql.parts import SqlQueue
+from soorma_ai.kernel.sql.storage import FeatureSet
 
 FOLDER, URL, IS_FIRST, HAS_BUG = Path(sys.argv[1]), sys.argv[2], sys.argv[3] == "first", sys.argv[4] == "bug"
 TOLD = 5
@@ -35,8 +36,8 @@ class MortalQueue(SqlQueue):
 
 
 class MortalStore(SqliteStore):
-    def __init__(self, path: Path | None) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path | None, features: FeatureSet) -> None:
+        super().__init__(path, features)
         self.queue = MortalQueue(self.database)
 
 
@@ -74,7 +75,7 @@ async def main() -> None:
     await raw.connect(server)
     streams = JetStreamContext(raw)
     async with Platform(f"sqlite:///{FOLDER / 'store.db'}", URL) as platform:
-        store_id = await platform.services.store.upkeep.store_id("there is one")
+        store_id = await platform.services.store.name("there is one")
         if IS_FIRST:
             await tell(streams, namespace, store_id, platform.services.clock.now())
         await platform.start(ear)

@@ -13,13 +13,13 @@ from soorma_ai import Agent, Platform
 from soorma_ai.errors import Forbidden, Held, NotFound, SoormaError, StoreUnavailable
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.people import Person
-from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.client.memory import PlanMemory
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle
+from soorma_ai.local_client import LocalClient
 from soorma_ai.testing.scripted import publish
 
 
-def caller(platform: Platform, name: str, *roles: str) -> Client:
+def caller(platform: Platform, name: str, *roles: str) -> LocalClient:
     return platform.as_caller(Caller(Person("default", name, frozenset(roles)), key_id=f"key of {name}"))
 
 
@@ -39,7 +39,7 @@ async def test_every_change_of_a_caller_is_written_down_with_its_outcome(platfor
     plan = await held(platform)
     wait, ann = await the_wait(platform), caller(platform, "ann")
     eve, auditor = caller(platform, "eve"), caller(platform, "otto", "auditor")
-    changes: list[tuple[Client, str, str, Callable[[Client], Awaitable[Any]]]] = [
+    changes: list[tuple[LocalClient, str, str, Callable[[LocalClient], Awaitable[Any]]]] = [
         (ann, "request", "done", lambda c: c.request("inventory.reserve.requested", {"order_id": "A"})),
         (ann, "publish", "done", lambda c: c.publish("business-facts", "told", {})),
         (eve, "publish", "not_found", lambda c: c.publish("business-facts", "told", {}, plan_id=plan.plan_id)),
@@ -136,7 +136,7 @@ async def test_a_kill_right_behind_a_change_loses_no_row_of_it(
     assert await written(platform) == before + wanted
 
 
-CHANGES: dict[str, Callable[[Client, str], Awaitable[Any]]] = {
+CHANGES: dict[str, Callable[[LocalClient, str], Awaitable[Any]]] = {
     "submit": lambda c, plan_id: c.submit("order.received", {}),
     "ask": lambda c, plan_id: c.ask("inventory.reserve.requested", {"order_id": "A"}),
     "held": lambda c, plan_id: c.ask("payment.charge.requested", {"amount": 1}),

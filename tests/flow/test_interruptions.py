@@ -29,6 +29,7 @@ from soorma_ai import InvocationContext, Limits, Platform, PlatformContext, Tool
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import StoreUnavailable
 from soorma_ai.kernel.ports import Delivery, ModelAnswer, ModelQuestion, StoredEvent
 from soorma_ai.kernel.runtime.handling.handler_task import LEASE
@@ -141,7 +142,7 @@ class SlowToRelease(SqlQueue):
 
 
 async def test_a_cancellation_that_comes_twice_gives_back_what_was_in_hand(path: Path, clock: VirtualClock) -> None:
-    work, store, bus = Handler(), SqliteStore(path), LocalBus()
+    work, store, bus = Handler(), SqliteStore(path, ALL_FEATURES), LocalBus()
     slow = store.queue = SlowToRelease(store.database)
     async with Platform(store=store, bus=bus, clock=clock) as platform:
         plan = await order(platform, planner([RESERVE]), work.tool)
@@ -170,7 +171,7 @@ async def steal(store: SqliteStore, agent: str, clock: VirtualClock) -> Delivery
 
 @pytest.mark.parametrize("is_stopped", [True, False], ids=["it is stopped", "it goes on"])
 async def test_who_has_lost_its_lease_commits_nothing(path: Path, clock: VirtualClock, is_stopped: bool) -> None:
-    store = SqliteStore(path)
+    store = SqliteStore(path, ALL_FEATURES)
     async with Platform(store=store, clock=clock) as platform:
         work, asking = await at_work(platform)
         await steal(store, "stock", clock)
@@ -330,7 +331,7 @@ class OutOfOrder(SqlQueue):
 
 
 async def test_a_claim_that_fails_while_its_process_ends_keeps_it_from_nothing(path: Path, clock: VirtualClock) -> None:
-    store = SqliteStore(path)
+    store = SqliteStore(path, ALL_FEATURES)
     broken = store.queue = OutOfOrder(store.database)
     platform = Platform(store=store, clock=clock)
     await platform.__aenter__()
@@ -364,7 +365,7 @@ async def test_an_end_in_the_middle_of_a_claim_leaves_no_lease(
 ) -> None:
     """The claim comes back so many turns of the loop before the end, or after it."""
     for n in range(12):
-        work, store = Handler("work.requested"), SqliteStore(path)
+        work, store = Handler("work.requested"), SqliteStore(path, ALL_FEATURES)
         work.go_on.set()
         slow = store.queue = SlowToClaim(store.database)
         platform = Platform(store=store, clock=clock)

@@ -13,6 +13,7 @@ from kit import PATIENCE, as_time_passes, happens, is_idle, open_platform, reque
 
 from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, ResultContext, TaskContext, Tool, Worker
 from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError, Fatal, LocalProtocolError, TransientError
 from soorma_ai.kernel.ports import Delivery
 from soorma_ai.kernel.runtime.handling.handler_task import LEASE
@@ -374,7 +375,7 @@ class CommitsFirst(SqlQueue):
 async def test_what_was_committed_while_leases_were_renewed_has_lost_nothing(
     path: Path, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store = SqliteStore(path)
+    store = SqliteStore(path, ALL_FEATURES)
     queue = store.queue = CommitsFirst(store)
 
     began = asyncio.Event()

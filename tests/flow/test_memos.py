@@ -11,8 +11,9 @@ from kit import PATIENCE, as_time_passes, open_platform, planner, stock, until
 
 from soorma_ai import ChoreographyPlanner, ConfigError, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.errors import ModelUnavailable
+from soorma_ai.features.upkeep.ports import UPKEEP
 from soorma_ai.kernel.domain.values import compact
-from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.local_client import LocalClient
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 
@@ -30,12 +31,12 @@ def worker(work: Work, name: str = "hands") -> Tool:
     return tool
 
 
-async def done(client: Client, name: str = "hands", **data: Any) -> Any:
+async def done(client: LocalClient, name: str = "hands", **data: Any) -> Any:
     reply = await client.request(f"{name}.requested", data, timeout=PATIENCE)
     return reply["result"]["got"] if reply["success"] else reply["error"]
 
 
-def person(platform: Platform, user: str, tenant: str = "default") -> Client:
+def person(platform: Platform, user: str, tenant: str = "default") -> LocalClient:
     return platform.as_user(tenant_id=tenant, user_id=user)
 
 
@@ -229,7 +230,7 @@ def remembering(**options: Any) -> tuple[ChoreographyPlanner, ScriptedReasoner]:
     return ChoreographyPlanner("orders", goals=["order.received"], reasoner=reasoner, **options), reasoner
 
 
-async def ordered(platform: Platform, client: Client, note: str) -> str:
+async def ordered(platform: Platform, client: LocalClient, note: str) -> str:
     plan = await client.submit("order.received", {"order_id": "A1", "note": note})
     await plan.result(timeout=PATIENCE)
     return plan.plan_id
@@ -340,7 +341,7 @@ async def test_forgetting_that_was_broken_off_goes_on_when_the_platform_runs_aga
     async with open_platform(path) as platform:
         for n in range(600):
             await person(platform, "ann").memory.store_knowledge("cats", key=str(n))
-        upkeep = platform.services.store.upkeep
+        upkeep = platform.services.store.part(UPKEEP)
         await upkeep.begin_forgetting("default", "ann", platform.services.clock.now())
         await upkeep.forget(250)
     async with open_platform(path) as platform:

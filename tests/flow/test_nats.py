@@ -80,7 +80,7 @@ async def test_no_tenant_can_use_up_an_id_of_another(path: Path, url: str, raw: 
     namespace, to_come = url.rpartition("/")[2], derived_id("client", "acme", "ann", "order.received", "order-1")
     async with Platform(f"sqlite:///{path}", url) as platform:
         await platform.start(planner([complete({"ok": True})]), stock())
-        store_id = await platform.services.store.upkeep.store_id("there is one")
+        store_id = await platform.services.store.name("there is one")
         forged = new_event(
             Lineage("globex", "eve"),
             event_id=to_come,
@@ -117,7 +117,7 @@ async def test_a_request_of_another_program_is_checked_and_held_for_a_person_as_
             time=platform.services.clock.now(),
             correlation_id="mine",
         )
-        store_id = await platform.services.store.upkeep.store_id("there is one")
+        store_id = await platform.services.store.name("there is one")
         subject = subject_of(url.rpartition("/")[2], store_id, asked)
         await JetStreamContext(raw).publish(subject, asked.to_json().encode())
         if amount == "much":

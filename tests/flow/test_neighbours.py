@@ -185,7 +185,7 @@ async def test_a_reply_of_a_store_that_was_not_asked_counts_only_where_a_planted
                 "data": {"request_id": asked.id, "success": True, "status": "completed", "result": {"reserved": "no"}},
             }
         )
-        store_id = await pair.home.services.store.upkeep.store_id("there is one")
+        store_id = await pair.home.services.store.name("there is one")
         async with AsyncExitStack() as opened:
             raw = Client()
             await raw.connect(pair.url.rpartition("/")[0])
@@ -254,7 +254,7 @@ async def parted(tmp_path: Path) -> AsyncIterator[Parted]:
             await home.start(planner(asks(RESERVE, order_id="A")))
             await platform.start(stock())
             await until(home, lambda: is_offered(home, "stock"))
-            store_id = await platform.services.store.upkeep.store_id("there is one")
+            store_id = await platform.services.store.name("there is one")
             platform.services.presence.names = ()  # it says no goodbye, as one that is killed does not
         plan = await home.submit("order.received", {"number": 1})
         yield Parted(home, plan, server, there, bus, store_id)
@@ -349,7 +349,7 @@ async def test_a_receipt_counts_only_from_the_store_that_was_asked(parted: Parte
     home, is_asked = parted.home, sender != "mallory"
     await until(home, lambda: _has_left(parted, "KEPT"))
     (asked,) = await _requests(home)
-    here = await home.services.store.upkeep.store_id("there is one")
+    here = await home.services.store.name("there is one")
     async with raw_client(parted.bus) as raw:
         for data in ({"taken": [asked.id]}, {"refused": {asked.id: "no"}}, {"taken": asked.id}):
             said = said_by(SYSTEM, RECEIPT, "system-events", data=data)
@@ -366,7 +366,7 @@ async def _has_come(platform: Platform, type: str) -> bool:
 async def test_a_request_that_was_refused_is_not_taken_when_it_comes_again(pair: Pair) -> None:
     """The first copy comes after its deadline. A later one, whatever it says, is fenced off."""
     await pair.there.start(stock())
-    there = await pair.there.services.store.upkeep.store_id("there is one")
+    there = await pair.there.services.store.name("there is one")
     receipts = asyncio.Queue[Receipt]()
 
     async def hear(message: Msg) -> None:
@@ -392,7 +392,7 @@ async def test_a_request_that_another_store_refuses_is_answered_not_taken(parted
     home = parted.home
     await until(home, lambda: _has_left(parted, "KEPT"))
     (asked,) = await _requests(home)
-    here = await home.services.store.upkeep.store_id("there is one")
+    here = await home.services.store.name("there is one")
     async with raw_client(parted.bus) as raw:
         said = said_by(SYSTEM, RECEIPT, "system-events", data={"refused": {asked.id: "too late"}})
         subject = subject_between("shop", here, said, parted.store_id)
@@ -415,7 +415,7 @@ async def test_no_other_program_and_no_other_store_publishes_what_only_the_platf
             heard.append(event.type)
 
     await pair.home.start(spy, stock())
-    here = await pair.home.services.store.upkeep.store_id("there is one")
+    here = await pair.home.services.store.name("there is one")
     namespace, sent = pair.url.rpartition("/")[2], 0
     async with raw_client(pair.url) as raw:
         for type, topic, source in product(sorted(PLATFORM_ONLY), EventTopic, ("evil", SYSTEM)):
@@ -444,7 +444,7 @@ PERMISSIONS = """
 async def test_a_store_needs_no_more_permissions_than_are_told(tmp_path: Path) -> None:
     there = f"sqlite:///{tmp_path / 'there.db'}"
     async with Platform(there, "local:") as platform:
-        store_id = await platform.services.store.upkeep.store_id(platform.services.clock.new_id())
+        store_id = await platform.services.store.name(platform.services.clock.new_id())
     team = f"{{user: team, password: t, permissions: {{{PERMISSIONS.replace('THEIRS', store_id)}}}}}"
     settings = tmp_path / "nats.conf"
     settings.write_text(f"authorization {{ users = [{{user: op, password: o}}, {team}] }}")

@@ -25,6 +25,7 @@ from worst import HAS_BROKER
 
 from soorma_ai import Agent, Held, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import Overloaded, StoreUnavailable
 from soorma_ai.kernel.domain.limits import MOST_EARLY, MOST_EARLY_CHARS
 from soorma_ai.kernel.ports import ModelQuestion
@@ -166,7 +167,7 @@ class SmallDisk(SqliteStore):
 async def test_a_full_disk_stops_intake_with_a_clear_error_and_recovers(
     path: Path, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store, go_on, began = SmallDisk(path), asyncio.Event(), asyncio.Event()
+    store, go_on, began = SmallDisk(path, ALL_FEATURES), asyncio.Event(), asyncio.Event()
     asked = 0
 
     def decide(question: ModelQuestion) -> Any:

@@ -8,6 +8,7 @@ import pytest
 from kit import as_time_passes, planner, stock, until
 
 from soorma_ai import Agent, ConfigError, Platform
+from soorma_ai.features.upkeep.ports import UPKEEP
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete
 
@@ -34,7 +35,7 @@ async def test_what_ended_longer_ago_goes_of_every_tenant(
     await clock.advance(3 * DAY)
     async with Platform(url, clock=clock, retention=retention) as platform:
         await platform.start(Agent("listener", events_produced=["seen"]))
-        upkeep = platform.services.store.upkeep
+        upkeep = platform.services.store.part(UPKEEP)
 
         async def is_empty() -> bool:
             return await upkeep.tenants() == []

@@ -27,11 +27,10 @@ from soorma_ai.kernel.domain.tasks import DelegationSpec
 from soorma_ai.kernel.domain.tracking import PlanPage
 from soorma_ai.kernel.domain.values import derived_id
 from soorma_ai.kernel.rules.authority import CALLS
-from soorma_ai.kernel.runtime.client.client import Client
-from soorma_ai.kernel.runtime.client.memory import PlanMemory
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle
 from soorma_ai.kernel.runtime.views.registry import Directory
 from soorma_ai.kernel.runtime.views.tracker import Tracker
+from soorma_ai.local_client import LocalClient, Memory
 from soorma_ai.testing.scripted import publish
 from soorma_ai.testing.scripted import wait as ask
 
@@ -99,26 +98,26 @@ def given(found: object) -> None:
         raise NotFound("there is none")
 
 
-async def _result(c: Client, t: Things) -> None:
+async def _result(c: LocalClient, t: Things) -> None:
     handle = await c.follow(t.plan_id)
     with pytest.raises(DeadlineExceeded):
         await handle.result(timeout=0)
 
 
-async def _first_event(c: Client, t: Things) -> None:
+async def _first_event(c: LocalClient, t: Things) -> None:
     async for event in (await c.follow(t.plan_id)).events():
         assert event.type == "order.received"
         break
 
 
-Call = Callable[[Client, Things], Awaitable[Any]]
+Call = Callable[[LocalClient, Things], Awaitable[Any]]
 
 
 async def _pages(found: Awaitable[PlanPage], things: Things) -> None:
     has((await found).plans, lambda one: one.plan_id == things.plan_id)
 
 
-async def _of_tenant(c: Client, t: Things, found: Awaitable[object]) -> None:
+async def _of_tenant(c: LocalClient, t: Things, found: Awaitable[object]) -> None:
     """What is told of the caller's own tenant."""
     await found
     has([c.person], lambda person: person.tenant_id == t.tenant_id)
@@ -132,7 +131,7 @@ async def _found(found: Awaitable[object]) -> None:
     given(await found)
 
 
-async def _page(c: Client, t: Things) -> None:
+async def _page(c: LocalClient, t: Things) -> None:
     page = await c.events(limit=500)
     has(page.events, lambda row: row.event.id == t.request_id)
     assert (await c.events(plan_id=t.plan_id)).events
@@ -143,12 +142,12 @@ async def _told(found: Awaitable[Iterable[Memo]], t: Things) -> None:
     has(await found, lambda memo: memo.content == f"tea of {t.tenant_id}")
 
 
-async def _known(c: Client, t: Things) -> None:
+async def _known(c: LocalClient, t: Things) -> None:
     known = await c.memory.get_knowledge("tea", user_id=t.user_id)
     has([known] if known else [], lambda memo: memo.content == f"tea of {t.tenant_id}")
 
 
-async def _cancelled(c: Client, t: Things) -> None:
+async def _cancelled(c: LocalClient, t: Things) -> None:
     """By a handle that who may see the plan has got."""
     await PlanHandle(t.plan_id, t.goal_id, c).cancel()
 
@@ -159,7 +158,7 @@ async def _let(call: Awaitable[object]) -> None:
         await call
 
 
-async def _hand_over(c: Client, t: Things) -> None:
+async def _hand_over(c: LocalClient, t: Things) -> None:
     """Who steers a question is told of the colleague, whom nobody knows; who does not, of themselves."""
     with pytest.raises(LocalProtocolError) as refused:
         await c.inbox.hand_over(t.wait_id, "zoe")
@@ -167,13 +166,13 @@ async def _hand_over(c: Client, t: Things) -> None:
         raise Forbidden(str(refused.value))
 
 
-async def _check_link(c: Client, t: Things) -> None:
+async def _check_link(c: LocalClient, t: Things) -> None:
     now, person = c.services.clock.now(), c.person
     link = Link("inbox", "", person.tenant_id, person.user_id, frozenset(), now, now + timedelta(days=1))
     await c.inbox.check_link(link, is_listed=False)
 
 
-async def _resumed(c: Client, t: Things) -> None:
+async def _resumed(c: LocalClient, t: Things) -> None:
     with suppress(IllegalTransition):  # nobody has to
         await c.resume(t.plan_id)
 
@@ -293,8 +292,8 @@ BEGINNING: dict[str, Call] = {
 }
 OF_A_TENANT = ((MEETING, MEET), (OVERSEEING, OVERSEE), (GRANTING, GRANT), (MANAGING, MANAGE))
 KINDS: dict[str, type] = {
-    "": Client,
-    "memory.": PlanMemory,
+    "": LocalClient,
+    "memory.": Memory,
     "tracker.": Tracker,
     "registry.": Directory,
     "keys.": KeyRing,
@@ -303,16 +302,16 @@ KINDS: dict[str, type] = {
 }
 
 
-async def _through(c: Client, t: Things, call: Callable[[PlanHandle], Awaitable[Any]]) -> None:
+async def _through(c: LocalClient, t: Things, call: Callable[[PlanHandle], Awaitable[Any]]) -> None:
     await call(await c.follow(t.plan_id))
 
 
-async def _deregister(c: Client, agent: str) -> None:
+async def _deregister(c: LocalClient, agent: str) -> None:
     await c.services.store.registry.leave([agent, agent_key(c.person.tenant_id, agent)])
     await c.registry.deregister(agent)
 
 
-def _of(c: Client, t: Things) -> Client:
+def _of(c: LocalClient, t: Things) -> LocalClient:
     """What is pruned is the caller's own tenant: there is no way to name another."""
     if t.tenant_id != c.person.tenant_id:
         raise NotFound("no call names it")
@@ -339,10 +338,10 @@ def agents(groups: list[str]) -> list[Any]:
 
 async def made_by(platform: Platform, person: Person, groups: list[str]) -> Things:
     """Everything that there is, of one person."""
-    services, owner, root = platform.services, Client(platform.services, person), Person(person.tenant_id)
+    services, owner, root = platform.services, LocalClient(platform.services, person), Person(person.tenant_id)
     session = await owner.create_session("talk")
     plan = await owner.submit("order.received", {}, session_id=session.session_id)
-    everything = Client(services, root)
+    everything = LocalClient(services, root)
     wait = await until(platform, plan.next_wait)
     await owner.memory.store("k", 1, plan.plan_id)
     await owner.memory.store_knowledge(f"tea of {person.tenant_id}", key="tea")
@@ -383,7 +382,7 @@ async def made_by(platform: Platform, person: Person, groups: list[str]) -> Thin
     )
 
 
-async def verdict(call: Call, client: Client, things: Things) -> str:
+async def verdict(call: Call, client: LocalClient, things: Things) -> str:
     try:
         await call(client, things)
     except NotFound:
@@ -393,7 +392,7 @@ async def verdict(call: Call, client: Client, things: Things) -> str:
     return "may"
 
 
-async def walk(calls: Mapping[str, Call], client: Client, things: Things) -> dict[str, str]:
+async def walk(calls: Mapping[str, Call], client: LocalClient, things: Things) -> dict[str, str]:
     return {name: await verdict(call, client, things) for name, call in calls.items()}
 
 
@@ -411,7 +410,7 @@ async def test_every_call_does_with_everybodys_things_what_the_table_says(
 ) -> None:
     things, roles = await made_by(platform, OWNERS[whose], groups), ROLES[role]
     person = Person("default", "ann", None if roles is None else frozenset(roles))
-    client, column = Client(platform.services, person), list(OWNERS).index(whose)
+    client, column = LocalClient(platform.services, person), list(OWNERS).index(whose)
     seen, steered = SEE[role].split()[column], STEER[role].split()[column]
     assert await walk(SEEING, client, things) == dict.fromkeys(SEEING, seen)
     # Who sees it is told that others must answer; who does not is told that there is none.

@@ -10,10 +10,10 @@ from kit import payments, planner, stock
 from soorma_ai import Platform
 from soorma_ai.errors import Held, NotFound
 from soorma_ai.kernel.domain.memory import SessionSummary
-from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.local_client import LocalClient
 from soorma_ai.testing.scripted import complete
 
-WAYS: dict[str, Callable[[Client], Awaitable[Any]]] = {
+WAYS: dict[str, Callable[[LocalClient], Awaitable[Any]]] = {
     "submit": lambda c: c.submit("order.received", {}, session_id="talk"),
     "ask": lambda c: c.ask("inventory.reserve.requested", {"order_id": "A"}, session_id="talk"),
     "held": lambda c: c.ask("payment.charge.requested", {"amount": 1}, session_id="talk"),
@@ -29,7 +29,7 @@ async def started(platform: Platform) -> Platform:
     return platform
 
 
-def user(platform: Platform, name: str, *roles: str) -> Client:
+def user(platform: Platform, name: str, *roles: str) -> LocalClient:
     return platform.as_user(tenant_id="default", user_id=name, roles=roles)
 
 

@@ -9,6 +9,7 @@ from kit import happens, stock
 
 from soorma_ai import Platform
 from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import StoreUnavailable
 from soorma_ai.kernel.domain.expectations import Arrival
 from soorma_ai.kernel.sql.database import Database
@@ -39,7 +40,7 @@ class AwayAtFirst(SqlQueue):
 
 
 async def test_what_others_write_while_a_platform_opens_breaks_nothing(path: Path) -> None:
-    async with Platform(store=WrittenByOthers(path)) as platform:
+    async with Platform(store=WrittenByOthers(path, ALL_FEATURES)) as platform:
         await platform.start(stock())
         reply = await platform.request("inventory.reserve.requested", {"order_id": "A"}, timeout=20)
     assert reply["success"]
@@ -48,7 +49,7 @@ async def test_what_others_write_while_a_platform_opens_breaks_nothing(path: Pat
 async def test_a_store_that_is_away_when_agents_start_is_a_pause_and_no_bug(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store = SqliteStore(path)
+    store = SqliteStore(path, ALL_FEATURES)
     queue = store.queue = AwayAtFirst(store.database)
     async with Platform(store=store) as platform:
         await platform.start(stock())

@@ -11,6 +11,7 @@ from kit import PATIENCE, as_time_passes, happens, is_idle, killed, open_platfor
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Retry, Tool
 from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.kernel.runtime.handling.handler_task import LEASE
 from soorma_ai.kernel.sql.parts import SqlQueue
 from soorma_ai.testing.clock import VirtualClock
@@ -27,7 +28,7 @@ class Watched(SqlQueue):
 
 
 def watched(path: Path) -> tuple[SqliteStore, Watched]:
-    store = SqliteStore(path)
+    store = SqliteStore(path, ALL_FEATURES)
     queue = store.queue = Watched(store.database)
     return store, queue
 
@@ -96,7 +97,7 @@ async def test_a_suspect_that_is_due_behind_one_in_hand_is_taken_after_it_and_no
     path: Path, clock: VirtualClock
 ) -> None:
     for _ in range(2):
-        platform, at_work = Platform(store=SqliteStore(path), clock=clock), asyncio.Semaphore(0)
+        platform, at_work = Platform(store=SqliteStore(path, ALL_FEATURES), clock=clock), asyncio.Semaphore(0)
         await platform.__aenter__()
         await platform.start(killing(at_work))
         if not await platform.services.store.queue.backlog(1):

@@ -23,7 +23,7 @@ from soorma_ai import (
     Worker,
 )
 from soorma_ai.errors import LocalProtocolError, NotFound
-from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.local_client import LocalClient
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, delegate, publish
 
@@ -37,7 +37,7 @@ PAY = "payment.charge.requested"
 CFO = Approval(approvers=("cfo",), timeout=timedelta(hours=2))
 
 
-def person(platform: Platform, name: str, *roles: str) -> Client:
+def person(platform: Platform, name: str, *roles: str) -> LocalClient:
     return platform.as_user(tenant_id="default", user_id=name, roles=roles)
 
 

@@ -16,6 +16,7 @@ from test_webhooks import SECRET, SIGNER, Receiver
 from soorma_ai import Approval, Platform, Wait
 from soorma_ai.adapters.tokens import new_key
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound, Unauthenticated
+from soorma_ai.features.human_tasks.ports import PEOPLE
 from soorma_ai.gateways.user_agent import Console, HttpPost, Links, Mail, Question, Recipient, UserAgent
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.testing.clock import VirtualClock
@@ -216,7 +217,7 @@ async def test_how_each_was_told_is_kept_and_who_was_told_is_not_told_again(
     await held(platform, UserAgent(channel, lambda wait: [BOB, ANN], name="mail"))
     await until(platform, lambda: len(told) == 2)
     announced = await announcement(platform)
-    queue, people = platform.services.store.queue, platform.services.store.people
+    queue, people = platform.services.store.queue, platform.services.store.part(PEOPLE)
     await until(platform, lambda: queue.find_rest("mail", announced, clock.now()))
     (wait,) = await platform.waits()
     first = {(one.user_id, one.state, one.via, one.event_id) for one in await people.notices(wait.wait_id)}

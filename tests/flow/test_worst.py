@@ -11,6 +11,7 @@ from worst import IS_WORST, ForgetfulStore, TwiceBus, WorstPlatform
 
 from soorma_ai import Platform
 from soorma_ai.adapters.sqlite.file import writer
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.kernel.ports import Brought
 from soorma_ai.kernel.runtime.loops import relay, timers
 from soorma_ai.testing.clock import VirtualClock
@@ -28,7 +29,7 @@ async def test_every_event_comes_twice_and_its_plan_is_none_the_wiser(path: Path
 
             await super().subscribe(counted)
 
-    async with Platform(store=ForgetfulStore(path), bus=Counting(), clock=clock) as platform:
+    async with Platform(store=ForgetfulStore(path, ALL_FEATURES), bus=Counting(), clock=clock) as platform:
         await platform.start(
             planner([publish("inventory.reserve.requested", order_id="A"), complete({"ok": 1})]), stock()
         )

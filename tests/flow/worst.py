@@ -21,6 +21,7 @@ from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.kernel.ports import Delivery, StoredEvent
 from soorma_ai.kernel.runtime.loops import relay, timers
 from soorma_ai.kernel.sql.parts import SqlQueue
+from soorma_ai.kernel.sql.storage import FeatureSet
 from soorma_ai.kernel.sql.tenant_scope import Acting
 
 T = TypeVar("T")
@@ -59,8 +60,8 @@ class ForgetfulDatabase(Database):
 class ForgetfulStore(SqliteStore):
     database_type = ForgetfulDatabase
 
-    def __init__(self, path: Path | None) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path | None, features: FeatureSet) -> None:
+        super().__init__(path, features)
         self.queue = OneAtATime(self.database)
 
 

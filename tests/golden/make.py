@@ -23,6 +23,7 @@ from situations import Halts, Shop
 from soorma_ai import Platform
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.kernel.domain.expectations import Arrival
 from soorma_ai.kernel.ports import StoredEvent, Work
 from soorma_ai.kernel.sql.parts import SqlQueue
@@ -68,7 +69,7 @@ class Halting(SqlQueue):
 
 
 def halting(path: Path) -> SqliteStore:
-    store = SqliteStore(path)
+    store = SqliteStore(path, ALL_FEATURES)
     store.queue = Halting(store.database)
     return store
 

@@ -19,6 +19,7 @@ from situations import CALLS_LEFT, ENDS, PLOTS, Shop
 from soorma_ai import Platform
 from soorma_ai.adapters.sqlite.file import files, migrations
 from soorma_ai.adapters.sqlite.file.connection import Connection
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError, SoormaError
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.sql.schema import VERSION
@@ -174,7 +175,7 @@ def shape(path: Path) -> dict[str, Any]:
 
 
 def opened_and_closed(path: Path) -> None:
-    files.open_writer(path).close()
+    files.open_writer(path, ALL_FEATURES).close()
 
 
 def test_the_tables_of_a_file_brought_forward_are_those_of_a_new_one(left: Path, tmp_path: Path) -> None:
@@ -241,9 +242,10 @@ async def test_a_plan_that_cannot_be_read_keeps_no_file_from_being_brought_forwa
 
 
 def statements_of(older: Path) -> int:
-    """BEGIN, the steps, the version, COMMIT."""
-    version = rows(older, "PRAGMA user_version")[0][0]
-    return sum(len(migrations.STEPS[step]) for step in range(version, VERSION)) + 3
+    """BEGIN, the steps, what features lack, the version, COMMIT."""
+    version, there = rows(older, "PRAGMA user_version")[0][0], rows(older, "SELECT name FROM sqlite_master")
+    lacking = ALL_FEATURES.missing({name for (name,) in there})
+    return sum(len(migrations.STEPS[step]) for step in range(version, VERSION)) + len(lacking) + 3
 
 
 class Failing(Connection):
@@ -267,7 +269,7 @@ def test_a_file_stays_what_it_was_when_bringing_it_forward_breaks_off_anywhere(
         failing.setattr(files, "Connection", Failing)
         for Failing.left in range(1, count + 1):
             with pytest.raises(SoormaError, match="broken off"):
-                files.open_writer(older)
+                files.open_writer(older, ALL_FEATURES)
             assert Failing.left == 0
     assert dump(older) == before
     opened_and_closed(older)
@@ -278,6 +280,7 @@ KILLED = """
 import os, signal, sqlite3, sys
 from pathlib import Path
 from soorma_ai.adapters.sqlite.file import files
+from soorma_ai.assembly import ALL_FEATURES
 
 left = int(sys.argv[2])
 
@@ -295,7 +298,7 @@ def watched(*given, **named):
     return made
 
 files._open = watched
-files.open_writer(Path(sys.argv[1]))
+files.open_writer(Path(sys.argv[1]), ALL_FEATURES)
 """
 
 

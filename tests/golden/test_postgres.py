@@ -21,6 +21,7 @@ from soorma_ai.adapters.postgres import PostgresStore, migrations
 from soorma_ai.adapters.postgres.connection import connection_to
 from soorma_ai.adapters.single_writer.lock import Owner
 from soorma_ai.apps.cli.main import cli
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError
 from soorma_ai.features.upkeep import postgres as upkeep
 from soorma_ai.kernel.sql.schema import VERSION
@@ -200,7 +201,7 @@ async def test_a_database_is_made_once_and_brought_forward_only_by_who_says_so(p
     assert f"schema {VERSION}, nothing to do" in soorma("db", "upgrade", "--store", url).output
     at_version(url, VERSION - 1)
     with pytest.raises(ConfigError, match=f"its schema is {VERSION - 1}.*soorma db upgrade"):
-        await PostgresStore(url).open(START)
+        await PostgresStore(url, ALL_FEATURES).open(START)
     at_version(url, VERSION + 1)
     run = soorma("db", "upgrade", "--store", url)
     assert (run.exit_code, "written by a newer version" in run.output) == (1, True)
@@ -209,21 +210,22 @@ async def test_a_database_is_made_once_and_brought_forward_only_by_who_says_so(p
 def test_of_several_who_make_a_database_at_once_one_does_it(postgres: Server) -> None:
     postgres.execute("CREATE DATABASE made_at_once")
     with ThreadPoolExecutor() as pool:
-        done = list(pool.map(upkeep.upgrade, [postgres.url("made_at_once")] * 3))
+        done = list(pool.map(upkeep.upgrade, [postgres.url("made_at_once")] * 3, [ALL_FEATURES] * 3))
     assert sorted(done) == [(0, VERSION), (VERSION, VERSION), (VERSION, VERSION)]
 
 
 async def test_nobody_may_be_at_work_while_a_schema_is_brought_forward(postgres: Server) -> None:
     url = postgres.database()
-    store = PostgresStore(url)
+    store = PostgresStore(url, ALL_FEATURES)
     await store.open(START)
     try:
         with connection_to(owners(url)) as made, pytest.raises(ConfigError, match="stop them first"):
-            migrations.upgrade(made, wanted=VERSION + 1, steps={VERSION: ("SELECT 1",)})
+            migrations.upgrade(made, ALL_FEATURES, wanted=VERSION + 1, steps={VERSION: ("SELECT 1",)})
     finally:
         await store.close()
     with connection_to(owners(url)) as made:
-        assert migrations.upgrade(made, wanted=VERSION + 1, steps={VERSION: ("SELECT 1",)}) == (VERSION, VERSION + 1)
+        done = migrations.upgrade(made, ALL_FEATURES, wanted=VERSION + 1, steps={VERSION: ("SELECT 1",)})
+    assert done == (VERSION, VERSION + 1)
 
 
 def at_version(url: str, version: int) -> None:

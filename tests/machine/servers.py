@@ -23,6 +23,7 @@ from soorma_ai.adapters.postgres.listener import ABSENCE
 from soorma_ai.adapters.postgres.readers import _once
 from soorma_ai.adapters.postgres.store import PostgresStore
 from soorma_ai.adapters.postgres.writer import Writer
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import StoreUnavailable
 from soorma_ai.kernel.domain.limits import STATEMENT_SECONDS
 from soorma_ai.kernel.sql import connection as family
@@ -159,12 +160,12 @@ class OneThreadServerDatabase(Database):
     mortal: MortalWriter
 
     def __init__(self, url: str) -> None:
-        super().__init__(url, read_only=False, absence=ABSENCE, statement_timeout=STATEMENT_SECONDS)
+        super().__init__(url, ALL_FEATURES, read_only=False, absence=ABSENCE, statement_timeout=STATEMENT_SECONDS)
 
     async def open(self, tidy: Callable[[family.Connection], None]) -> None:
         loop = asyncio.get_running_loop()
         connection, self._reader = (OneThreadConnection(self._url, loop) for _ in range(2))
-        connection.holder = next(_holders)
+        connection.holder, connection.features = next(_holders), ALL_FEATURES
         self._writer = self.mortal = MortalWriter(
             connection,
             StatementLimit(STATEMENT_SECONDS),

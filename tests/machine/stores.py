@@ -16,6 +16,7 @@ from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.kernel.sql.connection import Reader
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
 from soorma_ai.testing.clock import VirtualClock
@@ -117,7 +118,7 @@ class OneThreadStore(SqliteStore):
     database_type = OneThreadDatabase
 
     def __init__(self, path: Path | None) -> None:
-        super().__init__(path)
+        super().__init__(path, ALL_FEATURES)
 
     @classmethod
     def make_home(cls, path: Path) -> Path:

@@ -12,7 +12,7 @@ from soorma_ai import EventEnvelope, PlanCancelled, PlanFailed, PlanHandle, Plat
 from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.people import AnswerOutcome
 from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.local_client import LocalClient
 
 
 async def submits_and_follows() -> None:
@@ -54,7 +54,7 @@ async def asks_and_looks(platform: Platform) -> None:
 
 async def answers(platform: Platform, plan: PlanHandle) -> str:
     maria = platform.as_user(tenant_id="default", user_id="maria", roles={"manager"})
-    assert_type(maria, Client)
+    assert_type(maria, LocalClient)
     assert_type(await plan.next_wait(), Wait | None)
     assert_type(await plan.next_wait(timeout=20), Wait | None)
     for wait in await maria.waits():

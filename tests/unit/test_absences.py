@@ -6,19 +6,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.features.human_tasks.absences import (
-    LONGEST,
-    MOST_STOOD_IN_FOR,
-    absence_fault,
-    answering_as,
-    lent_person,
-    may_stand_in,
-    stands_in,
-)
+from soorma_ai.features.human_tasks.absences import LONGEST, MOST_STOOD_IN_FOR, absence_fault
 from soorma_ai.features.human_tasks.records import Absence
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.identity import ApiKey
 from soorma_ai.kernel.domain.people import Person
+from soorma_ai.kernel.rules.waits.substitutes import answering_as, lent_person, may_stand_in, stands_in
 from unit.kit import HOUR, NOW, gate
 
 ANNS = Absence("acme", "ann", "bob", frozenset({"manager", "operator"}), NOW, NOW + 48 * HOUR, "k-1")

@@ -356,7 +356,7 @@ def test_every_kind_of_effect_is_judged() -> None:
     kinds = {kind.__name__ for kind in get_args(done.Effect)}
     known = {type(effect).__name__ for effect in everything(moment())}
     known |= {"Close", "Unschedule", "EndTask", "SavePlan", "AppendStep", "Spend", "SaveValue", "DropValue"}
-    known |= {"Postpone", "KeepMemo", "DropMemo"}
+    known |= {"Postpone", "FeatureEffect"}
     assert kinds == known
 
 

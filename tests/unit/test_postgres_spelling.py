@@ -2,7 +2,8 @@ import pytest
 
 from soorma_ai.adapters.postgres.dialect import spell
 from soorma_ai.adapters.postgres.full_text import rank
-from soorma_ai.adapters.postgres.schema import make
+from soorma_ai.adapters.postgres.schema import make, make_features
+from soorma_ai.assembly import ALL_FEATURES
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,11 @@ def test_parameters_are_spelled_as_the_driver_names_them_and_texts_stay(statemen
 
 
 def test_what_only_the_other_database_knows_is_in_no_statement_that_makes_a_store() -> None:
-    known = [word for word in ("STRICT,", "WITHOUT ROWID", "VIRTUAL", "AUTOINCREMENT", " REAL ") if word in str(make())]
+    known = [
+        word
+        for word in ("STRICT,", "WITHOUT ROWID", "VIRTUAL", "AUTOINCREMENT", " REAL ")
+        if word in str((*make(), *make_features(ALL_FEATURES)))
+    ]
     assert known == []
 
 

@@ -24,6 +24,7 @@ from soorma_ai.kernel.ports import Delivery, Hands
 from soorma_ai.kernel.sql import connection as family
 from soorma_ai.kernel.sql import database
 from soorma_ai.kernel.sql.database import NOTHING
+from soorma_ai.kernel.sql.storage import FeatureSet
 from soorma_ai.kernel.sql.tables import leases
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
 
@@ -39,8 +40,11 @@ class Database(database.Database):
 
     guards = True
 
-    def __init__(self, url: str, *, read_only: bool, absence: timedelta, statement_timeout: float) -> None:
-        super().__init__(keeps=True)
+    def __init__(
+        self, url: str, features: FeatureSet, *, read_only: bool, absence: timedelta, statement_timeout: float
+    ) -> None:
+        super().__init__(features, keeps=True)
+        self._wanted = features
         self._url = url
         self._statement_timeout = statement_timeout
         self._limit = StatementLimit(statement_timeout)
@@ -81,7 +85,7 @@ class Database(database.Database):
         if self._read_only:
             return
         self._writer = Writer(
-            Connection(self._url, loop, self._limit),
+            self._connection(loop),
             self._limit,
             begun=self._forget_changes,
             ending=self._ending,
@@ -90,7 +94,7 @@ class Database(database.Database):
         )
         listener = self._listener = Listener(self._url, loop, self, self._absence.total_seconds(), self._limit)
         self._writer.connection.holder = listener.number
-        beside = Connection(self._url, loop, self._limit)
+        beside = self._connection(loop)
         beside.holder, beside.is_beside = listener.number, True
         self._claims = Writer(beside, self._limit)
         try:
@@ -149,9 +153,14 @@ class Database(database.Database):
         found = await self.read(query, acting)
         return lambda: found
 
+    def _connection(self, loop: asyncio.AbstractEventLoop) -> Connection:
+        made = Connection(self._url, loop, self._limit)
+        made.features = self.features
+        return made
+
     def _prepare(self) -> None:
         with connection_to(self._url) as made:
-            prepare(made, may_make=not self._read_only)
+            self.features = prepare(made, self._wanted, may_make=not self._read_only)
             if why := row_level_security.why_open(made):
                 _LOG.warning(why)
 

@@ -7,22 +7,18 @@ from psycopg import errors, sql
 
 from soorma_ai.adapters.postgres import row_level_security
 from soorma_ai.adapters.postgres.listener import PRESENT
-from soorma_ai.adapters.postgres.schema import SCHEMA, VERSION, make, spell
+from soorma_ai.adapters.postgres.schema import SCHEMA, VERSION, make, make_features, spell
 from soorma_ai.errors import ConfigError
-from soorma_ai.features.human_tasks.tables import ANSWERED
 from soorma_ai.kernel.sql.agent_keys import KEY, name_by_key
 from soorma_ai.kernel.sql.model_tables import RESERVED
-from soorma_ai.kernel.sql.schema import AGED, statements, statements_of
+from soorma_ai.kernel.sql.schema import AGED, statements
+from soorma_ai.kernel.sql.storage import NO_FEATURES, FeatureSet
 
 OLDEST_SERVER = 160000
 
 # By the version that it starts from, as in `adapters.sqlite.file.migrations`: the same numbers, the same tables.
 STEPS: dict[int, tuple[str, ...]] = {
-    10: (
-        "ALTER TABLE inbox ADD COLUMN holder BIGINT NOT NULL DEFAULT 0",
-        *spell((*statements(ANSWERED), *statements_of("claim", "notice", "colleague", "absence", "link"))),
-        *row_level_security.make(row_level_security.TABLES),
-    ),
+    10: ("ALTER TABLE inbox ADD COLUMN holder BIGINT NOT NULL DEFAULT 0", *row_level_security.make()),
     # A document that holds a NUL is none to jsonb; see `json_part`.
     11: (
         'ALTER TABLE inbox ADD COLUMN outcome TEXT COLLATE "C"',
@@ -49,15 +45,22 @@ FIRST = 10
 # A server needs a moment to know that a process has gone.
 IDLE_WITHIN = "3s"
 
+_NAMES = "SELECT relname FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname = %s"
+_GUARDED = f"{_NAMES} AND relrowsecurity"
 _LOCK = "SELECT pg_advisory_xact_lock(hashtext('soorma migrations'), 0)"
 
 
-def prepare(connection: psycopg.Connection, *, may_make: bool = True) -> None:
-    """Make the tables where there are none. One process of several must not bring them forward under the others, so
-    that is asked for by itself. Raise ConfigError for a server or a schema that this version cannot use."""
+def prepare(connection: psycopg.Connection, features: FeatureSet, *, may_make: bool = True) -> FeatureSet:
+    """Make the tables where there are none, and return the features that have theirs. One process of several must not
+    bring them forward under the others, so that is asked for by itself. Raise ConfigError for a server or a schema that
+    this version cannot use."""
     version = version_of(connection)
     if version == VERSION:
-        return
+        if not may_make:
+            return features.among(_names_in(connection))
+        if _statements_for(connection, features):
+            _make_missing(connection, features)
+        return features
     if version:
         raise ConfigError(
             f"the database is of an older version: its schema is {version}, this one needs {VERSION}; stop what runs "
@@ -65,14 +68,20 @@ def prepare(connection: psycopg.Connection, *, may_make: bool = True) -> None:
         )
     if not may_make:
         raise ConfigError("there is no store in the database; start the platform on it once, or: soorma db upgrade")
-    upgrade(connection)
+    upgrade(connection, features)
+    return features
 
 
 def upgrade(
-    connection: psycopg.Connection, *, wanted: int = VERSION, steps: Mapping[int, tuple[str, ...]] = STEPS
+    connection: psycopg.Connection,
+    features: FeatureSet = NO_FEATURES,
+    *,
+    wanted: int = VERSION,
+    steps: Mapping[int, tuple[str, ...]] = STEPS,
 ) -> tuple[int, int]:
-    """Make the tables, or bring them forward; return the version that there was, 0 for none, and that which is. Of
-    several who begin it at once, one does it. Raise as `prepare` does, and ConfigError where a process is at work."""
+    """Make the tables, those of the features too, or bring them forward; return the version that there was, 0 for none,
+    and that which is. Of several who begin it at once, one does it. Raise as `prepare` does, and ConfigError where a
+    process is at work."""
     version_of(connection)
     with connection.transaction():
         connection.execute(_LOCK)
@@ -87,9 +96,32 @@ def upgrade(
                 for statement in steps[number]:
                     connection.execute(statement.encode())
             connection.execute("UPDATE meta SET version = %s", (wanted,))
+        for statement in _statements_for(connection, features):
+            connection.execute(statement.encode())
         # To what is new, who was admitted before is admitted too.
         connection.execute(row_level_security.ADMIT_AGAIN)
     return version, wanted
+
+
+def _make_missing(connection: psycopg.Connection, features: FeatureSet) -> None:
+    """Make the tables of features that were off before. Raise ConfigError for a role that makes no tables."""
+    try:
+        upgrade(connection, features)
+    except errors.InsufficientPrivilege as error:
+        raise ConfigError(
+            "the database lacks tables of a feature that is on: as the role that owns the tables, run soorma db upgrade"
+        ) from error
+
+
+def _statements_for(connection: psycopg.Connection, features: FeatureSet) -> tuple[str, ...]:
+    """Return the statements that make and guard what these features lack."""
+    guarded = connection.execute(_GUARDED, (SCHEMA,)).fetchall()
+    return make_features(features, _names_in(connection), {name for (name,) in guarded})
+
+
+def _names_in(connection: psycopg.Connection) -> set[str]:
+    """Return the names of all tables and indexes."""
+    return {name for (name,) in connection.execute(_NAMES, (SCHEMA,)).fetchall()}
 
 
 def must_be_idle(connection: psycopg.Connection) -> None:

@@ -13,21 +13,12 @@ from collections.abc import Sequence
 import psycopg
 
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.sql.storage import Table
 
 # Tables that hold no row of anybody. Who does not serve may not look into them.
 NOBODYS = ("meta", "store", "memo_total", "access")
-# All others of version 11. A later one is guarded by the step that makes it; see `police`.
-TABLES = (
-    *("event", "outbox", "inbox", "timer", "expectation", "wait_key", "asked_role", "early", "stray", "untaken"),
-    *("plan", "cancellation", "step", "plan_value", "task", "sub_task", "memory", "memory_item", "session"),
-    *("journal", "shown", "prompt_part", "budget", "agent", "definition", "taking", "api_key", "audit"),
-    *("claim", "notice", "colleague", "absence", "link"),
-    *("shelf", "memo", "memo_signs", "memo_numbers", "memo_word", "memo_length", "forgetting"),
-)
-
 _TENANT_OF_PLAN = "(SELECT plan.tenant FROM plan WHERE plan.plan_id = {row}.plan_id)"
 _TENANT_OF_EVENT = "(SELECT event.tenant FROM event WHERE event.seq = {row}.event_seq)"
-_TENANT_OF_SHELF = "(SELECT shelf.tenant FROM shelf WHERE shelf.shelf = {row}.shelf)"
 _TENANT_OF_MEMO = "(SELECT memo.whose FROM memo WHERE memo.seq = {row}.seq)"
 _TENANT_OF_CANCELLED = f"""coalesce(
     {_TENANT_OF_PLAN},
@@ -52,47 +43,38 @@ _TENANT_OF_TASK = """(
 _TENANT_OF_TIMER = "CASE WHEN {row}.body IS JSON THEN coalesce(json_extract({row}.body, '$.tenantid'), 'default') END"
 _TENANT_OF_PART = f"CASE WHEN {{row}}.tenant <> '' THEN {{row}}.tenant ELSE {_TENANT_OF_BEGUN} END"
 
-# What a row belongs to, and the columns by which that is found. In the order in which older rows are filled in.
-FOUND = {
-    "outbox": ("event_seq", _TENANT_OF_EVENT),
-    "inbox": ("event_seq", _TENANT_OF_EVENT),
-    "timer": ("body", _TENANT_OF_TIMER),
-    "stray": ("event_id", "(SELECT event.tenant FROM event WHERE event.id = {row}.event_id)"),
-    "cancellation": ("plan_id", _TENANT_OF_CANCELLED),
-    "step": ("plan_id", _TENANT_OF_PLAN),
-    "plan_value": ("plan_id", _TENANT_OF_PLAN),
-    "sub_task": ("agent, task_id", _TENANT_OF_TASK),
-    "journal": ("plan_id, cause_id", _TENANT_OF_JOURNAL),
-    "shown": ("plan_id", _TENANT_OF_BEGUN),
-    "budget": ("root_plan_id", _TENANT_OF_ROOT),
-    "memo": ("shelf", _TENANT_OF_SHELF),
-    "memo_signs": ("shelf", _TENANT_OF_SHELF),
-    "memo_numbers": ("seq", _TENANT_OF_MEMO),
-    "memo_word": ("seq", _TENANT_OF_MEMO),
-    "memo_length": ("seq", _TENANT_OF_MEMO),
+_OF_USER_TOO = "{own} AND {users}"
+
+# All other tables of the kernel. A later one is guarded by the step that makes it; see `guard`. Those of which the
+# tenant is found stand in the order in which older rows are filled in.
+TABLES = (
+    *map(Table, ("event", "wait_key", "asked_role", "early", "untaken", "task", "memory", "memory_item", "audit")),
+    *(Table(name, seen=_OF_USER_TOO) for name in ("plan", "expectation", "session")),
+    # What tenants read beside their own rows, and do not write.
+    Table("agent", shared="tenant IS NULL"),
+    Table("definition", shared="tenant = ''"),
+    Table("taking", seen="false", shared="EXISTS (SELECT 1 FROM agent WHERE agent.agent = taking.agent)"),
+    Table("outbox", "event_seq", _TENANT_OF_EVENT),
+    Table("inbox", "event_seq", _TENANT_OF_EVENT),
+    Table("timer", "body", _TENANT_OF_TIMER),
+    Table("stray", "event_id", "(SELECT event.tenant FROM event WHERE event.id = {row}.event_id)"),
+    Table("cancellation", "plan_id", _TENANT_OF_CANCELLED),
+    Table("step", "plan_id", _TENANT_OF_PLAN),
+    Table("plan_value", "plan_id", _TENANT_OF_PLAN),
+    Table("sub_task", "agent, task_id", _TENANT_OF_TASK),
+    Table("journal", "plan_id, cause_id", _TENANT_OF_JOURNAL),
+    Table("shown", "plan_id", _TENANT_OF_BEGUN),
+    Table("budget", "root_plan_id", _TENANT_OF_ROOT),
     # One of a single plan says no tenant.
-    "prompt_part": ("plan_id, tenant", _TENANT_OF_PART),
-}
+    Table("prompt_part", "plan_id, tenant", _TENANT_OF_PART),
+)
+# The full-text index, whose rows belong to memos.
+WORDS = (Table("memo_word", "seq", _TENANT_OF_MEMO), Table("memo_length", "seq", _TENANT_OF_MEMO))
 _IS_HOUSE = "(SELECT soorma_is_house())"
 _IS_OWN = "tenant = (SELECT soorma_tenant())"
 _IS_OF_OWN = "whose = (SELECT soorma_tenant())"
 _IS_USERS = "user_id = coalesce((SELECT soorma_user()), user_id)"
 
-# What is seen of a table where that is not its tenant's rows alone.
-_SEEN = {
-    "plan": f"{_IS_OWN} AND {_IS_USERS}",
-    "expectation": f"{_IS_OWN} AND {_IS_USERS}",
-    "session": f"{_IS_OWN} AND {_IS_USERS}",
-    "forgetting": f"{_IS_OWN} AND {_IS_USERS}",
-    "shelf": f"{_IS_OWN} AND (is_shared = 1 OR {_IS_USERS})",
-    "taking": "false",
-}
-# What tenants read beside that, and do not write.
-_SHARED = {
-    "agent": "tenant IS NULL",
-    "definition": "tenant = ''",
-    "taking": "EXISTS (SELECT 1 FROM agent WHERE agent.agent = taking.agent)",
-}
 # A tenant's own role sees no digests of keys; a user's only what says whose it is.
 _HIDDEN = "'api_key'"
 _OF_USER = "plan, expectation, session"
@@ -166,23 +148,28 @@ _STANDING = """
 """
 
 
-def make(tables: Sequence[str]) -> tuple[str, ...]:
+def make() -> tuple[str, ...]:
+    """Return the statements that guard the tables of the kernel, which may hold rows already."""
+    return (_ACCESS, *_FUNCTIONS, _ADMIT, "REVOKE EXECUTE ON FUNCTION admit FROM PUBLIC", *guard(TABLES))
+
+
+def guard(tables: Sequence[Table]) -> tuple[str, ...]:
     """Return the statements that guard these tables, which may hold rows already."""
-    columns = (one for table in tables for one in _find_tenant(table))
-    filled = (f"UPDATE {table} SET whose = ''" for table in FOUND)
-    policies = (one for table in tables for one in police(table))
-    return (_ACCESS, *_FUNCTIONS, _ADMIT, "REVOKE EXECUTE ON FUNCTION admit FROM PUBLIC", *columns, *filled, *policies)
+    found = [table for table in tables if table.tenant]
+    columns = (one for table in found for one in _find_tenant(table))
+    filled = (f"UPDATE {table.name} SET whose = ''" for table in found)
+    return (*columns, *filled, *(one for table in tables for one in _police(table)))
 
 
-def police(table: str) -> tuple[str, ...]:
-    """Return the statements by which the rows of a table are seen and written by those whose they are."""
-    seen = f"({_SEEN.get(table, _IS_OF_OWN if table in FOUND else _IS_OWN)}) OR {_IS_HOUSE}"
+def _police(table: Table) -> tuple[str, ...]:
+    """Return the statements by which a tenant sees and writes its own rows of a table."""
+    condition = table.seen.format(own=_IS_OF_OWN if table.tenant else _IS_OWN, users=_IS_USERS)
+    seen = f"({condition}) OR {_IS_HOUSE}"
     made = (
-        f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
-        f"CREATE POLICY own ON {table} USING ({seen}) WITH CHECK ({seen})",
+        f"ALTER TABLE {table.name} ENABLE ROW LEVEL SECURITY",
+        f"CREATE POLICY own ON {table.name} USING ({seen}) WITH CHECK ({seen})",
     )
-    shared = _SHARED.get(table)
-    return made if shared is None else (*made, f"CREATE POLICY shared ON {table} FOR SELECT USING ({shared})")
+    return (*made, f"CREATE POLICY shared ON {table.name} FOR SELECT USING ({table.shared})") if table.shared else made
 
 
 def why_open(connection: psycopg.Connection) -> str:
@@ -205,18 +192,16 @@ def why_open(connection: psycopg.Connection) -> str:
     )
 
 
-def _find_tenant(table: str) -> tuple[str, ...]:
-    """A trigger that fires when a row comes, or what it belongs to changes."""
-    if table not in FOUND:
-        return ()
-    columns, tenant = FOUND[table]
+def _find_tenant(table: Table) -> tuple[str, ...]:
+    """Return the statements of a trigger that fires when a row comes, or what it belongs to changes."""
+    name = table.name
     return (
-        f"""ALTER TABLE {table} ADD COLUMN whose TEXT COLLATE "C" NOT NULL DEFAULT ''""",
-        f"""CREATE FUNCTION find_tenant_of_{table}() RETURNS trigger
+        f"""ALTER TABLE {name} ADD COLUMN whose TEXT COLLATE "C" NOT NULL DEFAULT ''""",
+        f"""CREATE FUNCTION find_tenant_of_{name}() RETURNS trigger
             LANGUAGE plpgsql SECURITY DEFINER SET search_path = soorma, pg_temp AS $$ BEGIN
-                NEW.whose := coalesce({tenant.format(row="NEW")}, soorma_tenant(), '');
+                NEW.whose := coalesce({table.tenant.format(row="NEW")}, soorma_tenant(), '');
                 RETURN NEW;
             END $$""",
-        f"CREATE TRIGGER find_tenant BEFORE INSERT OR UPDATE OF {columns}, whose ON {table} "
-        f"FOR EACH ROW EXECUTE FUNCTION find_tenant_of_{table}()",
+        f"CREATE TRIGGER find_tenant BEFORE INSERT OR UPDATE OF {table.columns}, whose ON {name} "
+        f"FOR EACH ROW EXECUTE FUNCTION find_tenant_of_{name}()",
     )

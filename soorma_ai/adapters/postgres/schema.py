@@ -4,13 +4,14 @@
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from soorma_ai.adapters.postgres import row_level_security
 from soorma_ai.adapters.postgres.dialect import split
 from soorma_ai.kernel.sql.schema import STATEMENTS, VERSION, WHOLE
+from soorma_ai.kernel.sql.storage import FeatureSet
 
-__all__ = ["SCHEMA", "VERSION", "make", "spell"]
+__all__ = ["SCHEMA", "VERSION", "make", "make_features", "spell"]
 
 # All that is the store's stands in one schema of the database.
 SCHEMA = "soorma"
@@ -93,12 +94,19 @@ META = (
 
 
 def make() -> tuple[str, ...]:
-    """Return the statements that make a store of this version, in an empty schema."""
-    made = [one for one in STATEMENTS if " VIRTUAL TABLE " not in one]
-    tables = spell([one for one in made if not _is_index(one)])
+    """Return the statements that make a store of this version without features, in an empty schema."""
+    tables = spell([one for one in STATEMENTS if not _is_index(one)])
     bodies = [_body(table, spelled) for table, spelled in WHOLE.items()]
-    indexes = spell([one for one in made if _is_index(one)])
-    return (*FUNCTIONS, *tables, *bodies, *indexes, *WORDS, *META, *row_level_security.make(row_level_security.TABLES))
+    indexes = spell([one for one in STATEMENTS if _is_index(one)])
+    return (*FUNCTIONS, *tables, *bodies, *indexes, *META, *row_level_security.make())
+
+
+def make_features(features: FeatureSet, there: Collection[str] = (), guarded: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the statements that make and guard the tables of features, without those that are there or guarded."""
+    made = spell(one for one in features.missing(there) if " VIRTUAL TABLE " not in one)
+    words = WORDS if features.has_words and "memo_word" not in there else ()
+    tables = (*features.tables, *(row_level_security.WORDS if features.has_words else ()))
+    return (*made, *words, *row_level_security.guard([table for table in tables if table.name not in guarded]))
 
 
 def spell(statements: Iterable[str]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from soorma_ai.kernel.domain.limits import STATEMENT_SECONDS
 from soorma_ai.kernel.ports import Delivery, Queue, Registry
 from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.parts import SqlQueue, SqlRegistry, SqlStore
+from soorma_ai.kernel.sql.storage import NO_FEATURES, FeatureSet
 from soorma_ai.kernel.sql.tables import inbox, registry
 from soorma_ai.kernel.sql.tenant_scope import HOUSE
 
@@ -32,19 +33,21 @@ class PostgresRegistry(SqlRegistry):
 class PostgresStore(SqlStore):
     """The store in the database of a `postgresql://` URL, which other processes may use at the same time. `read_only`
     is for looking at it. What a process has leased is free when nobody has seen it for `absence`. `statement_timeout`:
-    seconds that a statement may take, before its connection is given up."""
+    seconds that a statement may take, before its connection is given up. `features` are those that are on."""
 
     database: Database
 
     def __init__(
         self,
         url: str,
+        features: FeatureSet = NO_FEATURES,
         *,
         read_only: bool = False,
         absence: timedelta = ABSENCE,
         statement_timeout: float = STATEMENT_SECONDS,
     ) -> None:
-        super().__init__(Database(url, read_only=read_only, absence=absence, statement_timeout=statement_timeout))
+        made = Database(url, features, read_only=read_only, absence=absence, statement_timeout=statement_timeout)
+        super().__init__(made)
 
     def _make_parts(self) -> None:
         super()._make_parts()

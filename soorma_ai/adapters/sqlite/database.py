@@ -17,6 +17,7 @@ from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable
 from soorma_ai.kernel.ports import Hands
 from soorma_ai.kernel.sql import connection as family
 from soorma_ai.kernel.sql import database
+from soorma_ai.kernel.sql.storage import FeatureSet
 from soorma_ai.kernel.sql.tables import leases
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
 
@@ -29,10 +30,11 @@ OWNER = 1
 class Database(database.Database):
     """`path` None keeps everything in memory, for as long as it is open."""
 
-    def __init__(self, path: Path | None, *, read_only: bool) -> None:
+    def __init__(self, path: Path | None, features: FeatureSet, *, read_only: bool) -> None:
         if path is None and read_only:
             raise LocalProtocolError("a store in memory cannot be opened read-only: give the path of a file")
-        super().__init__(keeps=not read_only)
+        super().__init__(features, keeps=not read_only)
+        self._wanted = features
         self.reader: Looking | None = None
         self._path = path
         self._read_only = read_only
@@ -56,7 +58,7 @@ class Database(database.Database):
             return
         if not self._read_only:
             self.routes.forget()
-            connection = files.open_writer(self._path)
+            connection = files.open_writer(self._path, self._wanted)
             connection.holder = OWNER
             on_disk = self._path is not None
             forget = partial(self._forget, connection)
@@ -66,6 +68,7 @@ class Database(database.Database):
                 await self.write(partial(_begin, tidy=tidy))
             if self._path is not None:
                 self.reader = files.open_reader(self._path)
+                self.features = self._wanted.among(files.names_in(self.reader))
         except SoormaError:
             await self.close()
             raise

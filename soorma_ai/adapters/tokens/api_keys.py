@@ -6,6 +6,7 @@ from datetime import datetime
 
 from soorma_ai.errors import Unauthenticated
 from soorma_ai.kernel.domain.identity import AgentRights, ApiKey, Caller
+from soorma_ai.kernel.ports import KEYS
 from soorma_ai.kernel.rules.tokens import KeyToken, admit, parse_token
 from soorma_ai.kernel.runtime.client.client import Client
 
@@ -49,4 +50,4 @@ class ApiKeys:
         services, given = self._platform.services, parse_token(token)
         if given is None:
             raise Unauthenticated("this is no API key: one begins with 'soorma_'")
-        return admit(given, await services.store.keys.find(given.key_id), services.clock.now())
+        return admit(given, await services.store.part(KEYS).find(given.key_id), services.clock.now())

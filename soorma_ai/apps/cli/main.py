@@ -3,12 +3,17 @@
 import sys
 from importlib import import_module
 from io import TextIOWrapper
+from typing import TYPE_CHECKING
 
 import click
 
 from soorma_ai.errors import SoormaError
+from soorma_ai.surfaces.command_features import FEATURES
 from soorma_ai.surfaces.store_access import CommandSetup, OpenStore
 from soorma_ai.surfaces.terminal.escapes import one_line
+
+if TYPE_CHECKING:
+    from soorma_ai.kernel.sql.storage import FeatureSet
 
 # For each command its module (a bare name is a module of `commands`), and its line of help.
 _COMMANDS = {
@@ -43,6 +48,12 @@ _COMMANDS = {
 PROGRAM = "soorma"
 
 
+def _load_features() -> "FeatureSet":
+    from soorma_ai.assembly import ALL_FEATURES
+
+    return ALL_FEATURES
+
+
 class LazyGroup(click.Group):
     """Group of stubs with a short help, which loads a command when it is called."""
 
@@ -60,6 +71,7 @@ class LazyGroup(click.Group):
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> object:
+        ctx.meta[FEATURES] = _load_features
         try:
             return super().invoke(ctx)
         except SoormaError as error:

@@ -12,9 +12,9 @@ from soorma_ai.api.clients.protocol import PlatformClient
 from soorma_ai.assembly import make_clock, make_store
 from soorma_ai.errors import ConfigError, NotFound, StoreUnavailable
 from soorma_ai.kernel.domain.people import Person
-from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.process.signals import Signals
+from soorma_ai.local_client import LocalClient as Client
 from soorma_ai.platform import Platform
 from soorma_ai.settings import is_postgres, sqlite_path
 from soorma_ai.surfaces.options import LOCAL_USER, Access, Server

@@ -27,6 +27,7 @@ from soorma_ai.apps.console.sessions import Session, Sessions
 from soorma_ai.errors import ConfigError, Forbidden, LocalProtocolError, SoormaError, TransientError, Unauthenticated
 from soorma_ai.features.human_tasks.link_tokens import Links
 from soorma_ai.features.human_tasks.records import Link
+from soorma_ai.features.human_tasks.service import inbox_of
 from soorma_ai.features.human_tasks.signed_links import Opener, ReadsLinks, check_site
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.people import Person
@@ -174,7 +175,7 @@ class _Door:
             if link.kind not in route.by_link:
                 raise Unauthenticated("this link opens another page; open it as it was sent")
             caller = Caller(Person(link.tenant_id, link.user_id, link.roles), key_id=BY_LINK)
-            await surroundings.client_of(caller).inbox.check_link(link, is_listed=is_listed)
+            await inbox_of(surroundings.client_of(caller)).check_link(link, is_listed=is_listed)
         except Unauthenticated as error:
             raise Forbidden(str(error)) from error
         return link, caller
@@ -259,7 +260,7 @@ class _Door:
             caller, session = await self._admit(request), self._session(request)
         except (Unauthenticated, Forbidden):
             return False
-        await self._desk.surroundings.client_of(caller).inbox.revoke_link("session", session.session_id)
+        await inbox_of(self._desk.surroundings.client_of(caller)).revoke_link("session", session.session_id)
         return isinstance(session.token, Caller)
 
     async def _end(self, provider: Provider) -> tuple[str, str]:
@@ -308,7 +309,7 @@ class _Door:
         if self._desk.entrance.auth is not None:
             client = self._desk.surroundings.client_of(caller)
             for right in self._session(request).rights(caller.person):
-                await client.inbox.check_link(right, is_listed=False)
+                await inbox_of(client).check_link(right, is_listed=False)
 
     def _token_of(self, request: Request) -> str | Caller:
         return self._session(request).token

@@ -7,11 +7,11 @@ not; another takes a claim over by insisting; and it ends by itself.
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from soorma_ai.features.human_tasks.records import Claim, Colleague
+from soorma_ai.features.human_tasks.records import Colleague
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.kernel.domain.identity import ApiKey
-from soorma_ai.kernel.domain.people import Person
+from soorma_ai.kernel.domain.people import Claim, Person
 from soorma_ai.kernel.domain.states import WAIT_HANDED_OVER
 from soorma_ai.kernel.domain.values import derived_id
 from soorma_ai.kernel.rules.waits.answers import may_answer, role_fault
@@ -21,7 +21,7 @@ LASTS = timedelta(hours=1)
 
 def current_claim(claim: Claim | None, now: datetime) -> Claim | None:
     """Return a claim that lasts on; None for none, and for one whose time is over."""
-    return claim if claim is not None and now < claim.until else None
+    return claim if claim is not None and claim.lasts_at(now) else None
 
 
 def claim_fault(asked: Expectation, found: Claim | None, user_id: str, now: datetime, *, insists: bool) -> str:
@@ -82,10 +82,6 @@ def announce_claim(asked: Expectation, made: Claim) -> EventEnvelope:
 def known_roles(keys: Iterable[ApiKey], seen: Colleague | None, user_id: str, now: datetime) -> frozenset[str] | None:
     """Return the roles that a person is known to have: of their keys that are good, and those by which they came last;
     None for somebody of whom nothing is known."""
-    good = [one.roles for one in keys if one.user_id == user_id and is_good(one, now)]
+    good = [one.roles for one in keys if one.user_id == user_id and one.is_good(now)]
     found = [*good, *([seen.roles] if seen else [])]
     return frozenset[str]().union(*found) if found else None
-
-
-def is_good(key: ApiKey, now: datetime) -> bool:
-    return key.revoked_at is None and (key.expires_at is None or now < key.expires_at)

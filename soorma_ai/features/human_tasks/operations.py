@@ -21,6 +21,7 @@ from soorma_ai.api.server.operation import (
 from soorma_ai.api.server.routes.common import Made
 from soorma_ai.api.server.routes.people import OfWait
 from soorma_ai.features.human_tasks.records import Absence, Claim, LinkKind, MadeLink, NewLink, Notice
+from soorma_ai.features.human_tasks.service import inbox_of
 
 _MOST_ROLES = 50
 _MOST_HOURS = 24 * 30
@@ -86,47 +87,47 @@ async def claim_wait(call: Call[OfWait, Taking]) -> Answer:
 
     Others are told, and none of them is kept from answering. 422 where somebody else has it, unless one insists.
     """
-    return Answer(await call.client.inbox.claim(call.asked.wait_id, insist=call.sent.insist))
+    return Answer(await inbox_of(call.client).claim(call.asked.wait_id, insist=call.sent.insist))
 
 
 async def release_wait(call: Call[OfWait, Nothing]) -> Answer:
     """Let go of a question that one has in hand."""
-    return Answer(Released(released=await call.client.inbox.release(call.asked.wait_id)))
+    return Answer(Released(released=await inbox_of(call.client).release(call.asked.wait_id)))
 
 
 async def hand_over_wait(call: Call[OfWait, Handing]) -> Answer:
     """Put a question into the hands of a colleague, who is known to be allowed to answer it."""
-    return Answer(await call.client.inbox.hand_over(call.asked.wait_id, call.sent.to))
+    return Answer(await inbox_of(call.client).hand_over(call.asked.wait_id, call.sent.to))
 
 
 async def list_colleagues(call: Call[OfWait, Nothing]) -> Answer:
     """List the names of others who are known to be allowed to answer a question."""
-    return Answer(Page[str](items=await call.client.inbox.colleagues(call.asked.wait_id)))
+    return Answer(Page[str](items=await inbox_of(call.client).colleagues(call.asked.wait_id)))
 
 
 async def list_notices(call: Call[OfWait, Nothing]) -> Answer:
     """List who was told about a question, by which channel, and who has looked at it."""
-    return Answer(Page[Notice](items=await call.client.inbox.notices(call.asked.wait_id)))
+    return Answer(Page[Notice](items=await inbox_of(call.client).notices(call.asked.wait_id)))
 
 
 async def list_absences(call: Call[Nothing, Nothing]) -> Answer:
     """List who of the tenant is away, until when, and who answers for them."""
-    return Answer(Page[Absence](items=await call.client.inbox.absences()))
+    return Answer(Page[Absence](items=await inbox_of(call.client).absences()))
 
 
 async def be_away(call: Call[Nothing, Going]) -> Answer:
     """Let a colleague answer what one may answer oneself, until then. It takes the place of what was said before."""
-    return Answer(await call.client.inbox.away(call.sent.until, call.sent.deputy))
+    return Answer(await inbox_of(call.client).away(call.sent.until, call.sent.deputy))
 
 
 async def end_absence(call: Call[Nothing, Returning]) -> Answer:
     """Be back before the time is over. An operator says so for another."""
-    return Answer(Back(back=await call.client.inbox.back(call.sent.user_id)))
+    return Answer(Back(back=await inbox_of(call.client).back(call.sent.user_id)))
 
 
 async def list_links(call: Call[About, Nothing]) -> Answer:
     """List the links to a question or to a plan's, the last made first. 403 for who is no auditor or operator."""
-    return Answer(Page[MadeLink](items=await call.client.inbox.links(call.asked.about or "")))
+    return Answer(Page[MadeLink](items=await inbox_of(call.client).links(call.asked.about or "")))
 
 
 async def make_link(call: Call[Nothing, LinkWanted]) -> Answer:
@@ -136,14 +137,16 @@ async def make_link(call: Call[Nothing, LinkWanted]) -> Answer:
     """
     sent, links = call.sent, call.surroundings.links
     lasts = timedelta(hours=sent.hours) if sent.hours is not None else None
-    made = await call.client.inbox.make_link(sent.kind, sent.about, user_id=sent.user_id, roles=sent.roles, lasts=lasts)
+    made = await inbox_of(call.client).make_link(
+        sent.kind, sent.about, user_id=sent.user_id, roles=sent.roles, lasts=lasts
+    )
     return Answer(NewLink(made.made, links.path(made.made.link) if links else ""))
 
 
 async def revoke_link(call: Call[Nothing, LinkRevoked]) -> Answer:
     """End the links of a person about the same that were made until now. An operator does it for another."""
     sent = call.sent
-    return Answer(Revoked(revoked=await call.client.inbox.revoke_link(sent.kind, sent.about, user_id=sent.user_id)))
+    return Answer(Revoked(revoked=await inbox_of(call.client).revoke_link(sent.kind, sent.about, user_id=sent.user_id)))
 
 
 _OK = HTTPStatus.OK

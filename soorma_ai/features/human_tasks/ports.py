@@ -1,19 +1,16 @@
 """What people do about questions, beside answering them."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from soorma_ai.features.human_tasks.records import Absence, Claim, Colleague, LinkKind, MadeLink, Notice
+from soorma_ai.features.human_tasks.records import Colleague, LinkKind, MadeLink, Notice
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation
+from soorma_ai.kernel.domain.people import Absence, Claim
+from soorma_ai.kernel.ports import Colleagues, StoreKey
 
 
-class People(Protocol):
-    async def claims(self, wait_ids: Sequence[str]) -> list[Claim]:
-        """Return the claims of these questions, also those whose time is over. A closed question has none."""
-        ...
-
+class People(Colleagues, Protocol):
     async def claim(self, claim: Claim, was: Claim | None, announcement: EventEnvelope | None = None) -> bool:
         """Keep a claim in the place of `was`, and publish its announcement. False, and nothing changes, where the
         question is not open, or its claim is another by now."""
@@ -25,10 +22,6 @@ class People(Protocol):
 
     async def absences(self, tenant_id: str, now: datetime) -> list[Absence]:
         """Return those that last on, by name; one of a person at most."""
-        ...
-
-    async def stood_in_for(self, tenant_id: str, deputy: str, now: datetime) -> list[Absence]:
-        """Return the absences that last on in which this person answers for others, the first begun first."""
         ...
 
     async def leave(self, absence: Absence) -> None:
@@ -76,3 +69,6 @@ class People(Protocol):
     async def revoke_link(self, made: MadeLink) -> bool:
         """Keep that a link is revoked. False where it was before; what was made before that is no good any more."""
         ...
+
+
+PEOPLE: StoreKey[People] = StoreKey("people", feature="human_tasks")

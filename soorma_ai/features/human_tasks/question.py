@@ -5,9 +5,9 @@ from datetime import datetime
 from msgspec import Struct
 
 from soorma_ai.errors import NotFound
-from soorma_ai.features.human_tasks.absences import answering_as
 from soorma_ai.features.human_tasks.claims import closed_fault, current_claim
 from soorma_ai.features.human_tasks.difference import Difference, difference
+from soorma_ai.features.human_tasks.ports import PEOPLE
 from soorma_ai.features.human_tasks.records import Claim, MadeLink, Notice
 from soorma_ai.features.human_tasks.service import Inbox
 from soorma_ai.features.human_tasks.summary import Consequences, Standing, Tally, consequences, standing, tally
@@ -19,6 +19,7 @@ from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.rules.authority import Owner, can_answer, is_listed, steers_all, verdict
 from soorma_ai.kernel.rules.authority import Verdict as Allowed
 from soorma_ai.kernel.rules.waits.answers import may_answer
+from soorma_ai.kernel.rules.waits.substitutes import answering_as
 from soorma_ai.kernel.runtime.client.people import absent_of, own_question
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.views.plans import own_plan
@@ -67,7 +68,8 @@ async def question_details(services: Services, person: Person, wait_id: str) -> 
     earlier = await _earlier(services, person, asked, now) if held else Tally()
     plan = await _plan(services, person, asked)
     right = answering_as(asked, person, await absent_of(services.store, person, now), now)
-    claims = await services.store.people.claims([wait_id])
+    people = services.store.part(PEOPLE)
+    claims = await people.claims([wait_id])
     return QuestionDetails(
         asked=asked,
         standing=standing(asked, now),
@@ -79,11 +81,11 @@ async def question_details(services: Services, person: Person, wait_id: str) -> 
         spent=await services.store.plans.read_spent(plan.root_plan_id) if plan else None,
         reasoning=_reasoning(await services.store.plans.decisions(plan.plan_id), asked.opened_at) if plan else None,
         claim=current_claim(claims[0], now) if claims else None,
-        notices=await services.store.people.notices(wait_id),
+        notices=await people.notices(wait_id),
         for_user="" if right is person else right.user_id,
         may_answer=can_answer(right, asked, now),
         colleagues=await _colleagues(services, person, asked, right, now),
-        links=await services.store.people.links(person.tenant_id, wait_id, _MOST_LINKS) if _oversees(person) else [],
+        links=await people.links(person.tenant_id, wait_id, _MOST_LINKS) if _oversees(person) else [],
     )
 
 
@@ -117,7 +119,7 @@ async def _rule(services: Services, person: Person, asked: Expectation) -> str:
 
 async def _earlier(services: Services, person: Person, asked: Expectation, now: datetime) -> Tally:
     """Return how people answered of late about the same event, of the questions that this person was listed."""
-    others = await services.store.people.find_alike(asked, _MOST_ANSWERED)
+    others = await services.store.part(PEOPLE).find_alike(asked, _MOST_ANSWERED)
     return tally(one for one in others if is_listed(person, one, _when_answered(one, now)))
 
 

@@ -7,32 +7,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from soorma_ai.kernel.domain.people import Absence as Absence
+from soorma_ai.kernel.domain.people import Claim as Claim
 from soorma_ai.kernel.domain.records import Record
-
-
-class Claim(Record, frozen=True):
-    """A question that `user_id` has in hand `until` then; who handed it to them is `given_by`, empty where nobody did.
-    It tells others, and stops none of them."""
-
-    wait_id: str
-    tenant_id: str
-    user_id: str
-    at: datetime
-    until: datetime
-    given_by: str = ""
-
-
-class Absence(Record, frozen=True):
-    """A person is away `until` then, and `deputy` answers for them, by the roles which they had when they said so, as
-    long as the key by which they said it is good."""
-
-    tenant_id: str
-    user_id: str
-    deputy: str
-    roles: frozenset[str]
-    since: datetime
-    until: datetime
-    key_id: str | None = None
 
 
 class Colleague(Struct, frozen=True):

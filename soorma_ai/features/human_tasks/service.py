@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from soorma_ai.errors import Forbidden, LocalProtocolError, Unauthenticated, VersionConflict
-from soorma_ai.features.human_tasks.absences import absence_fault, answering_as
+from soorma_ai.features.human_tasks.absences import absence_fault
 from soorma_ai.features.human_tasks.claims import (
     announce_claim,
     claim_fault,
@@ -25,6 +25,7 @@ from soorma_ai.features.human_tasks.links import (
     revocation,
     subject_fault,
 )
+from soorma_ai.features.human_tasks.ports import PEOPLE
 from soorma_ai.features.human_tasks.records import (
     Absence,
     Claim,
@@ -37,11 +38,14 @@ from soorma_ai.features.human_tasks.records import (
     NoticeState,
 )
 from soorma_ai.kernel.domain.expectations import Expectation
-from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.domain.identity import ApiKey, Caller
 from soorma_ai.kernel.domain.people import Person, roles_of
 from soorma_ai.kernel.domain.values import must_be_text, span_of
+from soorma_ai.kernel.ports import KEYS, Store
 from soorma_ai.kernel.rules.authority import Owner, Verdict, check, verdict
 from soorma_ai.kernel.rules.waits.answers import may_answer, role_fault
+from soorma_ai.kernel.rules.waits.substitutes import answering_as
+from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.client.people import absent_of, own_question, right_to_answer
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views.audit import changing
@@ -78,7 +82,7 @@ class Inbox:
                 if found is not None and found.user_id == self._person.user_id:
                     return found
                 made = make_claim(asked, self._person.user_id, now)
-                if await change.store.people.claim(made, was):
+                if await change.store.part(PEOPLE).claim(made, was):
                     return made
         raise VersionConflict(f"question {wait_id} is taken in hand by others all the time: try again")
 
@@ -90,7 +94,7 @@ class Inbox:
             _, found = await self._claims(wait_id)
             if found is None or found.user_id != self._person.user_id:
                 return False
-            return await change.store.people.release(found)
+            return await change.store.part(PEOPLE).release(found)
 
     async def hand_over(self, wait_id: str, to: str) -> Claim:
         """Put a question into the hands of a colleague, who is told of it, and return the claim. Again, it stays what
@@ -107,7 +111,7 @@ class Inbox:
                 if fault := await self._fault_of_colleague(asked, to, now):
                     raise LocalProtocolError(fault)
                 made = make_claim(asked, to, now, self._person.user_id)
-                if await change.store.people.claim(made, was, announce_claim(asked, made)):
+                if await change.store.part(PEOPLE).claim(made, was, announce_claim(asked, made)):
                     return made
         raise VersionConflict(f"question {wait_id} is taken in hand by others all the time: try again")
 
@@ -115,8 +119,8 @@ class Inbox:
         """Return the names of others who are known to be allowed to answer a question."""
         asked, now = await self._question(wait_id, to_steer=True), self._now()
         store, tenant_id = self._services.store, self._person.tenant_id
-        seen = await store.people.colleagues(tenant_id, MOST_COLLEAGUES)
-        keys = await store.keys.ls(tenant_id, MOST_KEYS)
+        seen = await store.part(PEOPLE).colleagues(tenant_id, MOST_COLLEAGUES)
+        keys = await keys_of(store, tenant_id)
         known: dict[str, Colleague] = {one.user_id: one for one in seen}
         names = {*known, *(key.user_id for key in keys if key.agent is None)} - {self._person.user_id}
         roles = {name: known_roles(keys, known.get(name), name, now) for name in names}
@@ -135,7 +139,7 @@ class Inbox:
         key_id = self._caller.key_id if self._caller else None
         wanted = Absence(person.tenant_id, person.user_id, deputy, person.roles, now, until, key_id)
         async with changing(self._services, self._caller, "inbox.away", deputy) as change:
-            people = self._services.store.people
+            people = self._services.store.part(PEOPLE)
             lasting_on = {one.user_id: one for one in await people.absences(person.tenant_id, now)}
             others = await people.stood_in_for(person.tenant_id, deputy, now)
             if fault := absence_fault(wanted, lasting_on.get(deputy), others):
@@ -143,7 +147,7 @@ class Inbox:
             was = lasting_on.get(person.user_id)
             if was is not None and (was.deputy, was.until, was.roles) == (deputy, until, person.roles):
                 return was
-            await change.store.people.leave(wanted)
+            await change.store.part(PEOPLE).leave(wanted)
         return wanted
 
     async def back(self, user_id: str | None = None) -> bool:
@@ -153,11 +157,11 @@ class Inbox:
         async with changing(self._services, self._caller, "inbox.back", name) as change:
             missing = f"nobody called {name!r} is away in tenant {self._person.tenant_id!r}"
             check(self._person, "inbox.back", Owner(self._person.tenant_id, name), missing)
-            return await change.store.people.come_back(self._person.tenant_id, name)
+            return await change.store.part(PEOPLE).come_back(self._person.tenant_id, name)
 
     async def absences(self) -> list[Absence]:
         """Return who of the tenant is away, until when, and who answers for them."""
-        return await self._services.store.people.absences(self._person.tenant_id, self._now())
+        return await self._services.store.part(PEOPLE).absences(self._person.tenant_id, self._now())
 
     async def stands_in_for(self) -> list[str]:
         """Return the names of those who are away and for whom this person answers now."""
@@ -166,7 +170,7 @@ class Inbox:
     async def notices(self, wait_id: str) -> list[Notice]:
         """Return who was told about a question, and who has looked at it."""
         await own_question(self._services.store, self._person, wait_id, self._now())
-        return await self._services.store.people.notices(wait_id)
+        return await self._services.store.part(PEOPLE).notices(wait_id)
 
     async def look(self, wait_id: str, known: Sequence[Notice]) -> None:
         """Keep that this person has looked at a question, the first time that they do. `known` are its notices."""
@@ -179,7 +183,7 @@ class Inbox:
             return
         seen = Notice(wait_id, person.tenant_id, person.user_id, NoticeState.OPENED, now)
         colleague = Colleague(person.tenant_id, person.user_id, person.roles or frozenset(), now)
-        await self._services.store.people.look(seen, colleague)
+        await self._services.store.part(PEOPLE).look(seen, colleague)
 
     async def make_link(
         self,
@@ -206,7 +210,7 @@ class Inbox:
             if kind == "plan":
                 await own_plan(self._services, person, about, "plan")
             has = roles_of(roles) if roles is not None else person.roles or frozenset[str]()
-            begun = begin_at(await self._services.store.people.link(person.tenant_id, kind, about, name), now)
+            begun = begin_at(await self._services.store.part(PEOPLE).link(person.tenant_id, kind, about, name), now)
             until = begun + span
             if asked is not None and asked.deadline is not None:
                 until = min(until, asked.deadline)
@@ -217,14 +221,14 @@ class Inbox:
             if fault := link_fault(link, asked, now):
                 raise LocalProtocolError(fault)
             made = MadeLink(link, person.user_id)
-            await change.store.people.add_link(made)
+            await change.store.part(PEOPLE).add_link(made)
         return NewLink(made)
 
     async def links(self, about: str = "") -> list[MadeLink]:
         """Return the links to a question or to a plan's, the last made first; about nothing, those to whole inboxes.
         Raise Forbidden for who is no auditor or operator."""
         check(self._person, "inbox.links", Owner(self._person.tenant_id), "")
-        return await self._services.store.people.links(self._person.tenant_id, about, MOST_LINKS)
+        return await self._services.store.part(PEOPLE).links(self._person.tenant_id, about, MOST_LINKS)
 
     async def revoke_link(self, kind: LinkKind, about: str = "", *, user_id: str | None = None) -> bool:
         """End the links of a person about the same that were made until now, those too that agents sent out. Kind
@@ -235,16 +239,16 @@ class Inbox:
         async with changing(self._services, self._caller, "inbox.revoke_link", about or "inbox") as change:
             name = self._name_of_link(kind, about, user_id)
             check(person, "inbox.revoke_link", Owner(person.tenant_id, name), f"{name!r} has no link here")
-            found = await self._services.store.people.link(person.tenant_id, kind, about, name)
+            found = await self._services.store.part(PEOPLE).link(person.tenant_id, kind, about, name)
             none = Link(kind, about, person.tenant_id, name, frozenset(), now, now)
             link = replace(found.link if found else none, until=now + LONGEST)
             made_by = found.made_by if found else person.user_id
-            return await change.store.people.revoke_link(MadeLink(link, made_by, now))
+            return await change.store.part(PEOPLE).revoke_link(MadeLink(link, made_by, now))
 
     async def check_link(self, link: Link, *, is_listed: bool) -> None:
         """Raise Unauthenticated for a link that was signed and is no good any more. Where it `is_listed`, it is good
         only as long as its row stands."""
-        found = await self._services.store.people.link(link.tenant_id, link.kind, link.about, link.user_id)
+        found = await self._services.store.part(PEOPLE).link(link.tenant_id, link.kind, link.about, link.user_id)
         if fault := revocation(link, found, is_listed=is_listed):
             raise Unauthenticated(fault)
 
@@ -268,7 +272,7 @@ class Inbox:
 
     async def _claims(self, wait_id: str) -> tuple[Claim | None, Claim | None]:
         """Return what stands, and that as far as it lasts on."""
-        found = await self._services.store.people.claims([wait_id])
+        found = await self._services.store.part(PEOPLE).claims([wait_id])
         return (found[0], current_claim(found[0], self._now())) if found else (None, None)
 
     async def _fault_of_colleague(self, asked: Expectation, to: str, now: datetime) -> str:
@@ -277,8 +281,19 @@ class Inbox:
         if to == self._person.user_id:
             return "you hand it to yourself: take it in hand instead"
         store, tenant_id = self._services.store, self._person.tenant_id
-        seen, keys = await store.people.colleague(tenant_id, to), await store.keys.ls(tenant_id, MOST_KEYS)
+        seen, keys = await store.part(PEOPLE).colleague(tenant_id, to), await keys_of(store, tenant_id)
         return hand_over_fault(asked, to, known_roles(keys, seen, to, now), now)
 
     def _now(self) -> datetime:
         return self._services.clock.now()
+
+
+async def keys_of(store: Store, tenant_id: str) -> list[ApiKey]:
+    """Return the keys of a tenant; none where no keys are kept."""
+    keys = store.find(KEYS)
+    return await keys.ls(tenant_id, MOST_KEYS) if keys else []
+
+
+def inbox_of(client: Client) -> Inbox:
+    """Return the calls of a client's person."""
+    return Inbox(client.services, client.person, client.caller)

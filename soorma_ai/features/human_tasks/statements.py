@@ -5,8 +5,17 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from soorma_ai.features.human_tasks.records import Absence, Claim, Colleague, LinkKind, MadeLink, Notice, NoticeState
+from soorma_ai.features.human_tasks.records import (
+    SESSION_LASTS,
+    Colleague,
+    Link,
+    LinkKind,
+    MadeLink,
+    Notice,
+    NoticeState,
+)
 from soorma_ai.kernel.domain.expectations import Expectation
+from soorma_ai.kernel.domain.people import Absence, Claim
 from soorma_ai.kernel.sql.codec import Codec, add_row, epoch, member, moment
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.tables import expectations
@@ -33,6 +42,39 @@ _NOTICES = (
 )
 _COLLEAGUE = "SELECT tenant, user_id, roles, seen_at FROM colleague WHERE tenant = ?"
 _LINKS = "SELECT body, revoked_at FROM link WHERE tenant = ? AND about = ?"
+
+# What is known of questions that are gone, absences and links that have ended.
+_OLD_NOTICES = """
+    DELETE FROM notice WHERE (expectation_id, user_id, via) IN (
+        SELECT expectation_id, user_id, via FROM notice
+        WHERE tenant = :tenant AND at < :before
+            AND NOT EXISTS (SELECT 1 FROM expectation WHERE expectation.id = notice.expectation_id)
+        ORDER BY at LIMIT :limit
+    )
+"""
+_OLD_LINKS = """
+    DELETE FROM link WHERE (tenant, about, kind, user_id) IN (
+        SELECT tenant, about, kind, user_id FROM link WHERE tenant = :tenant AND until < :before LIMIT :limit
+    )
+"""
+OLD = (_OLD_NOTICES, _OLD_LINKS, "DELETE FROM absence WHERE tenant = :tenant AND until < :before")
+CLOSING = ("DELETE FROM claim WHERE expectation_id = ?",)
+OF_QUESTIONS = tuple(
+    f"DELETE FROM {table} WHERE expectation_id IN (SELECT value FROM json_each(:ids))" for table in ("claim", "notice")
+)
+# What a person did about questions of others, or was to do. Absences in which they answer end, too.
+OF_PERSON = (
+    *(f"DELETE FROM {table} WHERE tenant = :tenant AND user_id = :user" for table in ("claim", "colleague")),
+    # A row that revokes links stays until they would have ended, and revokes those made after it, too.
+    "UPDATE link SET revoked_at = made_at WHERE tenant = :tenant AND user_id = :user AND revoked_at < made_at",
+    "DELETE FROM link WHERE tenant = :tenant AND user_id = :user AND revoked_at IS NULL",
+    "DELETE FROM absence WHERE tenant = :tenant AND (user_id = :user OR deputy = :user)",
+)
+NOTICES_OF_PERSON = """
+    DELETE FROM notice WHERE (expectation_id, user_id, via) IN (
+        SELECT expectation_id, user_id, via FROM notice WHERE tenant = :tenant AND user_id = :user LIMIT :limit
+    )
+"""
 
 
 def claims(db: Reader, wait_ids: Sequence[str]) -> list[Claim]:
@@ -216,6 +258,13 @@ def revoke_link(db: Connection, made: MadeLink) -> bool:
         (at, until, until, link.tenant_id, link.about, link.kind, link.user_id, at),
     )
     return done.rowcount == 1
+
+
+def end_sessions(db: Connection, tenant_id: str, user_id: str, now: datetime) -> int:
+    """Revoke the sessions of a person. It revokes no key, and returns 0."""
+    sessions = Link("session", "", tenant_id, user_id, frozenset(), now, now + SESSION_LASTS)
+    revoke_link(db, MadeLink(sessions, user_id, now))
+    return 0
 
 
 def _link(body: str, revoked_at: float | None) -> MadeLink:

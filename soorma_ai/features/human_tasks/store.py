@@ -1,8 +1,8 @@
 """The part of a store that is about people and their questions."""
 
 from soorma_ai.features.human_tasks import statements
-from soorma_ai.features.human_tasks.records import Claim
 from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.people import Claim
 from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.database import Part, reading, writing
 from soorma_ai.kernel.sql.tables import events as log

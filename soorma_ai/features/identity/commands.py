@@ -7,6 +7,7 @@ from msgspec.structs import asdict
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens.api_keys import new_key
+from soorma_ai.features.identity.keys import key_ring_of
 from soorma_ai.kernel.domain.identity import AgentRights, ApiKey
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.runtime.client.client import Client
@@ -72,7 +73,10 @@ def create(
 def ls(access: Access, limit: int, as_json: bool) -> None:
     """List keys, the newest first, those that are revoked or expired too."""
     must_mean_a_store()
-    found, now = open_store(access).look_into_store(lambda client: client.keys.ls(limit=limit)), SystemClock().now()
+    found, now = (
+        open_store(access).look_into_store(lambda client: key_ring_of(client).ls(limit=limit)),
+        SystemClock().now(),
+    )
     if as_json:
         print_json([_describe(key) for key in found])
     else:
@@ -97,7 +101,7 @@ def revoke(access: Access, key: str, as_json: bool) -> None:
 
 
 async def _find(client: Client, beginning: str) -> str:
-    known = [key.key_id for key in await client.keys.ls(limit=MOST_KEYS)]
+    known = [key.key_id for key in await key_ring_of(client).ls(limit=MOST_KEYS)]
     return only_one("key", f" of tenant {client.person.tenant_id!r}", beginning, known)
 
 

@@ -1,17 +1,15 @@
-"""API keys, and what callers changed."""
+"""API keys."""
 
 from datetime import datetime
 
 from msgspec.structs import replace
 
 from soorma_ai.errors import LocalProtocolError, NotFound
-from soorma_ai.kernel.domain.identity import ApiKey, AuditEntry
-from soorma_ai.kernel.ports import AuditRow
+from soorma_ai.kernel.domain.identity import ApiKey
 from soorma_ai.kernel.sql.codec import Codec, add_row, epoch, moment
 from soorma_ai.kernel.sql.connection import Reader
 
 _KEY = Codec(ApiKey)
-_ENTRY = Codec(AuditEntry)
 
 
 def add_key(db: Reader, key: ApiKey) -> None:
@@ -50,16 +48,14 @@ def revoke_key(db: Reader, key_id: str, now: datetime) -> bool:
     return changed.rowcount == 1
 
 
-def record(db: Reader, entry: AuditEntry) -> None:
-    add_row(db, "audit", tenant=entry.tenant_id, at=epoch(entry.at), body=_ENTRY.text(entry))
-
-
-def entries(db: Reader, tenant_id: str, limit: int, *, before: int | None = None) -> list[AuditRow]:
-    found = db.execute(
-        "SELECT seq, body FROM audit WHERE tenant = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
-        (tenant_id, 2**63 - 1 if before is None else before, limit),
-    ).fetchall()
-    return [AuditRow(seq, _ENTRY.record(body)) for seq, body in found]
+def revoke_keys_of(db: Reader, tenant_id: str, user_id: str, now: datetime) -> int:
+    """Revoke the keys of a user, and return how many."""
+    done = db.execute(
+        "UPDATE api_key SET revoked_at = ? WHERE tenant = ? AND json_extract(body, '$.user_id') = ? "
+        "AND revoked_at IS NULL",
+        (epoch(now), tenant_id, user_id),
+    )
+    return done.rowcount
 
 
 def _key(body: str, revoked_at: float | None) -> ApiKey:

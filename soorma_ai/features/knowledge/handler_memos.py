@@ -1,6 +1,7 @@
 """Long-term memory of one handling: body of `kernel.ports.context.HandlerMemos`."""
 
-from soorma_ai.features.knowledge.records import DropMemo
+from soorma_ai.features.knowledge.ports import MEMOS
+from soorma_ai.features.knowledge.records import DropMemo, KeepMemo, MemoChange
 from soorma_ai.features.knowledge.rules import (
     keep,
     make_memo,
@@ -29,13 +30,13 @@ class MemosInHand:
         # Handling again makes the same key.
         key = handling.moment().event_id("memo") if key is None else key
         memo = make_memo(shelf, key, content, plain_name(handling.agent), handling.services.clock.now(), about)
-        handling.memory.change_memo(keep(memo, await embed(handling.services, text_of(memo))))
+        handling.memory.record(keep(memo, await embed(handling.services, text_of(memo))))
         return key
 
     async def get(self, place: MemoPlace, key: str) -> Memo | None:
         services, shelf = self._handling.services, self._shelf(place)
-        stored = await services.store.memos.memo(shelf, key, services.clock.now())
-        return memo_with_changes(stored, self._handling.memory.memos, shelf, key)
+        stored = await services.store.part(MEMOS).memo(shelf, key, services.clock.now())
+        return memo_with_changes(stored, self._changes, shelf, key)
 
     async def find(
         self, kind: MemoKind, text: str, limit: int, given: Filter, *, shared: bool | None = None
@@ -43,14 +44,18 @@ class MemosInHand:
         handling, lineage = self._handling, self._handling.lineage
         shelves = shelves_of(lineage.tenant_id, lineage.user_id, kind, handling.agent, shared=shared)
         query = make_query(shelves, text, limit, given)
-        changes, now = handling.memory.memos, handling.services.clock.now()
+        changes, now = self._changes, handling.services.clock.now()
         return with_changes(await find(handling.services, query, text), changes, query, now)
 
     async def drop(self, place: MemoPlace, key: str) -> bool:
         existed = await self.get(place, key) is not None
         if existed:
-            self._handling.memory.change_memo(DropMemo(self._shelf(place), key))
+            self._handling.memory.record(DropMemo(self._shelf(place), key))
         return existed
+
+    @property
+    def _changes(self) -> list[MemoChange]:
+        return [one for one in self._handling.memory.recorded if isinstance(one, KeepMemo | DropMemo)]
 
     def _shelf(self, place: MemoPlace) -> Shelf:
         lineage = self._handling.lineage

@@ -31,6 +31,7 @@ from soorma_ai.features.knowledge.rules import (
     MOST_TAGS,
     MOST_TITLE_CHARS,
 )
+from soorma_ai.features.knowledge.service import memos_of
 from soorma_ai.kernel.domain.memos import Memo
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, JsonObject
 
@@ -124,7 +125,7 @@ async def store_knowledge(call: Call[Nothing, NewKnowledge]) -> Answer:
     """Keep a text beyond plans."""
     sent = call.sent
     span: dict[str, Any] = {} if sent.expires_in is None else {"expires_in": sent.expires_in}
-    key = await call.client.memory.store_knowledge(
+    key = await memos_of(call.client).store_knowledge(
         sent.content,
         key=sent.key,
         shared=sent.shared,
@@ -142,7 +143,7 @@ async def search_knowledge(call: Call[Nothing, SoughtKnowledge]) -> Answer:
     """Return what is known, best first."""
     sent = call.sent
     given: dict[str, Any] = {"source": sent.source, "owner": sent.owner}
-    found = await call.client.memory.search_knowledge(
+    found = await memos_of(call.client).search_knowledge(
         sent.query,
         limit=sent.limit,
         shared=sent.shared,
@@ -157,7 +158,7 @@ async def search_knowledge(call: Call[Nothing, SoughtKnowledge]) -> Answer:
 async def get_knowledge(call: Call[OfKnowledge, Nothing]) -> Answer:
     """Return the text of a key."""
     asked = call.asked
-    found = await call.client.memory.get_knowledge(asked.key, shared=asked.shared, user_id=asked.user_id)
+    found = await memos_of(call.client).get_knowledge(asked.key, shared=asked.shared, user_id=asked.user_id)
     if found is None:
         raise NotFound(f"nothing is known as {asked.key!r}")
     return Answer(found)
@@ -166,14 +167,14 @@ async def get_knowledge(call: Call[OfKnowledge, Nothing]) -> Answer:
 async def delete_knowledge(call: Call[OfKnowledge, Nothing]) -> Answer:
     """Remove the text of a key."""
     asked = call.asked
-    existed = await call.client.memory.delete_knowledge(asked.key, shared=asked.shared, user_id=asked.user_id)
+    existed = await memos_of(call.client).delete_knowledge(asked.key, shared=asked.shared, user_id=asked.user_id)
     return Answer(Deleted(deleted=existed))
 
 
 async def log_interaction(call: Call[Nothing, Said]) -> Answer:
     """Write down what was said between an agent and a user."""
     sent = call.sent
-    key = await call.client.memory.log_interaction(
+    key = await memos_of(call.client).log_interaction(
         sent.agent, sent.role, sent.content, sent.metadata, user_id=sent.user_id
     )
     return Answer(Kept(key=key))
@@ -182,14 +183,16 @@ async def log_interaction(call: Call[Nothing, Said]) -> Answer:
 async def search_interactions(call: Call[Nothing, SoughtInteractions]) -> Answer:
     """Return what was said between an agent and a user."""
     sent = call.sent
-    found = await call.client.memory.search_interactions(sent.agent, sent.query, limit=sent.limit, user_id=sent.user_id)
+    found = await memos_of(call.client).search_interactions(
+        sent.agent, sent.query, limit=sent.limit, user_id=sent.user_id
+    )
     return Answer(make_page(found, None))
 
 
 async def store_skill(call: Call[Nothing, NewSkill]) -> Answer:
     """Keep a prompt or a rule."""
     sent = call.sent
-    await call.client.memory.store_skill(
+    await memos_of(call.client).store_skill(
         sent.name, sent.text, when_to_use=sent.when_to_use, agent=sent.agent, shared=sent.shared, user_id=sent.user_id
     )
     return Answer(Kept(key=sent.name))
@@ -198,7 +201,7 @@ async def store_skill(call: Call[Nothing, NewSkill]) -> Answer:
 async def get_relevant_skills(call: Call[Nothing, SoughtSkills]) -> Answer:
     """Return the prompts and rules that are about something, best first."""
     sent = call.sent
-    found = await call.client.memory.get_relevant_skills(
+    found = await memos_of(call.client).get_relevant_skills(
         sent.query, agent=sent.agent, limit=sent.limit, user_id=sent.user_id
     )
     return Answer(make_page(found, None))
@@ -207,7 +210,7 @@ async def get_relevant_skills(call: Call[Nothing, SoughtSkills]) -> Answer:
 async def delete_skill(call: Call[OfSkill, Nothing]) -> Answer:
     """Remove a prompt or a rule."""
     asked = call.asked
-    existed = await call.client.memory.delete_skill(
+    existed = await memos_of(call.client).delete_skill(
         asked.name, agent=asked.agent, shared=asked.shared, user_id=asked.user_id
     )
     return Answer(Deleted(deleted=existed))

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from soorma_ai.features.knowledge.records import MemoChange, MemoQuery
 from soorma_ai.kernel.domain.memos import Memo, Shelf
+from soorma_ai.kernel.ports import StoreKey
 
 
 class Memos(Protocol):
@@ -31,3 +32,6 @@ class Memos(Protocol):
     async def change(self, changes: Sequence[MemoChange], now: datetime) -> None:
         """Outside a handling. Raise LocalProtocolError where a shelf is full, and then nothing has changed."""
         ...
+
+
+MEMOS: StoreKey[Memos] = StoreKey("memos", feature="knowledge")

@@ -1,8 +1,13 @@
 """Changes and searches of long-term memory."""
 
+from typing import ClassVar
+
 from msgspec import Struct
 
+from soorma_ai.kernel.domain.effects import FeatureEffect
 from soorma_ai.kernel.domain.memos import Memo, Shelf
+
+FEATURE = "knowledge"
 
 
 class Embedded(Struct, frozen=True):
@@ -13,9 +18,11 @@ class Embedded(Struct, frozen=True):
     signs: bytes
 
 
-class KeepMemo(Struct, frozen=True):
+class KeepMemo(FeatureEffect, frozen=True):
     """Keep a memo in the place of one of its key. `title` and `content` are its terms, spaces between; `marks` what
     filters look for. Of more than `most` on the shelf the oldest goes, where it `is_diary`; else it is refused."""
+
+    feature: ClassVar[str] = FEATURE
 
     memo: Memo
     title: str
@@ -26,7 +33,9 @@ class KeepMemo(Struct, frozen=True):
     embedded: Embedded | None = None
 
 
-class DropMemo(Struct, frozen=True):
+class DropMemo(FeatureEffect, frozen=True):
+    feature: ClassVar[str] = FEATURE
+
     shelf: Shelf
     key: str
 

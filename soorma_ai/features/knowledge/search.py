@@ -3,6 +3,7 @@
 import asyncio
 
 from soorma_ai.errors import ModelUnavailable
+from soorma_ai.features.knowledge.ports import MEMOS
 from soorma_ai.features.knowledge.records import Embedded, MemoQuery
 from soorma_ai.features.knowledge.rules import merge
 from soorma_ai.kernel.domain.memos import Memo
@@ -22,7 +23,7 @@ async def embed(services: Services, text: str) -> Embedded | None:
 
 
 async def find(services: Services, query: MemoQuery, text: str) -> list[Memo]:
-    memos, now = services.store.memos, services.clock.now()
+    memos, now = services.store.part(MEMOS), services.clock.now()
     by_words = await memos.search(query, now)
     if services.embedding is None or query.terms is None:
         return by_words
@@ -31,7 +32,7 @@ async def find(services: Services, query: MemoQuery, text: str) -> list[Memo]:
 
 
 async def _find_by_meaning(services: Services, embedding: Embedding, query: MemoQuery, text: str) -> list[Memo]:
-    memos = services.store.memos
+    memos = services.store.part(MEMOS)
     known = await memos.signs(query.shelves, embedding.name)
     wanted = await _vector(services, embedding, text) if known else None
     if wanted is None:

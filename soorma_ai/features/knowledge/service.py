@@ -6,6 +6,7 @@ from typing import Any
 
 from typing_extensions import Unpack
 
+from soorma_ai.features.knowledge.ports import MEMOS
 from soorma_ai.features.knowledge.records import DropMemo
 from soorma_ai.features.knowledge.rules import keep, make_memo, make_query, own_shelf, shared_shelf, shelves_of, text_of
 from soorma_ai.features.knowledge.search import embed, find
@@ -15,6 +16,7 @@ from soorma_ai.kernel.domain.memos import About, Filter, Memo, MemoKind, Shelf
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import json_object, must_be_text
 from soorma_ai.kernel.rules.authority import Owner, check
+from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views.audit import Change, changing
 
@@ -46,7 +48,7 @@ class PersonMemos:
     async def get_knowledge(self, key: str, *, shared: bool = False, user_id: str | None = None) -> Memo | None:
         self._check("memory.get_knowledge", user_id)
         shelf = self._shelf(MemoKind.KNOWLEDGE, user_id, shared=shared)
-        return await self._services.store.memos.memo(shelf, key, self._services.clock.now())
+        return await self._services.store.part(MEMOS).memo(shelf, key, self._services.clock.now())
 
     async def search_knowledge(
         self,
@@ -157,14 +159,19 @@ class PersonMemos:
         services = self._services
         memo = make_memo(shelf, key, content, CLIENT, services.clock.now(), about)
         async with self._on_shelf(call, shelf, key) as change:
-            await change.store.memos.change([keep(memo, await embed(services, text_of(memo)))], memo.at)
+            await change.store.part(MEMOS).change([keep(memo, await embed(services, text_of(memo)))], memo.at)
 
     async def _find(self, shelves: tuple[Shelf, ...], text: str, limit: int, given: Filter) -> list[Memo]:
         return await find(self._services, make_query(shelves, text, limit, given), text)
 
     async def _drop(self, call: str, shelf: Shelf, key: str) -> bool:
-        memos, now = self._services.store.memos, self._services.clock.now()
+        memos, now = self._services.store.part(MEMOS), self._services.clock.now()
         async with self._on_shelf(call, shelf, key) as change:
             existed = await memos.memo(shelf, key, now) is not None
-            await change.store.memos.change([DropMemo(shelf, key)], now)
+            await change.store.part(MEMOS).change([DropMemo(shelf, key)], now)
         return existed
+
+
+def memos_of(client: Client) -> PersonMemos:
+    """Return the calls of a client's person."""
+    return PersonMemos(client.services, client.person, client.caller)

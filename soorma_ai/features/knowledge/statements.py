@@ -24,7 +24,14 @@ NEWEST = """
     SELECT memo.seq, memo.body FROM memo WHERE shelf = :shelf AND (memo.expires IS NULL OR memo.expires > :now)
     ORDER BY seq DESC LIMIT :limit
 """
+EXPIRED_AT_ONCE = 1_000
 EXPIRED = "SELECT seq, shelf FROM memo WHERE expires <= ? ORDER BY expires LIMIT ?"
+
+_OF_USER = """
+    SELECT memo.seq, memo.shelf FROM shelf JOIN memo USING (shelf)
+    WHERE tenant = :tenant AND user_id = :user AND is_shared = 0 LIMIT :limit
+"""
+OF_PERSON = ("DELETE FROM shelf WHERE tenant = :tenant AND user_id = :user AND is_shared = 0",)
 
 
 def memo(db: Reader, shelf: domain.Shelf, key: str, now: datetime) -> domain.Memo | None:
@@ -88,7 +95,7 @@ def change(db: Connection, given: domain.MemoChange) -> None:
                 remove(db, _memos_at(db, number, key))
 
 
-def drop_expired(db: Connection, now: datetime, limit: int) -> int:
+def drop_expired(db: Connection, now: datetime, limit: int = EXPIRED_AT_ONCE) -> int:
     found = db.execute(EXPIRED, (epoch(now), limit)).fetchall()
     remove(db, found)
     return len(found)
@@ -103,6 +110,18 @@ def remove(db: Connection, rows: Sequence[tuple[int, int]]) -> None:
         if row:
             db.execute("DELETE FROM memo_signs WHERE shelf = ? AND embedder = ? AND seq = ?", (shelf, row[0], seq))
         db.execute("UPDATE shelf SET memos = memos - 1 WHERE shelf = ?", (shelf,))
+
+
+def remove_of_user(db: Connection, tenant_id: str, user_id: str, limit: int) -> int:
+    """Remove up to so many memos of a user, and return how many."""
+    rows = db.execute(_OF_USER, {"tenant": tenant_id, "user": user_id, "limit": limit}).fetchall()
+    remove(db, rows)
+    return len(rows)
+
+
+def merge_words(db: Connection, is_begun: bool) -> bool:
+    """Remove words for good from the index, a piece at a time; False when nothing is left."""
+    return db.words.merge(db, is_begun=is_begun)
 
 
 def _keep(db: Connection, given: domain.KeepMemo) -> None:

@@ -1,9 +1,7 @@
-"""The tables of memos, and of who is being forgotten.
+"""The tables of memos.
 
 `shelf`: its number stands before every word of its memos in `memo_text`, so that how often a word occurs is counted on
 that shelf alone. `memo_signs` are looked through for each search, `memo_numbers` only for the likeliest.
-
-`forgetting`: a user whose rows are being removed, until none is left, and how far that has come.
 """
 
 MEMO_TABLES = """
@@ -37,12 +35,4 @@ CREATE TABLE memo_signs (
     PRIMARY KEY (shelf, embedder, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE memo_numbers (seq INTEGER PRIMARY KEY, embedder TEXT NOT NULL, numbers BLOB NOT NULL) STRICT;
-
-CREATE TABLE forgetting (
-    tenant TEXT NOT NULL,
-    user_id TEXT NOT NULL,
-    stage TEXT NOT NULL DEFAULT 'trees',
-    after_seq INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (tenant, user_id)
-) STRICT, WITHOUT ROWID;
 """

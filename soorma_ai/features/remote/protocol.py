@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import assert_never
 
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.features.knowledge.records import DropMemo, KeepMemo
 from soorma_ai.features.remote.records import (
     AnyAct,
     AnyEnding,
@@ -103,7 +102,7 @@ class _Saying:
                     yield Declaring(definition=definition)
                 case done.Close() | done.Schedule() | done.Unschedule() | done.EndTask():
                     pass
-                case KeepMemo() | DropMemo():
+                case done.FeatureEffect():
                     raise LocalProtocolError("what outlives plans is kept beside the store, in the process that has it")
                 case done.SavePlan() | done.AppendStep() | done.Spend() | done.SaveValue() | done.DropValue():
                     raise LocalProtocolError("a plan is pursued beside the store, in the process that has it")

@@ -26,7 +26,8 @@ def contents_of(path: Path) -> Generator[Contents]:
             db.execute("BEGIN")
             tables = [_table(db, name) for (name,) in db.execute(_TABLES).fetchall()]
             last: dict[str, int] = dict(db.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
-            yield Contents(tables, lambda: db.execute(_WORDS), last)
+            has_words = db.execute("SELECT 1 FROM sqlite_master WHERE name = 'memo_text'").fetchone() is not None
+            yield Contents(tables, lambda: db.execute(_WORDS) if has_words else (), last)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise files.unusable(error, path) from error
 

@@ -11,14 +11,10 @@ from datetime import datetime
 from typing import Any
 
 from soorma_ai.errors import TransientError
-from soorma_ai.features.human_tasks import statements
-from soorma_ai.features.human_tasks.records import SESSION_LASTS, Link, MadeLink
-from soorma_ai.features.knowledge import statements as memos
 from soorma_ai.features.upkeep.sql_retention import REMOVE_EVENTS, REMOVE_PLANS, REMOVE_SOME
 from soorma_ai.kernel.ports import Forgotten
 from soorma_ai.kernel.rules.arrival.endings import timer_of_plan
 from soorma_ai.kernel.rules.arrival.untaken import timer_of_request
-from soorma_ai.kernel.sql.codec import epoch
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.tables.events import USER
 
@@ -63,30 +59,11 @@ _OF_EXPECTATIONS = (
     f"DELETE FROM timer WHERE guards IN {_IDS}",
     f"DELETE FROM wait_key WHERE expectation_id IN {_IDS}",
     f"DELETE FROM asked_role WHERE expectation_id IN {_IDS}",
-    f"DELETE FROM claim WHERE expectation_id IN {_IDS}",
-    f"DELETE FROM notice WHERE expectation_id IN {_IDS}",
     f"DELETE FROM expectation WHERE id IN {_IDS}",
 )
-_MEMOS_OF = """
-    SELECT memo.seq, memo.shelf FROM shelf JOIN memo USING (shelf)
-    WHERE tenant = :tenant AND user_id = :user AND is_shared = 0 LIMIT :limit
-"""
 _SESSIONS = """
     DELETE FROM session WHERE tenant = :tenant AND session_id IN (
         SELECT session_id FROM session WHERE tenant = :tenant AND user_id = :user LIMIT :limit
-    )
-"""
-# What they did about questions of others, or were to do. Who answers for them, and for whom they do, ends.
-_OF_PERSON = (
-    *(f"DELETE FROM {table} WHERE tenant = :tenant AND user_id = :user" for table in ("claim", "colleague")),
-    # A row that revokes links stays until they would have ended, and revokes those made after it, too.
-    "UPDATE link SET revoked_at = made_at WHERE tenant = :tenant AND user_id = :user AND revoked_at < made_at",
-    "DELETE FROM link WHERE tenant = :tenant AND user_id = :user AND revoked_at IS NULL",
-    "DELETE FROM absence WHERE tenant = :tenant AND (user_id = :user OR deputy = :user)",
-)
-_TOLD = """
-    DELETE FROM notice WHERE (expectation_id, user_id, via) IN (
-        SELECT expectation_id, user_id, via FROM notice WHERE tenant = :tenant AND user_id = :user LIMIT :limit
     )
 """
 
@@ -101,21 +78,14 @@ def must_not_be_forgotten(db: Reader, users: Iterable[tuple[str, str]]) -> None:
 
 
 def users(db: Reader) -> set[tuple[str, str]]:
-    """Return those who are being forgotten, by tenant and id."""
+    """Return users who are being forgotten, by tenant and id."""
     return set(db.execute("SELECT tenant, user_id FROM forgetting").fetchall())
 
 
 def begin(db: Connection, tenant_id: str, user_id: str, now: datetime) -> int:
-    """Write down that a user is to be forgotten, end their sessions, and revoke their keys; return how many."""
+    """Write down that a user is to be forgotten, and end their rights; return the number of revoked keys."""
     db.execute("INSERT INTO forgetting (tenant, user_id) VALUES (?, ?) ON CONFLICT DO NOTHING", (tenant_id, user_id))
-    sessions = Link("session", "", tenant_id, user_id, frozenset(), now, now + SESSION_LASTS)
-    statements.revoke_link(db, MadeLink(sessions, user_id, now))
-    done = db.execute(
-        "UPDATE api_key SET revoked_at = ? WHERE tenant = ? AND json_extract(body, '$.user_id') = ? "
-        "AND revoked_at IS NULL",
-        (epoch(now), tenant_id, user_id),
-    )
-    return done.rowcount
+    return sum(one.begin(db, tenant_id, user_id, now) for one in db.features.removals if one.begin)
 
 
 def go_on(db: Connection, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:
@@ -137,6 +107,7 @@ class _Batch:
     def __init__(self, db: Connection, tenant_id: str, user_id: str, limit: int) -> None:
         self._db = db
         self._limit = limit
+        self._tenant_id, self._user_id = tenant_id, user_id
         self._whose = {"tenant": tenant_id, "user": user_id, "limit": limit}
         self.plans = self.events = self.memos = 0
 
@@ -197,20 +168,21 @@ class _Batch:
         return found[-1][0] if len(found) == self._limit else None
 
     def _remove_memos(self, after: int) -> int | None:
-        """Their shelves, which are few, sessions, and what they did about questions go behind the last of them."""
-        rows = self._find(_MEMOS_OF)
-        memos.remove(self._db, rows)
-        self.memos += len(rows)
-        if len(rows) == self._limit or self._limit in (self._change(_SESSIONS), self._change(_TOLD)):
+        """Sessions and rows of features go behind the last of them."""
+        removals, tenant_id, user_id = self._db.features.removals, self._tenant_id, self._user_id
+        removed = [one.kept(self._db, tenant_id, user_id, self._limit) for one in removals if one.kept]
+        self.memos += sum(removed)
+        some = (_SESSIONS, *(statement for one in removals for statement in one.some_of_person))
+        if self._limit in removed or self._limit in [self._change(statement) for statement in some]:
             return after
-        for statement in _OF_PERSON:
+        for statement in (statement for one in removals for statement in one.of_person):
             self._change(statement)
-        self._change("DELETE FROM shelf WHERE tenant = :tenant AND user_id = :user AND is_shared = 0")
         return None
 
     def _merge_words(self, is_begun: int) -> None:
-        """Go on until no word that was removed stands in the index."""
-        if not self._db.words.merge(self._db, is_begun=bool(is_begun)):
+        """Go on until no word that was removed stands in an index."""
+        merges = [one.merge(self._db, bool(is_begun)) for one in self._db.features.removals if one.merge]
+        if not any(merges):
             self._change("DELETE FROM forgetting WHERE tenant = :tenant AND user_id = :user")
         else:
             self._keep_place(_WORDS, 1)
@@ -231,7 +203,8 @@ class _Batch:
             self._change(statement, seqs=text)
 
     def _drop_expectations(self, ids: list[str]) -> None:
-        for statement in _OF_EXPECTATIONS if ids else ():
+        of_features = (statement for one in self._db.features.removals for statement in one.of_questions)
+        for statement in (*of_features, *_OF_EXPECTATIONS) if ids else ():
             self._change(statement, ids=json.dumps(ids))
 
     def _drop_timers(self, ids: list[str]) -> None:

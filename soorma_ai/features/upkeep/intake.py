@@ -13,6 +13,7 @@ from soorma_ai.adapters.postgres.migrations import must_be_idle, prepare
 from soorma_ai.adapters.postgres.schema import SCHEMA
 from soorma_ai.errors import ConfigError, StoreUnavailable
 from soorma_ai.features.upkeep.export import Contents, Moved, Row, Table, Tally
+from soorma_ai.kernel.sql.storage import FeatureSet
 
 # Rows that are read back at once.
 _BATCH = 2000
@@ -26,17 +27,20 @@ _NUMBERED = """
 _TOTAL = "UPDATE memo_total SET (memos, words) = (SELECT count(*), coalesce(sum(words), 0) FROM memo_length)"
 
 
-def take_in(url: str, contents: Contents) -> list[Moved]:
-    """Make the tables, and fill them. Raise ConfigError for a database that is not empty or that others work on, and
-    StoreUnavailable where what has come is not what was there; then nothing has."""
+def take_in(url: str, contents: Contents, features: FeatureSet) -> list[Moved]:
+    """Make the tables, those of the features too, and fill them. Raise ConfigError for a database that is not empty or
+    that others work on, and StoreUnavailable where what has come is not what was there; then nothing has."""
     with connection_to(url) as made:
-        prepare(made)
+        prepare(made, features)
         with made.transaction():
             must_be_idle(made)
             _must_be_empty(made)
-            moved = [_take(made, table) for table in (*contents.tables, *_words(contents))]
-            made.execute(_TOTAL)
-            for table in row_level_security.FOUND:
+            words = _words(contents) if features.has_words else ()
+            moved = [_take(made, table) for table in (*contents.tables, *words)]
+            if words:
+                made.execute(_TOTAL)
+            guarded = (*row_level_security.TABLES, *features.tables, *(row_level_security.WORDS if words else ()))
+            for table in (one.name for one in guarded if one.tenant):
                 made.execute(sql.SQL("UPDATE {} SET whose = ''").format(_name(table)))
             _go_on_numbering(made, contents)
             made.execute("UPDATE meta SET registry = registry + 1")

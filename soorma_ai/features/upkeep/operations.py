@@ -7,6 +7,8 @@ from pydantic import Field
 
 from soorma_ai.api.server.operation import NOT_FOUND, Answer, AnyOperation, Call, Form, Id, Name, Nothing, post
 from soorma_ai.api.server.routes.common import Made
+from soorma_ai.features.identity.keys import key_ring_of
+from soorma_ai.features.upkeep.service import upkeep_of
 from soorma_ai.kernel.domain.identity import ApiKey
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS
@@ -56,23 +58,23 @@ async def prune(call: Call[Nothing, Old]) -> Answer:
     """Remove what is over, a part at a time; `after` of the answer is where to go on, null at the end."""
     sent = call.sent
     span = timedelta(seconds=sent.older_than)
-    return Answer(await call.client.prune(span, sent.statuses, after=sent.after, batches=sent.batches))
+    return Answer(await upkeep_of(call.client).prune(span, sent.statuses, after=sent.after, batches=sent.batches))
 
 
 async def forget(call: Call[Nothing, Leaver]) -> Answer:
     """Remove all that is a user's, a part at a time; `is_done` of the answer says whether that was the last."""
-    return Answer(await call.client.forget(call.sent.user_id, batches=call.sent.batches))
+    return Answer(await upkeep_of(call.client).forget(call.sent.user_id, batches=call.sent.batches))
 
 
 async def add_key(call: Call[Nothing, NewKey]) -> Answer:
     """Store an API key."""
-    await call.client.keys.add(call.sent.key)
+    await key_ring_of(call.client).add(call.sent.key)
     return Answer(Added(key_id=call.sent.key.key_id))
 
 
 async def revoke_key(call: Call[OfKey, Nothing]) -> Answer:
     """End an API key."""
-    return Answer(Revoked(revoked=await call.client.keys.revoke(call.asked.key_id)))
+    return Answer(Revoked(revoked=await key_ring_of(call.client).revoke(call.asked.key_id)))
 
 
 OPERATIONS: tuple[AnyOperation, ...] = (

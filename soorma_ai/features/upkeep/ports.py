@@ -1,18 +1,14 @@
-"""Removal of what is over, and of what is somebody's; and the name of the store itself."""
+"""Removal of old rows, and of all rows of a user."""
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
 from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.kernel.ports.rows import Forgotten, Pruned
+from soorma_ai.kernel.ports import Forgotten, Pruned, StoreKey
 
 
 class Upkeep(Protocol):
-    async def store_id(self, fresh: str) -> str:
-        """The name of this store among others, which it keeps; the first that asks gives it `fresh`."""
-        ...
-
     async def tenants(self) -> list[str]:
         """Tenants of which there is any event, by name; it costs so many looks as there are tenants."""
         ...
@@ -46,3 +42,6 @@ class Upkeep(Protocol):
         transaction: plan trees, done or not, with journal and events; other events, sessions, memos. `is_done`: none
         was left."""
         ...
+
+
+UPKEEP: StoreKey[Upkeep] = StoreKey("upkeep", feature="upkeep")

@@ -10,13 +10,14 @@ from soorma_ai.adapters.postgres import migrations, row_level_security
 from soorma_ai.adapters.postgres.connection import CONNECTED_WITHIN, connection_to
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.schema import VERSION
+from soorma_ai.kernel.sql.storage import FeatureSet
 
 
-def upgrade(url: str) -> tuple[int, int]:
+def upgrade(url: str, features: FeatureSet) -> tuple[int, int]:
     """Return the version that the schema had, 0 for none, and that which it has now. Raise as `reached` does, and
     ConfigError for a database that is newer, or that other processes work on."""
     with connection_to(url) as made:
-        return migrations.upgrade(made)
+        return migrations.upgrade(made, features)
 
 
 class Look(Struct, frozen=True):

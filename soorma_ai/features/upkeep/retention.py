@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from soorma_ai.errors import ConfigError, LocalProtocolError, TransientError
+from soorma_ai.features.upkeep.ports import UPKEEP
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.values import must_be_text
@@ -37,7 +38,7 @@ async def prune(
     wanted, now = _final(statuses), services.clock.now()
     before, total = _moment(now, older_than), Pruned(after=after)
     while True:
-        batch = await services.store.upkeep.prune(
+        batch = await services.store.part(UPKEEP).prune(
             before, wanted, BATCH, tenant_id=person.tenant_id, now=now, after=total.after, dry_run=dry_run
         )
         total = add(total, batch)
@@ -52,7 +53,7 @@ async def forget(services: Services, person: Person, user_id: str, *, batches: i
     LocalProtocolError for nobody."""
     must_be_text("user_id", user_id)
     check(person, "forget", Owner(person.tenant_id), "")
-    upkeep, tenant_id = services.store.upkeep, person.tenant_id
+    upkeep, tenant_id = services.store.part(UPKEEP), person.tenant_id
     total = Forgotten(keys=await upkeep.begin_forgetting(tenant_id, user_id, services.clock.now()))
     while not total.is_done and batches != 0:
         total = add_forgotten(total, await upkeep.forget(BATCH, tenant_id, user_id))
@@ -80,7 +81,7 @@ async def keep_pruning(services: Services, older_than: timedelta) -> None:
     while True:
         try:
             total = Pruned()
-            for tenant_id in await services.store.upkeep.tenants():
+            for tenant_id in await services.store.part(UPKEEP).tenants():
                 total = add(total, await _prune_gently(services, tenant_id, older_than))
             if total.plans or total.events:
                 note("pruned", plans=total.plans, events=total.events, older_than=older_than)

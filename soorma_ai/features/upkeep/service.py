@@ -1,74 +1,17 @@
-"""The calls of who keeps a platform: what could not be handled, what is over, and who changed what."""
+"""Calls for retention and erasure."""
 
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
-from datetime import datetime, timedelta
+from datetime import timedelta
 
-from msgspec.structs import replace
-
-from soorma_ai.errors import LocalProtocolError
 from soorma_ai.features.upkeep.retention import FINAL, USUAL_AGE, forget, prune
-from soorma_ai.kernel.domain.dead_letters import Letter
-from soorma_ai.kernel.domain.identity import Caller
-from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.kernel.ports import AuditRow, Forgotten, Pruned
-from soorma_ai.kernel.rules.authority import Owner, check
-from soorma_ai.kernel.runtime.client.dead_letters import letter_of, letter_page, own_row, redrive
-from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
-from soorma_ai.kernel.runtime.views.audit import Change, changing
+from soorma_ai.kernel.ports import Forgotten, Pruned
+from soorma_ai.kernel.runtime.client.operator import OperatorCalls
+from soorma_ai.kernel.runtime.handling.handling import must_be_outside
 
 
-class Upkeep:
-    """Acts as one person of one tenant. `services` is what runs it all."""
-
-    # Who came by a token; what they change is written down.
-    caller: Caller | None = None
-
-    def __init__(self, services: Services, person: Person) -> None:
-        self._open_services: Services | None = replace(services, store=services.store.within(person.tenant_id))
-        self.person = person
-
-    @property
-    def services(self) -> Services:
-        if self._open_services is None:
-            raise LocalProtocolError("the platform is not open; use `async with Platform(...)`")
-        return self._open_services
-
-    async def audit(self, *, before: int | None = None, limit: int = 100) -> list[AuditRow]:
-        """Return what callers from outside changed or were refused, the newest first; the next page is that `before`
-        the last `seq`. Raise Forbidden for who is no auditor or operator."""
-        check(self.person, "audit", Owner(self.person.tenant_id), "")
-        return await self.services.store.audit.entries(self.person.tenant_id, limit, before=before)
-
-    async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
-        """Return what could not be handled and waits for somebody to decide about it, the newest first."""
-        must_be_outside()
-        return [*(await letter_page(self.services, self.person, limit)).letters]
-
-    async def dead_letter(self, letter_id: int) -> Letter:
-        """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
-        must_be_outside()
-        return letter_of(await own_row(self.services, self.person, letter_id, "dead_letter"))
-
-    async def redrive(self, letter_id: int) -> bool:
-        """Deliver it again, as if for the first time but with the same `idempotency_key`. False when it is not dead
-        (any more). Raise NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read.
-
-        Whoever asked was told of the failure when the letter died. A plan that went on does not take a second reply;
-        `request` with the same `idempotency_key` finds the success, once there is one.
-        """
-        must_be_outside()
-        async with self._changing("redrive", str(letter_id)) as change:
-            return await redrive(change.services, self.person, letter_id)
-
-    async def discard(self, letter_id: int, note: str = "") -> bool:
-        """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
-        must_be_outside()
-        said = f"discarded by {self.person.user_id}" + (f": {note}" if note else "")
-        async with self._changing("discard", str(letter_id)) as change:
-            await own_row(self.services, self.person, letter_id, "discard")
-            return await change.store.letters.discard(letter_id, said, self._now())
+class UpkeepCalls(OperatorCalls):
+    """Calls of an operator, with retention and erasure."""
 
     async def prune(
         self,
@@ -99,8 +42,9 @@ class Upkeep:
         async with self._changing("forget", user_id) as change:
             return await forget(change.services, self.person, user_id, batches=batches)
 
-    def _changing(self, call: str, what: str) -> AbstractAsyncContextManager[Change]:
-        return changing(self.services, self.caller, call, what)
 
-    def _now(self) -> datetime:
-        return self.services.clock.now()
+def upkeep_of(client: OperatorCalls) -> UpkeepCalls:
+    """Return the calls of a client's person."""
+    made = UpkeepCalls(client.services, client.person)
+    made.caller = client.caller
+    return made

@@ -227,23 +227,6 @@ _REMOVE_AUDIT = """
 """
 
 
-# Who was told of questions that are gone, who was away, and links that have ended.
-_REMOVE_TOLD = """
-    DELETE FROM notice WHERE (expectation_id, user_id, via) IN (
-        SELECT expectation_id, user_id, via FROM notice
-        WHERE tenant = :tenant AND at < :before
-            AND NOT EXISTS (SELECT 1 FROM expectation WHERE expectation.id = notice.expectation_id)
-        ORDER BY at LIMIT :limit
-    )
-"""
-_REMOVE_AWAY = "DELETE FROM absence WHERE tenant = :tenant AND until < :before"
-_REMOVE_LINKS = """
-    DELETE FROM link WHERE (tenant, about, kind, user_id) IN (
-        SELECT tenant, about, kind, user_id FROM link WHERE tenant = :tenant AND until < :before LIMIT :limit
-    )
-"""
-
-
 # What is in use is written again once a day.
 _REMOVE_PARTS = """
     DELETE FROM prompt_part WHERE (plan_id, tenant, digest) IN (
@@ -253,19 +236,18 @@ _REMOVE_PARTS = """
 """
 
 
-_REMOVE_OLD = (
-    *(_REMOVE_REQUESTS, _REMOVE_GATES, _REMOVE_AUDIT, _REMOVE_PARTS),
-    *(_REMOVE_TOLD, _REMOVE_LINKS, _REMOVE_AWAY),
-)
+_REMOVE_OLD = (_REMOVE_REQUESTS, _REMOVE_GATES, _REMOVE_AUDIT, _REMOVE_PARTS)
 
 
 class Old(Struct, frozen=True):
-    """Conditions under which a row may go, and the moment at which it is looked for."""
+    """Conditions under which a row may go, and the moment at which it is looked for. `of_features` are statements that
+    remove what is old of features."""
 
     tenant_id: str
     before: datetime
     statuses: Sequence[PlanStatus]
     now: datetime
+    of_features: tuple[str, ...] = ()
 
 
 class _Place(NamedTuple):
@@ -298,6 +280,7 @@ class _Batch:
         self._db = db
         self._limit = limit
         self._dry_run = dry_run
+        self._old = () if dry_run else (*_REMOVE_OLD, *old.of_features)
         self._values = {
             "tenant": old.tenant_id,
             "before": epoch(old.before),
@@ -332,7 +315,7 @@ class _Batch:
     def requests(self, place: _Place) -> _Place:
         """Requests of clients that were not answered, long after they stopped waiting, what people said and did about
         some, what is known of old changes, and texts that models are told no more."""
-        removed = max(map(self._change, () if self._dry_run else _REMOVE_OLD), default=0)
+        removed = max(map(self._change, self._old), default=0)
         return place if removed == self._limit else _Place(_LOOSE)
 
     def loose(self, place: _Place) -> _Place | None:

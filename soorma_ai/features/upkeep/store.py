@@ -16,9 +16,6 @@ from soorma_ai.kernel.sql.tenant_scope import HOUSE
 class SqlUpkeep(Part):
     begin_forgetting = writing(erasure.begin, HOUSE)
 
-    async def store_id(self, fresh: str) -> str:
-        return await self.database.write(lambda db: _store_id(db, fresh))
-
     async def forget(self, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:
         batch = partial(erasure.go_on, limit=limit, tenant_id=tenant_id, user_id=user_id)
         return await self.database.write(lambda db: _forget(db, self.database.routes, batch), is_long=True)
@@ -37,7 +34,8 @@ class SqlUpkeep(Part):
         after: str | None = None,
         dry_run: bool = False,
     ) -> Pruned:
-        old = sql_retention.Old(tenant_id, before, statuses, now)
+        of_features = tuple(statement for one in self.database.features.removals for statement in one.old)
+        old = sql_retention.Old(tenant_id, before, statuses, now, of_features)
         batch = partial(sql_retention.prune, old=old, limit=limit, after=after, dry_run=dry_run)
         if dry_run:
             return (await self.database.read(batch))[0]
@@ -61,8 +59,3 @@ def _note_removal(db: Connection, routes: registry.Routes) -> None:
     """Forget which parts of prompts are stored, in other processes too."""
     db.parts.clear()
     routes.forget()
-
-
-def _store_id(db: Connection, fresh: str) -> str:
-    db.execute("INSERT INTO store (only_one, id) VALUES (1, ?) ON CONFLICT DO NOTHING", (fresh,))
-    return db.execute("SELECT id FROM store").fetchone()[0]

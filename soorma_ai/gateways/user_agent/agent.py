@@ -14,7 +14,9 @@ from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound, RemotePr
 from soorma_ai.features.human_tasks.claims import current_claim
 from soorma_ai.features.human_tasks.link_tokens import Links
 from soorma_ai.features.human_tasks.links import LONGEST
+from soorma_ai.features.human_tasks.ports import PEOPLE
 from soorma_ai.features.human_tasks.records import Claim, Link, Notice, NoticeState
+from soorma_ai.features.human_tasks.service import inbox_of
 from soorma_ai.gateways.webhooks.outgoing import PAUSES
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import ExpectationStatus, Wait
@@ -117,7 +119,7 @@ class UserAgent(Agent):
         if wait is None:
             return
         services = context.handling.services
-        found = next(iter(await services.store.people.claims([wait.wait_id])), None)
+        found = next(iter(await services.store.part(PEOPLE).claims([wait.wait_id])), None)
         claim = current_claim(found, services.clock.now())
         if claim is None or not claim.given_by or claim.user_id != event.data.get("to"):
             return
@@ -166,7 +168,7 @@ class UserAgent(Agent):
         for name, fault in faults.items():
             state = NoticeState.FAILED if fault else NoticeState.DELIVERED
             detail = clip(repr(fault), LONGEST_FAULT) if fault else ""
-            await services.store.people.tell(
+            await services.store.part(PEOPLE).tell(
                 Notice(wait.wait_id, wait.tenant_id, name, state, services.clock.now(), self.name, event.id, detail)
             )
 
@@ -208,7 +210,7 @@ class UserAgent(Agent):
             raise Unauthenticated("this link opens more than one question: answer on its page")
         person = Person(link.tenant_id, link.user_id, link.roles)
         client = Client(self._services, person).as_caller(Caller(person, key_id=BY_LINK))
-        await client.inbox.check_link(link, is_listed=False)
+        await inbox_of(client).check_link(link, is_listed=False)
         return await client.answer(link.about, payload, decision=decision, note=note)
 
 
@@ -222,6 +224,6 @@ async def _find_open(event: EventEnvelope, context: PlatformContext) -> Wait | N
 
 async def _find_reached(context: PlatformContext, via: str, wait_id: str, event_id: str) -> set[str]:
     """Return the names of those who were told by this channel of this very announcement."""
-    notices = await context.handling.services.store.people.notices(wait_id)
+    notices = await context.handling.services.store.part(PEOPLE).notices(wait_id)
     about = (one for one in notices if one.via == via and one.event_id == event_id)
     return {one.user_id for one in about if one.state is NoticeState.DELIVERED}

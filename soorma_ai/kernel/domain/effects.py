@@ -1,10 +1,10 @@
 """Effects and dispositions. A handler records effects; one transaction applies them all, or none."""
 
 from datetime import datetime, timedelta
+from typing import ClassVar
 
 from msgspec import Struct
 
-from soorma_ai.features.knowledge.records import DropMemo, KeepMemo
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.kernel.domain.history import Step
@@ -128,6 +128,12 @@ class Declare(Struct, frozen=True):
     definition: EventDefinition
 
 
+class FeatureEffect(Struct, frozen=True):
+    """Base of the effects of a feature, which applies them. Where the feature is off they are refused."""
+
+    feature: ClassVar[str] = ""
+
+
 Effect = (
     Publish
     | SavePlan
@@ -148,9 +154,8 @@ Effect = (
     | IncrementMemory
     | AppendMemory
     | OpenSession
-    | KeepMemo
-    | DropMemo
     | Declare
+    | FeatureEffect
 )
 
 

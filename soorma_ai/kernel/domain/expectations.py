@@ -7,10 +7,9 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from soorma_ai.features.human_tasks.records import Claim
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.names import plain_name
-from soorma_ai.kernel.domain.people import NO_USER, Answer, AnswerDecision, Ask
+from soorma_ai.kernel.domain.people import NO_USER, Answer, AnswerDecision, Ask, Claim
 from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.stores import Home
 from soorma_ai.kernel.domain.values import JsonObject

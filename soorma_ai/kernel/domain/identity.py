@@ -48,6 +48,9 @@ class ApiKey(Record, frozen=True):
         if any(at is not None and at.tzinfo is None for at in (self.made_at, self.expires_at, self.revoked_at)):
             raise LocalProtocolError("the moments of a key have a time zone; give aware datetimes")
 
+    def is_good(self, now: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
     @property
     def caller(self) -> Caller:
         return Caller(Person(self.tenant_id, self.user_id, self.roles), self.agent, self.key_id)

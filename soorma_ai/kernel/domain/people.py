@@ -126,6 +126,34 @@ class Person(Struct, frozen=True):
                 raise LocalProtocolError(f"{name!r} is no name: it holds what cannot be printed; spell it out")
 
 
+class Claim(Record, frozen=True):
+    """A question that `user_id` has in hand `until` then, handed over by `given_by`, empty where nobody did. It tells
+    others, and stops none of them."""
+
+    wait_id: str
+    tenant_id: str
+    user_id: str
+    at: datetime
+    until: datetime
+    given_by: str = ""
+
+    def lasts_at(self, now: datetime) -> bool:
+        return now < self.until
+
+
+class Absence(Record, frozen=True):
+    """A person is away `until` then, and `deputy` answers for them, by the roles that they had when they said so, as
+    long as the key by which they said it is good."""
+
+    tenant_id: str
+    user_id: str
+    deputy: str
+    roles: frozenset[str]
+    since: datetime
+    until: datetime
+    key_id: str | None = None
+
+
 def roles_of(given: object) -> frozenset[str]:
     """Return the names of roles as they were given. Raise LocalProtocolError for anything but a collection of names."""
     if isinstance(given, str):

@@ -1,11 +1,8 @@
 """The seams: what the shell needs from the outside, as small as its callers."""
 
-from soorma_ai.features.human_tasks.ports import People
-from soorma_ai.features.knowledge.ports import Memos
-from soorma_ai.features.upkeep.ports import Upkeep
 from soorma_ai.kernel.ports.bus import Bus, Clock, Neighbours
 from soorma_ai.kernel.ports.embedding import Embedder
-from soorma_ai.kernel.ports.identity import Audit, Authenticator, Keys
+from soorma_ai.kernel.ports.identity import KEYS, Audit, Authenticator, Keys
 from soorma_ai.kernel.ports.inlet import Inlet, Post
 from soorma_ai.kernel.ports.model import (
     Message,
@@ -19,6 +16,7 @@ from soorma_ai.kernel.ports.model import (
     Reasoner,
     Way,
 )
+from soorma_ai.kernel.ports.people import COLLEAGUES, Colleagues
 from soorma_ai.kernel.ports.queue import Hands, Queue
 from soorma_ai.kernel.ports.registry import Registry
 from soorma_ai.kernel.ports.rows import (
@@ -46,8 +44,11 @@ from soorma_ai.kernel.ports.rows import (
     Work,
 )
 from soorma_ai.kernel.ports.store import DeadLetters, EventLog, Memory, Plans, Store
+from soorma_ai.kernel.ports.store_key import StoreKey
 
 __all__ = [
+    "COLLEAGUES",
+    "KEYS",
     "LONGEST_RUN",
     "MOST_LOANS",
     "AgentRow",
@@ -58,6 +59,7 @@ __all__ = [
     "Brought",
     "Bus",
     "Clock",
+    "Colleagues",
     "DeadLetterRow",
     "DeadLetters",
     "Delivery",
@@ -69,7 +71,6 @@ __all__ = [
     "Inlet",
     "Keys",
     "Memory",
-    "Memos",
     "Message",
     "Mode",
     "ModelAnswer",
@@ -79,7 +80,6 @@ __all__ = [
     "Neighbours",
     "Note",
     "PartRows",
-    "People",
     "Place",
     "PlanFilter",
     "Plans",
@@ -92,11 +92,11 @@ __all__ = [
     "Registry",
     "Settlement",
     "Store",
+    "StoreKey",
     "StoredEvent",
     "StoredPlan",
     "StoredPlans",
     "Swept",
-    "Upkeep",
     "WantedPart",
     "Way",
     "Work",

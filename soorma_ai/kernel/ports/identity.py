@@ -1,10 +1,11 @@
-"""Who calls: where that is known from, the keys that are kept, and what callers changed."""
+"""Callers: their authentication, their keys, and the audit log of their changes."""
 
 from datetime import datetime
 from typing import Protocol
 
 from soorma_ai.kernel.domain.identity import ApiKey, AuditEntry, Caller
 from soorma_ai.kernel.ports.rows import AuditRow
+from soorma_ai.kernel.ports.store_key import StoreKey
 
 
 class Authenticator(Protocol):
@@ -29,6 +30,9 @@ class Keys(Protocol):
     async def revoke(self, key_id: str, now: datetime) -> bool:
         """False when it was revoked before, which stands. Raise NotFound."""
         ...
+
+
+KEYS: StoreKey[Keys] = StoreKey("keys")
 
 
 class Audit(Protocol):

@@ -2,11 +2,8 @@
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from soorma_ai.features.human_tasks.ports import People
-from soorma_ai.features.knowledge.ports import Memos
-from soorma_ai.features.upkeep.ports import Upkeep
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival, Expectation, ExpectationKind, Untaken
@@ -17,7 +14,7 @@ from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.plans import Marked, PlanInHand, PlanRecord, PlanStatus, PlanValue
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.domain.tracking import Handed
-from soorma_ai.kernel.ports.identity import Audit, Keys
+from soorma_ai.kernel.ports.identity import Audit
 from soorma_ai.kernel.ports.queue import Hands, Queue
 from soorma_ai.kernel.ports.registry import Registry
 from soorma_ai.kernel.ports.rows import (
@@ -33,6 +30,9 @@ from soorma_ai.kernel.ports.rows import (
     StoredPlans,
     WantedPart,
 )
+from soorma_ai.kernel.ports.store_key import StoreKey
+
+T = TypeVar("T")
 
 
 class Plans(Protocol):
@@ -362,14 +362,27 @@ class Store(Protocol):
     queue: Queue
     plans: Plans
     memory: Memory
-    memos: Memos
     registry: Registry
     events: EventLog
     letters: DeadLetters
-    upkeep: Upkeep
-    people: People
-    keys: Keys
     audit: Audit
+
+    @property
+    def features(self) -> frozenset[str]:
+        """Names of the features that keep something here."""
+        ...
+
+    def part(self, key: StoreKey[T]) -> T:
+        """Return the part of a feature. Raise LocalProtocolError where that feature is off."""
+        ...
+
+    def find(self, key: StoreKey[T]) -> T | None:
+        """Return the part of a feature; None where that feature is off."""
+        ...
+
+    async def name(self, fresh: str) -> str:
+        """Return the name of this store among others, which it keeps; the first call gives it the name `fresh`."""
+        ...
 
     def with_note(self, note: Note) -> "Store":
         """Return this store for one change: the first transaction of its parts that changes something writes the note's

@@ -8,7 +8,6 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from soorma_ai.errors import TransientError
-from soorma_ai.features.upkeep import erasure
 from soorma_ai.kernel.domain.dead_letters import cannot_arrive
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import Arrival, Expectation, ExpectationKind, Untaken
@@ -32,8 +31,8 @@ _LOG = logging.getLogger("soorma_ai.store")
 
 
 def bring(db: Connection, events: Sequence[EventEnvelope]) -> None:
-    """Let events arrive in this transaction that a bus brought; those of users who are being forgotten go with them."""
-    leaving = erasure.users(db)
+    """Let events arrive in this transaction that a bus brought; those of users who are leaving are dropped."""
+    leaving = db.features.find_leaving(db)
     for came in events:
         if (came.tenant_id, came.user_id) in leaving:
             continue

@@ -3,12 +3,15 @@ them lacks, its schema makes (see `adapters/postgres/schema.py`)."""
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from soorma_ai.kernel.ports import Delivery, Hands, StoredEvent
+from msgspec import Struct
+
+from soorma_ai.kernel.domain.effects import FeatureEffect
+from soorma_ai.kernel.ports import Delivery, Hands, StoredEvent, StoreKey
 
 # Parts of prompts that are known to be stored, and the seconds after which one that is in use is written again.
 MOST_PARTS = 4_096
@@ -83,6 +86,60 @@ class Words(Protocol):
         ...
 
 
+class Removal(Struct, frozen=True, kw_only=True):
+    """Removal of a feature's rows. Statements have `:tenant`, those of a person `:user`, those by age `:before`.
+
+    `of_questions` removes rows of removed questions, `:ids`. `of_person` are statements about few rows,
+    `some_of_person` and `old` remove up to `:limit`. `begin` ends the rights of a person and returns the number of
+    revoked keys. `kept` removes up to so many records of a person and returns their number. `merge` removes a
+    further piece of their words from an index, False at its end.
+    """
+
+    of_questions: tuple[str, ...] = ()
+    of_person: tuple[str, ...] = ()
+    some_of_person: tuple[str, ...] = ()
+    old: tuple[str, ...] = ()
+    begin: "Callable[[Connection, str, str, datetime], int] | None" = None
+    kept: "Callable[[Connection, str, str, int], int] | None" = None
+    merge: "Callable[[Connection, bool], bool] | None" = None
+
+
+class Features(Protocol):
+    """Work of features in the transactions of the kernel."""
+
+    @property
+    def names(self) -> frozenset[str]: ...
+
+    @property
+    def parts(self) -> Mapping[StoreKey[Any], Callable[..., object]]:
+        """Makers of the parts of a store, each of its database, tenant scope and note."""
+        ...
+
+    @property
+    def closing(self) -> Sequence[str]:
+        """Statements about a question that is closed, each with its id."""
+        ...
+
+    @property
+    def removals(self) -> Sequence[Removal]: ...
+
+    def apply(self, db: "Connection", effect: FeatureEffect) -> None:
+        """Raise LocalProtocolError for an effect of a feature that is off."""
+        ...
+
+    def check_users(self, db: Reader, users: Iterable[tuple[str, str]]) -> None:
+        """Raise TransientError where one of these users, by tenant and id, may begin nothing now."""
+        ...
+
+    def find_leaving(self, db: Reader) -> set[tuple[str, str]]:
+        """Return the users whose events are dropped on arrival, by tenant and id."""
+        ...
+
+    def tidy(self, db: "Connection", now: datetime) -> None:
+        """Remove what has expired, a limited number of rows."""
+        ...
+
+
 class MustBeAlone(Exception):
     """What was begun beside all that is written may not be done there."""
 
@@ -119,6 +176,7 @@ class Connection(ABC):
         self.parts: OrderedDict[tuple[str, str, str], float] = OrderedDict()
 
     words: Words
+    features: Features
     registry: int
     taking = ""
 

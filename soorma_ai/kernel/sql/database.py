@@ -8,12 +8,12 @@ from functools import partial
 from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from soorma_ai.features.identity import statements
 from soorma_ai.kernel.domain.expectations import Arrival
 from soorma_ai.kernel.domain.identity import AuditEntry
 from soorma_ai.kernel.ports import Delivery, Hands, Note
 from soorma_ai.kernel.sql import arrivals
-from soorma_ai.kernel.sql.connection import Connection, Reader
+from soorma_ai.kernel.sql.connection import Connection, Features, Reader
+from soorma_ai.kernel.sql.tables import audit
 from soorma_ai.kernel.sql.tables.registry import Known, Routes
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
 
@@ -26,11 +26,12 @@ NOTHING = Arrival()
 class Database(ABC):
     """Transactions of one store, in which what is published arrives. It `keeps` what it has read of the registry, where
     no other process may change that without its number. Where it `guards` its rows, a transaction sees those of whom it
-    acts for."""
+    acts for. `features` are those that are on."""
 
     guards = False
 
-    def __init__(self, *, keeps: bool) -> None:
+    def __init__(self, features: Features, *, keeps: bool) -> None:
+        self.features = features
         self.on_commit: Callable[[bool], None] | None = None
         self.on_arrival: Callable[[Arrival], None] | None = None
         self.routes = Routes()
@@ -152,7 +153,7 @@ class Part:
 def _write_down(operation: Callable[[Connection], T], entry: AuditEntry, db: Connection) -> T:
     value = operation(db)
     if _has_changed(value):
-        statements.record(db, entry)
+        audit.record(db, entry)
     return value
 
 

@@ -5,8 +5,6 @@ from datetime import datetime
 from typing import assert_never
 
 from soorma_ai.errors import LocalProtocolError, VersionConflict
-from soorma_ai.features.knowledge import statements
-from soorma_ai.features.knowledge.records import DropMemo, KeepMemo
 from soorma_ai.kernel.domain import effects as asked
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation
@@ -98,8 +96,8 @@ def _apply(db: Connection, effect: asked.Effect, now: datetime, at_hand: Mapping
             memory.change(db, effect)
         case OpenSession():
             memory.open_session(db, effect)
-        case KeepMemo() | DropMemo():
-            statements.change(db, effect)
+        case asked.FeatureEffect():
+            db.features.apply(db, effect)
         case asked.Declare(agent, definition):
             registration.declare(db, agent, definition, now)
         case _:

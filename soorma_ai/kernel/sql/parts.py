@@ -5,16 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
-from soorma_ai.features.human_tasks.store import SqlPeople
-from soorma_ai.features.identity import statements as identity
-from soorma_ai.features.knowledge import statements
-from soorma_ai.features.knowledge.records import KeepMemo, MemoChange
-from soorma_ai.features.upkeep import erasure
-from soorma_ai.features.upkeep.store import SqlUpkeep
 from soorma_ai.kernel.domain.effects import Declare, Effect, Publish, Schedule
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival, Expectation
@@ -29,26 +23,35 @@ from soorma_ai.kernel.ports import (
     Delivery,
     EventLog,
     Hands,
-    Keys,
     Memory,
-    Memos,
     Note,
-    People,
     Plans,
     Queue,
     Registry,
     Settlement,
     Store,
     StoredEvent,
+    StoreKey,
     Swept,
-    Upkeep,
     Work,
 )
 from soorma_ai.kernel.sql import apply, arrivals, due_timers, effects, registration, sweep
 from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.database import Database, Part, reading, writing
+from soorma_ai.kernel.sql.storage import part_missing
+from soorma_ai.kernel.sql.tables import (
+    audit,
+    budget,
+    inbox,
+    leases,
+    listing,
+    memory,
+    plan_parts,
+    receivers,
+    registry,
+    tasks,
+)
 from soorma_ai.kernel.sql.tables import batch as behind
-from soorma_ai.kernel.sql.tables import budget, inbox, leases, listing, memory, plan_parts, receivers, registry, tasks
 from soorma_ai.kernel.sql.tables import dead_letters as letters
 from soorma_ai.kernel.sql.tables import events as log
 from soorma_ai.kernel.sql.tables import expectations as expected
@@ -109,7 +112,7 @@ class SqlQueue(Part):
 
         def sending(db: Connection) -> None:
             if delivery is None:
-                erasure.must_not_be_forgotten(db, _users_of(events))
+                db.features.check_users(db, _users_of(events))
             else:
                 inbox.must_stand(db, delivery)
             effects.send(db, events, expect, session)
@@ -122,7 +125,7 @@ class SqlQueue(Part):
         users = _users_of(effect.event for effect in changes if isinstance(effect, Publish))
 
         def sending(db: Connection) -> bool:
-            erasure.must_not_be_forgotten(db, users)
+            db.features.check_users(db, users)
             return effects.send_once(db, changes, now)
 
         is_new, _ = await self.publish(sending, now)
@@ -257,27 +260,10 @@ class SqlMemory(Part):
         users = [(one.tenant_id, one.session.user_id) for one in changes if isinstance(one, OpenSession)]
 
         def memorizing(db: Connection) -> None:
-            erasure.must_not_be_forgotten(db, users)
+            db.features.check_users(db, users)
             effects.apply(db, changes, now)
 
         await self.write(memorizing)
-
-
-class SqlMemos(Part):
-    memo = reading(statements.memo)
-    search = reading(statements.search)
-    signs = reading(statements.signs)
-    numbers = reading(statements.numbers)
-    memos_at = reading(statements.memos_at)
-
-    async def change(self, changes: Sequence[MemoChange], now: datetime) -> None:
-        shelves = [one.memo.shelf for one in changes if isinstance(one, KeepMemo)]
-
-        def changing(db: Connection) -> None:
-            erasure.must_not_be_forgotten(db, [(one.tenant_id, one.user_id) for one in shelves if not one.is_shared])
-            effects.apply(db, changes, now)
-
-        await self.write(changing)
 
 
 class SqlRegistry(Part):
@@ -321,20 +307,13 @@ class SqlDeadLetters(Part):
     set_aside = writing(letters.set_aside)
 
 
-class SqlKeys(Part):
-    add = writing(identity.add_key)
-    find = reading(identity.find_key)
-    ls = reading(identity.keys)
-    revoke = writing(identity.revoke_key)
-
-
 class SqlAudit(Part):
-    record = writing(identity.record)
-    entries = reading(identity.entries)
+    record = writing(audit.record)
+    entries = reading(audit.entries)
 
 
 class SqlStore:
-    """A store over a database of this family."""
+    """A store over a database of this family, with the parts of the features that are on."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -344,17 +323,34 @@ class SqlStore:
 
     def _make_parts(self) -> None:
         given = self.database, self._acting, self._note
+        self._of_features = dict[StoreKey[Any], object]()
         self.queue: Queue = SqlQueue(*given)
         self.plans: Plans = SqlPlans(*given)
         self.memory: Memory = SqlMemory(*given)
-        self.memos: Memos = SqlMemos(*given)
         self.registry: Registry = SqlRegistry(*given)
         self.events: EventLog = SqlEventLog(self.database, self._acting)
         self.letters: DeadLetters = SqlDeadLetters(*given)
-        self.upkeep: Upkeep = SqlUpkeep(*given)
-        self.people: People = SqlPeople(*given)
-        self.keys: Keys = SqlKeys(*given)
         self.audit: Audit = SqlAudit(self.database, self._acting)
+
+    @property
+    def features(self) -> frozenset[str]:
+        return self.database.features.names
+
+    def part(self, key: StoreKey[T]) -> T:
+        found = self.find(key)
+        if found is None:
+            raise part_missing(key)
+        return found
+
+    def find(self, key: StoreKey[T]) -> T | None:
+        """Return a part, which is made when it is first asked for."""
+        found = self._of_features.get(key)
+        if found is None and key in self.database.features.parts:
+            found = self._of_features[key] = self.database.features.parts[key](self.database, self._acting, self._note)
+        return cast("T | None", found)
+
+    async def name(self, fresh: str) -> str:
+        return await self.database.write(lambda db: _name(db, fresh))
 
     def with_note(self, note: Note) -> Store:
         noted = copy(self)
@@ -390,3 +386,8 @@ def _tidy(db: Connection, now: datetime) -> None:
 
 def _users_of(events: Iterable[EventEnvelope]) -> set[tuple[str, str]]:
     return {(event.tenant_id, event.user_id) for event in events}
+
+
+def _name(db: Connection, fresh: str) -> str:
+    db.execute("INSERT INTO store (only_one, id) VALUES (1, ?) ON CONFLICT DO NOTHING", (fresh,))
+    return db.execute("SELECT id FROM store").fetchone()[0]

@@ -1,5 +1,5 @@
-"""The tables as they are now; `migrations` brings older files here. A step adds rows; nothing that grows is ever
-rewritten.
+"""The tables of the kernel as they are now; `migrations` brings older files here. Features bring their own. A step adds
+rows; nothing that grows is ever rewritten.
 
 `inbox.state`: one row per (agent, owner) is its head: queued, leased or in doubt; those behind it are blocked and move
 up when the head is done or dead. So a claim reads heads only, however much is stored. `ready_at` is when a head may be
@@ -11,8 +11,6 @@ letter was brought back.
 whole record, made of both whenever it is read. `step.data_at`: where in the step's event its data stands, instead of
 here. `journal.is_raw`: the value is what the raw text says.
 
-`api_key`: what is revoked is a column, so that no key is read to end it.
-
 `agent.revision` is another one after each change of its body.
 
 `memory`: a row whose body is NULL is a deleted key. What was appended to a list stands in `memory_item`.
@@ -23,8 +21,6 @@ Below 0: it is lent, and its borrower has not said yet whether that loan came.
 `outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it. `store.id`: its name at a broker.
 """
 
-from soorma_ai.features.human_tasks.tables import ANSWERED, PEOPLE_TABLES
-from soorma_ai.features.knowledge.tables import MEMO_TABLES
 from soorma_ai.kernel.sql.model_tables import MODEL_TABLES
 
 VERSION = 12
@@ -373,15 +369,6 @@ CREATE INDEX untaken_expires ON untaken (expires) WHERE is_over = 0;
 CREATE INDEX definition_agent ON definition (agent);
 CREATE INDEX definition_name ON definition (event_name, topic, version);
 
-CREATE TABLE api_key (
-    key_id TEXT PRIMARY KEY,
-    tenant TEXT NOT NULL,
-    made_at REAL NOT NULL,
-    revoked_at REAL,
-    body TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX api_key_tenant ON api_key (tenant, made_at, key_id);
-
 CREATE TABLE audit (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     tenant TEXT NOT NULL,
@@ -393,10 +380,7 @@ CREATE INDEX audit_age ON audit (tenant, at);
 CREATE TABLE store (only_one INTEGER PRIMARY KEY CHECK (only_one = 1), id TEXT NOT NULL) STRICT;
 
 {MODEL_TABLES}
-{MEMO_TABLES}
-{ANSWERED};
-{AGED};
-{PEOPLE_TABLES}
+{AGED}
 """)
 
 

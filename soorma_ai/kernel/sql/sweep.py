@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from soorma_ai.errors import ConfigError
-from soorma_ai.features.knowledge import statements
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.ports import Swept
 from soorma_ai.kernel.rules.arrival.endings import ARRIVES_WITHIN, set_going
@@ -14,8 +13,6 @@ from soorma_ai.kernel.sql.codec import PLAN
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.tables import events as log
 from soorma_ai.kernel.sql.tables import inbox, untaken
-
-EXPIRED_AT_ONCE = 1_000
 
 _LOG = logging.getLogger("soorma_ai.store")
 
@@ -58,7 +55,7 @@ _STRANDED = """
 
 def tidy(db: Connection, now: datetime) -> Swept:
     untaken.drop_expired(db, now)
-    statements.drop_expired(db, now, EXPIRED_AT_ONCE)
+    db.features.tidy(db, now)
     return Swept(log.send_again(db, now - ARRIVES_WITHIN), inbox.unblock(db))
 
 

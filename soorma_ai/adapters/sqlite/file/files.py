@@ -14,14 +14,16 @@ from soorma_ai.adapters.sqlite.file.migrations import migrate
 from soorma_ai.adapters.sqlite.file.wal import check_wal
 from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.kernel.sql.schema import APPLICATION_ID, VERSION
+from soorma_ai.kernel.sql.storage import NO_FEATURES, FeatureSet
 
 C = TypeVar("C", bound=sqlite3.Connection)
 
 _OLDEST_LIBRARY = (3, 37, 0)
 
 
-def open_writer(path: Path | None) -> Connection:
-    """The one connection that writes; makes the file and its tables where there are none. It waits for no lock."""
+def open_writer(path: Path | None, features: FeatureSet = NO_FEATURES) -> Connection:
+    """The one connection that writes; makes the file and tables, also of these features, where there are none. It waits
+    for no lock."""
     if sqlite3.sqlite_version_info < _OLDEST_LIBRARY:
         wanted = ".".join(map(str, _OLDEST_LIBRARY))
         raise ConfigError(f"this Python has SQLite {sqlite3.sqlite_version}; {wanted} or newer is needed")
@@ -34,7 +36,8 @@ def open_writer(path: Path | None) -> Connection:
     except (OSError, sqlite3.Error) as error:
         raise ConfigError(f"cannot open the store {path}: {error}; give a file in a writable directory") from error
     with _closed_on_fault(connection, path):
-        _prepare(connection, path)
+        _prepare(connection, path, features)
+    connection.features = features
     connection.execute("PRAGMA busy_timeout = 0")
     return connection
 
@@ -69,11 +72,16 @@ def schema_of(path: Path) -> int:
         return _version(connection, path)
 
 
-def upgrade(path: Path) -> tuple[int, int]:
+def names_in(connection: sqlite3.Connection) -> set[str]:
+    """Return the names of all tables and indexes."""
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master").fetchall()}
+
+
+def upgrade(path: Path, features: FeatureSet) -> tuple[int, int]:
     """Make the file, or bring it forward, whose owner the caller is; return the version that its schema had, 0 for
     none, and that which it has now. Raise as `open_reader` does."""
     before = schema_of(path) if path.is_file() and path.stat().st_size else 0
-    open_writer(path).close()
+    open_writer(path, features).close()
     return before, VERSION
 
 
@@ -104,7 +112,7 @@ def _open(kind: type[C], database: str, *, uri: bool = False) -> C:
     )
 
 
-def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
+def _prepare(connection: sqlite3.Connection, path: Path | None, features: FeatureSet) -> None:
     # Nothing is written before the file is known to be ours.
     version = _version(connection, path)
     mode: str = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
@@ -113,8 +121,8 @@ def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA journal_size_limit = 67108864")
     connection.execute("PRAGMA cache_size = -16384")
-    if version < VERSION:
-        migrate(connection, version)
+    if version < VERSION or features.missing(names_in(connection)):
+        migrate(connection, version, features)
     # One that cannot be written is told here, and not by what is written first.
     connection.execute("BEGIN IMMEDIATE")
     connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -2,10 +2,10 @@
 
 import sqlite3
 
-from soorma_ai.features.human_tasks.tables import ANSWERED
 from soorma_ai.kernel.sql.agent_keys import KEY, name_by_key
 from soorma_ai.kernel.sql.model_tables import RESERVED
 from soorma_ai.kernel.sql.schema import AGED, APPLICATION_ID, STATEMENTS, VERSION, WHOLE, statements, statements_of
+from soorma_ai.kernel.sql.storage import FeatureSet
 
 _KEPT = "seq, agent, event_seq, owner, priority, state, ready_at, attempt, fence, reason, ended_at"
 _ALL = f"{_KEPT}, started, crashes, redriven"
@@ -13,7 +13,8 @@ _INBOX, *_INBOX_INDEXES = statements_of("inbox")
 
 # By the version that it starts from. A CHECK cannot be altered, so a table that gets another one is made anew. A row
 # that cannot be read stays one, and keeps no other from being brought forward; what an index looks into has to be JSON.
-# Tables are made as `schema` has them now: a step that changes one of them writes out here what it was before.
+# Tables are made as `schema` has them now: a step that changes one of them writes out here what it was before. Those
+# of features came by steps 6, 7 and 10; they are made behind all steps.
 STEPS: dict[int, tuple[str, ...]] = {
     1: (
         *statements("""
@@ -153,7 +154,7 @@ STEPS: dict[int, tuple[str, ...]] = {
         """),
     ),
     6: (
-        *statements_of("api_key", "audit", "asked_role"),
+        *statements_of("audit", "asked_role"),
         *statements("""
             ALTER TABLE plan ADD COLUMN user_id TEXT NOT NULL DEFAULT '';
             UPDATE plan SET user_id = ifnull(json_extract(body, '$.lineage.user_id'), 'local') WHERE json_valid(body);
@@ -214,7 +215,7 @@ STEPS: dict[int, tuple[str, ...]] = {
         "DROP TABLE inbox_6",
         *_INBOX_INDEXES,
     ),
-    7: statements_of("shelf", "memo", "memo_text", "memo_word", "memo_signs", "memo_numbers", "forgetting"),
+    7: (),
     8: statements_of("prompt_part"),
     9: statements_of("store"),
     10: (
@@ -223,8 +224,6 @@ STEPS: dict[int, tuple[str, ...]] = {
         f"INSERT INTO inbox ({_ALL}) SELECT {_ALL} FROM inbox_10 ORDER BY seq",
         "DROP TABLE inbox_10",
         *_INBOX_INDEXES,
-        *statements(ANSWERED),
-        *statements_of("claim", "notice", "colleague", "absence", "link"),
     ),
     11: (
         "ALTER TABLE inbox RENAME TO inbox_11",
@@ -249,13 +248,16 @@ STEPS: dict[int, tuple[str, ...]] = {
 }
 
 
-def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Bring the schema forward in one transaction: a kill in the middle leaves the file as it was. 0 is an empty
-    one."""
+def migrate(connection: sqlite3.Connection, version: int, features: FeatureSet) -> None:
+    """Bring the schema forward, and make what these features lack, in one transaction: a kill in the middle leaves the
+    file as it was. 0 is an empty one."""
     made = (*STATEMENTS, f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute("BEGIN IMMEDIATE")
     for step in [made] if version == 0 else [STEPS[number] for number in range(version, VERSION)]:
         for statement in step:
             connection.execute(statement)
+    there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master").fetchall()}
+    for statement in features.missing(there):
+        connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")

@@ -22,12 +22,12 @@ from soorma_ai.api.server.operation import (
 from soorma_ai.api.server.paging import make_page
 from soorma_ai.api.server.problems import problem
 from soorma_ai.api.server.routes.common import Made
-from soorma_ai.features.human_tasks.listing import question_page
 from soorma_ai.kernel.domain.expectations import ExpectationKind, Wait
 from soorma_ai.kernel.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerDecision, AnswerOutcome
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Place
 from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.runtime.client.questions import question_page
 
 STATUS = {
     ACCEPTED: HTTPStatus.OK,

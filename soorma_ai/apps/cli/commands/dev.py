@@ -22,7 +22,7 @@ from soorma_ai.apps.cli.package_files import find_shipped
 from soorma_ai.apps.cli.session import log_to_stderr
 from soorma_ai.errors import NotFound, SoormaError
 from soorma_ai.kernel.domain.people import Person
-from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.local_client import LocalClient as Client
 from soorma_ai.platform import Platform, stop_by_signal
 from soorma_ai.settings import hide_password
 from soorma_ai.surfaces.options import LOCAL_USER, Access, with_access

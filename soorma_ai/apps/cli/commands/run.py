@@ -21,8 +21,8 @@ from soorma_ai.errors import NotFound
 from soorma_ai.kernel.domain.people import AnswerDecision, Person
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanStatus
 from soorma_ai.kernel.rules.reports.waiting import need_of
-from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.loops.supervisor import DRAIN_SECONDS
+from soorma_ai.local_client import LocalClient as Client
 from soorma_ai.platform import stop_by_signal
 from soorma_ai.settings import hide_password
 from soorma_ai.surfaces.options import Access, JsonObjectParam, Sound, as_json, with_access, with_person, with_voice

@@ -3,9 +3,9 @@
 from starlette.types import ASGIApp
 
 from soorma_ai.errors import Forbidden, NotFound
-from soorma_ai.features.human_tasks.listing import question_page
 from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.runtime.client.dead_letters import letter_page, own_row
+from soorma_ai.kernel.runtime.client.questions import question_page
 from soorma_ai.surfaces.page_context import PageRoute, Visitor, get, post
 
 PAGE = 50

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from starlette.types import ASGIApp
 
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.features.human_tasks.service import inbox_of
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.surfaces.page_context import PageRoute, Visitor, get, post
 
@@ -20,7 +21,7 @@ async def show_away(visitor: Visitor) -> ASGIApp:
 
 async def change_away(visitor: Visitor) -> ASGIApp:
     """Take down that somebody is away, or back."""
-    inbox = visitor.client.inbox
+    inbox = inbox_of(visitor.client)
     if visitor.form_value("do") == BACK:
         await inbox.back(visitor.form_value("user_id") or visitor.client.person.user_id)
         return visitor.frame.see_other("away")
@@ -40,7 +41,7 @@ def _end_of(day: str) -> datetime:
 
 
 async def _page(visitor: Visitor, fault: str = "") -> ASGIApp:
-    person, inbox = visitor.client.person, visitor.client.inbox
+    person, inbox = visitor.client.person, inbox_of(visitor.client)
     absences = await inbox.absences()
     values = {
         "title": "Away",

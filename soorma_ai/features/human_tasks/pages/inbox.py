@@ -7,12 +7,12 @@ from msgspec import Struct
 from starlette.types import ASGIApp
 
 from soorma_ai.errors import NotFound
-from soorma_ai.features.human_tasks.listing import count_questions, question_page
 from soorma_ai.features.human_tasks.pages import question
 from soorma_ai.features.human_tasks.pages.question import Around
 from soorma_ai.features.human_tasks.summary import Urgency, urgency
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.values import clip
+from soorma_ai.kernel.runtime.client.questions import count_questions, question_page
 from soorma_ai.surfaces.page_context import PageRoute, Visitor, get, post
 from soorma_ai.surfaces.terminal.wording import time_left
 

@@ -24,6 +24,7 @@ from soorma_ai.features.human_tasks.pages.answering import (
     sheet_of,
 )
 from soorma_ai.features.human_tasks.question import QuestionDetails, question_details
+from soorma_ai.features.human_tasks.service import inbox_of
 from soorma_ai.features.human_tasks.summary import urgency
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, Ask
@@ -66,7 +67,7 @@ async def load(visitor: Visitor, wait_id: str, *, looks: bool = False) -> Questi
     """Return a question. That somebody `looks` at it is kept, the first time that they do."""
     details = await question_details(visitor.client.services, visitor.client.person, wait_id)
     if looks and visitor.request.method == "GET":
-        await visitor.client.inbox.look(wait_id, details.notices)
+        await inbox_of(visitor.client).look(wait_id, details.notices)
     return details
 
 
@@ -110,7 +111,7 @@ async def answer(visitor: Visitor, around: Around, wait_id: str) -> Response:
 
 async def _take(visitor: Visitor, around: Around, details: QuestionDetails, do: str) -> Response:
     """Take a question in hand, let go of it, or hand it over."""
-    inbox, wait_id = visitor.client.inbox, details.asked.id
+    inbox, wait_id = inbox_of(visitor.client), details.asked.id
     try:
         if do == RELEASE:
             await inbox.release(wait_id)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from pydantic import TypeAdapter
 
@@ -27,19 +27,18 @@ from soorma_ai.kernel.ports import (
     DeadLetters,
     EventLog,
     Hands,
-    Keys,
     Memory,
-    Memos,
     Note,
-    People,
     Plans,
     Queue,
     Registry,
     Store,
     StoredEvent,
-    Upkeep,
+    StoreKey,
 )
 from soorma_ai.kernel.runtime.handling.logs import warn
+
+T = TypeVar("T")
 
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 10.0
@@ -235,11 +234,17 @@ class RemoteStore:
         self.events = cast("EventLog", RemoteEvents(door))
         nothing: Any = _BesideTheStore()
         self.letters: DeadLetters = nothing
-        self.upkeep: Upkeep = nothing
-        self.people: People = nothing
-        self.keys: Keys = nothing
-        self.memos: Memos = nothing
         self.audit: Audit = nothing
+        self.features = frozenset[str]()
+
+    def part(self, key: StoreKey[T]) -> T:
+        raise LocalProtocolError(f"{key.name} is asked in the process of the store, and not by an agent elsewhere")
+
+    def find(self, key: StoreKey[T]) -> T | None:
+        return None
+
+    async def name(self, fresh: str) -> str:
+        raise LocalProtocolError("the name of a store is asked in the process of the store")
 
     def with_note(self, note: Note) -> Store:
         raise LocalProtocolError("what a caller changed is written down in the process of the store")

@@ -10,6 +10,7 @@ from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.features.upkeep.contents import contents_of
 from soorma_ai.features.upkeep.export import Contents, Moved
 from soorma_ai.settings import DEFAULT_STORE_URL, STORE_URL, hide_password, is_postgres, sqlite_path
+from soorma_ai.surfaces.command_features import features_of_command
 from soorma_ai.surfaces.options import as_json, must_mean_a_store, refuse_url
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import Printer, print_json, print_list
@@ -74,12 +75,12 @@ def _upgrade(store: str) -> tuple[int, int]:
             from soorma_ai.features.upkeep import postgres
         except ImportError as error:
             raise ConfigError(_MISSING) from error
-        return postgres.upgrade(store)
+        return postgres.upgrade(store, features_of_command())
     path = sqlite_path(store)
     if path is None:
         raise ConfigError(f"--store {store}: a store in memory has no schema that lasts; give sqlite:///FILE")
     with Owner.take(path, purpose="soorma db upgrade"):
-        return files.upgrade(path)
+        return files.upgrade(path, features_of_command())
 
 
 def _take_in(url: str, contents: Contents) -> list[Moved]:
@@ -87,7 +88,7 @@ def _take_in(url: str, contents: Contents) -> list[Moved]:
         from soorma_ai.features.upkeep.intake import take_in
     except ImportError as error:
         raise ConfigError(_MISSING) from error
-    return take_in(url, contents)
+    return take_in(url, contents, features_of_command())
 
 
 def _row(one: Moved) -> tuple[str, str, str]:

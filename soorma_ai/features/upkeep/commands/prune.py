@@ -7,6 +7,7 @@ import click
 from msgspec.structs import asdict
 
 from soorma_ai.features.upkeep.retention import FINAL, add
+from soorma_ai.features.upkeep.service import upkeep_of
 from soorma_ai.kernel.ports import Pruned
 from soorma_ai.surfaces.options import Access, Age, as_json, must_mean_a_store, with_access
 from soorma_ai.surfaces.store_access import open_store
@@ -65,7 +66,9 @@ def _confirm(access: Access, older_than: timedelta, statuses: tuple[str, ...], *
 
 
 def _count(access: Access, older_than: timedelta, statuses: tuple[str, ...]) -> Pruned:
-    return open_store(access).look_into_store(lambda client: client.prune(older_than, statuses, dry_run=True))
+    return open_store(access).look_into_store(
+        lambda client: upkeep_of(client).prune(older_than, statuses, dry_run=True)
+    )
 
 
 def _prune(access: Access, older_than: timedelta, statuses: tuple[str, ...]) -> Pruned:

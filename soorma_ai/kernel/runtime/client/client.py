@@ -7,10 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import replace
 
 from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound
-from soorma_ai.features.human_tasks.listing import question_page
-from soorma_ai.features.human_tasks.service import Inbox
-from soorma_ai.features.identity.keys import KeyRing
-from soorma_ai.features.upkeep.service import Upkeep
 from soorma_ai.kernel.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, Wait
 from soorma_ai.kernel.domain.history import SentPrompt
@@ -35,9 +31,11 @@ from soorma_ai.kernel.rules.waits.authorship import check_author
 from soorma_ai.kernel.rules.waits.opening import Waiter, expectation_of
 from soorma_ai.kernel.runtime.client import intake
 from soorma_ai.kernel.runtime.client.memory import PlanMemory
+from soorma_ai.kernel.runtime.client.operator import OperatorCalls
 from soorma_ai.kernel.runtime.client.ownership import check_receiver, check_session, make_session
 from soorma_ai.kernel.runtime.client.people import own_question, right_to_answer, take_answer, with_claims
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle, seconds
+from soorma_ai.kernel.runtime.client.questions import question_page
 from soorma_ai.kernel.runtime.client.replies import reply_within
 from soorma_ai.kernel.runtime.client.resume import find_pause, resume_all, resume_held
 from soorma_ai.kernel.runtime.client.time_limit import within
@@ -54,12 +52,11 @@ REPLIES_KEPT = timedelta(hours=24)
 CANCELLED = "cancelled by request"
 
 
-class Client(Upkeep):
+class Client(OperatorCalls):
     """Acts as one person of one tenant, and sees what is theirs, or what their roles let them see of the tenant.
 
     What a person does not see is NotFound, just as what does not exist; what they see and may not do is Forbidden.
-    `memory` is the working memory of plans, `registry` finds agents, `tracker` tells how far plans are, `inbox` is
-    what is done about questions beside answering them, `keys` are those of the API.
+    `memory` is the working memory of plans, `registry` finds agents, `tracker` tells how far plans are.
     """
 
     def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "Client":
@@ -307,14 +304,6 @@ class Client(Upkeep):
     @property
     def registry(self) -> Directory:
         return Directory(self.services, self.person, self.caller)
-
-    @property
-    def inbox(self) -> Inbox:
-        return Inbox(self.services, self.person, self.caller)
-
-    @property
-    def keys(self) -> KeyRing:
-        return KeyRing(self.services, self.person, self.caller)
 
     @property
     def tracker(self) -> Tracker:

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from soorma_ai.errors import LocalProtocolError, NotFound, VersionConflict
-from soorma_ai.features.knowledge.service import PersonMemos
+from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.memory import (
     AppendMemory,
     DropMemory,
@@ -16,19 +16,25 @@ from soorma_ai.kernel.domain.memory import (
     MemoryKey,
     StoreMemory,
 )
+from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import Json, JsonObject, json_object
 from soorma_ai.kernel.ports import Store
 from soorma_ai.kernel.rules.authority import check
 from soorma_ai.kernel.rules.memory import json_value, number
 from soorma_ai.kernel.rules.reports.summaries import plan_summary, task_summary
-from soorma_ai.kernel.runtime.handling.handling import must_be_outside
+from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views import plans as reading
 from soorma_ai.kernel.runtime.views.audit import changing
 
 
-class PlanMemory(PersonMemos):
+class PlanMemory:
     """The working memory of plans that a person sees; every call raises NotFound for another, and a change Forbidden
-    for one that they may not steer. What outlives plans is explained by PersonMemos."""
+    for one that they may not steer."""
+
+    def __init__(self, services: Services, person: Person, caller: Caller | None = None) -> None:
+        self._services = services
+        self._person = person
+        self._caller = caller
 
     async def retrieve(self, key: str, plan_id: str) -> Any:
         """Return a value, None for what is not there."""

@@ -6,33 +6,38 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from soorma_ai.errors import NotFound
-from soorma_ai.features.human_tasks.absences import answering_as, lent_person, stands_in
-from soorma_ai.features.human_tasks.claims import current_claim
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, Wait
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
 from soorma_ai.kernel.domain.schemas import describe, violations
-from soorma_ai.kernel.ports import Registry, Store
+from soorma_ai.kernel.ports import COLLEAGUES, KEYS, Registry, Store
 from soorma_ai.kernel.rules.authority import check_answer, is_open_to
 from soorma_ai.kernel.rules.waits.answers import event_of_answer, judge_answer
+from soorma_ai.kernel.rules.waits.substitutes import answering_as, lent_person, stands_in
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
 from soorma_ai.kernel.runtime.handling.requests import request_type
 
 
 async def with_claims(store: Store, waits: Sequence[Wait], now: datetime) -> list[Wait]:
     """Return questions with who has each in hand."""
-    if not waits:
-        return []
-    claims = {one.wait_id: one for one in await store.people.claims([wait.wait_id for wait in waits])}
-    return [replace(wait, claim=current_claim(claims.get(wait.wait_id), now)) for wait in waits]
+    colleagues = store.find(COLLEAGUES)
+    if not waits or colleagues is None:
+        return [*waits]
+    found = await colleagues.claims([wait.wait_id for wait in waits])
+    claims = {one.wait_id: one for one in found if one.lasts_at(now)}
+    return [replace(wait, claim=claims.get(wait.wait_id)) for wait in waits]
 
 
 async def absent_of(store: Store, person: Person, now: datetime) -> list[Person]:
-    """Return those who are away and for whom a person answers, with what they lend."""
-    absences = await store.people.stood_in_for(person.tenant_id, person.user_id, now)
-    keys = [await store.keys.find(one.key_id) if one.key_id else None for one in absences]
-    lent = [lent_person(one, key, now) for one, key in zip(absences, keys, strict=True)]
-    return [one for one in lent if one is not None]
+    """Return those who are away and for whom a person answers, with what they lend. Where no keys are kept, what was
+    said by a key lends nothing."""
+    colleagues, keys = store.find(COLLEAGUES), store.find(KEYS)
+    absent: list[Person] = []
+    for one in await colleagues.stood_in_for(person.tenant_id, person.user_id, now) if colleagues else ():
+        key = await keys.find(one.key_id) if one.key_id and keys else None
+        lent = lent_person(one, key, now) if keys or not one.key_id else None
+        absent += [lent] if lent else []
+    return absent
 
 
 async def own_question(store: Store, person: Person, wait_id: str, now: datetime) -> Expectation:

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from soorma_ai.errors import TransientError
-from soorma_ai.features.upkeep.erasure_restart import forget_pending
 from soorma_ai.kernel.ports import Delivery
 from soorma_ai.kernel.runtime.handling.handler_task import LEASE
 from soorma_ai.kernel.runtime.handling.handling import Services
@@ -103,7 +102,6 @@ async def _sweep(services: Services) -> None:
         services.signals.wake_agents()
     for plan_id in swept.stranded:
         warn("plan_stranded", plan_id=plan_id, reason="nothing was coming for it; it is handled again")
-    await forget_pending(services)
 
 
 def _claim_key(delivery: Delivery) -> tuple[int, int]:

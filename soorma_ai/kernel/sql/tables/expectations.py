@@ -15,7 +15,7 @@ from soorma_ai.kernel.ports import Place
 from soorma_ai.kernel.rules.arrival.effects import KeepEarly
 from soorma_ai.kernel.rules.arrival.matching import Early, names_of
 from soorma_ai.kernel.sql.codec import ANSWER, EXPECTATION, add_row, behind, epoch, member, moment
-from soorma_ai.kernel.sql.connection import Reader
+from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.tables import events as log
 
 _SELECT = "SELECT expectation.body, status, closed_at, met_by, answer FROM expectation"
@@ -279,7 +279,7 @@ def move(db: Reader, expectation_id: str, deadline: datetime | None) -> None:
 
 
 def close(
-    db: Reader,
+    db: Connection,
     expectation_id: str,
     status: ExpectationStatus,
     now: datetime,
@@ -301,7 +301,8 @@ def close(
         db.execute("DELETE FROM timer WHERE guards = ?", (expectation_id,))
     if kind in FOR_PEOPLE:
         db.execute("DELETE FROM asked_role WHERE expectation_id = ?", (expectation_id,))
-        db.execute("DELETE FROM claim WHERE expectation_id = ?", (expectation_id,))
+        for statement in db.features.closing:
+            db.execute(statement, (expectation_id,))
     if kind is ExpectationKind.WAIT:
         db.execute("DELETE FROM wait_key WHERE expectation_id = ?", (expectation_id,))
     return kind

@@ -6,7 +6,7 @@ from copy import deepcopy
 from msgspec import Struct
 from msgspec.structs import replace
 
-from soorma_ai.features.knowledge.records import MemoChange
+from soorma_ai.kernel.domain.effects import FeatureEffect
 from soorma_ai.kernel.domain.memory import DropMemory, MemoryChange, MemoryKey, Remembered, StoreMemory
 from soorma_ai.kernel.ports import Memory
 from soorma_ai.kernel.rules.memory import apply_change, combine
@@ -19,28 +19,28 @@ class _Cell(Struct):
 
 class MemoryInHand:
     """A value that was looked at is the same for the whole handling. Looked at and changed, in whatever order, it must
-    not have changed meanwhile; what is only written, incremented or appended never conflicts. Changes of memos never
-    do: the last one of a key counts."""
+    not have changed meanwhile; what is only written, incremented or appended never conflicts. Effects of features are
+    kept beside it, in order."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._cells: dict[MemoryKey, _Cell] = {}
-        self._memos: list[MemoChange] = []
+        self._of_features: list[FeatureEffect] = []
 
     def copy(self) -> "MemoryInHand":
         """Return one that goes on from here, and leaves this as it is."""
         again = MemoryInHand(self._memory)
         again._cells = {at: replace(cell) for at, cell in self._cells.items()}
-        again._memos = [*self._memos]
+        again._of_features = [*self._of_features]
         return again
 
     @property
-    def memos(self) -> Sequence[MemoChange]:
-        """Changes of memos, in order."""
-        return self._memos
+    def recorded(self) -> Sequence[FeatureEffect]:
+        """Effects of features, in order."""
+        return self._of_features
 
-    def change_memo(self, change: MemoChange) -> None:
-        self._memos.append(change)
+    def record(self, effect: FeatureEffect) -> None:
+        self._of_features.append(effect)
 
     async def look(self, at: MemoryKey) -> Remembered:
         cell = self._cells.setdefault(at, _Cell())
@@ -67,10 +67,10 @@ class MemoryInHand:
         return sorted(found)
 
     @property
-    def changes(self) -> tuple[MemoryChange | MemoChange, ...]:
+    def changes(self) -> tuple[MemoryChange | FeatureEffect, ...]:
         of_cells = (
             replace(cell.change, expected_version=cell.stored.version if cell.stored else None)
             for cell in self._cells.values()
             if cell.change is not None
         )
-        return (*of_cells, *self._memos)
+        return (*of_cells, *self._of_features)

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from soorma_ai.errors import LimitExceeded, LocalProtocolError
-from soorma_ai.features.knowledge.records import MemoChange
 from soorma_ai.kernel.domain.effects import (
     AppendStep,
     Close,
     DropValue,
     Effect,
     Expect,
+    FeatureEffect,
     Publish,
     SavePlan,
     SaveSubTask,
@@ -34,7 +34,7 @@ class Changes(Struct, frozen=True):
     of its last handling, but for `values`."""
 
     plan: tuple[SavePlan, ...] = ()
-    memory: tuple[MemoryChange | MemoChange, ...] = ()
+    memory: tuple[MemoryChange | FeatureEffect, ...] = ()
     values: tuple[SaveValue | DropValue, ...] = ()
 
 

@@ -5,11 +5,11 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from soorma_ai.features.human_tasks.absences import may_stand_in, stands_in
 from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, Wait
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.ports import Place
 from soorma_ai.kernel.rules.authority import is_listed, only_user
+from soorma_ai.kernel.rules.waits.substitutes import may_stand_in, stands_in
 from soorma_ai.kernel.runtime.client.people import absent_of, own_question, with_claims
 from soorma_ai.kernel.runtime.handling.handling import Services
 
