@@ -5,7 +5,6 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from conftest import POSTGRES
 from postgres_server import OWNER, SERVING, Server, as_role
 from store_kit import NOW, claimed, do, event, opened
 
@@ -16,14 +15,15 @@ from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES, KNOWLEDGE
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.features.knowledge.ports import MEMOS
-from soorma_ai.features.knowledge.records import MemoKind
 from soorma_ai.features.knowledge.rules import keep, make_memo, own_shelf
 from soorma_ai.kernel.domain.effects import Publish
+from soorma_ai.kernel.domain.memos import MemoKind
 from soorma_ai.kernel.extension import feature_set
 from soorma_ai.kernel.ports import KEYS
 from soorma_ai.kernel.sql.parts import SqlStore
 from soorma_ai.kernel.sql.storage import NO_FEATURES, FeatureSet
 
+POSTGRES = "postgresql"  # as the fixtures name it
 SHELF = own_shelf("default", "ann", MemoKind.KNOWLEDGE)
 KEEP = keep(make_memo(SHELF, "k", "owls see by night", "", NOW, {}))
 NUMBERS = count(1)
