@@ -11,7 +11,6 @@ REASONS = {
     "soorma_ai/kernel/sql/schema.py": "all tables of the store, in the order in which they are made",
     "soorma_ai/kernel/sql/tables/inbox.py": "all statements of one table, which share its states",
     "soorma_ai/kernel/rules/reports/trace.py": "one tree, made of all kinds of rows",
-    "soorma_ai/kernel/ports/store.py": "the Protocols of one store",
 }
 
 
