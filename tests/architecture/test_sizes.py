@@ -10,7 +10,6 @@ REASONS = {
     "soorma_ai/api/clients/asynchronous.py": "all calls of one client",
     "soorma_ai/kernel/sql/tables/inbox.py": "all statements of one table, which share its states",
     "soorma_ai/kernel/rules/reports/trace.py": "one tree, made of all kinds of rows",
-    "soorma_ai/kernel/ports/store.py": "the Protocols of one store",
 }
 
 

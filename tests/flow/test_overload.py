@@ -223,3 +223,18 @@ async def test_events_that_come_before_their_plan_waits_for_them_are_bounded(pla
     await send(0, name="slot.left", pad="x" * MOST_EARLY_CHARS)
     with pytest.raises(Overloaded, match=r"1 events 'slot.left' of 2,"):
         await send(1, name="slot.left")
+
+
+@pytest.mark.skipif(HAS_BROKER, reason="the bound counts what has arrived, and a broker brings it later")
+async def test_the_bound_holds_beside_concurrent_senders(platform: Platform) -> None:
+    minds = planner([RESERVE, complete({})], external_events=["slot.chosen"])
+    account = payments("always")
+    plan = await order(platform, planner([publish("payment.charge.requested", amount=1)], name="other"), account)
+    await platform.start(minds)
+
+    async def send(n: int) -> None:
+        await platform.publish("business-facts", "slot.chosen", {"n": n}, plan_id=plan.plan_id)
+
+    ends = await asyncio.gather(*map(send, range(MOST_EARLY + 50)), return_exceptions=True)
+    assert sum(isinstance(end, Overloaded) for end in ends) == 50
+    assert sum(isinstance(end, BaseException) for end in ends) == 50

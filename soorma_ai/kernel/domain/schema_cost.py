@@ -4,7 +4,7 @@ A call of the validator holds the interpreter's lock from its start to its end. 
 than 20 ms. A unit is about 25 ns of the validator's time.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import cast
 
 from msgspec import Struct
@@ -121,10 +121,10 @@ class Costs:
             return Estimate(MOST_AT_ONCE + 1, spent + most * _OF_A_PART)
         return Estimate(size.parts * self.each(schema, size.levels), spent + size.parts * _OF_A_PART)
 
-    def check_spelled(self, schema: JsonObject, items: Sequence[object]) -> int | None:
-        """Return the units for these items, by their length; None where these are too many for one call."""
+    def check_spelled(self, schema: JsonObject, part: object) -> int | None:
+        """Return the units for a part of a value, by its length; None where these are too many for one call."""
         each = self.each(schema, MOST_LEVELS)
-        length = length_of(items) if each <= MOST_AT_ONCE // 2 else None
+        length = length_of(part) if each <= MOST_AT_ONCE // 2 else None
         return None if length is None or length * each > MOST_AT_ONCE else length * each
 
     def telling(self, schema: JsonObject, value: Json) -> int | None:

@@ -4,8 +4,8 @@ The walk follows the schema keyword by keyword. A piece that is small enough goe
 the work done, in units, and each fault where it is found.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from typing import cast
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -29,6 +29,7 @@ from soorma_ai.kernel.domain.schema_steps import (
 )
 from soorma_ai.kernel.domain.values import Json, JsonObject, excerpt
 
+T = TypeVar("T")
 _MOST_IN_A_BATCH = 2_048
 _MOST_COMPILED = 200  # schemas in one group
 _QUICK = frozenset(
@@ -232,12 +233,13 @@ class Walk:
         if not given:
             return
         is_small = sum(len(map_in(schema.get(name))) for name in _MEMBERS) <= _MOST_COMPILED
-        validator, members = self._parts.group(given) if is_small else None, [*value.items()]
-        for start, stop, units in self._batches(schema, members):
+        validator, names = self._parts.group(given) if is_small else None, [*value]
+        for start, stop, units in self._batches(schema, names, lambda some: {name: value[name] for name in some}):
             yield units or OF_AN_ITEM
-            if units and validator is not None and validator.is_valid(dict(members[start:stop])):
+            some = {name: value[name] for name in names[start:stop]}
+            if units and validator is not None and validator.is_valid(some):
                 continue
-            for name, item in members[start:stop]:
+            for name, item in some.items():
                 if (yield from self._member(schema, name, item, at)):
                     return
 
@@ -313,12 +315,16 @@ class Walk:
         if most is not None and found > cast(float, most):
             yield self._fault(schema, "maxContains", value, at)
 
-    def _batches(self, schema: JsonObject, items: Sequence[object]) -> Iterator[tuple[int, int, int]]:
-        """Yield the bounds of items that one call can take, and its units; 0 for an item that is too much for one."""
+    def _batches(
+        self, schema: JsonObject, items: Sequence[T], part_of: Callable[[Sequence[T]], object] | None = None
+    ) -> Iterator[tuple[int, int, int]]:
+        """Yield the bounds of items that one call can take, and its units; 0 for an item that is too much for one.
+        `part_of` makes the part of the value that stands for some of them: no list of all is made of it at once."""
         start, number = 0, _MOST_IN_A_BATCH
         while start < len(items):
             stop = min(len(items), start + number)
-            units = self._parts.costs.check_spelled(schema, items[start:stop])
+            some = items[start:stop]
+            units = self._parts.costs.check_spelled(schema, part_of(some) if part_of else some)
             if units is not None or stop - start == 1:
                 yield start, stop, units or 0
                 start, number = stop, min(2 * number, _MOST_IN_A_BATCH)

@@ -151,12 +151,14 @@ class Queue(Protocol):
         *,
         session: OpenSession | None = None,
         delivery: Delivery | None = None,
+        keys: Sequence[str] = (),
     ) -> Arrival:
         """A client's own publish, with the reply it expects and the session that it opens, if any; or what a handler
         tells at once, of this `delivery`. An event sent before is not sent again. The same id with other content is a
         LocalProtocolError, and so is an expected reply to an event that was sent before without one. Raise
-        VersionConflict for a session that is another user's by now, LeaseLost for a delivery that was removed, and
-        TransientError for a user who is just being forgotten."""
+        VersionConflict for a session that is another user's by now, LeaseLost for a delivery that was removed,
+        TransientError for a user who is just being forgotten, and Overloaded for an event with these `keys` where very
+        many like it are kept for a wait that is not open yet."""
         ...
 
     async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:

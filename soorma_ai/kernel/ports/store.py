@@ -188,11 +188,6 @@ class Plans(Protocol):
         agent asks in the course of theirs is none of these."""
         ...
 
-    async def count_early(self, tenant_id: str, event_type: str, keys: Sequence[str], now: datetime) -> tuple[int, int]:
-        """Events that are kept under any of these keys for a wait of this type, and the characters of all of them;
-        none while such a wait is open."""
-        ...
-
     async def questions_beginning(self, tenant_id: str, letters: str, limit: int) -> list[Expectation]:
         """Questions to people whose ids begin so: those that are open first."""
         ...

@@ -107,6 +107,7 @@ class SqlQueue(Part):
         *,
         session: OpenSession | None = None,
         delivery: Delivery | None = None,
+        keys: Sequence[str] = (),
     ) -> Arrival:
         is_long = len(events) > MOST_ON_THE_LOOP
 
@@ -115,6 +116,8 @@ class SqlQueue(Part):
                 db.features.check_users(db, _users_of(events))
             else:
                 inbox.must_stand(db, delivery)
+            for event in events if keys else ():
+                expected.must_have_room(db, event, keys, now)
             effects.send(db, events, expect, session)
 
         acting = of_delivery(delivery) if delivery else None
@@ -202,7 +205,6 @@ class SqlPlans(Part):
     count_questions = reading(expected.count_questions)
     ladders = reading(expected.ladders)
     count_held = reading(expected.count_held, of_user=True)
-    count_early = reading(expected.count_early)
     questions_beginning = reading(expected.questions_beginning)
     named_expectations = reading(expected.find_all)
     group = reading(expected.of_group)

@@ -109,6 +109,7 @@ class RemoteQueue:
         *,
         session: OpenSession | None = None,
         delivery: Delivery | None = None,
+        keys: Sequence[str] = (),
     ) -> Arrival:
         """Tell how far a task is, which is all that a handler sends at once."""
         delivery = delivery or delivery_in_hand()

@@ -19,7 +19,6 @@ from soorma_ai.kernel.domain.events import (
     new_event,
 )
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
-from soorma_ai.kernel.domain.limits import MOST_EARLY, MOST_EARLY_CHARS
 from soorma_ai.kernel.domain.memory import OpenSession
 from soorma_ai.kernel.domain.names import agent_meant, plain_name
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
@@ -60,34 +59,29 @@ async def take_from(
     services: Services, person: Person, event: EventEnvelope, expectation: Expectation | None = None
 ) -> None:
     """Store an event of a person as `take_in`, and open the session that it names. Raise NotFound, and Forbidden, for
-    one that somebody else has opened meanwhile."""
+    one that somebody else has opened meanwhile; Overloaded for one of very many before its plan waits for them."""
     await _must_have_room(services, event)
-    store, now = services.store, services.clock.now()
+    store, now, keys = services.store, services.clock.now(), await _keys_of_fact(services, event)
     await _into_session(
-        store, person, event, now, lambda session: store.queue.send([event], expectation, now, session=session)
+        store,
+        person,
+        event,
+        now,
+        lambda session: store.queue.send([event], expectation, now, session=session, keys=keys),
     )
 
 
 async def _must_have_room(services: Services, event: EventEnvelope) -> None:
-    await _may_come_early(services, event)
     if event.topic is EventTopic.ACTION_REQUESTS or not (event.plan_id or event.correlation_id):
         await must_have_room(services, event)
 
 
-async def _may_come_early(services: Services, event: EventEnvelope) -> None:
-    """Raise Overloaded for an event whose plan does not wait for it yet, and has very many such events."""
+async def _keys_of_fact(services: Services, event: EventEnvelope) -> Sequence[str]:
+    """Return the names under which a plan may come to wait for an event; a request has none."""
     if event.topic is EventTopic.ACTION_REQUESTS:
-        return
-    store, now = services.store, services.clock.now()
-    known = await store.registry.known_events(event.tenant_id)
-    definitions = (one.definition for one in known if one.definition.event_name == event.type)
-    keys = keys_of_event(event, definitions)
-    count, length = await store.plans.count_early(event.tenant_id, event.type, keys, now) if keys else (0, 0)
-    if (count >= MOST_EARLY or length >= MOST_EARLY_CHARS) and await store.events.event(event.id) is None:
-        raise Overloaded(
-            f"{count} events {event.type!r} of {length:,} characters came for {event.plan_id or keys[-1]} before it "
-            f"waits for one, and {MOST_EARLY} or {MOST_EARLY_CHARS:,} are kept: send it when the plan waits"
-        )
+        return ()
+    known = await services.store.registry.known_events(event.tenant_id)
+    return keys_of_event(event, (one.definition for one in known if one.definition.event_name == event.type))
 
 
 async def _may_hold_more(services: Services, person: Person, event: EventEnvelope) -> None:

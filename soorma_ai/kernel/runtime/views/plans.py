@@ -1,5 +1,6 @@
 """Everything stored about plans, put together for one person."""
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -8,7 +9,7 @@ from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.kernel.domain import tracking
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, Untaken
-from soorma_ai.kernel.domain.history import Step
+from soorma_ai.kernel.domain.history import JournalEntry, Step
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import Blocked, PlanDetails, PlanRecord, PlanStatus, PlanValue, ValueKind
 from soorma_ai.kernel.domain.values import JsonObject
@@ -109,13 +110,34 @@ async def _details(services: Services, plan: PlanRecord, untaken: Sequence[Untak
     """Return the details of a plan; `untaken` are those of its tree."""
     store = services.store.plans
     rows = PartRows(
-        decisions=tuple(await store.decisions(plan.plan_id)),
+        decisions=tuple(await _decisions(services, plan.plan_id)),
         decisions_before=0,
         shown=await store.find_shown(plan.plan_id),
         expectations=tuple(await store.expectations(plan_id=plan.plan_id, only_open=False)),
         events=(),
     )
-    return await details_of(services, plan, await store.steps(plan.plan_id), rows, untaken)
+    return await details_of(services, plan, await _steps(services, plan), rows, untaken)
+
+
+async def _steps(services: Services, plan: PlanRecord) -> list[Step]:
+    """Return all steps of a plan, read in pages with turns of the loop between."""
+    found: list[Step] = []
+    whole = plan.steps - plan.steps % PAGE
+    for first in range(0, whole, PAGE):
+        found += await services.store.plans.steps_at(plan.plan_id, range(first, first + PAGE))
+        await asyncio.sleep(0)
+    return [*found, *await services.store.plans.steps(plan.plan_id, whole)]
+
+
+async def _decisions(services: Services, plan_id: str) -> list[JournalEntry]:
+    """Return all decisions of a plan, read in pages with turns of the loop between."""
+    found: list[JournalEntry] = []
+    while True:
+        page = await services.store.plans.decisions(plan_id, len(found), PAGE)
+        found += page
+        if len(page) < PAGE:
+            return found
+        await asyncio.sleep(0)
 
 
 async def details_of(
@@ -182,7 +204,10 @@ async def trace_of(services: Services, person: Person, plan_id: str, part: "Part
     untaken = await untaken_of_tree(services, tenant_id, root)
     tree = [one for one in await tree_plans(services, tenant_id, root) if one.plan_id != plan_id]
     plan, *others = [await _details(services, one, untaken) for one in (record, *tree)]
-    return trace(plan, others, await tree_events(services, tenant_id, root), now, part)
+    events = await tree_events(services, tenant_id, root)
+    if len(events) < PAGE:
+        return trace(plan, others, events, now, part)
+    return await asyncio.to_thread(trace, plan, others, events, now, part)
 
 
 async def tree_plans(services: Services, tenant_id: str, root_plan_id: str, most: int = MOST_PLANS) -> list[PlanRecord]:
@@ -201,3 +226,4 @@ async def tree_events(services: Services, tenant_id: str, root_plan_id: str) -> 
         if len(page) < PAGE:
             return events
         last = page[-1].seq
+        await asyncio.sleep(0)

@@ -8,10 +8,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from soorma_ai.errors import VersionConflict
-from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.ports import Place
+from soorma_ai.kernel.rules.arrival import early
 from soorma_ai.kernel.rules.arrival.effects import KeepEarly
 from soorma_ai.kernel.rules.arrival.matching import Early, names_of
 from soorma_ai.kernel.sql.codec import ANSWER, EXPECTATION, add_row, behind, epoch, member, moment
@@ -335,13 +336,14 @@ def came_early(db: Reader, wait: Expectation, now: datetime) -> Iterator[Early]:
             yield Early(seq, event)
 
 
-def count_early(db: Reader, tenant_id: str, event_type: str, keys: Sequence[str], now: datetime) -> tuple[int, int]:
-    """Return the number of events that are kept for a wait, and their length; nothing while a wait is open."""
-    if open_waits(db, tenant_id, event_type, keys):
-        return 0, 0
-    named = {"tenant": tenant_id, "type": event_type, "keys": json.dumps(list(keys)), "now": epoch(now)}
+def must_have_room(db: Reader, event: EventEnvelope, keys: Sequence[str], now: datetime) -> None:
+    """Raise Overloaded for a new event where very many are kept for a wait under these keys that is not open yet."""
+    if open_waits(db, event.tenant_id, event.type, keys):
+        return
+    named = {"tenant": event.tenant_id, "type": event.type, "keys": json.dumps(list(keys)), "now": epoch(now)}
     count, length = db.execute(_KEPT_EARLY, named).fetchone()
-    return count, length
+    if early.is_full(count, length) and not log.is_known(db, event.id):
+        raise early.refuse_early(event, keys[-1], count, length)
 
 
 def keep_early(db: Reader, seq: int, kept: KeepEarly, now: datetime) -> None:
