@@ -58,7 +58,8 @@ async def test_what_is_marked_as_unchecked_is_looked_at_as_it_comes_by_who_takes
     typed = EventDefinition(event_name="work.asked", version="1", payload_schema=schema)
     await store.registry.register([agent("worker", "work.asked", events=((EventRole.TAKES, typed),))], NOW)
     fits = request("q-1", unchecked=True, data={"amount": 1})
-    await store.queue.arrive([fits, request("q-2", unchecked=True)], NOW)
+    arrival = await store.queue.arrive([fits, request("q-2", unchecked=True)], NOW)
+    assert [stray.reason for stray in arrival.strays] == ["handed_over"] * 2, "they are not untaken"
     await store.queue.arrive([fits], NOW)
     assert [delivery.event.id for delivery in await claimed(store)] == ["q-1"]
     (told,) = await store.queue.unsent(9)

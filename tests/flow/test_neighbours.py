@@ -121,12 +121,15 @@ async def test_a_worker_elsewhere_does_what_a_plan_asks_after_a_person_there_has
     assert done == [("acme", "ann", 5)]
 
 
-async def test_a_client_here_is_answered_by_a_tool_there(pair: Pair) -> None:
+async def test_a_client_here_is_answered_by_a_tool_there_and_no_log_calls_that_untaken(
+    pair: Pair, caplog: pytest.LogCaptureFixture
+) -> None:
     await pair.there.start(payments())
     await pair.home.start(stock())
     await pair.know("payments")
     reply = await pair.home.request(CHARGE, {"amount": 5}, timeout=LONG)
     assert reply["result"] == {"charged": 5}
+    assert "event_not_taken" not in caplog.text
 
 
 async def test_an_agent_that_leaves_there_leaves_here(pair: Pair) -> None:

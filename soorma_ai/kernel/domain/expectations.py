@@ -172,13 +172,16 @@ class Wait(Record, frozen=True):
         return self.deadline is None, self.deadline or self.opened_at, self.opened_at
 
 
-StrayReason = Literal["early", "late", "surplus", "ambiguous", "invalid", "unasked", "untaken", "undeclared", "busy"]
+StrayReason = Literal[
+    "early", "late", "surplus", "ambiguous", "invalid", "unasked", "untaken", "handed_over", "undeclared", "busy"
+]
 
 
 class Stray(Struct, frozen=True):
     """An event that an expectation did not take: too early, too late, once too often, off its schema, fitting several,
-    of which the oldest took it, a reply of one who was not asked, a request that nobody takes, an answer that its agent
-    does not declare, or an event for a plan that waits for a reply. `advice` is a sentence for whoever sent it."""
+    of which the oldest took it, a reply of one who was not asked, a request that nobody takes, a request whose takers
+    were found only now, an answer that its agent does not declare, or an event for a plan that waits for a reply.
+    `advice` is a sentence for the sender."""
 
     event_id: str
     event_type: str

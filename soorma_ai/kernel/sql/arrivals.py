@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from soorma_ai.errors import TransientError
 from soorma_ai.kernel.domain.dead_letters import cannot_arrive
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
-from soorma_ai.kernel.domain.expectations import Arrival, Expectation, ExpectationKind, Untaken
+from soorma_ai.kernel.domain.expectations import Arrival, Expectation, ExpectationKind, Stray, Untaken
 from soorma_ai.kernel.domain.registry import RegisteredEvent
 from soorma_ai.kernel.ports import StoredEvent
 from soorma_ai.kernel.rules.arrival import arrival, untaken
@@ -80,20 +80,21 @@ class _Arriving:
         found = _find_rows(db, self._index, event, heard)
         if event.topic is EventTopic.ACTION_REQUESTS and not is_new:
             found = replace(found, was_untaken=kept.was_kept(db, came.seq))
-        self._done += apply(db, arrival.arrive(heard, found, event, self._now), self._now, came)
-        if heard.is_untaken and not found.was_untaken:
-            self.hand_over(came)
+        done = apply(db, arrival.arrive(heard, found, event, self._now), self._now, came)
+        is_handed_over = heard.is_untaken and not found.was_untaken and self.hand_over(came)
+        self._done += map(_as_handed_over, done) if is_handed_over else done
 
-    def hand_over(self, waiting: StoredEvent) -> None:
-        """Hand a request that nobody took to whoever takes it now."""
+    def hand_over(self, waiting: StoredEvent) -> bool:
+        """Hand a request that nobody took to its takers of now; tell whether there are any."""
         db, request = self._db, waiting.event
         if not self._index.is_taken(request):
-            return
+            return False
         takers = arrival.hear(request, self._index).takers
         plan = plans.plan(db, request.plan_id) if request.plan_id is not None else None
         context, defined = plan.goal_data if plan else None, self._registered.of(request.tenant_id, request.type)
         effects = untaken.hand_over(request, defined, _expectation_of(db, request), takers, self._now, context)
         self._done += apply(db, effects, self._now, waiting)
+        return bool(effects)
 
     def take_in(self, came: StoredEvent, *, is_new: bool) -> None:
         if self._db.is_careful:
@@ -159,6 +160,11 @@ class _Registered:
             live = _of_type(registry.live_events(self._db, tenant_id, self.now), event_type)
             self._known[key] = live or _of_type(registry.known_events(self._db, tenant_id), event_type)
         return self._known[key]
+
+
+def _as_handed_over(effect: Effect) -> Effect:
+    is_untaken = isinstance(effect, Stray) and effect.reason == "untaken"
+    return replace(effect, reason="handed_over") if is_untaken else effect
 
 
 def requests_without_taker(

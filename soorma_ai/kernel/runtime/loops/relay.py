@@ -84,13 +84,14 @@ async def hand_over(services: Services) -> None:
 def tell(signals: Signals, arrival: Arrival) -> None:
     """Wake those whom an arrival concerns, and report what nobody took."""
     for stray in arrival.strays:
-        _report(stray)
+        if stray.reason != "handed_over":
+            _report(stray)
     signals.wake_agents(arrival.agents)
     if any(store_of_mailbox(name) is not None for name in arrival.agents):
         signals.mail.set()
     signals.hand_replies(arrival.replies)
     signals.signal(arrival.answered)
-    if any(stray.reason == "untaken" for stray in arrival.strays):
+    if any(stray.reason in ("untaken", "handed_over") for stray in arrival.strays):
         # Each has a timer, or a gate that has one.
         signals.timers.set()
 

@@ -1,4 +1,4 @@
-"""What stands in a tenant, for who oversees it."""
+"""Counts of a tenant's waiting work, for its auditors."""
 
 import asyncio
 from collections import OrderedDict
@@ -35,8 +35,8 @@ class TenantCounts:
         self._counting: dict[str, asyncio.Task[Count]] = {}
 
     async def of(self, services: Services, person: Person) -> tuple[Standing, float]:
-        """Return the counts of the person's tenant, and their age in seconds. Raise Forbidden for who is no auditor or
-        operator of the tenant, and StoreUnavailable where there is no count to tell."""
+        """Return the counts of the person's tenant, and their age in seconds. Raise Forbidden for all but
+        auditors and operators of the tenant, and StoreUnavailable without any count."""
         tenant_id = person.tenant_id
         check(person, "metrics", Owner(tenant_id), "")
         last, now = self._last.get(tenant_id), services.clock.monotonic()
