@@ -33,6 +33,7 @@ from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.errors import SoormaError
 from soorma_ai.kernel.ports import StoredEvent
 from soorma_ai.kernel.runtime.handling.process.signals import until
+from soorma_ai.kernel.sql.storage import FeatureSet
 from soorma_ai.settings import is_postgres
 
 STORE = "store.db"
@@ -197,8 +198,8 @@ def _watch_every_writer(points: Failpoints) -> None:
     """From the first transaction on a file that has its tables: what a restart does before anything else counts."""
     opened = files.open_writer
 
-    def watched(path: Path | None) -> Connection:
-        connection = opened(path)
+    def watched(path: Path | None, features: FeatureSet) -> Connection:
+        connection = opened(path, features)
         points.watch(connection)
         return connection
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from soorma_ai.errors import BusUnavailable, StoreUnavailable
 from soorma_ai.kernel.domain.expectations import Arrival
-from soorma_ai.kernel.ports import Brought, Bus, Clock, Store, StoredEvent
+from soorma_ai.kernel.ports import Brought, Bus, Clock, Store, StoredEvent, StoreKey
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ _READS = frozenset({
     "sub_tasks", "sub_tasks_later", "task", "task_expectations", "unsent",
 })
 # fmt: on
-_NOT_COUNTED = frozenset({"open", "close", "deliver"})
+_NOT_COUNTED = frozenset({"open", "close", "deliver", "name", "features"})
 
 _silent: ContextVar[bool] = ContextVar("silent", default=False)
 
@@ -62,6 +62,13 @@ class FaultyStore:
 
     def within(self, tenant_id: str) -> "FaultyStore":
         return self
+
+    def part(self, key: StoreKey[T]) -> Any:
+        return FaultyPart(self._store.part(key), self._write)
+
+    def find(self, key: StoreKey[T]) -> Any:
+        found = self._store.find(key)
+        return None if found is None else FaultyPart(found, self._write)
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)

@@ -18,6 +18,7 @@ from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.kernel.sql.connection import Reader
+from soorma_ai.kernel.sql.storage import FeatureSet
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
 from soorma_ai.testing.clock import VirtualClock
 
@@ -69,8 +70,8 @@ class OneThreadDatabase(Database):
     commits_left: int | None = None
     keeps_last = False
 
-    def __init__(self, path: Path | None, *, read_only: bool) -> None:
-        super().__init__(path, read_only=read_only)
+    def __init__(self, path: Path | None, features: FeatureSet, *, read_only: bool) -> None:
+        super().__init__(path, features, read_only=read_only)
         self._context = copy_context()
 
     async def transact(
