@@ -46,7 +46,7 @@ from soorma_ai.kernel.domain.stores import RECEIPT, REQUEST_UNKNOWN, Receipt, ma
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.arrival.effects import Put
 from soorma_ai.kernel.rules.reports.lines import flatten
-from soorma_ai.kernel.rules.waits.authorship import PLATFORM_ONLY
+from soorma_ai.kernel.rules.waits.replies import PLATFORM_ONLY
 from soorma_ai.kernel.sql.tables import inbox
 from soorma_ai.testing.scripted import complete, publish
 

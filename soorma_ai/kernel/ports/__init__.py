@@ -4,10 +4,10 @@ from soorma_ai.features.human_tasks.ports import People
 from soorma_ai.features.knowledge.ports import Memos
 from soorma_ai.features.upkeep.ports import Upkeep
 from soorma_ai.kernel.ports.bus import Bus, Clock, Neighbours
-from soorma_ai.kernel.ports.embedding import Embedder
 from soorma_ai.kernel.ports.identity import Audit, Authenticator, Keys
 from soorma_ai.kernel.ports.inlet import Inlet, Post
 from soorma_ai.kernel.ports.model import (
+    Embedder,
     Message,
     Mode,
     ModelAnswer,
