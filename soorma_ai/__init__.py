@@ -103,7 +103,7 @@ if TYPE_CHECKING:
     from soorma_ai.kernel.domain.tasks import SubTaskInfo as SubTaskInfo
     from soorma_ai.kernel.ports.bus import Bus as Bus
     from soorma_ai.kernel.ports.bus import Clock as Clock
-    from soorma_ai.kernel.ports.embedding import Embedder as Embedder
+    from soorma_ai.kernel.ports.model import Embedder as Embedder
     from soorma_ai.kernel.ports.model import Reasoner as Reasoner
     from soorma_ai.kernel.ports.store import Store as Store
     from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle as PlanHandle
@@ -145,8 +145,7 @@ _HOMES = {
     "kernel.domain.states": "PlanDefinition StateAction StateConfig StateTransition",
     "kernel.domain.tasks": "DelegationSpec SubTaskInfo",
     "kernel.ports.bus": "Bus Clock",
-    "kernel.ports.embedding": "Embedder",
-    "kernel.ports.model": "Reasoner",
+    "kernel.ports.model": "Embedder Reasoner",
     "kernel.ports.store": "Store",
     "kernel.runtime.client.plan_handle": "PlanHandle",
     "platform": "Platform",

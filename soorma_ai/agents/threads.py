@@ -16,8 +16,8 @@ Job = Callable[[], bool]
 
 
 class Threads:
-    """As many threads as handlers are at work at once, so that none waits for one that never returns, of this agent or
-    another. They are daemons: none keeps the process from ending."""
+    """Threads of one agent's handlers, one for each handler in progress, so that none waits for another that never
+    returns. They are daemons and do not keep the process alive."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -48,7 +48,7 @@ from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.arrival.effects import Put
 from soorma_ai.kernel.rules.arrival.silence import timer_of_silence, watch
 from soorma_ai.kernel.rules.reports.lines import flatten
-from soorma_ai.kernel.rules.waits.authorship import PLATFORM_ONLY
+from soorma_ai.kernel.rules.waits.replies import PLATFORM_ONLY
 from soorma_ai.kernel.sql.tables import inbox
 from soorma_ai.testing.scripted import complete, publish
 

@@ -9,7 +9,7 @@ from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.kernel.domain.people import Answer, AnswerDecision, Ask, Person, Proposal
 from soorma_ai.kernel.domain.values import JsonObject
-from soorma_ai.kernel.rules.waits.answers import decision_meant, judge_answer, may_meet
+from soorma_ai.kernel.rules.waits.answers import decision_meant, judge_answer, may_meet, say_approved
 from unit.kit import HOUR, NOW, expectation
 
 YES: JsonObject = {"approved": True}
@@ -219,3 +219,19 @@ def test_only_the_same_answer_said_again_is_told_that_it_counts(changes: dict[st
     first = answering(APPROVE, YES)
     closed = expecting(GATE, status=ExpectationStatus.MET, answer=first)
     assert judge_answer(closed, replace(first, **changes), MANAGER, NOW) == outcome
+
+
+@pytest.mark.parametrize(
+    ("decision", "payload", "schema", "said"),
+    [
+        (APPROVE, {}, GATE.response_schema, {"approved": True}),
+        (REJECT, {}, GATE.response_schema, {"approved": False}),
+        (APPROVE, {"approved": False}, GATE.response_schema, {"approved": False}),
+        (None, {"text": "red"}, TEXT, {"text": "red"}),
+        (APPROVE, {"text": "red"}, TEXT | {"additionalProperties": False}, {"text": "red"}),
+    ],
+)
+def test_a_yes_is_added_to_an_answer_where_its_schema_has_a_place_for_it(
+    decision: str | None, payload: JsonObject, schema: JsonObject, said: JsonObject
+) -> None:
+    assert say_approved(decision, payload, schema) == said

@@ -3,7 +3,7 @@
 import pytest
 
 from soorma_ai.kernel.domain.history import Ending
-from soorma_ai.kernel.rules.decisions.attempts import may_ask_again, room_after
+from soorma_ai.kernel.rules.decisions.circuit import may_ask_again, room_after
 
 GOOD, CUT, ODD = Ending.GOOD, Ending.CUT, Ending.ODD
 

@@ -5,7 +5,7 @@ import pytest
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.states import ANNOUNCEMENTS
 from soorma_ai.kernel.domain.stores import RECEIPT, REQUEST_UNKNOWN
-from soorma_ai.kernel.rules.waits.authorship import PLATFORM_ONLY, check_author, platform_only
+from soorma_ai.kernel.rules.waits.replies import PLATFORM_ONLY, check_author, platform_only
 from soorma_ai.kernel.rules.waits.wakeups import WAKE_EVENTS
 
 

@@ -21,7 +21,7 @@ from soorma_ai.errors import (
     TransientError,
     VersionConflict,
 )
-from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Hold, InDoubt, RetryAfter
+from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Disposition, Hold, InDoubt, RetryAfter
 from soorma_ai.kernel.rules.delivery.disposition import (
     LONGEST_ASKED,
     MAX_ATTEMPTS,
@@ -31,6 +31,7 @@ from soorma_ai.kernel.rules.delivery.disposition import (
     dispose,
     dispose_in_doubt,
     dispose_of_spent,
+    outlook,
 )
 
 FAULT = "(a fault in the agent: asking again will not help)"
@@ -184,3 +185,17 @@ def test_those_who_fight_for_one_thing_do_not_come_back_together() -> None:
 def test_a_plan_that_may_rest_is_held_by_a_blocked_model_and_counts_no_attempt() -> None:
     assert dispose(ModelBlocked("no key"), 1, can_rest=True) == Disposal(Hold("no key"), rests=True)
     assert dispose(ConfigError("off"), 1, can_rest=True) == dispose(ConfigError("off"), 1)
+
+
+@pytest.mark.parametrize(
+    ("disposition", "words"),
+    [
+        (RetryAfter(timedelta(seconds=4), "down"), "it is tried again in 4 s"),
+        (Hold("no key"), "its plan rests until an operator resumes it (soorma plans resume)"),
+        (DeadLetter("off its schema"), "it is a dead letter (soorma dead-letters show 7)"),
+        (InDoubt("killed"), "people are asked what became of it (soorma inbox)"),
+        (Ack(), "whoever asked is told"),
+    ],
+)
+def test_the_outlook_of_a_failed_delivery_is_told_in_words(disposition: Disposition, words: str) -> None:
+    assert outlook(disposition, 7) == words

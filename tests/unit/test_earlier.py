@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from soorma_ai.kernel.domain.values import compact
-from soorma_ai.kernel.rules.prompting.earlier import GOAL_CHARS, RESULT_CHARS, tell_earlier
+from soorma_ai.kernel.rules.prompting.history import GOAL_CHARS, RESULT_CHARS, tell_earlier
 from unit.kit import HOUR, LINEAGE, NOW, plan
 
 NOW_PLAN = plan(created_at=NOW + HOUR)

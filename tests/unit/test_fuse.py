@@ -2,7 +2,7 @@
 
 import pytest
 
-from soorma_ai.kernel.rules.choices.fuse import fuse
+from soorma_ai.kernel.rules.choices.index import fuse
 
 
 @pytest.mark.parametrize(

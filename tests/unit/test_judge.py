@@ -24,7 +24,14 @@ from soorma_ai.kernel.domain.plans import PlanRecord, pursuit_of
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.slices import at_once
 from soorma_ai.kernel.rules.choices.offer import Awaited, Delegate, Offer
-from soorma_ai.kernel.rules.decisions.judge import Situation, judge, parse_decision, prepare_decision
+from soorma_ai.kernel.rules.decisions.judge import (
+    Situation,
+    checks_of,
+    judge,
+    must_be_possible_at_once,
+    parse_decision,
+    prepare_decision,
+)
 from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
 from unit.kit import NOW
 from unit.kit import plan as plan_of
@@ -226,3 +233,25 @@ def test_a_limit_stops_the_kinds_of_decision_that_use_it_and_never_the_end(kind:
         assert kind in users[limit]
     else:
         assert kind not in users[limit]
+
+
+def test_more_requests_together_than_may_ever_be_open_are_refused_before_they_are_checked() -> None:
+    decision = parse_decision(TWO, "")
+    must_be_possible_at_once(decision, 2)
+    must_be_possible_at_once(decision, None)
+    with pytest.raises(NotAllowed, match="2 requests were to be published together, and at most 1 may be"):
+        must_be_possible_at_once(decision, 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "schemas"),
+    [
+        (PublishAction, [RESERVE.payload_schema]),
+        (PublishAllAction, [RESERVE.payload_schema, PAY.payload_schema]),
+        (DelegateAction, [SKU]),
+        (WaitAction, []),
+        (CompleteAction, [OFFER.result_schema]),
+    ],
+)
+def test_the_values_that_are_checked_ahead_are_those_that_must_fit(kind: type, schemas: list[Any]) -> None:
+    assert [schema for schema, _ in checks_of(parse_decision(EACH[kind], ""), OFFER)] == schemas

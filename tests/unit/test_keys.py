@@ -7,7 +7,7 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import JsonObject
-from soorma_ai.kernel.rules.waits.keys import keys_of_event, keys_of_wait
+from soorma_ai.kernel.rules.waits.opening import keys_of_event, keys_of_wait
 from unit.kit import event, plan
 
 PAID = EventDefinition(event_name="order.paid", correlate={"/order_id": "goal_data.order_id"})

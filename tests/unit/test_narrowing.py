@@ -1,6 +1,6 @@
 """An offer for one phase: of all that there is, what it names."""
 
-from soorma_ai.features.phases.narrowing import narrow_offer
+from soorma_ai.features.phases.rules import narrow_offer
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.rules.choices.offer import Awaited, Delegate, Offer
 

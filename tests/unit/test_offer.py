@@ -7,7 +7,7 @@ import pytest
 from soorma_ai.kernel.domain.events import CLIENT, EventTopic
 from soorma_ai.kernel.domain.registry import AgentKind, Approval, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT, violations
-from soorma_ai.kernel.rules.choices.offer import Offer, make_offer, merge_definitions
+from soorma_ai.kernel.rules.choices.offer import Offer, declare_wait, make_offer, merge_definitions
 from soorma_ai.testing.scripted import complete, publish
 from unit.shown import whole_form
 
@@ -85,3 +85,11 @@ def test_an_offer_is_put_together_once_for_the_same_registrations() -> None:
     assert offer(one, other, taken) is found
     more = offer(one, other, taken, registered("bank", TAKES, "z"))
     assert [more.event(name) is found.event(name) for name in ("x", "y")] == [True, True]
+
+
+def test_a_declared_wait_is_for_clients_and_the_registered_makers_of_its_event() -> None:
+    known = (registered("bank", MAKES, "paid", topic="business-facts"), registered("shop", TAKES, "paid"))
+    (wait,) = declare_wait(Offer(), "paid", known).waits
+    assert (wait.producers, wait.definition) == ((CLIENT, "bank"), known[0].definition)
+    (unknown,) = declare_wait(Offer(), "never.heard", ()).waits
+    assert (unknown.producers, unknown.definition.topic) == ((CLIENT,), EventTopic.BUSINESS_FACTS)

@@ -8,8 +8,7 @@ from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.choices.offer import Delegate, Offer
 from soorma_ai.kernel.rules.choices.ranking import choices_of, rank
-from soorma_ai.kernel.rules.decisions.prompt import Occasion
-from soorma_ai.kernel.rules.decisions.queries import query_about, query_about_state
+from soorma_ai.kernel.rules.decisions.prompt import Occasion, query_about, query_about_state
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.prompting.history import StepLines
 from unit.kit import NOW, plan

@@ -26,8 +26,7 @@ from soorma_ai.kernel.rules.plans.carry_out import carry_out
 from soorma_ai.kernel.rules.plans.requests import Question, ask, park, publish_or_hold
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.waits.gates import APPROVAL_ANSWER
-from soorma_ai.kernel.rules.waits.keys import keys_of_wait
-from soorma_ai.kernel.rules.waits.opening import first_opened
+from soorma_ai.kernel.rules.waits.opening import first_opened, keys_of_wait
 from unit.kit import END, GOAL, HOUR, LINEAGE, NOW, expectation, judged, moment, of_kind, opened, plan, published, steps
 
 PAY = EventDefinition(event_name="pay", payload_schema={"required": ["amount"]})

@@ -23,7 +23,7 @@ from soorma_ai.kernel.domain.expectations import ExpectationStatus
 from soorma_ai.kernel.domain.history import Step, StepKind
 from soorma_ai.kernel.domain.plans import Marked, PlanValue, ValueKind
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
-from soorma_ai.kernel.rules.delivery.runs import may_be_followed
+from soorma_ai.kernel.rules.delivery.route import may_be_followed
 from soorma_ai.kernel.runtime.handling.working_copies.plan_values import PlanValues
 from soorma_ai.kernel.runtime.handling.working_copies.recorded import Recorded
 from soorma_ai.kernel.runtime.handling.working_copies.sub_tasks import SubTasks

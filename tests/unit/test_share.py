@@ -2,7 +2,7 @@
 
 import pytest
 
-from soorma_ai.kernel.rules.choices.share import share
+from soorma_ai.kernel.rules.choices.ranking import share
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from soorma_ai.errors import RemoteProtocolError
 from soorma_ai.kernel.domain.events import CLIENT, SYSTEM
 from soorma_ai.kernel.rules.arrival.strangers import as_written_down
-from soorma_ai.kernel.rules.waits.authorship import PLATFORM_ONLY
+from soorma_ai.kernel.rules.waits.replies import PLATFORM_ONLY
 from unit.kit import event
 
 GIVEN = event("order.paid", id="e-1", topic="business-facts", tenant_id="acme", source=SYSTEM, answers="q-1")

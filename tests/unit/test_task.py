@@ -8,8 +8,10 @@ import pytest
 from msgspec.structs import asdict, astuple, replace
 
 from soorma_ai.kernel.domain.effects import Close, EndTask, Schedule
+from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.replies import failure_reply, success_reply
 from soorma_ai.kernel.domain.tasks import DelegationSpec, Group, SubTaskInfo
+from soorma_ai.kernel.domain.tracking import PROGRESS
 from soorma_ai.kernel.rules import task as tasks
 from soorma_ai.kernel.rules.task import LONGEST_WAIT, put_result, question_of, reply_to_keep, task_of
 from unit.kit import END, HOUR, LINEAGE, NOW, event, expectation, failed, moment, of_kind, opened, published, worked
@@ -206,3 +208,25 @@ def test_a_result_that_comes_again_counts_once() -> None:
 )
 def test_a_group_is_pending_while_one_of_it_has_not_ended(parts: str, group: str | None, expected: bool) -> None:
     assert tasks.is_pending(tasks.count_anew(TASK, asked_parts(*parts)), group) is expected
+
+
+def test_a_pause_of_the_plan_prolongs_a_task_that_it_waits_for() -> None:
+    awaited = expectation(deadline=END + HOUR)
+    assert tasks.prolong(TASK, awaited).lineage.deadline == END + HOUR
+    assert tasks.prolong(TASK, replace(awaited, deadline=None)).lineage.deadline is None
+    for other in (None, replace(awaited, tenant_id="other"), expectation(deadline=NOW), expectation(status="met")):
+        assert tasks.prolong(TASK, other) == TASK
+
+
+def test_clients_and_the_makers_of_an_event_may_answer_a_question_by_it() -> None:
+    known = [
+        RegisteredEvent(agent, AgentKind.TOOL, EventRole(role), EventDefinition(event_name=name))
+        for agent, role, name in (("bank", "makes", "paid"), ("shop", "takes", "paid"), ("post", "makes", "sent"))
+    ]
+    assert tasks.producers_of("paid", known) == ("client", "bank")
+
+
+def test_progress_names_the_task_its_share_and_its_cause() -> None:
+    report = tasks.progress_of(TASK, "e-9", "e-1", (0.5, "half"), NOW)
+    assert (report.id, report.type, report.topic, report.causation_id) == ("e-9", PROGRESS, "system-events", "e-1")
+    assert report.data == {"task_id": "t-1", "plan_id": "p-1", "progress": 0.5, "message": "half", "status": "running"}

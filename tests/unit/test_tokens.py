@@ -15,8 +15,10 @@ from soorma_ai.kernel.rules.tokens import (
     LONGEST,
     ClaimNames,
     KeyToken,
+    SignIn,
     admit,
     caller_of,
+    code_of,
     name_token,
     parse_token,
     read_name,
@@ -137,3 +139,27 @@ def test_anything_else_names_nobody(said: str) -> None:
     for token in (said, urlsafe_b64encode(said.encode("latin-1")).decode()):
         with pytest.raises(Unauthenticated, match="names nobody"):
             read_name(token)
+
+
+BEGUN = SignIn("state", "nonce", "verifier")
+
+
+def test_the_code_of_a_sign_in_is_taken_from_its_own_answer_only() -> None:
+    answered = {"state": "state", "code": "c-1"}
+    assert code_of(answered, BEGUN, "https://id") == code_of({**answered, "iss": "https://id"}, BEGUN, "https://id")
+    assert code_of(answered, BEGUN, "https://id") == "c-1"
+
+
+@pytest.mark.parametrize(
+    ("answered", "words"),
+    [
+        ({"code": "c-1"}, "begun elsewhere"),
+        ({"state": "other", "code": "c-1"}, "begun elsewhere"),
+        ({"state": "state", "code": "c-1", "iss": "https://evil"}, "another provider"),
+        ({"state": "state", "error": "what?"}, "refused, and did not say why"),
+        ({"state": "state"}, "sent no code"),
+    ],
+)
+def test_an_answer_to_a_sign_in_without_its_code_is_refused(answered: dict[str, str], words: str) -> None:
+    with pytest.raises(Unauthenticated, match=words):
+        code_of(answered, BEGUN, "https://id")

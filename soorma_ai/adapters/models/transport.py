@@ -1,7 +1,9 @@
-"""Ways to reach a model, seen from what asks."""
+"""Transports to a model, and the end of their connections with the event loop."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
@@ -10,6 +12,8 @@ from soorma_ai.adapters.models.forms import Form
 from soorma_ai.adapters.models.prices import Price
 from soorma_ai.errors import Paid
 from soorma_ai.kernel.ports import Message
+
+_keepers: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, AsyncGenerator[None, None]]] = WeakKeyDictionary()
 
 
 class Call(Struct, frozen=True):
@@ -60,3 +64,19 @@ class Transport(Protocol):
     async def send(self, call: Call) -> Said:
         """Call once. Raises SoormaError, SchemaRejected, BadGeneration."""
         ...
+
+
+async def close_with_loop(name: str, close: Callable[[], Awaitable[None]]) -> None:
+    """Call `close` when the running loop ends, once per loop and name. All that a loop is sure to do before it is
+    closed is to finish its open generators, so one of these waits for that."""
+    kept = _keepers.setdefault(asyncio.get_running_loop(), {})
+    if name not in kept:
+        kept[name] = _keeper(close)
+        await anext(kept[name])
+
+
+async def _keeper(close: Callable[[], Awaitable[None]]) -> AsyncGenerator[None, None]:
+    try:
+        yield
+    finally:
+        await close()

@@ -12,8 +12,7 @@ from nats.js.errors import APIError
 
 from soorma_ai.adapters.nats.announcements import read, write
 from soorma_ai.adapters.nats.configuration import consumer_config, consumer_name
-from soorma_ai.adapters.nats.connection import Connection
-from soorma_ai.adapters.nats.outage import Outage
+from soorma_ai.adapters.nats.connection import Connection, Outage
 from soorma_ai.adapters.nats.provision import provide
 from soorma_ai.adapters.nats.pull import Pulling
 from soorma_ai.adapters.nats.subjects import (

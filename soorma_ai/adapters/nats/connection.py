@@ -10,8 +10,8 @@ from nats.js.client import JetStreamContext
 
 from soorma_ai.adapters.nats.configuration import check_server
 from soorma_ai.adapters.nats.library import Listening, Streams
-from soorma_ai.adapters.nats.outage import Outage
 from soorma_ai.errors import BusUnavailable, ConfigError
+from soorma_ai.kernel.runtime.handling.logs import note, warn
 
 CONNECTS_WITHIN = 5.0
 CLOSES_WITHIN = 2.0
@@ -133,3 +133,22 @@ class Connection:
 
 def _is_refused(error: Exception) -> bool:
     return isinstance(error, AuthorizationError) or "authorization" in str(error).lower()
+
+
+class Outage:
+    """`subject` names the log lines: `bus_lost` and `bus_back` for `bus`."""
+
+    def __init__(self, subject: str, url: str) -> None:
+        self._subject = subject
+        self._url = url
+        self._is_on = False
+
+    def begin(self, reason: object) -> None:
+        if not self._is_on:
+            self._is_on = True
+            warn(f"{self._subject}_lost", url=self._url, reason=reason)
+
+    def end(self) -> None:
+        if self._is_on:
+            self._is_on = False
+            note(f"{self._subject}_back", url=self._url)

@@ -193,7 +193,7 @@ class MemoryClient(MemoClient):
 
     @property
     def _user(self) -> Person:
-        """Whose lists these are; by its id, an agent reaches every plan of its tenant."""
+        """Return the person of these lists. By its id, an agent reaches every plan of its tenant."""
         return Person(self._tenant_id, self._handling.lineage.user_id, frozenset())
 
     async def _at(self, key: str, plan_id: str | None) -> MemoryKey:

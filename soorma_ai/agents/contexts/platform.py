@@ -13,8 +13,7 @@ from soorma_ai.kernel.domain.states import HUMAN_INPUT
 from soorma_ai.kernel.domain.values import Data, JsonObject, json_object, must_be_text
 from soorma_ai.kernel.ports.context import Toolkit
 from soorma_ai.kernel.rules.task import question_of
-from soorma_ai.kernel.rules.waits.authorship import check_author
-from soorma_ai.kernel.rules.waits.replies import check_address
+from soorma_ai.kernel.rules.waits.replies import check_address, check_author
 from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.handling.task import TaskInHand
 from soorma_ai.kernel.runtime.views.registry import Directory

@@ -42,7 +42,7 @@ HOME = "inbox"
 
 
 class Provider(Protocol):
-    """Who says who people are, elsewhere: `adapters.tokens.code_flow.CodeFlow`."""
+    """Provider of sign-in, as `adapters.tokens.code_flow.CodeFlow`."""
 
     @property
     def name(self) -> str: ...

@@ -17,8 +17,7 @@ from soorma_ai.kernel.domain.states import States, states_of
 from soorma_ai.kernel.domain.values import compact
 from soorma_ai.kernel.rules.reports.lines import Line, Thought
 from soorma_ai.kernel.rules.reports.trace import Trace
-from soorma_ai.surfaces.drawing.machine_graph import graph_of_machine
-from soorma_ai.surfaces.drawing.plan_graph import decisions_of, graph_of_plan, place_of
+from soorma_ai.surfaces.drawing.plan_graph import decisions_of, graph_of_machine, graph_of_plan, place_of
 from soorma_ai.surfaces.drawing.svg import draw
 from soorma_ai.surfaces.drawing.timeline import timeline_of
 from soorma_ai.surfaces.terminal.escapes import printable

@@ -14,7 +14,6 @@ from soorma_ai.kernel.domain.replies import failure_reply
 from soorma_ai.kernel.domain.stores import Home, mailbox_of
 from soorma_ai.kernel.domain.values import derived_id
 from soorma_ai.kernel.rules.breaker import from_abroad, returning
-from soorma_ai.kernel.rules.waits.authorship import platform_only
 from soorma_ai.kernel.rules.waits.opening import (
     LONGEST_WAIT,
     ExpectationSpec,
@@ -24,7 +23,7 @@ from soorma_ai.kernel.rules.waits.opening import (
     expectation_of,
     open_expectation,
 )
-from soorma_ai.kernel.rules.waits.replies import check_address
+from soorma_ai.kernel.rules.waits.replies import check_address, platform_only
 
 # As many planners stand in a row at home.
 MOST_HOPS = 5

@@ -26,7 +26,7 @@ from soorma_ai.kernel.domain.values import (
     must_be_text,
     span_of,
 )
-from soorma_ai.kernel.rules.choices.fuse import fuse
+from soorma_ai.kernel.rules.choices.index import fuse
 from soorma_ai.kernel.rules.choices.words import terms
 from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN
 

@@ -7,7 +7,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from soorma_ai.features.phases.export import BRIEF, MESSAGES, STANDING, move_key, moves_in, work_key, works_in
-from soorma_ai.features.phases.narrowing import narrow_offer
 from soorma_ai.features.phases.records import (
     CHECKPOINT_ANSWERED,
     AgentThinkingEvent,
@@ -27,6 +26,7 @@ from soorma_ai.features.phases.rules import (
     count_actions,
     keep_message,
     move_on,
+    narrow_offer,
     read_standing,
     record_of,
     tell_messages,
@@ -44,8 +44,8 @@ from soorma_ai.kernel.domain.replies import ExpectedReply, Failure
 from soorma_ai.kernel.domain.schemas import describe, violations
 from soorma_ai.kernel.domain.values import Json, JsonObject, derived_id, digest
 from soorma_ai.kernel.rules.choices.form import digest_of
+from soorma_ai.kernel.rules.decisions.extraction import parse_holds
 from soorma_ai.kernel.rules.decisions.prompt import Inputs
-from soorma_ai.kernel.rules.decisions.verdict import parse_holds
 from soorma_ai.kernel.rules.plans.carry_out import carry_out
 from soorma_ai.kernel.rules.plans.history import append_step
 from soorma_ai.kernel.rules.plans.lifecycle import complete

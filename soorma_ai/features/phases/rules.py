@@ -6,6 +6,7 @@ Phases go by their names here; the enum that they are of is their author's.
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import Enum, StrEnum
+from functools import lru_cache
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -16,7 +17,8 @@ from soorma_ai.features.phases.records import CHECKPOINT_ANSWERED, DecidedBy, Le
 from soorma_ai.kernel.domain.conditions import fault_of, holds
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.kernel.domain.people import Answer, AnswerDecision
-from soorma_ai.kernel.domain.values import Json, JsonObject, clip
+from soorma_ai.kernel.domain.values import Json, JsonObject, Same, clip
+from soorma_ai.kernel.rules.choices.offer import Offer
 
 KNOWN = ("context", "work", "visits", "messages", "brief")
 MOST_MESSAGES = 20
@@ -251,3 +253,21 @@ def check_standing(standing: Standing, graph: Graph) -> Standing:
 
 def answers_checkpoint(met: Expectation, standing: Standing) -> bool:
     return met.event_type == CHECKPOINT_ANSWERED and met.id == standing.checkpoint
+
+
+def narrow_offer(offer: Offer, names: Sequence[str], result_schema: JsonObject) -> Offer:
+    """Return what is offered of the events, goals and waits of these names, with this schema for the result. The same
+    things make the same offer, which is put together once."""
+    return _narrow(Same(offer), tuple(dict.fromkeys(names)), Same(result_schema))
+
+
+@lru_cache(maxsize=64)
+def _narrow(offer: Same[Offer], names: tuple[str, ...], schema: Same[JsonObject]) -> Offer:
+    known = frozenset(names)
+    return replace(
+        offer.it,
+        events=tuple(event for event in offer.it.events if event.event_name in known),
+        delegates=tuple(one for one in offer.it.delegates if one.goal.event_name in known),
+        waits=tuple(one for one in offer.it.waits if one.definition.event_name in known),
+        result_schema=schema.it,
+    )

@@ -48,9 +48,8 @@ from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.tasks import DelegationSpec, TaskRecord
 from soorma_ai.kernel.domain.values import UNSTORABLE, Json, clip, derived_id, is_storable
 from soorma_ai.kernel.rules.task import TASK_TIMEOUT, AnswerTerms, ask, delegate, end, question_of
-from soorma_ai.kernel.rules.waits.authorship import check_author
 from soorma_ai.kernel.rules.waits.opening import ORDINALS_APART, Moment
-from soorma_ai.kernel.rules.waits.replies import check_address
+from soorma_ai.kernel.rules.waits.replies import check_address, check_author
 
 
 class Standing(Struct, frozen=True):

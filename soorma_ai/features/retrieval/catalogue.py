@@ -11,8 +11,7 @@ from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition, EventRole, 
 from soorma_ai.kernel.domain.values import JsonObject, Same, clip
 from soorma_ai.kernel.rules.choices.index import EventIndex, index_of
 from soorma_ai.kernel.rules.choices.offer import merge_definitions
-from soorma_ai.kernel.rules.choices.ranking import MOST_RANKED
-from soorma_ai.kernel.rules.choices.share import share
+from soorma_ai.kernel.rules.choices.ranking import MOST_RANKED, share
 from soorma_ai.kernel.rules.delivery.route import fits
 from soorma_ai.kernel.rules.schemas.bounded import show
 

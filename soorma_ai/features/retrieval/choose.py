@@ -27,8 +27,7 @@ from soorma_ai.kernel.rules.choices.form import choice_form_of, digest_of
 from soorma_ai.kernel.rules.choices.lookups import look_up, must_not_look_again, parse_lookup, refuse_unseen
 from soorma_ai.kernel.rules.choices.offer import Offer
 from soorma_ai.kernel.rules.choices.showing import add_asked, add_schemas, needs_ranking, show_offer, still_offered
-from soorma_ai.kernel.rules.decisions.prompt import View, choice_inputs
-from soorma_ai.kernel.rules.decisions.queries import query_about_state
+from soorma_ai.kernel.rules.decisions.prompt import View, choice_inputs, query_about_state
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead, run_in_slices
 from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.planning.ask_model import Further, Inquiry, ask_model

@@ -1,4 +1,4 @@
-"""Where a webhook may connect to: to addresses of the public Internet alone, unless more is allowed.
+"""Addresses that a webhook may connect to: those of the public Internet, unless more is allowed.
 
 A name is looked up once, for the connection itself, so that it cannot be one address when it is looked at and another
 when it is used.

@@ -1,4 +1,4 @@
-"""Who calls from outside, as a token says it and nothing else; the keys that are such tokens; what callers changed."""
+"""Identity of callers, as their tokens give it; API keys; entries of the audit log."""
 
 from datetime import datetime, timedelta
 

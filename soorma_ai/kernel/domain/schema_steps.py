@@ -36,7 +36,7 @@ Tell = Callable[["Draft202012Validator", Json, Place], Iterable[Fault]]
 
 
 class At(Struct, frozen=True):
-    """Where the walk is: the path in the value, and the schemas and values around it."""
+    """Place of the walk: the path in the value, and the number of schemas and values around it."""
 
     path: Place = ()
     nested: int = 0

@@ -4,14 +4,13 @@ The walk follows the schema keyword by keyword. A piece that is small enough goe
 the work done, in units, and each fault where it is found.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar, cast
 
 from msgspec.structs import replace
 
 from soorma_ai.kernel.domain.schema_annotations import Annotations
 from soorma_ai.kernel.domain.schema_cost import MOST_AT_ONCE
-from soorma_ai.kernel.domain.schema_equality import identity
 from soorma_ai.kernel.domain.schema_parts import Parts
 from soorma_ai.kernel.domain.schema_steps import (
     MOST_NESTED,
@@ -37,6 +36,8 @@ _QUICK = frozenset(
     | {"exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}
 )
 _MEMBERS = ("properties", "patternProperties", "additionalProperties")
+_TRUE, _FALSE = object(), object()
+_OF_AN_ITEM = 20
 
 
 class Walk:
@@ -355,3 +356,25 @@ class Walk:
 
 def _too_long(fault: Fault) -> Fault:
     return replace(fault, message="it is too long for a pattern of this kind to be matched in time")
+
+
+def identity(value: Json) -> Generator[int, None, Hashable]:
+    """Return what equal values have in common; yields the work done."""
+    if isinstance(value, bool):
+        return _TRUE if value else _FALSE
+    if isinstance(value, int | float):
+        # Digits, since others can choose numbers that have one hash, and no texts that do.
+        return (hex(int(value)) if value == value // 1 else repr(value)).encode()
+    if isinstance(value, dict):
+        members: set[tuple[str, Hashable]] = set()
+        for name, item in value.items():
+            yield _OF_AN_ITEM
+            members.add((name, (yield from identity(item))))
+        return frozenset(members)
+    if isinstance(value, list):
+        items: list[Hashable] = []
+        for item in value:
+            yield _OF_AN_ITEM
+            items.append((yield from identity(item)))
+        return tuple(items)
+    return value

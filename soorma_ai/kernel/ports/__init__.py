@@ -1,10 +1,10 @@
 """The seams: what the shell needs from the outside, as small as its callers."""
 
 from soorma_ai.kernel.ports.bus import Bus, Clock, Neighbours
-from soorma_ai.kernel.ports.embedding import Embedder
 from soorma_ai.kernel.ports.identity import KEYS, Audit, Authenticator, Keys
 from soorma_ai.kernel.ports.inlet import Inlet, Post
 from soorma_ai.kernel.ports.model import (
+    Embedder,
     Message,
     Mode,
     ModelAnswer,

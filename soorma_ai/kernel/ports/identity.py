@@ -1,4 +1,4 @@
-"""Callers: their authentication, their keys, and the audit log of their changes."""
+"""Authentication of callers, their keys, and the audit log."""
 
 from datetime import datetime
 from typing import Protocol
@@ -20,7 +20,7 @@ class Keys(Protocol):
         ...
 
     async def find(self, key_id: str) -> ApiKey | None:
-        """Also one that is revoked or expired. What was revoked before is revoked in what this returns."""
+        """Return a key, revoked and expired ones too. An earlier revocation is in the answer."""
         ...
 
     async def ls(self, tenant_id: str, limit: int) -> list[ApiKey]:

@@ -1,4 +1,4 @@
-"""Where others post who have no token: they are known by what they post."""
+"""Inlets for posts without a token: the sender is known by the post itself."""
 
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable

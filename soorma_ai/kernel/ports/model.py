@@ -11,6 +11,9 @@ from soorma_ai.errors import Paid
 from soorma_ai.kernel.domain.history import Ending
 from soorma_ai.kernel.domain.values import Json, JsonObject
 
+Mode = Literal["json_schema", "tools", "json", "md_json"]
+Way = Literal["litellm", "direct"]
+
 
 class Message(Struct, frozen=True):
     role: Literal["system", "user", "assistant"]
@@ -99,10 +102,6 @@ class Prompt:
     template: str = field(default="", repr=False)
 
 
-Mode = Literal["json_schema", "tools", "json", "md_json"]
-Way = Literal["litellm", "direct"]
-
-
 class ModelOptions(TypedDict, total=False, extra_items=Any):
     """Options of a model. Others go to its provider with every call, as they are."""
 
@@ -150,4 +149,18 @@ class Prompts(Protocol):
 
     def fill(self, template: str, inputs: Mapping[str, object]) -> Mapping[str, str]:
         """Return the blocks of a template that was kept, filled. Raises ConfigError where it cannot be."""
+        ...
+
+
+class Embedder(Protocol):
+    """A model that makes vectors of texts, which lie the nearer the more the texts mean the same."""
+
+    @property
+    def name(self) -> str:
+        """Return the model and its version: vectors of two do not compare."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        """Return a vector for each text, all of one length. Raises ModelUnavailable and RateLimited where trying again
+        may help, and ConfigError."""
         ...

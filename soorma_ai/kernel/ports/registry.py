@@ -28,7 +28,7 @@ class Registry(Protocol):
     async def agents(self, now: datetime) -> list[AgentRow]: ...
 
     async def agent(self, agent: str, now: datetime) -> AgentRow | None:
-        """Also one that is gone."""
+        """Return an agent, a gone one too."""
         ...
 
     async def definitions(self, tenant_id: str, event_name: str) -> list[EventDefinition]:

@@ -87,7 +87,7 @@ class Plans(Protocol):
         ...
 
     async def held_in_tree(self, root_plan_id: str, limit: int) -> list[PlanRecord]:
-        """Those of a plan's tree."""
+        """Return the `held` plans of a plan's tree."""
         ...
 
     async def resume(self, plan_id: str, now: datetime) -> bool:
@@ -333,7 +333,7 @@ class DeadLetters(Protocol):
         ...
 
     async def dead_letter(self, seq: int) -> DeadLetterRow | None:
-        """Also one that is redriven or discarded by now."""
+        """Return a dead letter, a redriven or discarded one too."""
         ...
 
     async def redrive(self, letter: DeadLetterRow) -> bool:

@@ -1,4 +1,4 @@
-"""Who may do what with whose things: one table of (role, act, whose), and the act that each call is.
+"""Authorization: one table of (role, act, owner), and the act of each call.
 
 Steering is not answering: who may answer a question is said by the question (`core.expecting.answers`).
 """

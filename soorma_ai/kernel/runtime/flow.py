@@ -36,8 +36,7 @@ from soorma_ai.kernel.rules.delivery.disposition import (
     dispose_of_spent,
     outlook,
 )
-from soorma_ai.kernel.rules.delivery.route import route
-from soorma_ai.kernel.rules.delivery.runs import LONGEST_SECONDS, may_be_followed
+from soorma_ai.kernel.rules.delivery.route import LONGEST_SECONDS, may_be_followed, route
 from soorma_ai.kernel.runtime.handling.breaker import hand_back
 from soorma_ai.kernel.runtime.handling.doubts import ask_people, last_word
 from soorma_ai.kernel.runtime.handling.execute import execute, settle_alone, validate

@@ -1,4 +1,5 @@
-"""Whose rows a transaction may see. The statements say so as well: this is what holds where one of them forgets to."""
+"""Tenant scope of a transaction, for row-level security. Statements name the tenant, too; the scope holds where one
+forgets to."""
 
 from msgspec import Struct
 

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 from soorma_ai.adapters.models.direct.providers import PLACES, address_of, key_of
 from soorma_ai.adapters.models.direct.wire import read, write
 from soorma_ai.adapters.models.faults import BadGeneration, Failed, find_secrets, translate, unreached_url
-from soorma_ai.adapters.models.loops import close_with_loop
 from soorma_ai.adapters.models.prices import Price, installed_table, price_in
-from soorma_ai.adapters.models.transport import Call, Said
+from soorma_ai.adapters.models.transport import Call, Said, close_with_loop
 from soorma_ai.errors import ModelBlocked, ModelUnavailable, Paid
 
 MOST_CONNECTIONS = 1_000

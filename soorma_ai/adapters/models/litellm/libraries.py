@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from soorma_ai.adapters.models.loops import close_with_loop
+from soorma_ai.adapters.models.transport import close_with_loop
 from soorma_ai.errors import ModelBlocked
 
 _SWITCHES = {

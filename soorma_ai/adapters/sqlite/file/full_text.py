@@ -28,7 +28,8 @@ AT = f"""
 
 
 class FullText:
-    """As `adapters.sql.connection.Words` says. FTS5 merges its words only where that takes two changes or more."""
+    """Full text of memos, by FTS5: the `Words` of `kernel.sql.connection`. FTS5 merges its words only after two changes
+    or more."""
 
     def keep(self, db: Connection, seq: int, title: str, content: str, marks: str) -> None:
         db.execute(

@@ -1,4 +1,4 @@
-"""Who is away, and who answers for them."""
+"""Page of absences and substitutes."""
 
 from datetime import UTC, date, datetime, time, timedelta
 from http import HTTPStatus

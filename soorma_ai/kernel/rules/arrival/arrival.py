@@ -33,7 +33,7 @@ from soorma_ai.kernel.rules.arrival.takers import Index
 from soorma_ai.kernel.rules.arrival.untaken import keep
 from soorma_ai.kernel.rules.delivery.doubts import doubt_id
 from soorma_ai.kernel.rules.waits.answers import is_undeclared, may_meet
-from soorma_ai.kernel.rules.waits.keys import keys_of_event
+from soorma_ai.kernel.rules.waits.opening import keys_of_event
 from soorma_ai.kernel.rules.waits.replies import id_when_let_go, is_open_reply, is_reply, refuse
 from soorma_ai.kernel.rules.waits.wakeups import ABANDONED, CANCEL_REQUESTED, DEADLINE_REACHED, WAKE_EVENTS
 

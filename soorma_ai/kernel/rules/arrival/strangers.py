@@ -4,7 +4,7 @@ from soorma_ai.errors import RemoteProtocolError
 from soorma_ai.kernel.domain.events import CLIENT, EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.values import derived_id
 from soorma_ai.kernel.rules.breaker import from_abroad
-from soorma_ai.kernel.rules.waits.authorship import platform_only
+from soorma_ai.kernel.rules.waits.replies import platform_only
 
 
 def as_written_down(event: EventEnvelope, known_tenant: str | None, *, is_own: bool) -> EventEnvelope | None:

@@ -17,7 +17,6 @@ from msgspec import Struct
 
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import Json, JsonObject, Same
-from soorma_ai.kernel.rules.choices.fuse import fuse
 from soorma_ai.kernel.rules.choices.words import terms
 
 SATURATION = 1.0
@@ -38,6 +37,9 @@ CONTENDERS = 4
 MOST_OF_AGENT = 300
 # Part of what is found that one agent's events may be, while others have any.
 SHARE = 0.75
+_NOT_FOR_WEIGHT, _NOT_FOR_CHARS = 0.5, 1_000
+# How little being first in one ranking counts against being good in several: the usual value of reciprocal rank fusion.
+SMOOTHING = 60
 
 
 class Field(NamedTuple):
@@ -55,7 +57,6 @@ _WHEN_TO_USE = Field(1.0, 13, 2_000)
 _SYNONYMS = Field(1.5, 4, 1_000)
 _PROPERTIES = Field(0.5, 5, 2_000)
 _SCHEMA_WORDS = Field(0.4, 40, 4_000)
-_NOT_FOR_WEIGHT, _NOT_FOR_CHARS = 0.5, 1_000
 
 
 class Query(Struct, frozen=True):
@@ -237,3 +238,13 @@ def _no_posting() -> "tuple[array[int], array[float]]":
 
 def _saturate(value: float) -> float:
     return value * (1 + SATURATION) / (value + SATURATION)
+
+
+def fuse(rankings: Sequence[tuple[Sequence[str], float]], most: int) -> list[str]:
+    """Return names that any ranking has, best first: each ranking gives its worth / (SMOOTHING + place). Ties go by
+    name."""
+    scores: defaultdict[str, float] = defaultdict(float)
+    for ranking, worth in rankings:
+        for place, name in enumerate(dict.fromkeys(ranking), 1):
+            scores[name] += worth / (SMOOTHING + place)
+    return sorted(scores, key=lambda name: (-scores[name], name))[:most]

@@ -1,17 +1,17 @@
-"""Choices that are likely to be taken: by words, by meaning, by what a plan has taken already."""
+"""Ranking of choices: by words, by meaning, by the plan's own history, with a share for each agent."""
 
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
 
 from soorma_ai.kernel.domain.history import StepKind
-from soorma_ai.kernel.rules.choices.fuse import fuse
-from soorma_ai.kernel.rules.choices.index import Query
+from soorma_ai.kernel.rules.choices.index import Query, fuse
 from soorma_ai.kernel.rules.choices.offer import Offer
-from soorma_ai.kernel.rules.choices.share import share
 from soorma_ai.kernel.rules.prompting.history import StepLines
 
 MOST_RANKED = 400
 
 _USED = (StepKind.PUBLISHED, StepKind.DELEGATED, StepKind.HELD, StepKind.ASKED)
+FIRST_FEW = 4
 
 
 def rank(offer: Offer, query: Query | str, meant: Sequence[str] = ()) -> list[str]:
@@ -34,3 +34,26 @@ def choices_of(history: Sequence[StepLines], offer: Offer) -> list[str]:
 
 def _choices(offer: Offer, events: Sequence[str]) -> list[str]:
     return [choice for event in events for choice in offer.choices_about.get(event, ())]
+
+
+def share(ranked: Sequence[str], agent_of: Callable[[str], str]) -> list[str]:
+    """Return what is ranked so that, past the first few, no agent has more than half of any beginning while others have
+    anything left."""
+    shared: list[str] = []
+    counts: Counter[str] = Counter()
+    later: deque[str] = deque()
+    coming = deque(ranked)
+    while coming or later:
+        take_later = later and (not coming or _has_room(counts[agent_of(later[0])], len(shared)))
+        name = (later if take_later else coming).popleft()
+        agent = agent_of(name)
+        if not take_later and (coming or later) and not _has_room(counts[agent], len(shared)):
+            later.append(name)
+            continue
+        counts[agent] += 1
+        shared.append(name)
+    return shared
+
+
+def _has_room(taken: int, of: int) -> bool:
+    return of < FIRST_FEW or 2 * taken <= of

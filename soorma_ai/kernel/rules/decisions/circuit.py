@@ -1,13 +1,18 @@
-"""The circuit breaker of a provider: when it is away, plans rest, and one of them looks whether it is back."""
+"""Calls of a model: the number of them for one question, and the circuit breaker of a provider. While it is away, plans
+rest, and one of them looks for its return."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
+
+from soorma_ai.kernel.domain.history import Ending
 
 # Seconds after which a plan that begins asks again, where others were refused.
 REFUSED_FOR = 60.0
 FIRST_REST = timedelta(seconds=5)
 LONGEST_REST = timedelta(minutes=5)
+MAX_REASKS = 2
 
 
 class Circuit(Struct, frozen=True):
@@ -59,3 +64,16 @@ def may_insist(refusal: Refusal, resumed_at: datetime | None, now: float) -> boo
     """Tell whether a plan may ask all the same: one that was resumed since, or any after a while. Those that were
     resumed together go by what the first of them finds."""
     return now >= refusal.at + REFUSED_FOR or resumed_at not in (None, refusal.resumed_at)
+
+
+def may_ask_again(unusable: Sequence[Ending]) -> bool:
+    """Tell whether to ask after answers that ended so and could not be used, the last of them just now. One that was
+    cut is asked for once more with more room, which is no re-ask; one that ended in an odd way is re-asked once."""
+    last = unusable[-1]
+    reasks = sum(ending is not Ending.CUT for ending in unusable)
+    return reasks <= MAX_REASKS and (last is Ending.GOOD or unusable.count(last) == 1)
+
+
+def room_after(unusable: Sequence[Ending], usual: int) -> int:
+    """Return the tokens that the next answer may take."""
+    return usual * 2 if Ending.CUT in unusable else usual

@@ -9,6 +9,7 @@ from typing import cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from soorma_ai.errors import MalformedDecision
 from soorma_ai.kernel.domain.values import Json, JsonObject, clip, compact
 
 EMPTY = "the answer is empty; give one JSON object that fits the schema"
@@ -132,3 +133,14 @@ def _kind(value: Json) -> str:
             return "text"
         case _:
             return compact(value)
+
+
+def parse_holds(value: Json, fault: str) -> tuple[bool, str]:
+    """Return whether it holds, and what is to be done about it. Raise MalformedDecision for anything else; `fault` is
+    what kept the answer from being JSON, if any."""
+    if not isinstance(value, dict):
+        raise MalformedDecision(fault or "the answer is no JSON object")
+    holds, detail = value.get("holds"), value.get("detail")
+    if not isinstance(holds, bool):
+        raise MalformedDecision(f"'holds' must be true or false, found {holds!r}")
+    return holds, detail if isinstance(detail, str) else ""

@@ -238,17 +238,17 @@ def must_be_within_limits(decision: PlannerDecision, situation: Situation) -> No
         raise LimitExceeded("deadline", f"the plan had until {deadline}")
     if limits.max_repeats is not None and situation.repeats >= limits.max_repeats:
         raise LimitExceeded("max_repeats", f"the same decision in the same state was made {situation.repeats} times")
-    needs, spent, depth = _needs_of(decision.next_action), situation.spent.actions, situation.plan.depth
-    if needs.open:
-        _must_have_room(needs.open, situation)
-    if needs.actions and limits.max_actions is not None and spent + needs.actions > limits.max_actions:
-        asked = f", and {needs.actions} more were wanted" if needs.actions > 1 else ""
+    use, spent, depth = _limit_use(decision.next_action), situation.spent.actions, situation.plan.depth
+    if use.open:
+        _must_have_room(use.open, situation)
+    if use.actions and limits.max_actions is not None and spent + use.actions > limits.max_actions:
+        asked = f", and {use.actions} more were wanted" if use.actions > 1 else ""
         raise LimitExceeded("max_actions", f"{spent} of {limits.max_actions} used{asked}")
-    if needs.depth and limits.max_depth is not None and depth >= limits.max_depth:
+    if use.depth and limits.max_depth is not None and depth >= limits.max_depth:
         raise LimitExceeded("max_depth", f"this planner is number {depth} of {limits.max_depth} in a row")
 
 
-class _Needs(Struct, frozen=True):
+class _LimitUse(Struct, frozen=True):
     """Amounts of a plan's limits that a decision uses."""
 
     open: int = 0
@@ -256,18 +256,18 @@ class _Needs(Struct, frozen=True):
     depth: int = 0
 
 
-def _needs_of(action: PlanAction) -> _Needs:
+def _limit_use(action: PlanAction) -> _LimitUse:
     match action:
         case PublishAction():
-            return _Needs(open=1, actions=1)
+            return _LimitUse(open=1, actions=1)
         case PublishAllAction(requests=requests):
-            return _Needs(open=len(requests), actions=len(requests))
+            return _LimitUse(open=len(requests), actions=len(requests))
         case DelegateAction():
-            return _Needs(open=1, actions=1, depth=1)
+            return _LimitUse(open=1, actions=1, depth=1)
         case WaitAction():
-            return _Needs(open=1)
+            return _LimitUse(open=1)
         case CompleteAction():
-            return _Needs()
+            return _LimitUse()
 
 
 def _must_have_room(more: int, situation: Situation) -> None:

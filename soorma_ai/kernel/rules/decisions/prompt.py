@@ -4,6 +4,7 @@ No ids, no clock times, no costs, so that recordings match. Whatever a person or
 names of events and notes too, in whatever sentence of ours.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
 
@@ -17,7 +18,9 @@ from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.states import REJECTED, TIMEOUT, StateAction
 from soorma_ai.kernel.domain.values import Json, JsonObject, Same, clip
 from soorma_ai.kernel.rules.choices.drafts import Material
+from soorma_ai.kernel.rules.choices.index import Query
 from soorma_ai.kernel.rules.choices.offer import DELEGATE, PUBLISH, WAIT, Offer
+from soorma_ai.kernel.rules.choices.ranking import events_used
 from soorma_ai.kernel.rules.choices.showing import lacks_schemas, line_of
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.prompting.fence import (
@@ -48,6 +51,7 @@ _OF_LOOKUPS = frozenset({"added", "added_gated", "hidden", "note"})
 _OWN = _OF_LOOKUPS | {"custom_context", "seen", "remaining_actions", "at_once", "today", "trigger"}
 _OWN_OF_CHOICE = _OF_LOOKUPS | {"state", "instructions"}
 _OWN_OF_PLAN = frozenset({"goal", "custom_context", "remaining_actions", "today"})
+GOAL_WEIGHT, HAPPENED_WEIGHT, DONE_WEIGHT, INSTRUCTIONS_WEIGHT = 1.0, 0.7, 0.5, 0.5
 
 
 class Made(Struct, frozen=True):
@@ -282,3 +286,26 @@ def _name(definition: EventDefinition) -> str:
     if description := definition.description:
         about["description"] = clip(description, ENTRY_CHARS // 2)
     return fence(about, ENTRY_CHARS)
+
+
+def query_about(occasion: Occasion, instructions: str) -> Query:
+    """Return what a decision is about: the goal, what just happened, what was done last, the owner's instructions."""
+    plan, trigger = occasion.plan, occasion.trigger
+    return Query(
+        (
+            (f"{plan.goal_event} {_text_of(plan.goal_data)}", GOAL_WEIGHT),
+            (f"{trigger.text} {'' if trigger.data is None else _text_of(trigger.data)}", HAPPENED_WEIGHT),
+            (" ".join(events_used(occasion.history)), DONE_WEIGHT),
+            (instructions, INSTRUCTIONS_WEIGHT),
+        )
+    )
+
+
+def query_about_state(state: JsonObject, instructions: str) -> Query:
+    """Return what a choice outside of any plan is about: all that is known is what its author tells."""
+    return Query(((_text_of(state), GOAL_WEIGHT), (instructions, INSTRUCTIONS_WEIGHT)))
+
+
+def _text_of(value: Json) -> str:
+    """Return a value as text in which words of every language stand as they are."""
+    return json.dumps(value, ensure_ascii=False)

@@ -1,13 +1,16 @@
 """Which of an agent's handlers an event is for."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.effects import AppendStep, Effect, SaveSubTask, SaveTask
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.plans import plan_id_of
 
 ANY = "*"
+# By then the commits that a run spares are little beside what is handled in it, and whoever waits has waited enough.
+LONGEST_SECONDS = 0.1
 
 
 class Routable(Protocol):
@@ -58,3 +61,10 @@ def is_pattern(event_type: str) -> bool:
     if ANY in family or (family and not family.endswith(".")) or family == ".":
         raise ConfigError(f"{event_type!r}: a star stands for all that follows a dot, as in 'order.*', or alone")
     return True
+
+
+def may_be_followed(recorded: Iterable[Effect]) -> bool:
+    """Tell whether what stands behind a delivery may be handled before the commit of what this one recorded, beside the
+    changes of its plan, its values and its memory. What is published or opened arrives, or is met, by the commit alone,
+    and may be something for the next one to see."""
+    return all(isinstance(effect, AppendStep | SaveTask | SaveSubTask) for effect in recorded)

@@ -28,8 +28,7 @@ from soorma_ai.kernel.domain.values import Json, JsonObject, digest
 from soorma_ai.kernel.rules.plans.history import append_step
 from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
 from soorma_ai.kernel.rules.waits.gates import question_about
-from soorma_ai.kernel.rules.waits.keys import keys_of_wait
-from soorma_ai.kernel.rules.waits.opening import ExpectationSpec, Moment, Waiter, open_expectation
+from soorma_ai.kernel.rules.waits.opening import ExpectationSpec, Moment, Waiter, keys_of_wait, open_expectation
 
 _ANSWERS_OF_A_WAIT = (AnswerDecision.APPROVE, AnswerDecision.REJECT, AnswerDecision.RESPOND)
 

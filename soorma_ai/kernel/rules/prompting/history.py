@@ -6,12 +6,13 @@ whole, older ones shortened, older ones still by their words alone, and of the o
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from msgspec import Struct
 
 from soorma_ai.kernel.domain.history import Step, StepKind
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.values import Json, compact, derived_id
 from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN, fence, fence_spelled
 from soorma_ai.kernel.rules.prompting.outline import length_spelled, shorten
@@ -47,6 +48,8 @@ _LINE_ENDS = 2
 _ROOM_OF_COUNT = 60
 _ROOM_OF_FENCE = len(fence(0)) - 1
 _ROOM_OF_WORDS = 2 * _ROOM_OF_FENCE + len("step1000000: step1000000.result, in outline: ") + _LINE_ENDS
+# Of an earlier plan.
+GOAL_CHARS, RESULT_CHARS = 500, 1_500
 
 
 class Line(Struct, frozen=True, dict=True):
@@ -204,3 +207,29 @@ def _count_before(first: int) -> list[Line]:
         return []
     steps = "1 earlier step is" if first == 2 else f"{first - 1} earlier steps are"
     return [Line(f"{steps} {_NOT_SHOWN}.")]
+
+
+def tell_earlier(plan: PlanRecord, before: Iterable[PlanRecord], most: int) -> list[Json]:
+    """Return the last `most` plans that have ended, the oldest first. `before` are those of the session, the newest
+    first; what another user began, a part of a larger plan, and what came after is none of these."""
+    whose = (plan.lineage.tenant_id, plan.lineage.user_id, plan.lineage.session_id)
+    ended = [
+        one
+        for one in before
+        if one.status.is_final
+        and one.parent_plan_id is None
+        and one.created_at <= plan.created_at
+        and one.plan_id != plan.plan_id
+        and (one.lineage.tenant_id, one.lineage.user_id, one.lineage.session_id) == whose
+    ]
+    return [_describe(one) for one in reversed(ended[:most])]
+
+
+def _describe(plan: PlanRecord) -> Json:
+    worked = plan.status is PlanStatus.COMPLETED
+    return {
+        "goal": plan.goal_event,
+        "data": shorten(plan.goal_data, GOAL_CHARS),
+        "status": plan.status,
+        "result" if worked else "reason": shorten(plan.result if worked else plan.reason, RESULT_CHARS),
+    }

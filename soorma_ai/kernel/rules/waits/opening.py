@@ -1,4 +1,4 @@
-"""The opening of all that must come: an expectation with its deadline, and for a question its announcement."""
+"""Opening of expectations: the deadline, the keys of an outside event, and the announcement of a question."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
@@ -11,9 +11,11 @@ from soorma_ai.kernel.domain.effects import Effect, Expect, Publish, Schedule
 from soorma_ai.kernel.domain.events import EventEnvelope, EventFields, EventTopic, Lineage, caused_id, new_event
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, Join
 from soorma_ai.kernel.domain.people import Ask
+from soorma_ai.kernel.domain.plans import PlanRecord
+from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.states import HUMAN_INPUT, WAIT_ESCALATED, WAIT_REMINDED
 from soorma_ai.kernel.domain.stores import Home
-from soorma_ai.kernel.domain.values import Json, JsonObject, derived_id
+from soorma_ai.kernel.domain.values import Json, JsonObject, compact, derived_id, value_at
 from soorma_ai.kernel.rules.breaker import must_be_small
 from soorma_ai.kernel.rules.waits.answers import event_of_expiry
 
@@ -209,3 +211,30 @@ def _reminder(
 ) -> EventEnvelope:
     id, data = derived_id(type, asked.id, due.isoformat()), {**announced.data, **more}
     return announced.model_copy(update={"id": id, "type": type, "time": due, "data": data})
+
+
+def keys_of_event(event: EventEnvelope, definitions: Iterable[EventDefinition]) -> tuple[str, ...]:
+    """Keys of its plan, its reply key, and what each definition of its type correlates."""
+    keys: list[str] = []
+    if event.plan_id:
+        keys.append(f"plan:{event.plan_id}")
+    if event.correlation_id:
+        keys.append(f"reply:{event.correlation_id}")
+    for definition in definitions:
+        if definition.correlate:
+            found = {path: value_at(event.data, pointer) for pointer, path in definition.correlate.items()}
+            keys += _data_key(event.type, found)
+    return tuple(dict.fromkeys(keys))
+
+
+def keys_of_wait(plan: PlanRecord, expectation_id: str, definition: EventDefinition) -> tuple[str, ...]:
+    keys = [f"plan:{plan.plan_id}", f"reply:{expectation_id}"]
+    if definition.correlate:
+        view: dict[str, Json] = {"goal_data": plan.goal_data, "plan_id": plan.plan_id, "goal_id": plan.goal_id}
+        keys += _data_key(definition.event_name, {path: value_at(view, path) for path in definition.correlate.values()})
+    return tuple(keys)
+
+
+def _data_key(event_type: str, found: dict[str, Json]) -> list[str]:
+    """Return no key where a value is missing: an absent id must not match another absent id."""
+    return [] if None in found.values() else [f"data:{event_type}:{compact(found)}"]

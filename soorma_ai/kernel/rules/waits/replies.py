@@ -1,4 +1,4 @@
-"""Replies: whether an event is one that an expectation waits for, and what of it counts."""
+"""Replies: the match of an event with its expectation, and the events that only the platform publishes."""
 
 from datetime import datetime
 
@@ -7,11 +7,23 @@ from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic, co
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.kernel.domain.replies import content_of, failure_reply
 from soorma_ai.kernel.domain.schemas import describe, violations
+from soorma_ai.kernel.domain.states import ANNOUNCEMENTS
+from soorma_ai.kernel.domain.stores import RECEIPT, REQUEST_UNKNOWN
 from soorma_ai.kernel.domain.values import JsonObject, derived_id
 from soorma_ai.kernel.rules.breaker import returning
-from soorma_ai.kernel.rules.waits.authorship import platform_only
+from soorma_ai.kernel.rules.waits.wakeups import WAKE_EVENTS
 
 _MET_BY_REPLY = (ExpectationKind.REPLY, ExpectationKind.CHILD, ExpectationKind.CLIENT)
+# Events that only the platform publishes, each with its meaning. A wake-up is checked against the row that it names,
+# so that one of an agent moves nothing.
+_MEANINGS = {
+    **dict.fromkeys(ANNOUNCEMENTS, "tells people what they are asked"),
+    **dict.fromkeys(WAKE_EVENTS, "wakes a plan"),
+    REQUEST_UNKNOWN: "tells that another store is silent about a request",
+    RECEIPT: "tells a store what another one has taken",
+}
+PLATFORM_ONLY = frozenset(_MEANINGS)
+_NO_AUTHORS = PLATFORM_ONLY - WAKE_EVENTS
 
 
 def is_reply(expected: Expectation, event: EventEnvelope) -> bool:
@@ -62,3 +74,15 @@ def read_as_promised(reply: EventEnvelope, promised: JsonObject) -> EventEnvelop
     failure = failure_reply(InvalidResult.code, f"the result of {reply.source} is off its schema: {describe(faults)}")
     ids = {name: reply.data[name] for name in ("request_id", "task_id", "plan_id") if name in reply.data}
     return reply.model_copy(update={"data": {**ids, **failure}})
+
+
+def check_author(event_type: str) -> None:
+    """Raise LocalProtocolError for an event that no client and no agent publishes."""
+    if event_type in _NO_AUTHORS:
+        raise LocalProtocolError(platform_only(event_type))
+
+
+def platform_only(event_type: str) -> str:
+    """Return the reason why nobody else publishes this event; empty for any other event."""
+    meaning = _MEANINGS.get(event_type)
+    return f"{event_type!r} {meaning}; only the platform publishes it" if meaning else ""

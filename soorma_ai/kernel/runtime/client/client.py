@@ -27,18 +27,18 @@ from soorma_ai.kernel.domain.values import (
 from soorma_ai.kernel.ports import EventPage
 from soorma_ai.kernel.rules.authority import check, may, only_user, steers_all
 from soorma_ai.kernel.rules.waits.answers import decision_meant
-from soorma_ai.kernel.rules.waits.authorship import check_author
 from soorma_ai.kernel.rules.waits.opening import Waiter, expectation_of
+from soorma_ai.kernel.rules.waits.replies import check_author
 from soorma_ai.kernel.runtime.client import intake
 from soorma_ai.kernel.runtime.client.memory import PlanMemory
 from soorma_ai.kernel.runtime.client.operator import OperatorCalls
 from soorma_ai.kernel.runtime.client.ownership import check_receiver, check_session, make_session
+from soorma_ai.kernel.runtime.client.patience import within
 from soorma_ai.kernel.runtime.client.people import own_question, right_to_answer, take_answer, with_claims
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle, seconds
 from soorma_ai.kernel.runtime.client.questions import question_page
 from soorma_ai.kernel.runtime.client.replies import reply_within
 from soorma_ai.kernel.runtime.client.resume import find_pause, resume_all, resume_held
-from soorma_ai.kernel.runtime.client.time_limit import within
 from soorma_ai.kernel.runtime.handling.handling import must_be_outside
 from soorma_ai.kernel.runtime.views import plans as reading
 from soorma_ai.kernel.runtime.views.registry import Directory

@@ -28,7 +28,6 @@ from soorma_ai.kernel.domain.values import Data, JsonObject, derived_id, digest,
 from soorma_ai.kernel.ports import Registry, Store
 from soorma_ai.kernel.rules.waits.answers import event_of_answer, judge_answer
 from soorma_ai.kernel.rules.waits.gates import approval_for, gate_id, hold_recorded
-from soorma_ai.kernel.rules.waits.keys import keys_of_event
 from soorma_ai.kernel.rules.waits.opening import (
     LONGEST_WAIT,
     ExpectationSpec,
@@ -36,6 +35,7 @@ from soorma_ai.kernel.rules.waits.opening import (
     Waiter,
     expectation_of,
     first_opened,
+    keys_of_event,
 )
 from soorma_ai.kernel.runtime.client.ownership import session_for
 from soorma_ai.kernel.runtime.client.people import take_answer

@@ -1,10 +1,13 @@
-"""Calls that wait for a plan, in a test: they end with the model's reason where its model stays away."""
+"""Bounds of a client's calls: the timeout, and in a test the patience with a model that is away."""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from time import monotonic
 
-from soorma_ai.errors import ModelUnavailable
+from soorma_ai.errors import DeadlineExceeded, ModelUnavailable
 from soorma_ai.kernel.domain.plans import PlanRecord
+from soorma_ai.kernel.ports import Clock
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.process.patience import patience
 from soorma_ai.kernel.runtime.handling.process.signals import until
@@ -12,6 +15,8 @@ from soorma_ai.kernel.runtime.views.plans import tree_plans
 
 # Seconds of real time: a virtual clock stands still while a test waits.
 LOOK_SECONDS = 0.5
+# Seconds after its timeout by which a call says by itself what it waited for.
+GRACE = 0.5
 
 
 class Waiting:
@@ -55,3 +60,26 @@ class Waiting:
             return []
         found = await tree_plans(self._services, plan.lineage.tenant_id, plan.root_plan_id)
         return [one.plan_id for one in found]
+
+
+@asynccontextmanager
+async def within(clock: Clock, seconds: float | None, subject: str) -> AsyncGenerator[None]:
+    """End the block so many seconds after it began; None: never. Raise DeadlineExceeded then."""
+    if seconds is None:
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    limit = asyncio.timeout(None)
+    forget = clock.call_later(seconds + GRACE, lambda: limit.reschedule(loop.time()))
+    try:
+        async with limit:
+            yield
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise DeadlineExceeded(
+            f"the store did not answer within {seconds:g} s, which {subject} may take: look whether its database is "
+            "there; the same idempotency_key finds what was taken"
+        ) from error
+    finally:
+        forget()

@@ -23,7 +23,7 @@ from soorma_ai.kernel.domain.history import NO_ANSWER, Ending, JournalEntry, Jou
 from soorma_ai.kernel.domain.limits import UNPRICED_CURES, Charge, Payer, beyond, fill_in, next_call_after
 from soorma_ai.kernel.domain.values import UNSTORABLE, Json, JsonObject, Same, compact, is_storable
 from soorma_ai.kernel.ports import Message, ModelAnswer, ModelQuestion, Prompt, Reasoner, Settlement
-from soorma_ai.kernel.rules.decisions.attempts import may_ask_again, room_after
+from soorma_ai.kernel.rules.decisions.circuit import may_ask_again, room_after
 from soorma_ai.kernel.rules.decisions.prompt import Inputs
 from soorma_ai.kernel.rules.decisions.sent import digest_messages, keep, spell_form, write_down
 from soorma_ai.kernel.rules.prompting.fence import fence, tokens_of

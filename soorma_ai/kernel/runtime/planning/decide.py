@@ -33,13 +33,13 @@ from soorma_ai.kernel.rules.choices.ranking import MOST_RANKED, choices_of, rank
 from soorma_ai.kernel.rules.choices.showing import add_asked, add_schemas, needs_ranking, show_offer, still_offered
 from soorma_ai.kernel.rules.decisions.judge import (
     Situation,
+    checks_of,
     judge,
     must_be_possible_at_once,
     parse_decision,
     prepare_decision,
 )
-from soorma_ai.kernel.rules.decisions.prompt import Occasion, View, decide_inputs, plan_inputs
-from soorma_ai.kernel.rules.decisions.queries import query_about
+from soorma_ai.kernel.rules.decisions.prompt import Occasion, View, decide_inputs, plan_inputs, query_about
 from soorma_ai.kernel.rules.decisions.review import review
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN
@@ -51,11 +51,10 @@ from soorma_ai.kernel.rules.prompting.references import (
     slice_of,
     steps_referred_to,
 )
-from soorma_ai.kernel.runtime.handling.check_ahead import run_in_slices
+from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead, run_in_slices
 from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.handling.semantic_search import Means
 from soorma_ai.kernel.runtime.planning.ask_model import Further, Inquiry, ask_model
-from soorma_ai.kernel.runtime.planning.check_decision import check_decision_ahead
 from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
 from soorma_ai.kernel.runtime.views.registry import Directory
 
@@ -276,3 +275,9 @@ async def _narrow(material: Material, settings: PlannerSettings, occasion: Occas
     showing = show_offer(offer, pinned, ranked, (), None)
     waits = (name for name in showing.lines if name.startswith(WAIT))
     return narrow(material, {*showing.schemas, *waits})
+
+
+async def check_decision_ahead(tenant_id: str, decision: PlannerDecision, offer: Offer) -> None:
+    """Check a decision's payloads, in slices where one call of the validator would take long."""
+    for schema, value in checks_of(decision, offer):
+        await check_ahead(tenant_id, schema, value)

@@ -35,8 +35,7 @@ from soorma_ai.kernel.rules.state_machine.step import (
 from soorma_ai.kernel.rules.waits.opening import first_opened
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
 from soorma_ai.kernel.runtime.handling.handling import Handling
-from soorma_ai.kernel.runtime.planning.check_decision import check_decision_ahead
-from soorma_ai.kernel.runtime.planning.decide import offer_now, situation_now
+from soorma_ai.kernel.runtime.planning.decide import check_decision_ahead, offer_now, situation_now
 from soorma_ai.kernel.runtime.planning.turn import fail_plan
 
 

@@ -22,8 +22,13 @@ from soorma_ai.kernel.rules.plans.turns import enters_phase
 from soorma_ai.kernel.rules.state_machine.step import View, hold, keep_result
 from soorma_ai.kernel.runtime.handling.check_ahead import run_in_slices
 from soorma_ai.kernel.runtime.handling.handling import Handling
-from soorma_ai.kernel.runtime.planning.check_decision import check_decision_ahead
-from soorma_ai.kernel.runtime.planning.decide import StepQuestion, decide, offer_now, situation_now
+from soorma_ai.kernel.runtime.planning.decide import (
+    StepQuestion,
+    check_decision_ahead,
+    decide,
+    offer_now,
+    situation_now,
+)
 from soorma_ai.kernel.runtime.planning.machine import MachineInHand
 from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
 from soorma_ai.kernel.runtime.planning.turn import (

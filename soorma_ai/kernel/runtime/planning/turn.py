@@ -21,10 +21,10 @@ from soorma_ai.kernel.rules.plans.requests import decision_of
 from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.plans.turns import Facts, enters_phase, is_stranded, must_have_time, release, take_turn
-from soorma_ai.kernel.rules.prompting.earlier import tell_earlier
+from soorma_ai.kernel.rules.prompting.history import tell_earlier
 from soorma_ai.kernel.runtime.handling.handling import Handling, Services
 from soorma_ai.kernel.runtime.handling.requests import closing_event, read_reply
-from soorma_ai.kernel.runtime.planning.check_decision import check_decision_ahead
+from soorma_ai.kernel.runtime.planning.decide import check_decision_ahead
 from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
 
 # Of what was done before a cancellation, the answers among so many last steps are told.

@@ -1,6 +1,6 @@
 """Plans and backlogs as lists show them. Each statement looks at so many rows at most, however many there are."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.plans import PlanStatus
@@ -51,7 +51,16 @@ def plan_page(
     db: Reader, tenant_id: str, user_id: str | None, wanted: PlanFilter, before: int, limit: int
 ) -> StoredPlans:
     """Each status is looked through by itself, since the index keeps each in order."""
-    found = [_page(db, tenant_id, user_id, wanted, one, before, limit) for one in wanted.statuses or (None,)]
+    values: dict[str, object] = {
+        "tenant": tenant_id,
+        "user": user_id,
+        "session": wanted.session_id,
+        "search": wanted.search.lower(),
+        "before": before or _LAST_PLACE,
+        "most": MOST_LOOKED_AT,
+        "limit": limit,
+    }
+    found = [_page(db, wanted, one, user_id, values) for one in wanted.statuses or (None,)]
     # What one of them has not looked at yet may belong before what another has found.
     floor = max((part.before for part in found if not part.is_end), default=0)
     rows = sorted((row for part in found for row in part.rows), key=lambda row: -row.seq)
@@ -62,30 +71,15 @@ def plan_page(
 
 
 def _page(
-    db: Reader,
-    tenant_id: str,
-    user_id: str | None,
-    wanted: PlanFilter,
-    status: PlanStatus | None,
-    before: int,
-    limit: int,
+    db: Reader, wanted: PlanFilter, status: PlanStatus | None, user_id: str | None, values: Mapping[str, object]
 ) -> StoredPlans:
-    values: dict[str, object] = {
-        "tenant": tenant_id,
-        "user": user_id,
-        "session": wanted.session_id,
-        "status": None if status is None else str(status),
-        "search": wanted.search.lower(),
-        "before": before or _LAST_PLACE,
-        "most": MOST_LOOKED_AT,
-        "limit": limit,
-    }
+    values = {**values, "status": None if status is None else str(status)}
     index, of = _conditions(user_id, wanted.session_id, status)
     looked, last = db.execute(_EXTENT.format(index=index), values).fetchone()
     page = _PAGE.format(spent=_SPENT, index=index, of=of, search=_SEARCH if wanted.search else "")
     found = db.execute(page, {**values, "last": last or 0}).fetchall()
     rows = tuple(StoredPlan(seq, PLAN.record(body), budget.spent_of(spent)) for seq, body, *spent in found)
-    if len(rows) == limit:
+    if len(rows) == values["limit"]:
         return StoredPlans(rows, rows[-1].seq, is_end=False)
     return StoredPlans(rows, last or 0, is_end=looked < MOST_LOOKED_AT)
 
