@@ -1,4 +1,4 @@
-"""The order over HTTP in the words of the README and of its example, by curl."""
+"""The order over HTTP as its page and its example print it, by curl."""
 
 import json
 import re
@@ -15,6 +15,7 @@ from http_process import Served, serving
 from offline_kit import ROOT, contents_of, offline
 
 EXAMPLE = ROOT / "examples" / "06_http"
+PAGE = ROOT / "docs" / "http.md"
 PLACE = "localhost:8700"
 
 pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
@@ -26,8 +27,8 @@ def shop(tmp_path: Path) -> Generator[Served]:
         yield served
 
 
-def test_the_words_of_the_readme_take_an_order_to_its_end(shop: Served) -> None:
-    commands = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("curl ")]
+def test_the_commands_of_the_page_take_an_order_to_its_end(shop: Served) -> None:
+    commands = [line for line in PAGE.read_text().splitlines() if line.startswith("curl ")]
     assert len(commands) == 5
     known: dict[str, str] = {PLACE: f"127.0.0.1:{shop.port}"}
     answers: list[str] = []
@@ -55,9 +56,9 @@ def test_the_example_s_script_does_the_same(shop: Served) -> None:
     assert '"outcome":"accepted"' in told and '"receipt":"receipt-A1"' in told
 
 
-def test_an_order_by_three_processes_in_the_words_of_the_readme(tmp_path: Path) -> None:
+def test_an_order_by_three_processes_as_the_page_prints_it(tmp_path: Path) -> None:
     """The server, the stock that has no store, and the client; whose order is there before the stock is."""
-    words = [line.split() for line in (ROOT / "README.md").read_text().splitlines()]
+    words = [line.split() for line in PAGE.read_text().splitlines()]
     serves = next(line for line in words if line[:3] == ["soorma", "serve", "agents:beside"])
     (runs,) = [line for line in words if line[:2] == ["python", "stock.py"]]
     (orders,) = [line for line in words if line[:2] == ["sh", "order.sh"]]

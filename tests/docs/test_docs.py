@@ -13,7 +13,7 @@ from reading import NOT_RUN, Block, Session, blocks, programs
 
 from soorma_ai import Platform
 
-NEW = [DOCS / name for name in ("index.md", "tutorial.md", "from-langgraph.md", "models.md")]
+NEW = [DOCS / name for name in ("index.md", "concepts.md", "tutorial.md", "from-langgraph.md", "models.md")]
 NEW += sorted((DOCS / "how-to").glob("*.md"))
 PROGRAMS = [found for page in NEW for found in programs(page)]
 # All in one process, each in a folder of its own: the imports take longer than the programs.
