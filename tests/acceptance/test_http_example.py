@@ -9,7 +9,9 @@ import subprocess
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 from http_process import Served, serving
 from offline_kit import ROOT, contents_of, offline
@@ -74,6 +76,20 @@ def test_an_order_by_three_processes_as_the_page_prints_it(tmp_path: Path) -> No
     assert [event.type for event in events if event.source == "stock@default"] == [
         "inventory.reserve.requested.completed"
     ]
+
+
+async def test_a_platform_is_mounted_into_another_application_as_the_page_prints_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (program,) = re.findall(r"^```python\n(?!# not run)(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(program, "http.md", "exec"), names)
+    application = names["application"]
+    async with application.router.lifespan_context(application):
+        browser = httpx.AsyncClient(transport=httpx.ASGITransport(application), base_url="http://desk")
+        assert (await browser.get("/soorma/healthz")).json() == {"status": "alive"}
+        assert (await browser.get("/soorma/v1/plans")).status_code == 401
 
 
 def _run(*command: str, until: str | None = None) -> str:

@@ -13,7 +13,9 @@ from reading import NOT_RUN, Block, Session, blocks, broken_links, programs
 
 from soorma_ai import Platform
 
-NEW = [DOCS / name for name in ("index.md", "concepts.md", "tutorial.md", "from-langgraph.md", "models.md")]
+NEW = [
+    DOCS / name for name in ("index.md", "concepts.md", "tutorial.md", "from-langgraph.md", "models.md", "webhooks.md")
+]
 NEW += sorted((DOCS / "how-to").glob("*.md"))
 PROGRAMS = [found for page in NEW for found in programs(page)]
 LINKING = [*sorted(DOCS.rglob("*.md")), *sorted(PROJECT.glob("*.md"))]
