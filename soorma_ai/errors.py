@@ -1,4 +1,4 @@
-"""The error tree. The class of an error decides what happens to the work in hand; nobody reads messages.
+"""The error tree. The class of an error, never its message, decides the next step.
 
 SoormaError
 ├── ConfigError               wrong set-up; raised before anything runs
@@ -6,7 +6,7 @@ SoormaError
 ├── ProtocolError             a rule of the conversation is broken     -> dead letter
 │   ├── LocalProtocolError      by us
 │   │   ├── IllegalTransition
-│   │   └── InvalidResult         off the schema that its maker promised
+│   │   └── InvalidResult         against the promised schema
 │   └── RemoteProtocolError     by the peer
 ├── DecisionError             the model's answer is not usable         -> asked again, then the plan fails
 │   ├── MalformedDecision
@@ -14,30 +14,30 @@ SoormaError
 │   ├── PayloadMismatch
 │   ├── NotAllowed
 │   └── InvalidPlan
-├── ModelRefused              the model will not                       -> never asked again
-├── ContentFiltered           the provider will not                    -> never asked again
+├── ModelRefused              the model declines                       -> never asked again
+├── ContentFiltered           the provider declines                    -> never asked again
 ├── LimitExceeded             a budget is spent                        -> never asked again
-├── OutcomeUnknown            done or not, nobody knows                -> a person is asked
+├── OutcomeUnknown            done or not is unknown                   -> a person is asked
 ├── Held                      a person must approve the request first
 ├── NotFound                                                           -> dead letter
-├── Unauthenticated           nobody knows who calls                   -> HTTP 401
+├── Unauthenticated           an unknown caller                        -> HTTP 401
 ├── Forbidden                 the caller may not                       -> HTTP 403
 ├── DeadlineExceeded                                                   -> dead letter
-├── PlanFailed                what `result()` raises for a plan that did not complete
+├── PlanFailed                raised by `result()` for a plan without a result
 │   └── PlanCancelled
 └── TransientError            may work next time                       -> again with back-off, then dead letter
     ├── BusUnavailable
     ├── StoreUnavailable
-    ├── ServerUnavailable       a server of ours, which is called over HTTP
+    ├── ServerUnavailable       a server of ours, over HTTP
     ├── ModelUnavailable
     │   ├── RateLimited
-    │   └── Outage              of a model that a plan needs           -> the plan rests, which is no attempt
-    ├── Overloaded              too much is waiting already
+    │   └── Outage              of a plan's model                      -> the plan rests, which is no attempt
+    ├── Overloaded              too much work is waiting
     ├── HandlerTimeout          a handler did not end in its time
-    └── VersionConflict         someone else saved first
-        └── LeaseLost             someone else owns the delivery now
+    └── VersionConflict         another writer saved first
+        └── LeaseLost             another process owns the delivery
 Retry, Reject                 raised by handlers: a say in the outcome, not a fault
-Fatal                         ends whatever waits, and no handling survives it
+Fatal                         ends every wait and every handling
 """
 
 from datetime import timedelta
@@ -67,117 +67,116 @@ class SoormaError(Exception):
 
 
 class ConfigError(SoormaError):
-    """Something is set up wrongly, which was found before anything ran. To do: correct what the message names;
-    `soorma doctor` says where each setting comes from."""
+    """The set-up is wrong, found before anything ran. To do: correct the named setting; `soorma doctor` prints each
+    setting with its origin."""
 
     code = "config"
 
 
 class ModelBlocked(ConfigError):
-    """A model cannot be called until an operator mends its set-up: its key is refused, its quota is used up, its name
-    is not known, or a library is missing. A plan that has begun rests. To do: mend what the message names, then
-    `soorma plans resume`; a start of the process resumes as well."""
+    """A model cannot be called before an operator fixes its set-up: a refused key, an exhausted quota, an unknown name,
+    or a missing library. A running plan rests. To do: fix the named fault, then `soorma plans resume`; a start of the
+    process resumes as well."""
 
     code = "model_blocked"
 
 
 class ProtocolError(SoormaError):
-    """A rule of the conversation between agents is broken; what came is set aside as a dead letter. To do: mend the
-    agent that the message names, then redrive the letter."""
+    """A rule of the conversation between agents is broken; the event is set aside as a dead letter. To do: fix the
+    named agent, then redrive the dead letter."""
 
     code = "protocol"
 
 
 class LocalProtocolError(ProtocolError):
-    """This program did what may not be done here, such as calling the platform inside a handler. To do: do what the
-    message says instead."""
+    """This program made a forbidden call, such as a call of the platform inside a handler. To do: follow the
+    message."""
 
     code = "local_protocol"
 
 
 class IllegalTransition(LocalProtocolError):
-    """What has ended, or never began, was asked to move. To do: look at its status first (`soorma plans show`);
+    """An object was moved after its end, or before its start. To do: check its status first (`soorma plans show`);
     nothing was changed."""
 
     code = "illegal_transition"
 
 
 class InvalidResult(LocalProtocolError):
-    """A handler returned what its own response schema forbids. To do: return what the schema promises, or change the
-    schema."""
+    """A handler returned a result against its own response schema. To do: return a result within the schema, or change
+    the schema."""
 
     code = "invalid_result"
 
 
 class RemoteProtocolError(ProtocolError):
-    """Another agent, or a server, sent what cannot be read, or what its schema forbids. To do: mend the sender; for a
-    server, see that the URL is that of a platform."""
+    """Another agent, or a server, sent unreadable data, or data against its schema. To do: fix the sender; for a
+    server, check that the URL is that of a platform."""
 
     code = "remote_protocol"
 
 
 class DecisionError(SoormaError):
-    """The model's answer is not usable. The message is shown to the model, which is asked again, twice at most. To
-    do: where it happens often, sharpen the instructions or the events' descriptions; `soorma why` shows the answers.
-    """
+    """The model's answer is not usable. The model gets the message and is asked again, twice at most. To do: if
+    frequent, sharpen the instructions or the events' descriptions; `soorma why` shows the answers."""
 
     code = "decision"
 
 
 class MalformedDecision(DecisionError):
-    """The model's answer is not the JSON that was asked for. To do: take a model with structured output, or give it
-    more room (`max_output_tokens`)."""
+    """The model's answer is not the requested JSON. To do: use a model with structured output, or give it more room
+    (`max_output_tokens`)."""
 
     code = "malformed_decision"
 
 
 class UnknownEvent(DecisionError):
-    """The model chose an event that was not offered to it. To do: start the agent that takes it, or say in the
-    instructions what there is."""
+    """The model chose an event outside of its offer. To do: start the agent for it, or name the existing events in the
+    instructions."""
 
     code = "unknown_event"
 
 
 class PayloadMismatch(DecisionError):
-    """The data of a request does not fit the schema of whoever takes it; the message says where. To do: describe the
-    fields in the schema; a field that the model cannot know should not be required."""
+    """The data of a request does not fit the schema of its receiver; the message has the place. To do: describe the
+    fields in the schema; make fields optional that the model cannot know."""
 
     code = "payload_mismatch"
 
 
 class NotAllowed(DecisionError):
-    """What the model chose may not be done now, by the plan's policy or its state. To do: nothing, as a rule: it is
-    asked again; else see what the planner declares, such as `external_events`."""
+    """The model's choice is not allowed now, by the plan's policy or its state. To do: usually nothing, since it is
+    asked again; else check the planner's declarations, such as `external_events`."""
 
     code = "not_allowed"
 
 
 class InvalidPlan(DecisionError):
-    """A whole plan that was drawn by a model, or by a state machine's author, could not run to an end. To do: mend
-    what the message lists; all of its faults are told at once."""
+    """A whole plan, drawn by a model or written by the author of a state machine, could not run to an end. To do: fix
+    the listed faults; the list is complete."""
 
     code = "invalid_plan"
 
 
 class ModelRefused(SoormaError):
-    """The model declined to answer, which is final for that model. To do: change the task or its wording, or name a
-    fallback model."""
+    """The model declined to answer, finally for that model. To do: change the task or its wording, or add a fallback
+    model (`fallbacks=`)."""
 
     code = "model_refused"
     paid = Paid(uncounted=1)
 
 
 class ContentFiltered(SoormaError):
-    """The provider's filter stopped the question or the answer, which is final for that provider. To do: change what
-    is said, or name a fallback model."""
+    """The provider's filter stopped the question or the answer, finally for that provider. To do: change the wording,
+    or add a fallback model (`fallbacks=`)."""
 
     code = "content_filtered"
     paid = Paid(uncounted=1)
 
 
 class LimitExceeded(SoormaError):
-    """A limit of the plan is spent; `limit` names the field of `Limits`. To do: look at what it did (`soorma why`),
-    then raise that limit, or let the goal be smaller."""
+    """A limit of the plan is spent; `limit` names the field of `Limits`. To do: look at the plan's decisions (`soorma
+    why`), then raise that limit, or make the goal smaller."""
 
     code = "limit_exceeded"
 
@@ -187,8 +186,8 @@ class LimitExceeded(SoormaError):
 
 
 class OutcomeUnknown(SoormaError):
-    """A handler that must not run twice was not seen to end. To do: look outside whether it was done, and answer the
-    question that people got; a `reconcile` hook does so by itself."""
+    """The end of a handler with a single run was not seen. To do: check outside whether it was done, and answer the
+    question about it; a `reconcile` hook does so automatically."""
 
     code = "in_doubt"
 
@@ -210,37 +209,36 @@ class Held(SoormaError):
 
 
 class NotFound(SoormaError):
-    """It does not exist, or the caller may not see it. To do: compare the name with those that the message offers;
-    `soorma registry` and `soorma plans ls` list what there is."""
+    """It does not exist, or the caller may not see it. To do: compare the name with those in the message; `soorma
+    registry` and `soorma plans ls` list the existing ones."""
 
     code = "not_found"
 
 
 class Unauthenticated(SoormaError):
-    """Nobody knows who calls. The message says what is wrong with the token, and nothing of who has another. To do:
-    send a token that is valid: `soorma keys create`, or one of your identity provider."""
+    """The caller is unknown. The message names the fault of the token, and nothing about other tokens. To do: send a
+    valid token: from `soorma keys create`, or of your identity provider."""
 
     code = "unauthenticated"
 
 
 class Forbidden(SoormaError):
-    """The caller sees it and may not do this with it. What a caller may not see is NotFound. To do: ask whoever has
-    the role that the message names; docs/identity.md has the table."""
+    """The caller sees it, but has no right to this action. An invisible object is NotFound. To do: ask a person with
+    the named role; docs/identity.md has the table."""
 
     code = "forbidden"
 
 
 class DeadlineExceeded(SoormaError):
-    """It was not done by its deadline. To do: give it more time, or find out what it waited for (`soorma plans
-    show`)."""
+    """It was not done by its deadline. To do: give it more time, or look at its open wait (`soorma plans show`)."""
 
     code = "deadline_exceeded"
 
 
 class PlanFailed(SoormaError):
     """The plan ended without its result. `reason` is the plan's own reason, as stored with it, and `code` that of the
-    error that ended it, such as `limit_exceeded`; `plan_failed` where it has none. To do: see `soorma why` for its
-    decisions and the code for the reason."""
+    error behind its end, such as `limit_exceeded`; else `plan_failed`. To do: see `soorma why` for its decisions and
+    the code for the reason."""
 
     code = "plan_failed"
 
@@ -253,14 +251,14 @@ class PlanFailed(SoormaError):
 
 
 class PlanCancelled(PlanFailed):
-    """Somebody cancelled the plan. To do: nothing; `reason` says why."""
+    """The plan was cancelled. To do: nothing; `reason` says why."""
 
     code = "plan_cancelled"
 
 
 class TransientError(SoormaError):
-    """It may work the next time, and is tried again by itself. `retry_after` is the wait that its source asked for,
-    if any. To do: nothing at first; when it lasts, see that what the message names is running."""
+    """It may work the next time, and is retried automatically. `retry_after` is the wait named by its source, if any.
+    To do: nothing at first; if it lasts, check that the named service is running."""
 
     code = "unavailable"
 
@@ -285,29 +283,29 @@ class StoreUnavailable(TransientError):
 
 
 class ServerUnavailable(TransientError):
-    """The server at a URL, which the message names, gave no answer. What was asked may have been done, unless it says
-    that it cannot be reached. To do: start the server, or correct the URL; call again with the same key."""
+    """The server at the named URL gave no answer. The call may have been done, unless the message reads that the server
+    cannot be reached. To do: start the server, or correct the URL; call again with the same key."""
 
     code = "server_unavailable"
 
 
 class ModelUnavailable(TransientError):
-    """The model's provider gave no answer of use. To do: nothing at first: it is called again, and the plan rests
-    meanwhile; then see the provider's status, the URL and the key."""
+    """The model's provider gave no usable answer. To do: nothing at first: the call is repeated, and the plan rests
+    meanwhile; then check the provider's status, the URL and the key."""
 
     code = "model_unavailable"
 
 
 class RateLimited(ModelUnavailable):
-    """The model's provider takes no more calls for a while. To do: nothing: it is waited for; for more calls at once
-    ask the provider."""
+    """The model's provider takes no more calls for a while. To do: nothing: the call is repeated later; for a higher
+    rate ask the provider."""
 
     code = "rate_limited"
 
 
 class Outage(ModelUnavailable):
-    """A model that a plan needs is away, and the plan rests. `retry_after` is when it looks again. To do: nothing:
-    the plan goes on by itself when the model is back, or ends at its deadline."""
+    """A model of a plan is unavailable, and the plan rests. `retry_after` is the time to the next try. To do: nothing:
+    the plan goes on after the model's return, or ends at its deadline."""
 
     code = "outage"
 
@@ -320,15 +318,15 @@ class Overloaded(TransientError):
 
 
 class HandlerTimeout(TransientError):
-    """A handler did not end within its agent's `handler_timeout`. To do: mend what it hangs on, or give the agent a
+    """A handler did not end within its agent's `handler_timeout`. To do: fix the hanging call, or give the agent a
     longer `handler_timeout`."""
 
     code = "handler_timeout"
 
 
 class VersionConflict(TransientError):
-    """Somebody else saved first. With `counts` it is one of the attempts of the handling that meets it. To do:
-    nothing: the handler runs again on what is there now."""
+    """Another writer saved first. With `counts` it is one of the attempts of its handling. To do: nothing: the handler
+    runs again on the current state."""
 
     code = "version_conflict"
 
@@ -338,8 +336,8 @@ class VersionConflict(TransientError):
 
 
 class LeaseLost(VersionConflict):
-    """Someone else owns the delivery now, since this one took too long. To do: nothing: the other goes on; a handler
-    that blocks the event loop should use a thread."""
+    """Another process owns the delivery now, since this one took too long. To do: nothing: the other goes on; move
+    blocking code of a handler into a thread."""
 
     code = "lease_lost"
 

@@ -45,7 +45,7 @@ _NATS_URL = re.compile(r"(nats|tls)://(?:([^@/]+@))?([^@/,\s]+(?:,[^@/,\s]+)*)(?
 
 
 class Variable(Struct, frozen=True):
-    """A variable of the environment, as people are told of it."""
+    """A variable of the environment, with its description for people."""
 
     name: str
     default: str
@@ -56,43 +56,39 @@ VARIABLES = (
     Variable(
         STORE_URL,
         DEFAULT_STORE_URL,
-        "Where everything is kept: `sqlite:///FILE`, `sqlite://` for memory, or `postgresql://HOST/DATABASE`.",
+        "The store: `sqlite:///FILE`, `sqlite://` for memory, or `postgresql://HOST/DATABASE`.",
     ),
-    Variable(BUS_URL, DEFAULT_BUS_URL, "What carries events: the store itself, or NATS by `nats://HOST/NAMESPACE`."),
-    Variable(
-        PROMPTS_DIR, "", "Folders, apart by the system's sign for lists, whose prompts go before the package's own."
-    ),
-    Variable(BACKLOG, str(MAX_BACKLOG), "How many deliveries may wait before new goals are refused as overloaded."),
+    Variable(BUS_URL, DEFAULT_BUS_URL, "The bus: the store itself, or NATS by `nats://HOST/NAMESPACE`."),
+    Variable(PROMPTS_DIR, "", "Folders with prompts that override the package's, in the system's path-list format."),
+    Variable(BACKLOG, str(MAX_BACKLOG), "Waiting deliveries, beyond which new goals are refused as overloaded."),
     Variable(
         STATEMENT_TIMEOUT,
         f"{STATEMENT_SECONDS:g}",
-        "Seconds that a statement on PostgreSQL may take before its connection is given up, as a frozen server's is.",
+        "Seconds of a statement on PostgreSQL, after which its connection is abandoned, as with a frozen server.",
     ),
     Variable(
-        MOST_CONNECTIONS,
-        "",
-        "Open connections of `serve` and `dev`: 4000, or fewer where the process may open too few files.",
+        MOST_CONNECTIONS, "", "Open connections of `serve` and `dev`: 4000, or fewer under a low limit of open files."
     ),
-    Variable(MOST_OF_ADDRESS, "", "Open connections of one address; half of all, where nothing is given."),
+    Variable(MOST_OF_ADDRESS, "", "Open connections of one address; by default half of all."),
     Variable(MOST_STREAMS_OF_TENANT, "", "Open streams of one tenant; an eighth of the connections, at most 500."),
-    Variable(HEADER_TIMEOUT, "10", "Seconds for the headers of a request to come in."),
-    Variable(KEEP_ALIVE, "15", "Seconds that a connection stays open between two requests; longer than the proxy's."),
+    Variable(HEADER_TIMEOUT, "10", "Seconds for the headers of a request."),
+    Variable(KEEP_ALIVE, "15", "Seconds of silence between two requests on a connection; longer than the proxy's."),
     Variable(
         TRUSTED_PROXIES,
         "",
-        "Addresses and networks of proxies, with commas, whose `X-Forwarded-For` and `X-Forwarded-Proto` count.",
+        "Trusted addresses and networks of proxies, comma-separated, for `X-Forwarded-For` and `X-Forwarded-Proto`.",
     ),
-    Variable(SERVER_URL, "", "The server that commands and agents without a store call."),
-    Variable(TOKEN, "", "Who calls it; better here than on a command line, which others of the machine can read."),
-    Variable(OIDC_ISSUER, "", "The provider of OpenID Connect by which people sign in to the console of `serve`."),
-    Variable(OIDC_CLIENT_ID, "", "The console, as that provider knows it."),
-    Variable(OIDC_CLIENT_SECRET, "", "Its secret there; a client without one proves itself by PKCE alone."),
-    Variable(OIDC_URL, "", "The console's address in a browser; the provider sends back to `/sign-in/back` below it."),
-    Variable(OIDC_SCOPES, DEFAULT_SCOPES, "What the provider is asked for."),
-    Variable(OIDC_USER, ClaimNames().user, "The claim that names the user; `email` counts where it is verified."),
-    Variable(OIDC_ROLES, ClaimNames().roles, "The claim that lists the roles."),
-    Variable(OIDC_TENANT, ClaimNames().tenant, "The claim that names the tenant."),
-    Variable(OIDC_TENANT_ID, "", "The tenant of everybody whom the provider knows, in place of that claim."),
+    Variable(SERVER_URL, "", "URL of the server, for commands and agents without a store."),
+    Variable(TOKEN, "", "Token for that server; a command line would show it to others of the machine."),
+    Variable(OIDC_ISSUER, "", "OpenID Connect provider for the console of `serve`."),
+    Variable(OIDC_CLIENT_ID, "", "Client id of the console at that provider."),
+    Variable(OIDC_CLIENT_SECRET, "", "Client secret; without one PKCE alone is the proof."),
+    Variable(OIDC_URL, "", "The console's address in a browser; the redirect address is `/sign-in/back` below it."),
+    Variable(OIDC_SCOPES, DEFAULT_SCOPES, "Requested scopes."),
+    Variable(OIDC_USER, ClaimNames().user, "Claim of the user; `email` counts only if verified."),
+    Variable(OIDC_ROLES, ClaimNames().roles, "Claim of the roles."),
+    Variable(OIDC_TENANT, ClaimNames().tenant, "Claim of the tenant."),
+    Variable(OIDC_TENANT_ID, "", "One tenant for all users of the provider, in place of that claim."),
 )
 
 

@@ -1,1 +1,1 @@
-"""Refunds that a planner decides on, and a manager approves."""
+"""Refunds: decided by a planner, approved by a manager."""

@@ -1,11 +1,11 @@
-"""What can be done: two tools. Either could run in a process of its own."""
+"""Two tools: order look-up and payment. Either could run in its own process."""
 
 from datetime import timedelta
 
 from pydantic import BaseModel, Field
 from soorma_ai import Approval, InvocationContext, PlatformContext, Reject, Tool
 
-# In the place of a database.
+# In place of a database.
 PAID = {"A1": 240.0, "B2": 35.0}
 
 

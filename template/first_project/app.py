@@ -1,4 +1,4 @@
-"""What `soorma` runs: `first_project.app:agents`, or without a model `first_project.app:offline`."""
+"""The applications: `first_project.app:agents`, and without a model `first_project.app:offline`."""
 
 from soorma_ai import Agent
 from soorma_ai.testing.scripted import ScriptedReasoner

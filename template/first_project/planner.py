@@ -1,4 +1,4 @@
-"""Who decides: a planner with a model, or with a script in its place."""
+"""The planner, with a model or with a script in its place."""
 
 from pydantic import BaseModel
 from soorma_ai import ChoreographyPlanner, EventDefinition, Limits, Reasoner
@@ -23,7 +23,7 @@ class Answered(BaseModel):
 
 
 def planner(reasoner: Reasoner | None = None) -> ChoreographyPlanner:
-    """Return the planner; `reasoner` decides in the place of the model."""
+    """Return the planner; `reasoner` decides in place of the model."""
     return ChoreographyPlanner(
         "refunds",
         goals=[

@@ -1,5 +1,5 @@
-"""Rules in the place of a model, over the very prompt that a model would be shown. Write your own as your planner
-grows, or record the model's answers: see the tests."""
+"""Rules in place of a model, over the prompt of a model. Extend them with your planner, or record the model's answers:
+see the tests."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a customer and a manager meet. No test calls a model: the plugin of soorma_ai sees to that."""
+"""Refunds for customers, with and without a manager. The plugin of soorma_ai blocks all calls of a model."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from first_project.app import agents, offline
 
 
 async def refund(order_id: str, running: tuple[Agent, ...], *, approved: bool | None = None) -> Any:
-    """Return the answer to the customer. A question, if there is one, gets this answer of a manager."""
+    """Return the answer to the customer. `approved` is the manager's answer to a question."""
     async with Platform("sqlite://") as platform:
         await platform.start(*running)
         plan = await platform.submit("refund.wanted", {"order_id": order_id, "reason": "it came broken"})
@@ -31,7 +31,7 @@ async def test_a_large_refund_is_paid_when_a_manager_approves_it(approved: bool,
     assert (await refund("A1", offline(), approved=approved))["status"] == status
 
 
-async def test_what_was_never_ordered_is_not_paid_back() -> None:
+async def test_an_unknown_order_is_not_paid_back() -> None:
     assert (await refund("Z9", offline()))["status"] == "refused"
 
 

@@ -1,4 +1,4 @@
-"""The order over HTTP in the words of the README and of its example, by curl."""
+"""The order over HTTP as its page and its example print it, by curl."""
 
 import json
 import re
@@ -9,12 +9,15 @@ import subprocess
 import sys
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 from http_process import Served, serving
 from offline_kit import ROOT, contents_of, offline
 
 EXAMPLE = ROOT / "examples" / "06_http"
+PAGE = ROOT / "docs" / "http.md"
 PLACE = "localhost:8700"
 
 pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
@@ -26,8 +29,8 @@ def shop(tmp_path: Path) -> Generator[Served]:
         yield served
 
 
-def test_the_words_of_the_readme_take_an_order_to_its_end(shop: Served) -> None:
-    commands = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("curl ")]
+def test_the_commands_of_the_page_take_an_order_to_its_end(shop: Served) -> None:
+    commands = [line for line in PAGE.read_text().splitlines() if line.startswith("curl ")]
     assert len(commands) == 5
     known: dict[str, str] = {PLACE: f"127.0.0.1:{shop.port}"}
     answers: list[str] = []
@@ -55,9 +58,9 @@ def test_the_example_s_script_does_the_same(shop: Served) -> None:
     assert '"outcome":"accepted"' in told and '"receipt":"receipt-A1"' in told
 
 
-def test_an_order_by_three_processes_in_the_words_of_the_readme(tmp_path: Path) -> None:
+def test_an_order_by_three_processes_as_the_page_prints_it(tmp_path: Path) -> None:
     """The server, the stock that has no store, and the client; whose order is there before the stock is."""
-    words = [line.split() for line in (ROOT / "README.md").read_text().splitlines()]
+    words = [line.split() for line in PAGE.read_text().splitlines()]
     serves = next(line for line in words if line[:3] == ["soorma", "serve", "agents:beside"])
     (runs,) = [line for line in words if line[:2] == ["python", "stock.py"]]
     (orders,) = [line for line in words if line[:2] == ["sh", "order.sh"]]
@@ -73,6 +76,20 @@ def test_an_order_by_three_processes_in_the_words_of_the_readme(tmp_path: Path) 
     assert [event.type for event in events if event.source == "stock@default"] == [
         "inventory.reserve.requested.completed"
     ]
+
+
+async def test_a_platform_is_mounted_into_another_application_as_the_page_prints_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (program,) = re.findall(r"^```python\n(?!# not run)(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(program, "http.md", "exec"), names)
+    application = names["application"]
+    async with application.router.lifespan_context(application):
+        browser = httpx.AsyncClient(transport=httpx.ASGITransport(application), base_url="http://desk")
+        assert (await browser.get("/soorma/healthz")).json() == {"status": "alive"}
+        assert (await browser.get("/soorma/v1/plans")).status_code == 401
 
 
 def _run(*command: str, until: str | None = None) -> str:

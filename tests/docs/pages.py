@@ -14,23 +14,23 @@ DOCS = PROJECT / "docs"
 REMEDY = " To do: "
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
-# Codes of failures that no class stands for: they are in replies, in a plan's reason, or told by one part only.
+# Codes of failures without a class: in replies, in a plan's reason, or of one part only.
 OTHER_CODES = {
-    "rejected": ("A handler raised Reject without a code, or a person said no to what was asked.", "what it says."),
-    "cancelled": ("What asked for it was cancelled meanwhile.", "nothing."),
+    "rejected": ("A handler raised Reject without a code, or a person rejected a request.", "follow its message."),
+    "cancelled": ("Its requester was cancelled meanwhile.", "nothing."),
     "no_next_step": (
-        "A handler of a planner ended, and nothing more was to come for its running plan.",
+        "A handler of a planner ended without a next step for its running plan.",
         "let the handler publish, wait, complete or fail; or leave the steps to the planner.",
     ),
     "no_transition": (
-        "A state machine got an answer that no transition of its state takes.",
+        "A state machine got an answer without a transition in its state.",
         "add the transition, or a `default_next`.",
     ),
     "invalid_request": (
-        "A request that had waited for a taker does not fit the one that came.",
-        "ask again, as the message says; or give the event a new version.",
+        "A request, after its wait for a taker, does not fit the taker's schema.",
+        "repeat it, as in the message; or give the event a new version.",
     ),
-    "cannot_arrive": ("An event could be brought to nobody, for a fault of its own.", "see its dead letter."),
+    "cannot_arrive": ("An event could not be delivered, by its own fault.", "see its dead letter."),
     "already_owned": (
         "Another process owns the database's file.",
         "use that process (the commands of `soorma` do so by themselves), stop it, or give another file.",
@@ -40,11 +40,11 @@ OTHER_CODES = {
 _ERRORS = """\
 # Errors
 
-Each error has a `code`, which is what travels: in failure replies, in a plan's reason, in problems over HTTP. The
-class decides what happens, and nobody reads messages; a message says what was found, what was wanted, and what to do.
-The names are those of `soorma_ai.errors`.
+Each error has a `code` for failure replies, a plan's reason, and problems over HTTP. The class, never the message,
+decides the next step; a message has the found value, the wanted one, and the cure. The names are those of
+`soorma_ai.errors`.
 
-This page is made of `soorma_ai/errors.py` by `python tests/docs/pages.py`, and a test holds it to that.
+`python tests/docs/pages.py` generates this page from `soorma_ai/errors.py`; a test compares them.
 
 ```text
 {tree}
@@ -60,18 +60,18 @@ This page is made of `soorma_ai/errors.py` by `python tests/docs/pages.py`, and 
 _CONFIGURATION = """\
 # Configuration
 
-Read once, when a platform is made. What a program gives (`Platform("sqlite:///shop.db")`, `--store`) goes before the
-environment, and that before the default. `soorma doctor` shows each with its origin, and never a password, a key or a
-token.
+A platform reads its settings once, at its creation. An argument (`Platform("sqlite:///shop.db")`, `--store`) wins over
+the environment, the environment over the default. `soorma doctor` shows each with its origin, and never a password, a
+key or a token.
 
-This page is made of `soorma_ai/settings.py` by `python tests/docs/pages.py`, and a test holds it to that.
+`python tests/docs/pages.py` generates this page from `soorma_ai/settings.py`; a test compares them.
 
-| variable | by default | |
+| variable | default | meaning |
 |---|---|---|
 {rows}
 
-Keys of models stand in the variables that their providers name, such as `OPENAI_API_KEY`. In tests, `SOORMA_CASSETTES`
-says what is done with recordings: `replay`, `record` or `live`.
+Keys of models are in their providers' variables, such as `OPENAI_API_KEY`. In tests, `SOORMA_CASSETTES` is the mode of
+recordings: `replay`, `record` or `live`.
 """
 
 

@@ -19,14 +19,39 @@ from soorma_ai.apps.cli.main import cli
 
 SOORMA = (sys.executable, "-c", "from soorma_ai.apps.cli.main import main; main()")
 PROJECT = Path(__file__).parents[2]
+DOCS = PROJECT / "docs"
 NOT_RUN = "# not run"
 # What is the machine's, or needs a network: it is told, and not tried.
 NOT_OURS = frozenset({"pip", "export"})
 PLUGINS = " ".join(f"-p no:{name}" for name in ("schemathesis", "hypothesispytest", "xdist", "examples"))
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _FILE = re.compile(r"# ([\w/]+\.py)\n")
 _EXITS = re.compile(r"# exits with (\d+)")
+
+
+def broken_links(page: Path, within: Path | None = None) -> list[str]:
+    """Return the relative links to a missing file or heading, and those of a page of the site that leave the site."""
+    root = within or (DOCS if page.is_relative_to(DOCS) else PROJECT)
+    return [link for link in _LINK.findall(_prose(page)) if not _leads(page, link, root.resolve())]
+
+
+def _leads(page: Path, link: str, root: Path) -> bool:
+    name, _, heading = link.partition("#")
+    target = (page.parent / name).resolve() if name else page.resolve()
+    if not (target.exists() and target.is_relative_to(root)):
+        return False
+    return not heading or heading in {_anchor(title) for title in _HEADING.findall(_prose(target))}
+
+
+def _prose(page: Path) -> str:
+    return _BLOCK.sub("", page.read_text(encoding="utf-8"))
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^\w -]", "", title.lower()).strip().replace(" ", "-")
 
 
 @dataclass(frozen=True)

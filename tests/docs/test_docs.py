@@ -9,13 +9,16 @@ from pathlib import Path
 
 import pytest
 from pages import DOCS, OTHER_CODES, PROJECT, cause_and_remedy, kinds, navigation, pages
-from reading import NOT_RUN, Block, Session, blocks, programs
+from reading import NOT_RUN, Block, Session, blocks, broken_links, programs
 
 from soorma_ai import Platform
 
-NEW = [DOCS / name for name in ("index.md", "tutorial.md", "from-langgraph.md", "models.md")]
+NEW = [
+    DOCS / name for name in ("index.md", "concepts.md", "tutorial.md", "from-langgraph.md", "models.md", "webhooks.md")
+]
 NEW += sorted((DOCS / "how-to").glob("*.md"))
 PROGRAMS = [found for page in NEW for found in programs(page)]
+LINKING = [*sorted(DOCS.rglob("*.md")), *sorted(PROJECT.glob("*.md"))]
 # All in one process, each in a folder of its own: the imports take longer than the programs.
 SEVERAL = """
 import contextlib, io, json, os, sys, traceback
@@ -44,6 +47,21 @@ def test_every_error_says_its_cause_and_what_to_do() -> None:
 def test_every_code_without_a_class_is_one_of_the_package() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in (PROJECT / "soorma_ai").rglob("*.py"))
     assert [code for code in OTHER_CODES if f'"{code}"' not in source] == []
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(PROJECT)))
+def test_every_link_of_a_page_leads_to_a_file_and_a_heading(page: Path) -> None:
+    assert broken_links(page) == []
+
+
+def test_a_link_to_a_missing_file_or_heading_or_out_of_the_site_is_named(tmp_path: Path) -> None:
+    (tmp_path / "there.md").write_text("# There\n\n## Here and *now*\n")
+    page = tmp_path / "page.md"
+    page.write_text(
+        "[a](there.md#here-and-now) [b](there.md#gone) [c](gone.md) [d](../out.md) [e](#no) [f](https://x)\n"
+    )
+    (tmp_path.parent / "out.md").write_text("")
+    assert broken_links(page, within=tmp_path) == ["there.md#gone", "gone.md", "../out.md", "#no"]
 
 
 def test_every_page_is_in_the_navigation() -> None:

@@ -1,14 +1,17 @@
-"""The names that the seed documents print and that are not here, each with the reason."""
+"""The names of the seed documents that are missing here, each with the reason."""
 
 from seeds.names import SKETCHES
 
-_MADE_HERE = "the framework makes contexts from the delivery in hand, and keeps them; a test makes its data by hand"
-_ONE_ENVELOPE = "there is one class of events, `EventEnvelope`; its topic says whether it asks or answers"
-_SERVICE = "there are no services behind the package: an agent registers with its `Platform`, in process"
+_MADE_HERE = "the framework makes and keeps contexts, from the current delivery; a test makes its data by hand"
+_ONE_ENVELOPE = "there is one class of events, `EventEnvelope`; its topic separates requests from answers"
+_SERVICE = "no class of its own: an agent registers with its `Platform` in process, and by `POST /v1/agents` over HTTP"
 _OWN = "the sample's own"
 _CHECKPOINT = "of the sample's own `response`: an answer at a checkpoint is `platform.answer(...)`, in words of its own"
-_MEMOS = "what is remembered beyond plans is given as parameters: `store_knowledge(...)`, `log_interaction(...)`"
-_STREAM = "nothing is wrapped: a request and its reply are events, which `plan.events()` gives to whoever follows"
+_MEMOS = "long-term memory takes parameters: `store_knowledge(...)`, `log_interaction(...)`"
+_STREAM = (
+    "nothing is wrapped: a request and its reply are events of `plan.events()`; a phase agent's stream has "
+    "`tool.start`, `tool.success` and `tool.error`"
+)
 
 EXPLAINED: dict[str, str] = {
     **{name: sketch.why for name, sketch in SKETCHES.items() if not sketch.ours},
@@ -28,7 +31,7 @@ EXPLAINED: dict[str, str] = {
     **dict.fromkeys(("AgentDefinition", "AgentRegistrationRequest", "EventRegistrationRequest"), _SERVICE),
     **dict.fromkeys(("ToolWrapper", "emit"), _STREAM),
     **dict.fromkeys(("compute", "heard", "tool", "worker"), _OWN),
-    "BaseDTO": "data has no base class of its own: what is registered is a pydantic model, what is read a record",
+    "BaseDTO": "data has no base class of its own: registered data is a pydantic model, read data a record",
     "StateMachine": "a machine is a dict of states by their names; there is no class of that name to make",
     "bus.subscribe": "a handler is the subscription: `@agent.on_event(event_type, topic=...)`",
     "topics": "a parameter of `bus.subscribe`",
@@ -39,11 +42,11 @@ EXPLAINED: dict[str, str] = {
     "soorma_common": "there is one package, `soorma_ai`, which gives its names at its top",
 }
 
-# What a reader of the documents writes by habit, though no sample has it.
+# Habits of readers of the documents, beyond its samples.
 HABITS: dict[str, str] = {
     '`event["data"]`': "an event is an `EventEnvelope` and no dict: `event.data`, which is one, `event.type`, "
     "`event.correlation_id`",
-    "`TaskContext(...)`, `PlanContext(...)` by hand": "both stand for a row and what its handling records, so a test "
+    "`TaskContext(...)`, `PlanContext(...)` by hand": "both stand for a row and the effects of its handling, so a test "
     "takes `Platform` with a file in a temporary folder, which starts in milliseconds, and `ScriptedReasoner` and "
     "`VirtualClock` of `soorma_ai.testing`. `InvocationContext(request_id=..., event_type=..., data=...)` and "
     "`GoalContext(event_type=..., data=...)` are only data, and made by hand",
@@ -51,6 +54,29 @@ HABITS: dict[str, str] = {
     "the failure of a plan that was left so says that",
     "`await plan.save()`, `await task.save()`": "may be left out: the working copy is saved when the handler returns, "
     "with all that it did, or not at all",
-    "`events_consumed=[...]`": "is checked when the agent is started: what it names must have a handler, and a handler "
-    "alone consumes",
+    "`events_consumed=[...]`": "is checked when the agent starts: each of its events needs a handler, and only a "
+    "handler consumes",
+    "`if await context.memory.store(...)`": "`store` returns None, and not a bool; a failure is an error",
+    "a hook such as `_evaluate_transitions` in a subclass of the base agent": "these printed helpers are never called "
+    "here: `_evaluate_transitions`, `_is_backward_transition`, `_record_transition`, `get_phase_prompt`, "
+    "`_execute_checkpoint`, `_wait_for_user_response`, `_serialize_phase_context`, `_restore_phase_context`, "
+    "`_restore_transition_history`, `_get_mode_data`, `_restore_mode_data`. docs/phases.md lists the hooks",
+}
+
+# The printed endpoints of the memory service, with the printed method of the client.
+ENDPOINTS: dict[str, str] = {
+    "`POST /v1/memory/task-context`, `store_task_context()`": "refused with 409: only a task's own handlers change its "
+    "state; no client method",
+    "`GET /v1/memory/task-context/{id}`, `get_task_context()`": "as printed",
+    "`DELETE /v1/memory/task-context/{id}`, `delete_task_context()`": "refused with 409 while the task is open, 404 "
+    "after it: the row ends with its task; no client method",
+    "`GET /v1/memory/task-context/by-subtask/{id}`, `get_task_by_subtask()`": "as printed",
+    "`POST /v1/memory/plan-context`, `store_plan_context()`": "as printed",
+    "`GET /v1/memory/plan-context/{id}`, `get_plan_context()`": "as printed",
+    "`POST /v1/memory/plans`, `create_plan()`": "refused with 409: `POST /v1/plans` and `client.submit()` start plans",
+    "`GET /v1/memory/plans`, `list_plans()`": "as printed; the client's method is `client.plans()`",
+    "`POST /v1/memory/sessions`, `create_session()`": "as printed; the client's method is `client.create_session()`",
+    "`GET /v1/memory/sessions`, `list_sessions()`": "as printed; the client's method is `client.sessions()`",
+    "`POST /v1/working-memory/{plan_id}`, `store()`": "as printed",
+    "`GET /v1/working-memory/{plan_id}/{key}`, `retrieve()`": "as printed",
 }

@@ -146,7 +146,7 @@ SKETCHES: dict[str, Sketch] = {
             "process_message": "message context",
             "restore_state": "state",
         },
-        {"process_message()": "what yields is iterated, and not awaited"},
+        {"process_message()": "a generator is iterated, and not awaited"},
     ),
     "A2AAuthType": Sketch("gateways.a2a.A2AAuthType"),
     "A2AAuthentication": Sketch("gateways.a2a.A2AAuthentication", fields("schemes credentials")),
@@ -167,7 +167,7 @@ SKETCHES: dict[str, Sketch] = {
             "event_to_response": "event task_id",
         },
     ),
-    "ActionRequestEvent": Sketch("", why="an event is an `EventEnvelope`, whatever its topic"),
-    "ActionResultEvent": Sketch("", why="an event is an `EventEnvelope`, whatever its topic"),
+    "ActionRequestEvent": Sketch("", why="an event of any topic is an `EventEnvelope`"),
+    "ActionResultEvent": Sketch("", why="an event of any topic is an `EventEnvelope`"),
     "GatewayHelper": Sketch("", why="an earlier page's draft of `A2AGatewayHelper`"),
 }

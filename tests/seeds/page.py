@@ -11,7 +11,7 @@ PAGE = PROJECT / "docs" / "from-the-documents.md"
 if __name__ == "__main__":
     sys.path[:0] = [str(PROJECT), str(PROJECT / "tests")]
 
-from seeds.explained import EXPLAINED, HABITS  # noqa: E402
+from seeds.explained import ENDPOINTS, EXPLAINED, HABITS  # noqa: E402
 from seeds.kinds import Change, How, Names, NotRun, Runs, Sample, Shown  # noqa: E402
 from seeds.names import SKETCHES  # noqa: E402
 from seeds.table import SAMPLES  # noqa: E402
@@ -19,16 +19,16 @@ from seeds.table import SAMPLES  # noqa: E402
 _INTRODUCTION = """\
 # From the documents
 
-For a reader of the five design documents: what works as they print it, what is different here, and why. Each of their
-code blocks is listed, by its number in its document, and each name that a block prints is here, or in the lists below.
+The five design documents, block by block: as printed, or different, with the reason. Each code block is listed by its
+number in its document, and each printed name exists here or is in the lists below.
 
-This page is made of the tables in `tests/seeds` by `python tests/seeds/page.py`, and a test holds it to them. Other
-tests run the samples' own lines, and compare the tables with the documents where these lie beside the project; without
-them, they are skipped and say so.
+`python tests/seeds/page.py` generates this page from the tables in `tests/seeds`; a test compares them. Other tests run
+the samples' own lines, and compare the tables with the documents beside the project; without these they are skipped,
+with the reason.
 
-* **as printed**: a test runs the sample's own lines, all of them but for those that are told.
-* **names**: it sketches classes; their public names are ours, but for those that are told.
-* **shown**: tests show what it says, without its code.
+* **as printed**: a test runs the sample's own lines, except the listed ones.
+* **names**: it sketches classes; their public names exist here, except the listed ones.
+* **shown**: tests show its statement, without its code.
 * **not run**: it is no code.
 """
 
@@ -37,11 +37,12 @@ def page() -> str:
     parts = [_INTRODUCTION]
     for document, samples in groupby(SAMPLES, key=lambda sample: sample.document):
         rows = "\n".join(_row(sample) for sample in samples)
-        parts.append(f"## {document}\n\n| block | under | | what is different, and why |\n|---|---|---|---|\n{rows}\n")
-    parts.append(f"## Habits\n\n{_table('what is written', HABITS)}")
+        parts.append(f"## {document}\n\n| block | under | | difference, and reason |\n|---|---|---|---|\n{rows}\n")
+    parts.append(f"## Habits\n\n{_table('habit', HABITS)}")
+    parts.append(f"## Printed endpoints\n\n{_table('endpoint and method', ENDPOINTS)}")
     parts.append(f"## Members that differ\n\n{_table('name', dict(_members()))}")
     reasons = {f"`{name}`": why for name, why in EXPLAINED.items()}
-    parts.append(f"## Names that are not here\n\n{_table('name', dict(sorted(reasons.items())))}")
+    parts.append(f"## Missing names\n\n{_table('name', dict(sorted(reasons.items())))}")
     return "\n".join(parts)
 
 
@@ -83,7 +84,7 @@ def _members() -> Iterator[tuple[str, str]]:
 
 def _table(head: str, rows: dict[str, str]) -> str:
     lines = "\n".join(f"| {_cell(name)} | {_cell(why)} |" for name, why in rows.items())
-    return f"| {head} | why |\n|---|---|\n{lines}\n"
+    return f"| {head} | difference, and reason |\n|---|---|\n{lines}\n"
 
 
 def _cell(text: str) -> str:

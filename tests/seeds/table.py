@@ -15,7 +15,7 @@ Rows = tuple[tuple[int, str, How], ...]
 
 PACKAGE = "the package has another name, and gives its names at its top"
 FILLED = "`...` is filled in"
-WATCHED = "`...` is filled in, so that the test sees what comes"
+WATCHED = "`...` is filled in, so that the test sees the event"
 
 
 def tests_in(file: str) -> Callable[..., tuple[str, ...]]:
@@ -55,13 +55,13 @@ CALLER_OF_A_TOOL = Runs(
 )
 INVOCATION = Names(
     tools("test_invocation_context_from_event"),
-    "`from_event` is not there: the framework makes it. Ids, tenant, user and the reply's address are read from the "
+    "`from_event` is missing: the framework makes it. Ids, tenant, user and the reply's address are read from the "
     "envelope; fields of these names in the payload are data and set nothing. By hand it is made of `request_id`, "
     "`event_type` and `data`",
 )
 ON_INVOKE = Names(
     tools("test_tool_on_invoke_publishes_result", "test_tool_on_invoke_handles_error"),
-    "an error is an object with code and message, and what may pass is tried again before the caller is told",
+    "an error is an object with code and message; a transient fault is retried before the caller is told",
 )
 TASK = Names(
     workers(
@@ -74,12 +74,11 @@ TASK = Names(
 )
 RESULT = Names(
     workers("test_an_order_is_processed_when_the_stock_is_reserved"),
-    "nothing is looked up: a result comes with the task that waits for it",
+    "nothing is looked up: a result comes with its waiting task",
 )
 ON_TASK = Names(
     workers("test_a_worker_says_itself_that_it_is_done"),
-    "a result is known by the request that it answers, on whatever topic that named; a task whose handler leaves "
-    "nothing to wait for fails",
+    "a result is known by its request, on the topic named there; a task fails if its handler leaves no open wait",
 )
 ONE_SUB_TASK = (
     filled(
@@ -100,7 +99,7 @@ FAN_IN = (
     Change(
         "",
         "ids = {info.event_type: info.sub_task_id for info in task.sub_tasks.values()}",
-        "finds those ids by what was asked",
+        "finds those ids by their requests",
     ),
 )
 
@@ -121,7 +120,7 @@ TOOL_MODEL: Rows = (
                 "test_tool_uses_caller_response_event",
                 "test_invocation_context_from_event",
             ),
-            Change("pass", "", "two of the tests are empty; here they test what their docstrings say"),
+            Change("pass", "", "two of the tests are empty; here they test their docstrings"),
         ),
     ),
 )
@@ -166,7 +165,7 @@ WORKER_MODEL: Rows = (
                     "test_three_analyses_at_once_are_one_result",
                 ),
             ),
-            Change("pass", "", "four of the tests are empty; ours do what their docstrings say"),
+            Change("pass", "", "four of the tests are empty; ours test their docstrings"),
             Change('task = TaskContext(task_id="t1")', "", "a task is made by the request that begins it"),
             Change(
                 'restored = await TaskContext.restore("t1", context)',
@@ -324,7 +323,7 @@ SDK_REFACTORING_PLAN: Rows = (
         "RF-SDK-006: Planner on_goal() and on_transition()",
         Names(
             planners("test_a_planner_goes_by_the_plan_that_its_model_drew"),
-            "on_transition is no subscription to everything: it gets what its own plans were waiting for",
+            "on_transition is no subscription to everything: it gets the awaited events of its own plans",
         ),
     ),
     (
@@ -414,8 +413,8 @@ SDK_REFACTORING_PLAN: Rows = (
         Runs(
             people("test_a_person_reviews_a_document"),
             within=people("reviewer"),
-            otherwise="the question goes out under the task's id whatever `correlation_id` says; it is answered by "
-            "`platform.answer`, by the inbox, or by the event, of a client or of an agent that produces it",
+            otherwise="the question goes out under the task's id for any `correlation_id`; it is answered by "
+            "`platform.answer`, by the inbox, or by the event, from a client or from an agent that produces it",
         ),
     ),
     (
@@ -438,7 +437,7 @@ SDK_REFACTORING_PLAN: Rows = (
             ),
             Change("", 'seen.append((plan.status, plan.state["pause_reason"]))', "the test looks at them"),
             otherwise="a root plan is paused without end, also beyond the seven days that a plan has: its deadline "
-            "moves by the length of the pause. A child's pause ends with what its parent gave it",
+            "moves by the length of the pause. A child's pause ends with its parent's deadline",
         ),
     ),
     (
@@ -462,7 +461,7 @@ AGENT_PATTERNS_ARCHITECTURE: Rows = (
                 "",
                 "a handler subscribes; there is no other way",
             ),
-            Change("pass", "heard.append(event.type)", "so that the test sees what comes"),
+            Change("pass", "heard.append(event.type)", "so that the test sees the event"),
         ),
     ),
     (4, "Context Injection", Names(tools("test_invocation_context_from_event"))),
@@ -540,7 +539,7 @@ AGENT_PATTERNS_ARCHITECTURE: Rows = (
         Runs(
             people("test_a_plan_waits_for_an_approval_and_goes_on_by_itself"),
             otherwise="as printed it is the author's decision, handed to `execute_decision`, and declares its event; a "
-            "model may wait only for what live agents produce or the planner's `external_events` name. The event is "
+            "model may wait only for events of live agents or of the planner's `external_events`. The event is "
             "sent under the wait's id or the plan's, also as its correlation id",
         ),
     ),
@@ -585,7 +584,7 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
         "Re-Entry Prompt Template",
         Shown(
             flow("forge::test_a_visit_after_a_way_back_is_told_where_it_is_why_in_detail_and_what_is_done"),
-            "it is the file `forge/reentry`, where what people and models wrote stands between fences",
+            "it is the file `forge/reentry`, with text of people and models between fences",
         ),
     ),
     (
@@ -597,8 +596,8 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
                 "phases::test_a_person_who_rejects_may_send_the_journey_back",
                 "phases::test_only_an_answer_passes_a_checkpoint_and_no_event_does",
             ),
-            "its `return` in a generator is a yield and a stop: a checkpoint is told, and the plan goes on by what "
-            "is answered",
+            "its `return` in a generator is a yield and a stop: a checkpoint is announced, and the plan goes on by "
+            "its answer",
         ),
     ),
     (
@@ -641,7 +640,7 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
         "Tool Wrapping Pattern",
         Shown(
             tools("test_who_follows_a_plan_sees_each_use_of_a_tool"),
-            "nothing is wrapped: a tool's request and its reply are events, and whoever follows the plan gets them",
+            "nothing is wrapped: a tool's request and its reply are events of the plan's stream",
         ),
     ),
 )
