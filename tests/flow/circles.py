@@ -34,7 +34,7 @@ async def asked(platform: Platform, event_type: str) -> Any:
 
 
 def passes_on(name: str, takes: str, asks: str) -> Worker:
-    """Has another worker do its task, and says what came of that."""
+    """Return a worker that has another worker do its task, and passes the outcome on."""
     worker = Worker(name)
 
     @worker.on_task(takes)

@@ -150,7 +150,7 @@ def doubles(name: str, other: str) -> tuple[Tool, Agent]:
 async def test_a_circle_of_two_stores_that_doubles_makes_no_more_than_max_events_for_each_root(
     tmp_path: Path, nats_server: NatsServer
 ) -> None:
-    """A store counts what comes back from another one under a second root."""
+    """Events that come back from another store count under a second root."""
     async with two_stores(tmp_path, nats_server, Limits(max_events=MOST)) as pair:
         await pair.start(doubles("here", "there"), doubles("there", "here"))
         await asked(pair.one, "here.requested")

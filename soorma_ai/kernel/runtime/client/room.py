@@ -40,7 +40,7 @@ async def _count_waiting(queue: Queue, at_most: int, mail: dict[str, int]) -> in
 
 
 async def _mailboxes_of(services: Services, event: EventEnvelope) -> set[str]:
-    """Return the mailboxes of the stores whose agents take this request."""
+    """Return the mailboxes of the stores with agents for this request."""
     registry, now = services.store.registry, services.clock.now()
     taking = {
         one.agent
