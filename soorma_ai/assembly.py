@@ -90,14 +90,11 @@ async def assemble(
     store.notify(signals.signal_commit, arrived)
     await store.open(clock.now())
     # The bus is that of the store, whose name only an open one knows.
-    beside: dict[str, Loop] = {}
+    beside = _loops_of(extensions, services)
     others = Neighbourhood()
     bus = given.bus or await _open_bus(opened, settings, services, others, beside)
     supervisor = Supervisor(services, bus, partial(_take_copies, services, others))
     supervisor.beside |= beside
-    for one in extensions:
-        if one.name in store.features:
-            supervisor.beside |= {name: partial(loop, services) for name, loop in one.loops.items()}
     opened.push_async_callback(supervisor.stop)
     if owner is not None:
         # What comes through this socket comes from this user of this machine, who alone can open it.
@@ -105,6 +102,12 @@ async def assemble(
         await control.start()
         opened.push_async_callback(control.close)
     return services, supervisor
+
+
+def _loops_of(extensions: Sequence[Extension], services: Services) -> dict[str, Loop]:
+    """Return the loops of the features that are on, by their names."""
+    live = [one for one in extensions if one.name in services.store.features]
+    return {name: partial(loop, services) for one in live for name, loop in one.loops.items()}
 
 
 def make_store(

@@ -22,6 +22,7 @@ REASONS = {
     "serve": OF_A_COMMAND,
     "submit": OF_A_COMMAND,
     "publish": "the fields of an event as the documents print them; of the command, its options",
+    "lend": OF_A_PORT,
     "page": OF_A_PORT,
     "plans": OF_A_PORT,
     "questions": OF_A_PORT,
