@@ -63,8 +63,7 @@ async def assemble(
     clock = SteadyClock(given.clock) if given.clock else await _open_clock(opened, settings.store_url, store)
     path = None if store or is_postgres(settings.store_url) else sqlite_path(settings.store_url)
     owner = opened.enter_context(Owner.take(path, purpose=purpose)) if path else None
-    features = feature_set(extensions)
-    store = store or make_store(settings.store_url, features, statement_timeout=settings.statement_timeout)
+    store = store or _make_store(settings, extensions)
     opened.push_async_callback(store.close)
     services = Services(
         store,
@@ -87,13 +86,10 @@ async def assemble(
     store.notify(signals.signal_commit, arrived)
     await store.open(clock.now())
     # The bus is that of the store, whose name only an open one knows.
-    beside: dict[str, Loop] = {}
+    beside = _loops_of(extensions, services)
     bus = given.bus or await _open_bus(opened, settings, services, beside)
     supervisor = Supervisor(services, bus)
     supervisor.beside |= beside
-    for one in extensions:
-        if one.name in store.features:
-            supervisor.beside |= {name: partial(loop, services) for name, loop in one.loops.items()}
     opened.push_async_callback(supervisor.stop)
     if owner is not None:
         # What comes through this socket comes from this user of this machine, who alone can open it.
@@ -101,6 +97,17 @@ async def assemble(
         await control.start()
         opened.push_async_callback(control.close)
     return services, supervisor
+
+
+def _loops_of(extensions: Sequence[Extension], services: Services) -> dict[str, Loop]:
+    """Return the loops of the features that are on in the store."""
+    on = (one for one in extensions if one.name in services.store.features)
+    return {name: partial(loop, services) for one in on for name, loop in one.loops.items()}
+
+
+def _make_store(settings: Settings, extensions: Sequence[Extension]) -> Store:
+    features = feature_set(extensions)
+    return make_store(settings.store_url, features, statement_timeout=settings.statement_timeout)
 
 
 def make_store(
