@@ -5,7 +5,6 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from conftest import POSTGRES
 from postgres_server import OWNER, SERVING, Server, as_role
 from store_kit import NOW, claimed, do, event, opened
 
@@ -26,7 +25,7 @@ from soorma_ai.kernel.sql.storage import NO_FEATURES, FeatureSet
 
 SHELF = own_shelf("default", "ann", MemoKind.KNOWLEDGE)
 KEEP = keep(make_memo(SHELF, "k", "owls see by night", "", NOW, {}))
-NUMBERS = count(1)
+NUMBERS, POSTGRES = count(1), "postgresql"
 ONE = feature_set([KNOWLEDGE])
 
 Make = Callable[[FeatureSet], SqlStore]
