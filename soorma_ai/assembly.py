@@ -65,8 +65,7 @@ async def assemble(
     clock = SteadyClock(given.clock) if given.clock else await _open_clock(opened, settings.store_url, store)
     path = None if store or is_postgres(settings.store_url) else sqlite_path(settings.store_url)
     owner = opened.enter_context(Owner.take(path, purpose=purpose)) if path else None
-    features = feature_set(extensions)
-    store = store or make_store(settings.store_url, features, statement_timeout=settings.statement_timeout)
+    store = store or _make_store(settings, extensions)
     opened.push_async_callback(store.close)
     services = Services(
         store,
@@ -108,6 +107,11 @@ def _loops_of(extensions: Sequence[Extension], services: Services) -> dict[str, 
     """Return the loops of the features that are on, by their names."""
     live = [one for one in extensions if one.name in services.store.features]
     return {name: partial(loop, services) for one in live for name, loop in one.loops.items()}
+
+
+def _make_store(settings: Settings, extensions: Sequence[Extension]) -> Store:
+    features = feature_set(extensions)
+    return make_store(settings.store_url, features, statement_timeout=settings.statement_timeout)
 
 
 def make_store(

@@ -26,7 +26,7 @@ from soorma_ai.kernel.sql.storage import NO_FEATURES, FeatureSet
 POSTGRES = "postgresql"  # as the fixtures name it
 SHELF = own_shelf("default", "ann", MemoKind.KNOWLEDGE)
 KEEP = keep(make_memo(SHELF, "k", "owls see by night", "", NOW, {}))
-NUMBERS = count(1)
+NUMBERS, POSTGRES = count(1), "postgresql"
 ONE = feature_set([KNOWLEDGE])
 
 Make = Callable[[FeatureSet], SqlStore]

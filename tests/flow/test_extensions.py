@@ -15,6 +15,7 @@ import pytest
 from fanin import WIDE
 from kit import PATIENCE, as_time_passes, ended, order, payments, planner, pursue, stock, the_wait, until
 from machines import GOAL, Web, analyst, research, researcher
+from msgspec.structs import replace
 
 from soorma_ai import Approval, InvocationContext, NotFound, Platform, PlatformContext, Tool
 from soorma_ai.adapters.sqlite.store import SqliteStore
@@ -24,6 +25,7 @@ from soorma_ai.errors import LocalProtocolError, Unauthenticated
 from soorma_ai.features.human_tasks.ports import PEOPLE
 from soorma_ai.features.knowledge.ports import MEMOS
 from soorma_ai.features.upkeep.ports import UPKEEP as UPKEEP_PART
+from soorma_ai.kernel.domain.people import Absence
 from soorma_ai.kernel.extension import Extension, feature_set
 from soorma_ai.kernel.ports import KEYS, StoreKey
 from soorma_ai.settings import read_settings
@@ -239,6 +241,16 @@ async def test_human_tasks_alone_claims_questions_and_lends_the_right_to_answer(
         assert await carl.answer(question.wait_id, {"approved": True}) == "accepted"
         assert await plan.result(timeout=PATIENCE) == {"paid": True}
         assert await platform.services.store.part(PEOPLE).claims([question.wait_id]) == []
+
+
+async def test_human_tasks_alone_lends_nothing_of_what_was_said_by_a_key(path: Path, clock: VirtualClock) -> None:
+    async with with_features(path, clock, HUMAN_TASKS) as platform:
+        people, carl = platform.services.store.part(PEOPLE), platform.as_user(tenant_id="default", user_id="carl")
+        by_key = Absence("default", "maria", "carl", frozenset({"manager"}), clock.now(), clock.now() + HOUR, "k-1")
+        await people.leave(by_key)
+        assert await carl.inbox.stands_in_for() == [], "nobody can tell whether the key is good"
+        await people.leave(replace(by_key, key_id=None))
+        assert await carl.inbox.stands_in_for() == ["maria"]
 
 
 async def test_upkeep_alone_prunes_and_forgets(path: Path, clock: VirtualClock) -> None:
