@@ -5,12 +5,16 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
-from kit import PATIENCE, payments, planner, stock, the_wait
+from kit import PATIENCE, happens, payments, planner, stock, the_wait
 from unit.worst_data import KINDS, UNION, items_of
 
 from soorma_ai import (
+    Agent,
     Approval,
+    EventDecision,
     EventDefinition,
+    EventEnvelope,
+    EventSelector,
     GoalContext,
     InvocationContext,
     Planner,
@@ -21,14 +25,14 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.errors import LocalProtocolError, PlanFailed
+from soorma_ai.errors import LocalProtocolError, PayloadMismatch, PlanFailed
 from soorma_ai.kernel.domain import schemas
 from soorma_ai.kernel.domain.schemas import examine
 from soorma_ai.kernel.domain.slices import sliced
 from soorma_ai.kernel.domain.verdicts import Verdicts
 from soorma_ai.kernel.rules.schemas import nulls
 from soorma_ai.kernel.runtime.handling import check_ahead
-from soorma_ai.testing.scripted import complete, publish
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 
 SCHEMA = items_of(UNION)
 BAD: Any = {"items": list(range(20_000))}
@@ -116,6 +120,28 @@ async def test_a_models_payload(platform: Platform, slices: list[int]) -> None:
     await platform.start(planner(script), taker())
     plan = await platform.submit("order.received", {})
     await plan.result(timeout=PATIENCE)
+    assert max(slices) > 1
+
+
+@pytest.mark.parametrize("asks", [True, False], ids=["of a model", "of an author"])
+async def test_a_chosen_event(platform: Platform, slices: list[int], asks: bool) -> None:
+    refused, agent = asyncio.Event(), Agent("guide")
+
+    @agent.on_event("wish.made", topic="business-facts")
+    async def hear(event: EventEnvelope, context: PlatformContext) -> None:
+        script = ScriptedReasoner([publish("shape.requested", **BAD)] * 3)
+        selector = EventSelector(context, "action-requests", reasoner=script)
+        try:
+            if asks:
+                await selector.select_event({})
+            else:
+                await selector.publish_decision(EventDecision(event_type="shape.requested", data=BAD, reasoning=""))
+        except PayloadMismatch:
+            refused.set()
+
+    await platform.start(agent, taker())
+    await platform.publish("business-facts", "wish.made", {})
+    await happens(refused)
     assert max(slices) > 1
 
 

@@ -7,7 +7,7 @@ from a2a.types import AgentCard, AgentInterface, AgentSkill, Artifact, Message, 
 
 from soorma_ai import ConfigError
 from soorma_ai.gateways.a2a.cards import Front, card_of, early_card_of, goals_of
-from soorma_ai.gateways.a2a.parts import part_of
+from soorma_ai.gateways.a2a.parts import MOST_AS_DATA, part_of, small_part_of
 from soorma_ai.gateways.a2a.skills import LONGEST_DESCRIPTION, content_of, definitions_of, must_be_its_own, result_of
 from soorma_ai.gateways.a2a.tasks import FINAL, state_of
 from soorma_ai.kernel.domain.plans import PlanStatus
@@ -93,6 +93,8 @@ def test_a_card_that_leads_elsewhere_is_refused(url: str, is_its_own: bool) -> N
         ([part_of({"a": 1}), part_of("words")], {"a": 1, "text": "words"}),
         ([part_of({"a": 1}), part_of({"b": 2**60})], {"a": 1, "b": 2**60}),
         ([part_of([1, 2])], {"data": [1, 2]}),
+        ([part_of([2**60])], {"data": [2**60]}),
+        ([small_part_of([1] * MOST_AS_DATA)], {"data": [1] * MOST_AS_DATA}),
         ([Part(text="no json", media_type="application/json")], {"text": "no json"}),
         ([Part(raw=b"abc", filename="x")], {"files": [{"name": "x", "media_type": "", "bytes": 3}]}),
         ([Part(url="http://x", filename="x")], {"files": [{"name": "x", "media_type": "", "url": "http://x"}]}),

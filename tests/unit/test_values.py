@@ -1,12 +1,15 @@
 import hashlib
 import json
 import uuid
+from datetime import UTC, datetime
+from decimal import Decimal
 
 import pytest
 import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
+from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.values import (
     MOST_OF_A_MESSAGE,
     Json,
@@ -16,6 +19,7 @@ from soorma_ai.kernel.domain.values import (
     compact,
     derived_id,
     digest,
+    json_object,
     leaves,
     message_of,
     value_at,
@@ -163,3 +167,34 @@ def test_the_leaves_of_a_group_are_its_errors_at_whatever_depth() -> None:
     one, two = ValueError(), KeyboardInterrupt()
     assert list(leaves(BaseExceptionGroup("", [one, BaseExceptionGroup("", [two])]))) == [one, two]
     assert list(leaves(one)) == [one]
+
+
+PAD = "x" * 100_000
+
+
+def test_a_large_object_is_copied_as_it_is() -> None:
+    given: JsonObject = {"pad": PAD, "list": [1, 1.0, True, None, 2**60, "é", {"a": []}]}
+    copied = json_object("the data", given)
+    assert compact(copied) == compact(given)
+    assert copied["list"] is not given["list"]
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [float("nan"), datetime(2026, 1, 1, tzinfo=UTC), b"x", {1}, {1: 2}, Decimal(1), uuid.UUID(int=1), object()],
+)
+def test_what_is_no_json_is_refused_in_large_data_too(strange: object) -> None:
+    for pad in ("", PAD):
+        with pytest.raises(LocalProtocolError, match="must be JSON"):
+            json_object("the data", {"pad": pad, "strange": strange})
+
+
+@pytest.mark.parametrize("odd", [2**70, (1, 2), "\ud800"])
+def test_large_data_is_read_as_small_data_is(odd: object) -> None:
+    def read(pad: str) -> object:
+        try:
+            return json_object("the data", {"pad": pad, "odd": odd})["odd"]
+        except LocalProtocolError as error:
+            return str(error)
+
+    assert read(PAD) == read("")

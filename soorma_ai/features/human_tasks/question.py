@@ -12,7 +12,7 @@ from soorma_ai.features.human_tasks.records import Claim, MadeLink, Notice
 from soorma_ai.features.human_tasks.service import Inbox
 from soorma_ai.features.human_tasks.summary import Consequences, Standing, Tally, consequences, standing, tally
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
-from soorma_ai.kernel.domain.history import JournalEntry, Verdict
+from soorma_ai.kernel.domain.history import Verdict
 from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord
@@ -26,6 +26,7 @@ from soorma_ai.kernel.runtime.views.plans import own_plan
 from soorma_ai.kernel.runtime.views.registry import Directory
 
 # So many earlier answers are looked at; those to questions of others do not count.
+DECISIONS = 50  # in a page
 _MOST_ANSWERED = 100
 _MOST_LINKS = 20
 
@@ -79,7 +80,7 @@ async def question_details(services: Services, person: Person, wait_id: str) -> 
         since=difference(earlier.last_payload, held.data) if held and earlier.last_payload is not None else None,
         plan=plan,
         spent=await services.store.plans.read_spent(plan.root_plan_id) if plan else None,
-        reasoning=_reasoning(await services.store.plans.decisions(plan.plan_id), asked.opened_at) if plan else None,
+        reasoning=await _reasoning(services, plan.plan_id, asked.opened_at) if plan else None,
         claim=current_claim(claims[0], now) if claims else None,
         notices=await people.notices(wait_id),
         for_user="" if right is person else right.user_id,
@@ -128,9 +129,16 @@ def _when_answered(one: Expectation, now: datetime) -> datetime:
     return one.answer.answered_at if one.answer else now
 
 
-def _reasoning(decisions: list[JournalEntry], opened_at: datetime) -> Reasoning | None:
-    """Return that of the last decision that counted before the question was asked."""
-    counted = (one for one in reversed(decisions) if one.verdict is Verdict.ACCEPTED and one.at <= opened_at)
-    last = next(counted, None)
-    said = last.value.get("reasoning") if last and isinstance(last.value, dict) else None
-    return Reasoning(said, last.model) if last and isinstance(said, str) and said else None
+async def _reasoning(services: Services, plan_id: str, opened_at: datetime) -> Reasoning | None:
+    """Return the reasoning of the last decision that counted before the question was asked. Read from the end."""
+    store = services.store.plans
+    last = await store.count_decisions(plan_id)
+    while last > 0:
+        first = max(0, last - DECISIONS)
+        page = await store.decisions(plan_id, first, last - first)
+        counted = (one for one in reversed(page) if one.verdict is Verdict.ACCEPTED and one.at <= opened_at)
+        if found := next(counted, None):
+            said = found.value.get("reasoning") if isinstance(found.value, dict) else None
+            return Reasoning(said, found.model) if isinstance(said, str) and said else None
+        last = first
+    return None

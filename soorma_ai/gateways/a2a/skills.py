@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import cast
 from urllib.parse import urlsplit
 
 from a2a.types import AgentCard, Message, Part, Task
@@ -56,8 +57,8 @@ def content_of(parts: Iterable[Part]) -> JsonObject:
     content: JsonObject = {}
     for part in parts:
         match part.WhichOneof("content"):
-            case "text" if part.media_type == JSON and (data := _object_in(part.text)) is not None:
-                content |= data
+            case "text" if part.media_type == JSON and isinstance(data := _json_in(part.text), dict | list):
+                content |= data if isinstance(data, dict) else {"data": data}
             case "text":
                 words.append(part.text)
             case "data":
@@ -94,11 +95,15 @@ def _shape(shapes: JsonObject | None, which: str) -> JsonObject | None:
     return schema if isinstance(schema, dict) else None
 
 
-def _object_in(text: Json) -> JsonObject | None:
+def _json_in(text: Json) -> Json:
     try:
-        found: Json = from_json(text, allow_inf_nan=False) if isinstance(text, str) else None
+        return cast(Json, from_json(text, allow_inf_nan=False)) if isinstance(text, str) else None
     except ValueError:
         return None
+
+
+def _object_in(text: Json) -> JsonObject | None:
+    found = _json_in(text)
     return found if isinstance(found, dict) else None
 
 

@@ -320,7 +320,7 @@ class Walk:
         self, schema: JsonObject, items: Sequence[T], part_of: Callable[[Sequence[T]], object] | None = None
     ) -> Iterator[tuple[int, int, int]]:
         """Yield the bounds of items that one call can take, and its units; 0 for an item that is too much for one.
-        `part_of` makes the part of the value that stands for some of them: no list of all is made of it at once."""
+        `part_of` makes the part of the value for some of them."""
         start, number = 0, _MOST_IN_A_BATCH
         while start < len(items):
             stop = min(len(items), start + number)

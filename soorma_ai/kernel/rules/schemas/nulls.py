@@ -1,4 +1,4 @@
-"""The way back from a wire schema: nulls that stand only for what was left out are removed."""
+"""The way back from a wire schema: nulls that stand only for absent properties are removed."""
 
 from msgspec import Struct
 from msgspec.json import Encoder
@@ -64,7 +64,7 @@ class _Choice(Struct, frozen=True):
 
 
 class _Removal:
-    """Removal of nulls from one value. What is made of each schema is kept until its end."""
+    """Removal of nulls from one value. The folded schemas are kept until its end."""
 
     def __init__(self) -> None:
         # By identity, with the schema that keeps it.

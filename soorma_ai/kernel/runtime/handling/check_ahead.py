@@ -48,7 +48,7 @@ async def check_ahead(tenant_id: str, schema: JsonObject | None, value: Json, mo
 
 
 async def run_in_slices(tenant_id: str, work: Slices[T]) -> T:
-    """Return the result of a tenant's work. Only what is more than one slice waits in the queue."""
+    """Return the result of a tenant's work. Work of one slice does not wait in the queue."""
     try:
         next(work)
     except StopIteration as end:

@@ -53,7 +53,7 @@ async def take_in(services: Services, brought: Sequence[Brought], take_copies: T
 
 
 async def _check_ahead(services: Services, event: EventEnvelope) -> None:
-    """Check the data of a request before the transaction that hands it over, for whose lock others wait."""
+    """Check a large request before the transaction of its arrival, since others wait for the writer."""
     if event.unchecked and (length_of(event.data) or 0) > MOST_UNCHECKED:
         registry, now = services.store.within(event.tenant_id).registry, services.clock.now()
         definition = await request_type(registry, event.tenant_id, event.type, now)

@@ -21,7 +21,7 @@ from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.tables import budget
 from soorma_ai.kernel.sql.tables import events as log
 
-PUT_BACK = timedelta(minutes=1)  # by which a clock is put back, and not only behind another
+PUT_BACK = timedelta(minutes=1)  # a clock behind by more was put back
 
 COPIES = "(SELECT count(*) FROM inbox AS copy WHERE copy.event_seq = inbox.event_seq)"
 
