@@ -73,8 +73,8 @@ class Registered(Struct, frozen=True):
 
 
 def handler_of(what: str, handler: Handler, options: HandlerOptions, known: type = HandlerOptions) -> Registered:
-    """Raise ConfigError, which calls the decorator `what`, for a handler that takes other arguments, and for options
-    that `known` does not declare."""
+    """Return the handler of the decorator `what`. Raise ConfigError for wrong arguments of the handler, and for options
+    outside of `known`."""
     must_take(2, what, handler)
     must_know(what, options, known)
     return Registered(handler, tries_of(what, options))
@@ -83,7 +83,7 @@ def handler_of(what: str, handler: Handler, options: HandlerOptions, known: type
 def event_taken(
     handler: Handler, event_type: str, takes: Shape, gives: Shape, options: RequestOptions
 ) -> EventDefinition:
-    """Return the definition that a handler registers of the event it takes. Raise ConfigError."""
+    """Return the definition of a handler's event. Raise ConfigError."""
     try:
         return EventDefinition(
             event_name=event_type,

@@ -31,8 +31,8 @@ STRATEGIES: tuple[Strategy, ...] = ("balanced", "conservative", "aggressive")
 
 
 class RoomOptions(TypedDict, total=False):
-    """Options for the offer of events in a request to a model. While the schemas of all live events fit, the model is
-    shown all of them. Otherwise it is shown lines, and some schemas; it asks for the others when it wants them."""
+    """Options for the offer of events in a request to a model. The offer holds all schemas of live events as long as
+    they fit. Otherwise it holds a line for each event and some schemas; the model asks for further ones."""
 
     offer_tokens: int
     """Tokens for the lines; 4,000 by default."""
@@ -48,15 +48,15 @@ class PlannerOptions(AgentOptions, RoomOptions, ModelOptions, total=False, extra
     goals: Iterable[EventLike]
     """Events that begin a plan: names, or `EventDefinition`s."""
     external_events: Iterable[EventLike]
-    """Events that a plan may wait for although no live agent makes them: a person's reply, a callback. One that comes
-    before its wait is kept for it."""
+    """Events without a live producer, for plans to wait for: a person's reply, a callback. An early one is kept for its
+    wait."""
     limits: Limits | None
     """Limits of a plan's whole tree; by default `Limits()`."""
     max_actions: int | None
     """`limits.max_actions`."""
     reply_timeout: timedelta | None
-    """Longest wait for the answer to a request of the model; then the plan decides again. By default a plan waits as
-    long as it may live, as it does for a goal that it delegated."""
+    """Longest wait for the answer to a request of the model; then the plan decides again. By default a plan waits until
+    its deadline, as for a delegated goal."""
     reasoning_model: str | None
     """Model in litellm's words, as "openai/gpt-4o"."""
     reasoner: Reasoner | None
@@ -66,12 +66,12 @@ class PlannerOptions(AgentOptions, RoomOptions, ModelOptions, total=False, extra
     planning_strategy: Strategy
     """"balanced" (the default), "conservative" or "aggressive"."""
     tells_date_in: str | None
-    """Time zone, as "Europe/Berlin" or "UTC". The model is then told the date there on the day of the decision; without
-    it, it knows no "tomorrow"."""
+    """Time zone, as "Europe/Berlin" or "UTC": the prompt names the date there on the day of the decision. Without it,
+    the model knows no "tomorrow"."""
     earlier_plans: int
-    """Number of plans of the same user and session, the last ones, whose results the model is told in short."""
+    """Number of earlier plans of the same user and session in the prompt, each with its result in short."""
     memory: Iterable[MemoKind | str]
-    """Kinds of memory that the model is told about the goal: "knowledge", "interaction", "skill"."""
+    """Kinds of memory in the prompt, found by the goal: "knowledge", "interaction", "skill"."""
     memory_tokens: int
     """Most tokens of it; 1,000 by default."""
     embedder: Embedder | None
@@ -79,7 +79,7 @@ class PlannerOptions(AgentOptions, RoomOptions, ModelOptions, total=False, extra
 
 
 def settings_of(name: str, version: str, prompt_id: str | None, options: PlannerOptions) -> PlannerSettings:
-    """Return the settings of a planner that is not started yet."""
+    """Return the settings of a planner before its start."""
     who, timeout, zone = f"planner {name}", options.get("reply_timeout"), options.get("tells_date_in")
     strategy, earlier_plans = options.get("planning_strategy", "balanced"), options.get("earlier_plans", 0)
     if strategy not in STRATEGIES:
@@ -108,8 +108,8 @@ def settings_of(name: str, version: str, prompt_id: str | None, options: Planner
 
 
 def model_settings_of(kind: str, name: str, options: PlannerOptions, *, is_needed: bool) -> ModelSettings | None:
-    """Return the model that is named, if any. Raise ConfigError for a misspelt option of ours, which would be sent to
-    the provider."""
+    """Return the model's settings; None without a model. Raise ConfigError for a misspelt option: it would go to the
+    provider."""
     model, base, key = options.get("reasoning_model"), options.get("api_base"), options.get("api_key")
     extra = {option: value for option, value in options.items() if option not in _OWN}
     for option in extra:

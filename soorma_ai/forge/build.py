@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from pydantic import Field
+from typing_extensions import Unpack
 
-from soorma_ai.features.phases.agent import PERSON_REPLIED
+from soorma_ai.features.phases.agent import PERSON_REPLIED, PhaseOptions
 from soorma_ai.features.phases.hooks import PhaseTool
 from soorma_ai.features.phases.records import BasePhaseContext, Checkpoint, DataEvent, PhaseTransition, SSEEvent
 from soorma_ai.forge.base import NAMES, BaseForgeAgent, Work, changes_of
@@ -69,7 +70,7 @@ class BuildAgent(BaseForgeAgent):
         description: str = "Makes a thing, after what it needs is understood.",
         *,
         making_tools: Sequence[str] = (),
-        **options: Any,
+        **options: Unpack[PhaseOptions],
     ) -> None:
         self._making_tools = tuple(making_tools)
         super().__init__(name, description, **options)

@@ -4,10 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum, StrEnum
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from pydantic import Field
+from typing_extensions import Unpack
 
+from soorma_ai.features.phases.agent import PhaseOptions
 from soorma_ai.features.phases.hooks import PhaseTool
 from soorma_ai.features.phases.records import (
     BasePhaseContext,
@@ -160,7 +162,7 @@ class ResearchAgent(BaseForgeAgent):
         search_event: str = SEARCH,
         read_event: str = READ,
         coverage_time: timedelta = COVERAGE_TIME,
-        **options: Any,
+        **options: Unpack[PhaseOptions],
     ) -> None:
         self._search, self._read = search_event, read_event
         self._coverage_time = coverage_time

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from pydantic import Field
+from typing_extensions import Unpack
 
-from soorma_ai.features.phases.agent import PERSON_REPLIED
+from soorma_ai.features.phases.agent import PERSON_REPLIED, PhaseOptions
 from soorma_ai.features.phases.hooks import PhaseTool
 from soorma_ai.features.phases.records import (
     BasePhaseContext,
@@ -98,7 +99,10 @@ class UnderstandAgent(BaseForgeAgent):
     prompts = "forge/understand"
 
     def __init__(
-        self, name: str = "understand", description: str = "Teaches a topic, objective by objective.", **options: Any
+        self,
+        name: str = "understand",
+        description: str = "Teaches a topic, objective by objective.",
+        **options: Unpack[PhaseOptions],
     ) -> None:
         often = dict.fromkeys((Phase.DIAGNOSE.value, Phase.TEACH.value), MOST_VISITS)
         options.setdefault("max_visits", {Phase.CALIBRATE.value: 10, Phase.COMPLETE.value: 1, **often})

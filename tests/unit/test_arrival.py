@@ -41,6 +41,9 @@ from soorma_ai.kernel.rules.arrival.arrival import (
     ids_when_let_go,
     is_of_use,
     meaning_of,
+    plan_named_by,
+    plans_to_stop,
+    refusal_of,
 )
 from soorma_ai.kernel.rules.arrival.effects import (
     LAST,
@@ -391,3 +394,23 @@ def test_what_is_told_of_events_that_came_in() -> None:
     )
     found = arrival_of(done, frozenset({"one"}), {"plan-1"})
     assert found == Arrival(frozenset({"one"}), {"q-1": REPLIED}, (late, early), frozenset({"plan-1"}))
+
+
+def test_an_outside_event_names_its_plan_by_its_reply_key_or_as_a_client_does() -> None:
+    outside = event("e-1", "paid", source=CLIENT, plan_id="p-1")
+    assert plan_named_by(outside) == "p-1"
+    assert plan_named_by(outside.model_copy(update={"correlation_id": "p-2"})) == "p-2"
+    assert plan_named_by(outside.model_copy(update={"source": "bank"})) is None
+
+
+def test_only_a_request_that_cannot_arrive_is_refused_to_its_requester() -> None:
+    request = event("e-1", "pay", correlation_id="key")
+    refused = refusal_of(request, "off its schema", NOW)
+    assert refused is not None and (refused.type, refused.correlation_id) == ("pay.completed", "key")
+    assert refusal_of(event("e-2", "paid", EventTopic.BUSINESS_FACTS), "off its schema", NOW) is None
+
+
+def test_plans_are_stopped_by_the_platforms_own_word_only() -> None:
+    stop = event("e-1", CANCEL_REQUESTED, source=SYSTEM, plan_id="p-1")
+    others = (stop.model_copy(update={"source": "bank"}), event("e-2", "paid", source=SYSTEM, plan_id="p-2"))
+    assert plans_to_stop([stop, *others]) == {"p-1"}

@@ -30,11 +30,13 @@ from soorma_ai.kernel.rules.authority import (
     Role,
     Verdict,
     Whose,
+    can_answer,
     check,
     is_listed,
     is_open_to,
     only_user,
     registration_fault,
+    steers_all,
     verdict,
     whose_is,
 )
@@ -289,3 +291,22 @@ def test_a_token_that_names_no_agent_registers_none_and_one_may_change_its_own_t
     assert "this token is for no agent" in registration_fault(nobody, till(), OWNED)
     mine = [replace(OWNED[0], agent="till@acme")]
     assert registration_fault(TILL, till(takes(irreversible=False, payload_schema={})), mine) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "heard"),
+    [
+        ("user", question(ANN), True),
+        ("user", question(BEN, "manager"), False),
+        ("both", question(BEN, "manager"), True),
+        ("auditor", question(BEN), False),
+        ("operator", question(BEN), True),
+        ("root", question(BEN, "manager"), True),
+    ],
+)
+def test_a_person_is_heard_who_is_asked(name: str, asked: Expectation, heard: bool) -> None:
+    assert can_answer(PEOPLE[name], asked, NOW) is heard
+
+
+def test_operators_and_the_root_steer_everything_of_their_tenant() -> None:
+    assert [name for name, person in PEOPLE.items() if steers_all(person)] == ["operator", "both", "root"]

@@ -7,6 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch
+from soorma_ai.kernel.domain.decisions import (
+    CompleteAction,
+    DelegateAction,
+    PlannerDecision,
+    PublishAction,
+    PublishAllAction,
+    WaitAction,
+)
 from soorma_ai.kernel.domain.history import Step, StepKind
 from soorma_ai.kernel.domain.values import Json, compact
 from soorma_ai.kernel.rules.prompting.references import (
@@ -18,9 +26,11 @@ from soorma_ai.kernel.rules.prompting.references import (
     name_of,
     parse_reference,
     resolve,
+    resolve_decision,
     results_of,
     slice_of,
     steps_in,
+    steps_referred_to,
 )
 from unit.kit import NOW
 
@@ -194,3 +204,31 @@ def test_only_what_came_has_a_result(kind: StepKind) -> None:
     assert brings_result(step) is (kind in came)
     assert results_of([step]) == ({7: {"a": 1}} if kind in came else {})
     assert name_of(7, ("items", "0", "a b", "c.d", "1:2")) == 'step7.result.items[0].a b["c.d"][1:2]'
+
+
+TOTAL = {FROM: "step3.result.total"}
+
+
+@pytest.mark.parametrize(
+    ("action", "resolved"),
+    [
+        (PublishAction(event_type="pay", data={"sum": TOTAL}), {"data": {"sum": 3}}),
+        (DelegateAction(target_planner="p", goal_event="g", goal_data={"sum": TOTAL}), {"goal_data": {"sum": 3}}),
+        (CompleteAction(result=[TOTAL]), {"result": [3]}),
+        (WaitAction(expected_event="paid"), {}),
+    ],
+)
+def test_a_decision_hands_on_the_results_that_it_refers_to(action: Any, resolved: dict[str, Json]) -> None:
+    decision = PlannerDecision(next_action=action)
+    assert steps_referred_to(decision) == ({3} if resolved else set())
+    found = resolve_decision(decision, RESULTS).next_action
+    assert found == action.model_copy(update=resolved)
+
+
+def test_requests_together_hand_on_their_results_each_for_itself() -> None:
+    one, two = (PublishAction(event_type="pay", data={"sum": meant}) for meant in (TOTAL, {FROM: "step12"}))
+    with pytest.raises(MalformedDecision):
+        steps_referred_to(PlannerDecision(next_action=PublishAllAction(requests=(one, two))))
+    found = resolve_decision(PlannerDecision(next_action=PublishAllAction(requests=(one, one))), RESULTS).next_action
+    assert isinstance(found, PublishAllAction)
+    assert [request.data for request in found.requests] == [{"sum": 3}, {"sum": 3}]

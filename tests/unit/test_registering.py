@@ -9,10 +9,12 @@ from msgspec.structs import replace
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.kernel.domain.conditions import any_of
 from soorma_ai.kernel.domain.registry import AGENT_GONE_AFTER, AgentCapability, Approval, EventDefinition, EventRole
+from soorma_ai.kernel.domain.stores import mailbox_of
 from soorma_ai.kernel.rules.arrival.registration import (
     Needs,
     check_content,
     check_deregistering,
+    check_name,
     comes_back,
     content_of,
     definitions_of,
@@ -115,3 +117,9 @@ def test_who_is_still_needed_is_not_deregistered(needs: Needs, lives: bool, why:
     with pytest.raises(LocalProtocolError, match=f"shop cannot be deregistered: {why}"):
         check_deregistering("shop", needs, lives=lives)
     check_deregistering("shop", Needs(), lives=False)
+
+
+def test_no_agent_has_the_name_of_a_mailbox() -> None:
+    check_name(agent("stock"))
+    with pytest.raises(ConfigError, match="what begins so is for another store; rename it"):
+        check_name(replace(agent("stock"), agent=mailbox_of("b")))

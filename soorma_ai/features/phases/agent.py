@@ -9,7 +9,9 @@ from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
 from pydantic import BaseModel
+from typing_extensions import Unpack
 
+from soorma_ai.agents.planner_options import PlannerOptions
 from soorma_ai.api.clients.protocol import PlatformClient
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.features.phases.contexts import take_rows, tell_standing
@@ -43,37 +45,37 @@ PERSON_REPLIED = EventDefinition(
 )
 
 
+class PhaseOptions(PlannerOptions, total=False, extra_items=Any):
+    """Options of a `PhaseAgent`, beside those of every planner."""
+
+    max_visits: int | Mapping[str, int | None] | None
+    """Most visits of each phase, or by the phases' values; 10 by default, None for no bound."""
+    max_actions_per_phase: Mapping[str, int]
+    """Most requests of one visit, by the phases' values."""
+
+
 class PhaseAgent(PhaseFlow, ABC):
     """Works in the phases of a graph, each of them with its prompt and its tools; one plan is one journey.
 
     A subclass gives its `Phase` enum, `phase_transitions`, `initial_phase` and `complete_phase`, and how a phase is
     run, which most do by `decide_and_act`. Journeys begin with an event of `goals`, by itself "<name>.wanted", whose
-    data hold a `brief`. `max_visits` is how often each phase may be entered, 10 if nothing is said, and
-    `max_actions_per_phase` how many requests a visit may make, both by the phases' values. For the other options see
-    `ChoreographyPlanner`; an agent whose phases ask no model needs none. By `message_event` a person speaks to a
-    journey. In a handler, `current_phase`, `journey_brief`, `transition_history`, `visits_in` and `max_actions_in` are
-    those of the journey in hand.
+    data hold a `brief`. For the options see `PhaseOptions`; an agent whose phases ask no model needs none. By
+    `message_event` a person speaks to a journey. In a handler, `current_phase`, `journey_brief`, `transition_history`,
+    `visits_in` and `max_actions_in` are those of the journey in hand.
     """
 
     prompt_id: ClassVar[str | None] = STEP
     prompts: ClassVar[str] = ""
 
-    def __init__(
-        self,
-        name: str,
-        description: str = "",
-        *,
-        max_visits: int | Mapping[str, int | None] | None = MOST_VISITS,
-        max_actions_per_phase: Mapping[str, int] | None = None,
-        **options: Any,
-    ) -> None:
+    def __init__(self, name: str, description: str = "", **options: Unpack[PhaseOptions]) -> None:
+        max_visits = options.pop("max_visits", MOST_VISITS)
+        self.max_actions_in = options.pop("max_actions_per_phase", None) or {}
         options.setdefault("goals", [f"{name}.wanted"])
         options["external_events"] = [PERSON_REPLIED, *options.get("external_events", ())]
         super().__init__(name, description, **options)
         check_graph(self.graph)
         self.message_event = f"{name}.message"
         self.visits_in = max_visits if isinstance(max_visits, Mapping) else dict.fromkeys(self.graph.phases, max_visits)
-        self.max_actions_in = max_actions_per_phase or {}
         known = {*self.visits_in, *self.max_actions_in} - {*self.graph.phases}
         if known:
             raise ConfigError(

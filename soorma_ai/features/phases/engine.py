@@ -144,10 +144,6 @@ class JourneyInHand:
     def keep_message(self, text: str) -> None:
         self.rows[MESSAGES] = keep_message(self.messages, text)
 
-    @property
-    def has_news(self) -> bool:
-        return bool(untold(self.messages))
-
     def hear_messages(self) -> list[str]:
         """Return what people said since the last move; it counts as told by now."""
         if self.messages:

@@ -75,10 +75,6 @@ class Standing(Struct, frozen=True):
     def lineage(self) -> Lineage:
         return self.task.lineage if self.task else self.cause.lineage
 
-    @property
-    def reply_key(self) -> str:
-        return self.cause.correlation_id or self.cause.id
-
     def moment(self, ordinal: int) -> Moment:
         """Return the moment of the one act that has this ordinal."""
         return Moment(self.cause, self.agent, self.now, iter([self.redriven * ORDINALS_APART + ordinal]))

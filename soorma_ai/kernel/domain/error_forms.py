@@ -4,14 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 from soorma_ai.errors import Held, LimitExceeded, PlanFailed, SoormaError, TransientError, VersionConflict
-from soorma_ai.kernel.domain.values import Json, JsonObject, message_of
-
-
-def describe_error(error: SoormaError) -> JsonObject:
-    """Return {code, message} and what else belongs to the class; a wait is in seconds."""
-    known = set(_tree())
-    code = next(kind.code for kind in type(error).__mro__ if issubclass(kind, SoormaError) and kind in known)
-    return {"code": code, "message": message_of(error), **fields_of(error)}
+from soorma_ai.kernel.domain.values import Json, JsonObject
 
 
 def fields_of(error: SoormaError) -> JsonObject:

@@ -69,7 +69,7 @@ class Limits(Record, frozen=True):
 
     @classmethod
     def off(cls) -> Self:
-        """Return limits of which every one is off."""
+        """Return limits without any bound."""
         return cls(**dict.fromkeys(cls.__struct_fields__))
 
     def __post_init__(self) -> None:

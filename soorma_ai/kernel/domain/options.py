@@ -1,4 +1,4 @@
-"""Options of a call, as a TypedDict declares them."""
+"""Options of a call, declared by a TypedDict."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def must_know(who: str, given: Iterable[str], known: type) -> None:
-    """Raise ConfigError for an option that `known`, a TypedDict, does not declare."""
+    """Raise ConfigError for an option outside of `known`, a TypedDict."""
     names = known.__annotations__
     for name in given:
         if name not in names:
@@ -20,5 +20,5 @@ def must_know(who: str, given: Iterable[str], known: type) -> None:
 
 
 def options_of(kind: type[T], given: Mapping[str, object]) -> T:
-    """Return the options that `kind`, a TypedDict, declares, as far as they are given."""
+    """Return the given options of `kind`, a TypedDict."""
     return cast(T, {name: given[name] for name in kind.__annotations__ if name in given})

@@ -37,13 +37,9 @@ class Node(Struct):
     of_arrays: list[list[int]] = field(default_factory=list[list[int]])
 
 
-def visits_by_depth(document: JsonObject) -> tuple[int, ...]:
+def visits_of_root(graph: "Graph") -> tuple[int, ...]:
     """Return the most visits for a value without anything in it, for one of one level, and so on; the last is for any
     that is nested deeper."""
-    return visits_of_root(Graph(document))
-
-
-def visits_of_root(graph: "Graph") -> tuple[int, ...]:
     return tuple(row[graph.root] for row in graph.visits)
 
 
