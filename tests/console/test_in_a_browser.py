@@ -35,7 +35,7 @@ async def url(platform: Platform) -> AsyncIterator[str]:
 
 async def sign_in(browser: Browser, url: str, token: str, *, has_script: bool = True) -> Tab:
     tab = await new_tab(browser, url, has_script=has_script)
-    await tab.page.goto("/")
+    await tab.page.goto("/inbox")
     await expect(tab.page.get_by_label("API key")).to_be_focused()
     await tab.page.keyboard.type(token)
     await tab.page.keyboard.press("Enter")

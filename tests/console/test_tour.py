@@ -18,7 +18,7 @@ HIDE = """hidden => {
 
 async def sign_in(browser: Browser, tour: Tour, token: str, **options: Any) -> Tab:
     tab = await new_tab(browser, tour.url, **options)
-    await tab.page.goto("/")
+    await tab.page.goto("/inbox")
     await tab.page.keyboard.type(token)
     await tab.page.keyboard.press("Enter")
     await expect(tab.page.get_by_role("heading", name="Inbox")).to_be_visible()

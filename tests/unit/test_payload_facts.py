@@ -30,7 +30,7 @@ def test_facts_are_whole_where_a_phone_shows_all_of_the_payload() -> None:
     assert facts_of({}).is_whole
     assert facts_of({"a": "x" * 50}).is_whole
     assert not facts_of({"a": "x" * 51}).is_whole
-    six = {name: "x" * 27 for name in "abcdef"}
+    six = dict.fromkeys("abcdef", "x" * 27)
     assert (facts_of(six).is_dense, facts_of(six).is_whole) == (True, False)
     eleven = facts_of({str(number): 1 for number in range(11)})
     assert (len(eleven.rows), eleven.others, eleven.is_whole) == (10, 1, False)
