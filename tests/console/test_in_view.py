@@ -8,6 +8,7 @@ import pytest
 from axe_kit import violations
 from browser_kit import chromium, find_chromium
 from console_kit import key_for
+from parts_kit import plan_of_parts
 from playwright.async_api import Browser, Page, expect
 from question_kit import questions_of_many_kinds
 from tour_kit import served
@@ -105,3 +106,26 @@ async def test_a_payload_is_edited_and_approved_without_script_by_keys_alone(con
         await page.get_by_role("button", name="Approve with changes").press("Enter")
         await expect(page.get_by_text("Your answer was recorded")).to_be_visible()
         await expect(page.get_by_text("Note: as agreed")).to_be_visible()
+
+
+@pytest.mark.parametrize("ends", [False, True], ids=["running", "ended"])
+async def test_a_plan_of_two_hundred_parts_is_three_windows_high_with_its_progress_in_the_first(
+    tmp_path: Path, *, ends: bool
+) -> None:
+    find_chromium()
+    words = "199 of 200 done, 1 failed" if ends else "30 of 200 done, 8 running, 1 failed"
+    async with Platform(f"sqlite:///{tmp_path / 'parts.db'}") as platform:
+        plan_id = await plan_of_parts(platform, ends=ends)
+        token = await key_for(platform, "maria", "operator")
+        async with served(platform) as url, chromium() as browser:
+            for size in SIZES:
+                page = await signed_in(browser, Console(url, token, {}), size)
+                await page.goto(f"/plans/{plan_id}")
+                await expect(page.get_by_role("heading", name="Load sales")).to_be_visible()
+                await expect(page.get_by_text(words)).to_be_visible()
+                assert await page.evaluate(OUTSIDE, [".progress", ".ends h2", ".ends .payload"]) == []
+                assert await page.evaluate("document.documentElement.scrollHeight <= 3 * innerHeight")
+                assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+                assert await violations(page) == []
+                await page.goto("/plans")
+                await expect(page.get_by_role("link", name="Load sales")).to_be_visible()
