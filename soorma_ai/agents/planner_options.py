@@ -47,6 +47,8 @@ class PlannerOptions(AgentOptions, RoomOptions, ModelOptions, total=False, extra
 
     goals: Iterable[EventLike]
     """Events that begin a plan: names, or `EventDefinition`s."""
+    title: str
+    """Title of each plan in lists and pages, with fields of its goal data: "Refund {ticket_id}"."""
     external_events: Iterable[EventLike]
     """Events without a live producer, for plans to wait for: a person's reply, a callback. An early one is kept for its
     wait."""
@@ -104,6 +106,7 @@ def settings_of(name: str, version: str, prompt_id: str | None, options: Planner
         zone=None if zone is None else zone_of("tells_date_in", name, zone),
         recollection=recollection_of(name, options.get("memory", ()), options.get("memory_tokens", MEMORY_TOKENS)),
         earlier_plans=earlier_plans,
+        title=must_be_text("title", name, options.get("title", "")),
     )
 
 
@@ -128,6 +131,13 @@ def model_settings_of(kind: str, name: str, options: PlannerOptions, *, is_neede
 _OWN = {*PlannerOptions.__annotations__} - {*ModelOptions.__annotations__} | {"api_base", "api_key", "temperature"}
 # Short names are close to many.
 _LONG_NAMES = [name for name in PlannerOptions.__annotations__ if len(name) > 4]
+
+
+def must_be_text(what: str, planner: str, given: object) -> str:
+    """Return the text. Raise ConfigError for anything else."""
+    if not isinstance(given, str):
+        raise ConfigError(f"planner {planner}: {what}={describe(given)}: give text, as 'Refund {{ticket_id}}'")
+    return given
 
 
 def zone_of(what: str, planner: str, name: object) -> tzinfo:

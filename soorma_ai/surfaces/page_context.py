@@ -40,6 +40,7 @@ class Section(Struct, frozen=True):
 
 
 SECTIONS: Final = (
+    Section("/home", "Home"),
     Section("/inbox", "Inbox"),
     Section("/plans", "Plans"),
     Section("/agents", "Agents"),
@@ -89,9 +90,9 @@ class Frame(Struct, frozen=True):
         return Response(None, HTTPStatus.SEE_OTHER, {**HEADERS, "location": self.path(*parts, **asked)})
 
     def go_on(self, target: str) -> Response:
-        """Return what sends a browser to a path below the console that it asked for; anything else is the inbox."""
+        """Return a redirect to a path below the console, as asked for; to the front page for anything else."""
         is_ours = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
-        place = f"{self.root}{quote(target, safe='/?&=%')}" if is_ours else self.path("inbox")
+        place = f"{self.root}{quote(target, safe='/?&=%')}" if is_ours else self.path("home")
         return Response(None, HTTPStatus.SEE_OTHER, {**HEADERS, "location": place})
 
 

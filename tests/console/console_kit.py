@@ -167,7 +167,8 @@ class Browser:
         return self
 
     async def sign_in(self, token: str) -> "Browser":
-        await self.open("/")
+        """Sign in, and open the inbox."""
+        await self.open("/sign-in?next=/inbox")
         return await self.press("", token=token)
 
 

@@ -45,7 +45,7 @@ async def open_page(browser: Browser, tour: Tour, token: str, size: str, scheme:
     )
     context.set_default_timeout(60_000)
     page = await context.new_page()
-    await page.goto("/")
+    await page.goto("/inbox")
     await page.get_by_label("API key").fill(token)
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("heading", name="Inbox")).to_be_visible()

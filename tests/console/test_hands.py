@@ -25,12 +25,12 @@ async def test_a_question_is_taken_in_hand_told_to_others_and_answered_all_the_s
     served, path = site(platform), f"/inbox/{wait_id}"
     async with browsing(served) as hers, browsing(served) as his:
         await signed_in(hers, maria, path)
-        assert "In your hands" in (await hers.press("claim")).text
-        assert "In maria ’s hands" in (await signed_in(his, bob, path)).text
-        assert "in maria ’s hands" in his.text  # as its line says
-        assert "In your hands" in (await his.press("insist")).text
-        assert "In bob ’s hands" in (await hers.open(path)).text
-        assert "Your answer counts" in (await hers.press("approve")).text
+        assert "Assigned to you" in (await hers.press("claim")).text
+        assert "Assigned to maria" in (await signed_in(his, bob, path)).text
+        assert "assigned to maria" in his.text  # as its line says
+        assert "Assigned to you" in (await his.press("insist")).text
+        assert "Assigned to bob" in (await hers.open(path)).text
+        assert "Your answer was recorded" in (await hers.press("approve")).text
         assert "maria was first" in (await his.press("approve")).text
     assert await platform.services.store.part(PEOPLE).claims([wait_id]) == []
     rows = [(row.entry.user_id, row.entry.call, row.entry.outcome) for row in await platform.audit()]
@@ -51,13 +51,13 @@ async def test_a_question_is_handed_to_a_colleague_who_may_answer_it(platform: P
     async with browsing(site(platform)) as browser:
         await signed_in(browser, maria, f"/inbox/{wait_id}")
         assert ">bob</option>" in browser.page.text and "carl" not in browser.page.text
-        assert "In bob ’s hands" in (await browser.press("hand", to="bob")).text
-        assert "given by maria" in browser.text
+        assert "Assigned to bob" in (await browser.press("hand", to="bob")).text
+        assert "UTC , by maria" in browser.text
         again = await browser.press("hand", to="bob")
-        assert "In bob ’s hands" in again.text
+        assert "Assigned to bob" in again.text
         assert "carl has clerk; one of manager must answer" in (await browser.press("hand", to="carl")).text
         await clock.advance(timedelta(hours=1))
-        assert "hands" not in (await browser.open(f"/inbox/{wait_id}")).text
+        assert "Assigned to" not in (await browser.open(f"/inbox/{wait_id}")).text
 
 
 async def test_a_deputy_answers_for_who_is_away_and_the_answer_says_so(platform: Platform, clock: VirtualClock) -> None:
@@ -69,14 +69,14 @@ async def test_a_deputy_answers_for_who_is_away_and_the_answer_says_so(platform:
     until = (clock.now() + timedelta(days=1)).date().isoformat()
     served = site(platform)
     async with browsing(served) as hers, browsing(served) as zoes:
-        assert "Nobody waits for you" in (await signed_in(zoes, zoe, "/inbox")).text
+        assert "No open questions" in (await signed_in(zoes, zoe, "/inbox")).text
         await signed_in(hers, maria, "/away")
         assert "nobody answers for themselves" in (await hers.press("away", until=until, deputy="maria")).text
-        assert "zoe answers for you" in (await hers.press("away", until=until, deputy="zoe")).text
-        assert "You answer this for maria , who is away" in (await zoes.open("/inbox")).text
-        assert "Your answer counts" in (await zoes.press("approve")).text
+        assert "zoe is your substitute" in (await hers.press("away", until=until, deputy="zoe")).text
+        assert "You answer for maria , absent" in (await zoes.open("/inbox")).text
+        assert "Your answer was recorded" in (await zoes.press("approve")).text
         assert "zoe for maria approved this" in (await zoes.open(f"/inbox/{wait.wait_id}")).text
-        assert "zoe answers for you" not in (await hers.press("back")).text
+        assert "zoe is your substitute" not in (await hers.press("back")).text
     await plan.result(timeout=5)
     [answer] = [row.entry for row in await platform.audit() if row.entry.call == "answer"]
     assert (answer.user_id, answer.for_user, answer.outcome) == ("zoe", "maria", "accepted")
@@ -95,7 +95,7 @@ async def test_who_lost_their_key_and_who_is_back_lends_nothing(platform: Platfo
         [key] = [key for key in await platform.keys.ls() if key.user_id == "maria"]
         await platform.keys.revoke(key.key_id)
         assert (await zoes.press("approve")).page.status_code == 404
-        assert "Nobody waits for you" in (await zoes.open("/inbox")).text
+        assert "No open questions" in (await zoes.open("/inbox")).text
 
 
 async def test_who_looked_at_a_question_is_kept_once_and_by_which_roles(platform: Platform) -> None:

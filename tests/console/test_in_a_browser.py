@@ -35,7 +35,7 @@ async def url(platform: Platform) -> AsyncIterator[str]:
 
 async def sign_in(browser: Browser, url: str, token: str, *, has_script: bool = True) -> Tab:
     tab = await new_tab(browser, url, has_script=has_script)
-    await tab.page.goto("/")
+    await tab.page.goto("/inbox")
     await expect(tab.page.get_by_label("API key")).to_be_focused()
     await tab.page.keyboard.type(token)
     await tab.page.keyboard.press("Enter")
@@ -50,14 +50,14 @@ async def test_a_question_comes_by_itself_and_is_changed_and_approved_by_keys(pl
         browser = await stack.enter_async_context(chromium())
         tab = await sign_in(browser, url, await key_for(platform, "maria", "manager", "operator"))
         page = tab.page
-        await expect(page.get_by_text("Nobody waits for you")).to_be_visible()
+        await expect(page.get_by_text("No open questions")).to_be_visible()
         plan = await platform.submit("order.received", {"order_id": "4711"})
         await expect(page.get_by_role("heading", name="Pay 1,840 $ to ACME Tools for order 4711")).to_be_visible()
         await expect(page).to_have_title("(1) Inbox · Soorma")
         await expect(page.locator(":focus")).to_have_count(0)
 
         await page.keyboard.press("a")
-        await expect(page.get_by_role("button", name="Approve as asked")).to_be_focused()
+        await expect(page.get_by_role("button", name="Approve", exact=True)).to_be_focused()
         await page.keyboard.press("e")
         amount = page.get_by_label("amount")
         await expect(page.get_by_label("order_id")).to_be_focused()
@@ -65,13 +65,13 @@ async def test_a_question_comes_by_itself_and_is_changed_and_approved_by_keys(pl
         await amount.press("Enter")  # decides nothing
         await expect(page.get_by_text("Choose one of the buttons")).to_be_visible()
         await expect(amount).to_have_value("6000")
-        await page.get_by_role("button", name="Approve with these changes").press("Enter")
+        await page.get_by_role("button", name="Approve with changes").press("Enter")
         await expect(page.get_by_text("6000 is greater than the maximum of 5000")).to_be_visible()
         await expect(amount).to_have_attribute("aria-invalid", "true")
         await amount.fill("1500")
-        await page.get_by_role("button", name="Approve with these changes").press("Enter")
-        await expect(page.get_by_text("Your answer counts")).to_be_visible()
-        await expect(page.get_by_text("Nobody waits for you")).to_be_visible()
+        await page.get_by_role("button", name="Approve with changes").press("Enter")
+        await expect(page.get_by_text("Your answer was recorded")).to_be_visible()
+        await expect(page.get_by_text("No open questions")).to_be_visible()
         await plan.result(timeout=5)
         assert (charged, tab.said) == ([1500], [])
 
@@ -86,10 +86,10 @@ async def test_of_two_browsers_one_is_told_who_was_first(platform: Platform, url
         ]
         maria, bob = (tab.page for tab in tabs)
         await bob.reload()
-        await expect(maria.get_by_role("button", name="Approve as asked")).to_be_visible()
+        await expect(maria.get_by_role("button", name="Approve", exact=True)).to_be_visible()
         await bob.get_by_label("Note").fill("too much")
-        await maria.get_by_role("button", name="Approve as asked").click()
-        await expect(maria.get_by_text("Your answer counts")).to_be_visible()
+        await maria.get_by_role("button", name="Approve", exact=True).click()
+        await expect(maria.get_by_text("Your answer was recorded")).to_be_visible()
         await bob.get_by_role("button", name="Reject").click()
         await expect(bob.get_by_text("maria was first: approve at")).to_be_visible()
         assert [tab.said for tab in tabs] == [[], []]

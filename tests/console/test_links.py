@@ -93,7 +93,7 @@ async def test_a_link_is_for_one_answer_and_tells_whoever_has_it_then_what_becam
             await browser.open(link)
             assert "ACME Tools" in browser.text
         assert (await platform.wait(wait_id)).wait_id in {one.wait_id for one in await platform.waits()}
-        assert "Your answer counts" in (await browser.press("approve")).text
+        assert "Your answer was recorded" in (await browser.press("approve")).text
         assert not browser.client.cookies
         await browser.open(link)
         assert "maria approved this" in browser.text and "ACME Tools" not in browser.text
@@ -173,7 +173,7 @@ async def test_a_queue_is_answered_within_a_page_of_a_site_that_was_named_withou
         assert "4711" in browser.text and "4712" not in browser.text
         assert (await browser.open(f"{queue}/{elsewhere}")).page.status_code == 404
         await browser.open(f"{queue}/{wait.wait_id}")
-        assert "Your answer counts" in (await browser.press("approve")).text
+        assert "Your answer was recorded" in (await browser.press("approve")).text
         assert not browser.client.cookies
         assert "frame-ancestors 'none'" in (await browser.open("/inbox")).page.headers["content-security-policy"]
         question = await made(platform, console, "question", elsewhere)

@@ -57,13 +57,13 @@ async def test_who_a_provider_knows_is_let_in_as_its_token_says_and_lands_where_
         assert "Sign in with 127.0.0.1" in browser.text
         await browser.open("/sign-in/with?next=%2Fplans%3Fstatus%3Dactive")
         assert str(browser.page.url) == "http://localhost/plans?status=active"
-        assert "ann of default" in browser.text
+        assert "ann ( default )" in browser.text
         assert 'title="manager"' in browser.page.text
         assert (provider.asked["code_challenge_method"], provider.asked["scope"]) == ("S256", "openid profile email")
         await browser.press("")
         assert (await browser.open("/inbox")).page.url.path == "/sign-in"
         await browser.open("/sign-in/with")
-        assert browser.page.url.path == "/inbox"
+        assert browser.page.url.path == "/home"
         assert (await browser.client.get("/v1/plans")).status_code == 401
         await clock.advance(timedelta(hours=13))
         assert (await browser.open("/inbox")).page.url.path == "/sign-in"
@@ -72,19 +72,19 @@ async def test_who_a_provider_knows_is_let_in_as_its_token_says_and_lands_where_
 async def test_a_key_signs_in_beside_a_provider(platform: Platform, provider: Provider) -> None:
     async with browsing_with(provider, platform) as browser:
         await browser.sign_in(await key_for(platform, "maria"))
-        assert "maria of default" in browser.text
+        assert "maria ( default )" in browser.text
 
 
 @pytest.mark.parametrize(
     ("names", "claims", "who"),
     [
-        ({"user": "preferred_username"}, {"preferred_username": "anna"}, "anna of default"),
-        ({"user": "email"}, {"email": "a@b.example", "email_verified": True}, "a@b.example of default"),
-        ({"tenant": "org"}, {"org": "acme"}, "ann of acme"),
-        ({"tenant_id": "acme"}, {"tenant": None}, "ann of acme"),
+        ({"user": "preferred_username"}, {"preferred_username": "anna"}, "anna ( default )"),
+        ({"user": "email"}, {"email": "a@b.example", "email_verified": True}, "a@b.example ( default )"),
+        ({"tenant": "org"}, {"org": "acme"}, "ann ( acme )"),
+        ({"tenant_id": "acme"}, {"tenant": None}, "ann ( acme )"),
         ({"roles": "groups"}, {"roles": None, "groups": "manager auditor"}, 'title="auditor, manager"'),
         ({}, {"roles": None}, 'title="no roles"'),
-        ({}, {"aud": ["console", "other"], "azp": "console"}, "ann of default"),
+        ({}, {"aud": ["console", "other"], "azp": "console"}, "ann ( default )"),
     ],
 )
 async def test_claims_name_people_as_the_settings_say(
@@ -93,7 +93,7 @@ async def test_claims_name_people_as_the_settings_say(
     provider.claims = claims
     async with browsing_with(provider, platform, **names) as browser:
         await browser.open("/sign-in/with")
-        assert browser.page.url.path == "/inbox"
+        assert browser.page.url.path == "/home"
         assert who in browser.text or who in browser.page.text
 
 
@@ -185,7 +185,7 @@ async def test_an_answer_counts_once_in_its_own_browser_and_for_ten_minutes(
 async def test_a_provider_leads_to_no_other_site(platform: Platform, provider: Provider, target: str) -> None:
     async with browsing_with(provider, platform) as browser:
         await browser.open(f"/sign-in/with?{urlencode({'next': target})}")
-        assert str(browser.page.url) == "http://localhost/inbox"
+        assert str(browser.page.url) == "http://localhost/home"
 
 
 def link_to_provider(browser: Browser) -> str:
@@ -277,7 +277,7 @@ async def test_a_provider_that_is_another_or_cannot_be_asked_is_said_to_be(
         provider.document = {}
         assert "did not answer a moment ago" in (await browser.open("/sign-in/with")).text
         await clock.advance(timedelta(seconds=PAUSE))
-        assert (await browser.open("/sign-in/with")).page.url.path == "/inbox"
+        assert (await browser.open("/sign-in/with")).page.url.path == "/home"
 
 
 async def test_a_server_that_asks_nobody_has_no_provider_and_one_without_a_provider_no_such_path(

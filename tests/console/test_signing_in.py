@@ -26,7 +26,7 @@ async def test_a_page_asks_to_sign_in_and_leads_back_to_itself(platform: Platfor
         assert "this API key is unknown" in browser.text
         await browser.press("", token=await key_for(platform, "maria"))
         assert str(browser.page.url) == "http://localhost/plans?status=active"
-        assert "maria of default" in browser.text
+        assert "maria ( default )" in browser.text
 
 
 @pytest.mark.parametrize("target", ["https://evil.example", "//evil.example", "/\\evil.example", "/\tx", ""])
@@ -34,7 +34,7 @@ async def test_a_sign_in_leads_to_no_other_site(platform: Platform, target: str)
     async with browsing(site(platform)) as browser:
         await browser.open("/sign-in")
         await browser.press("", token=await key_for(platform, "maria"), next=target)
-        assert str(browser.page.url) == "http://localhost/inbox"
+        assert str(browser.page.url) == "http://localhost/home"
 
 
 async def test_a_session_ends_with_its_key_with_its_time_and_when_one_signs_out(
@@ -193,9 +193,9 @@ async def test_every_page_says_what_a_browser_may_load(platform: Platform) -> No
 
 async def test_an_open_server_says_so_and_asks_nobody(platform: Platform) -> None:
     async with browsing(site(platform, is_open=True)) as browser:
-        assert "Nobody is asked to sign in here" in (await browser.open("/")).text
-        assert browser.page.url.path == "/inbox"
-        assert (await browser.open("/sign-in")).page.url.path == "/inbox"
+        assert "Sign-in is off" in (await browser.open("/")).text
+        assert browser.page.url.path == "/home"
+        assert (await browser.open("/sign-in")).page.url.path == "/home"
 
 
 async def test_the_api_is_where_it_was_beside_the_pages(platform: Platform) -> None:

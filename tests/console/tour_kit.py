@@ -70,6 +70,7 @@ async def touring(folder: Path) -> AsyncGenerator[tuple[Platform, Tour]]:
         await until(platform, platform.dead_letters)
         (letter,) = await platform.dead_letters()
         pages = {
+            "home": "/home",
             "inbox": "/inbox",
             "plans": "/plans",
             "plan": f"/plans/{sent.plan_id}",

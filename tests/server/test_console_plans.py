@@ -157,9 +157,9 @@ async def test_plans_are_cancelled_one_by_one_and_together(platform: Platform) -
     async with browsing(platform) as browser:
         await browser.look("/plans")
         page = await browser.send("/plans/cancel", plan=[plan_id, "none"], reason="not now")
-        assert "1 asked to stop, 1 not found" in page
+        assert "1 cancelling, 1 not found" in page
         await browser.look(f"/plans/{other.plan_id}")
-        assert "asked to stop" in await browser.send(f"/plans/{other.plan_id}/cancel", reason="")
+        assert "Cancelling the plan" in await browser.send(f"/plans/{other.plan_id}/cancel", reason="")
         for one in (plan_id, other.plan_id):
             await until(platform, lambda one=one: _is_final(platform, one))
     assert str((await platform.plan(plan_id)).reason).startswith("not now;")
@@ -178,7 +178,7 @@ async def test_who_sees_the_tenant_but_steers_nothing_is_told_so_and_another_ten
         assert "Cancel the plan" not in page and "/decisions/" not in page
         assert 'type="checkbox"' not in await auditor.look("/plans")
         question = await auditor.look(f"/inbox/{(await the_wait(platform)).wait_id}")
-        assert "manager may answer" in question and 'id="approve"' not in question
+        assert "Only manager can answer" in question and 'id="approve"' not in question
         await auditor.look(f"/plans/{plan_id}/decisions/1", 403)
         await auditor.send(f"/plans/{plan_id}/cancel", 403)
         assert "1 not yours to cancel" in await auditor.send("/plans/cancel", plan=[plan_id])
@@ -264,7 +264,7 @@ async def test_a_decision_is_shown_with_its_prompt_word_for_word_and_all_that_be
         page = html.unescape(await browser.look(f"/plans/{plan_id}/decisions/2"))
         for message in sent.messages:
             assert message.content.strip() in page
-        for said in ("Decision 2 of 2", "Cost", "What it could answer", "payment.charge.requested", "Earlier"):
+        for said in ("Decision 2 of 2", "Cost", "Allowed answers", "payment.charge.requested", "Earlier"):
             assert said in page
         for number in ("0", "3", "x", "9" * 30):
             await browser.look(f"/plans/{plan_id}/decisions/{number}", 404)
@@ -279,9 +279,9 @@ async def test_a_long_plan_is_told_in_parts_that_follow_each_other_and_downloade
     path = f"/plans/{handle.plan_id}"
     async with browsing(platform) as browser:
         last = await browser.look(path)
-        assert "Turns 16 to 30 of 30 are told here" in last and "Later turns" not in last
+        assert "Turns 16 to 30 of 30<" in last and "Later turns" not in last
         first = await browser.look(f"{path}?turn=0")
-        assert "Turns 1 to 15 of 30 are told here" in first and "Earlier turns" not in first
+        assert "Turns 1 to 15 of 30<" in first and "Earlier turns" not in first
         assert f'href="{path}?turn=0" rel="prev"' in last and f'href="{path}" rel="next"' in first
         assert "/decisions/30" in last and "/decisions/1&" not in last and f'{path}/decisions/1"' in first
         sent = [json.loads(line) for line in (await browser.look(f"{path}/events.ndjson")).splitlines()]
@@ -320,12 +320,12 @@ async def test_a_very_long_plan_is_read_by_parts_and_each_step_and_decision_is_i
             path = next(iter(re.findall(r'href="([^"]+)" rel="prev"', page)), None)
         assert decisions == {*range(1, REQUESTS + 2)}
         assert orders >= {f"A{n}" for n in range(REQUESTS)}
-        assert "Steps 1 to" in pages[-1] and f"of {REQUESTS * 2 + 2} are told here" in pages[0]
+        assert "Steps 1 to" in pages[-1] and f"of {REQUESTS * 2 + 2}<" in pages[0]
         assert len(pages) <= 5 and all("Later steps" in page for page in pages[1:])
         onward = html.unescape(await browser.look(re.findall(r'href="([^"]+)" rel="next"', pages[-1])[0]))
         assert "Earlier steps" in onward and "Later steps" in onward
         for beyond in ("99999999", "x", "-1"):
-            assert "are told here" in await browser.look(f"/plans/{plan_id}?step={beyond}")
+            assert 'id="part"' in await browser.look(f"/plans/{plan_id}?step={beyond}")
 
 
 async def test_the_rows_that_a_page_reads_do_not_grow_with_the_plan(
@@ -394,7 +394,7 @@ async def test_a_paused_plan_is_resumed(platform: Platform) -> None:
     async with browsing(platform) as browser:
         page = await browser.look(f"/plans/{bought.plan_id}")
         assert ">Resume<" in page and 'id="machine"' in page
-        assert "The plan goes on" in await browser.send(f"/plans/{bought.plan_id}/resume", note="go on")
+        assert "The plan continues" in await browser.send(f"/plans/{bought.plan_id}/resume", note="go on")
         await ended(platform, bought.plan_id)
         assert ">Resume<" not in await browser.look(f"/plans/{bought.plan_id}")
         await browser.send(f"/plans/{bought.plan_id}/resume", 409)

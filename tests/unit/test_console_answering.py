@@ -70,14 +70,14 @@ def test_a_button_and_what_was_typed_are_one_answer(ask: Ask, sheet: Sheet, give
     [
         (GATE, Sheet("", "", SAME), "Choose one of the buttons."),
         (GATE, Sheet("respond", "", SAME), "Choose one of the buttons."),
-        (GATE, Sheet("reject", "", SAME), "Say why: who asked is told your reason."),
+        (GATE, Sheet("reject", "", SAME), "Give a reason: the requester will see it."),
         (GATE, Sheet("reject", "x" * 2_001, SAME), "The note is too long."),
-        (GATE, Sheet("edit", "", SAME), "Nothing was changed. Approve it as it is, or change it."),
+        (GATE, Sheet("edit", "", SAME), "Nothing was changed. Approve it as it is, or edit it."),
         (GATE, Sheet("edit", "", {"$.amount": "11"}), "The changed payload cannot be published yet."),
         (
             GATE,
             Sheet("approve", "", {"$.amount": "7"}),
-            "You changed the payload. Approve it with the changes, or set it back to what was asked.",
+            "You edited the payload. Approve it with changes, or undo your edits.",
         ),
         (QUESTION, Sheet("respond", "", {}, {"$.day": ""}), "The answer is not complete yet."),
         (replace(GATE, response_schema=BOTH), Sheet("approve", "", SAME), "The answer is not complete yet."),

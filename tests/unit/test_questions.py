@@ -57,19 +57,16 @@ def test_a_question_is_urgent_in_its_last_fifth_and_no_longer_than_an_hour(
 def test_who_answers_is_told_what_a_yes_a_no_and_silence_lead_to() -> None:
     told = consequences(GATE)
     assert told.yes.startswith("pay is published with exactly this payload")
-    assert "orders is told your reason" in told.no
-    assert told.in_time == "pay is not published: silence is a no."
+    assert "orders gets your reason" in told.no
+    assert told.in_time == "Rejected automatically."
     assert GATE.ask is not None
     standing_yes = replace(GATE, ask=replace(GATE.ask, on_expiry=AnswerDecision.APPROVE))
-    assert consequences(standing_yes).in_time == "pay is published: silence is a yes."
-    assert (
-        consequences(replace(GATE, plan_id=None)).no
-        == "pay is not published. Whoever asked for it is told your reason."
-    )
-    assert consequences(replace(GATE, deadline=None)).in_time == "It waits until somebody answers."
+    assert consequences(standing_yes).in_time == "Approved automatically."
+    assert consequences(replace(GATE, plan_id=None)).no == "pay is not published. The requester gets your reason."
+    assert consequences(replace(GATE, deadline=None)).in_time == "It stays open."
     asks = replace(GATE, kind=ExpectationKind.WAIT, ask=Ask("input", "Which?", {}, (AnswerDecision.RESPOND,)))
     assert consequences(asks).no == ""
-    assert consequences(replace(asks, kind=ExpectationKind.DOUBT)).yes.startswith("orders takes your word")
+    assert consequences(replace(asks, kind=ExpectationKind.DOUBT)).yes.startswith("orders continues with the outcome")
 
 
 @pytest.mark.parametrize(
@@ -78,10 +75,10 @@ def test_who_answers_is_told_what_a_yes_a_no_and_silence_lead_to() -> None:
         (GATE, ""),
         (answered(AnswerDecision.EDIT), "ann approved this with changes"),
         (answered(AnswerDecision.REJECT), "ann rejected this"),
-        (replace(GATE, status=ExpectationStatus.MET), "The event pay came, so nobody needs to answer"),
-        (replace(GATE, status=ExpectationStatus.CLOSED), "It no longer stands: who asked has moved on, or ended"),
-        (replace(GATE, status=ExpectationStatus.EXPIRED), "Its time is over, and nobody answered"),
-        (replace(GATE, deadline=NOW), "Its time is over, and nobody answered"),
+        (replace(GATE, status=ExpectationStatus.MET), "Closed: the event pay came instead of an answer"),
+        (replace(GATE, status=ExpectationStatus.CLOSED), "Withdrawn: the requester continued without it, or ended"),
+        (replace(GATE, status=ExpectationStatus.EXPIRED), "Expired without an answer"),
+        (replace(GATE, deadline=NOW), "Expired without an answer"),
     ],
 )
 def test_what_became_of_a_question_is_told_in_words(asked: Expectation, words: str) -> None:

@@ -13,6 +13,7 @@ from soorma_ai.features.human_tasks.link_tokens import Links
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services
+from soorma_ai.kernel.runtime.views.tenant_stats import TenantCounts
 
 T = TypeVar("T")
 
@@ -26,6 +27,7 @@ class Surroundings:
         self._trusts_callers = trusts_callers
         self._ending = asyncio.Event()
         self.tail = Tail()
+        self.counts = TenantCounts()
         # By which links are made here, where they can be opened here.
         self.links: Links | None = None
 

@@ -15,7 +15,6 @@ from soorma_ai.api.server.metrics import MEDIA_TYPE, metrics, write
 from soorma_ai.api.server.problems import problem, problem_of, report_error, response_of
 from soorma_ai.errors import SoormaError
 from soorma_ai.kernel.runtime.handling.process.counters import Counted, Tallies
-from soorma_ai.kernel.runtime.views.tenant_stats import TenantCounts
 
 _JSON: Final = {"content-type": "application/json"}
 
@@ -27,7 +26,6 @@ class Watching:
         self._entrance = entrance
         self._surroundings = surroundings
         self.calls = Tallies()
-        self._counts = TenantCounts()
 
     def routes(self) -> list[Route]:
         return [
@@ -69,7 +67,7 @@ class Watching:
         services = self._surroundings.services
         caller = await self._entrance.admit(request, services.clock)
         person = self._surroundings.client_of(caller).person
-        standing, age = await self._counts.of(services, person)
+        standing, age = await self._surroundings.counts.of(services, person)
         counted: Mapping[tuple[str, tuple[str, ...]], float] = {
             **services.signals.tallies.of(person.tenant_id),
             **self.calls.of(person.tenant_id),

@@ -38,7 +38,7 @@ from soorma_ai.surfaces.secret import link_secret
 MOST_FIELDS = 5_000
 FORM_TOKEN = "form_token"
 BY_LINK = "link"  # the key of the audit for who answered by a link
-HOME = "inbox"
+HOME = "home"
 
 
 class Provider(Protocol):

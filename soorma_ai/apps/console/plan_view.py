@@ -10,8 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from soorma_ai.apps.console.rendering import FOLDER, render
+from soorma_ai.apps.console.siblings import fold_siblings
 from soorma_ai.apps.console.words import LONGEST_JSON, Said, describe_line, pretty, preview
 from soorma_ai.errors import ConfigError
+from soorma_ai.features.human_tasks.pages.facts import Facts, facts_of
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.states import States, states_of
 from soorma_ai.kernel.domain.values import compact
@@ -58,10 +60,18 @@ class ToldDecision(Struct, frozen=True):
 
 
 def view_of(
-    trace: Trace, *, lasted: timedelta | None = None, begins: timedelta = timedelta(0), decisions_before: int = 0
+    trace: Trace,
+    *,
+    title: str = "",
+    lasted: timedelta | None = None,
+    begins: timedelta = timedelta(0),
+    decisions_before: int = 0,
 ) -> Mapping[str, object]:
     """Return what templates about a plan are rendered with. Of a part of it: how long the whole plan `lasted`, when
     after its beginning the part `begins`, and how many decisions were made before that."""
+    folded = fold_siblings(trace.lines, is_part=lasted is not None)
+    is_large = folded != trace.lines
+    trace = replace(trace, lines=folded)
     lines = list(islice(_tell_lines(trace.lines), MOST_LINES))
     found = decisions_of(trace.lines)
     graph = graph_of_plan(trace)
@@ -71,6 +81,12 @@ def view_of(
     }
     return {
         "trace": trace,
+        "title": title or trace.goal_event,
+        "is_large": is_large,
+        "goal": facts_of(trace.goal_data),
+        "goal_json": pretty(trace.goal_data),
+        "result": facts_of(trace.result) if isinstance(trace.result, dict) else Facts(is_whole=False),
+        "result_json": pretty(trace.result) if trace.result is not None else "",
         "spending": spending(trace.spent, trace.limits),
         "lasted": trace.shares.total if lasted is None else lasted,
         "timeline": timeline_of(_from(begins, trace.lines), trace.shares, MOST_BARS),

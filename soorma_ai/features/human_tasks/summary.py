@@ -44,29 +44,27 @@ def consequences(asked: Expectation) -> Consequences:
     agent, subject = plain_name(asked.agent), asked.subject or asked.event_type
     match asked.kind:
         case ExpectationKind.GATE if asked.plan_id is not None:
-            yes = f"{subject} is published with exactly this payload, and {agent} goes on with its plan."
-            no = f"{subject} is not published. {agent} is told your reason, and decides what to do instead."
+            yes = f"{subject} is published with exactly this payload, and {agent} continues its plan."
+            no = f"{subject} is not published. {agent} gets your reason and decides on the next step."
         case ExpectationKind.GATE:
-            yes = f"{subject} is published with exactly this payload, and its receiver takes it up."
-            no = f"{subject} is not published. Whoever asked for it is told your reason."
+            yes = f"{subject} is published with exactly this payload."
+            no = f"{subject} is not published. The requester gets your reason."
         case ExpectationKind.DOUBT:
-            yes = f"{agent} takes your word for what became of {subject}, and goes on."
+            yes = f"{agent} continues with the outcome of {subject} that you confirm."
             no = ""
         case _:
-            yes = f"{agent} gets your answer, and goes on."
-            no = "" if not _may_reject(asked) else f"{agent} is told that you said no, and why."
-    return Consequences(yes, no, _at_deadline(asked, subject))
+            yes = f"{agent} gets your answer and continues."
+            no = "" if not _may_reject(asked) else f"{agent} gets your reason."
+    return Consequences(yes, no, _at_deadline(asked))
 
 
-def _at_deadline(asked: Expectation, subject: str) -> str:
+def _at_deadline(asked: Expectation) -> str:
     if asked.deadline is None:
-        return "It waits until somebody answers."
+        return "It stays open."
     if asked.kind is ExpectationKind.GATE:
         is_yes = asked.ask is not None and asked.ask.on_expiry is AnswerDecision.APPROVE
-        return (
-            f"{subject} is published: silence is a yes." if is_yes else f"{subject} is not published: silence is a no."
-        )
-    return f"{plain_name(asked.agent)} goes on without an answer, as after a failure."
+        return "Approved automatically." if is_yes else "Rejected automatically."
+    return f"{plain_name(asked.agent)} continues without an answer, as after a failure."
 
 
 def _may_reject(asked: Expectation) -> bool:
@@ -91,11 +89,11 @@ def standing(asked: Expectation, now: datetime) -> Standing:
         }[answer.decision]
         return Standing(False, f"{answer.by} {said}")
     if asked.status is ExpectationStatus.MET:
-        return Standing(False, f"The event {asked.event_type} came, so nobody needs to answer")
+        return Standing(False, f"Closed: the event {asked.event_type} came instead of an answer")
     if asked.status is ExpectationStatus.CLOSED:
-        return Standing(False, "It no longer stands: who asked has moved on, or ended")
+        return Standing(False, "Withdrawn: the requester continued without it, or ended")
     if asked.status is ExpectationStatus.EXPIRED or (deadline is not None and now >= deadline):
-        return Standing(False, "Its time is over, and nobody answered")
+        return Standing(False, "Expired without an answer")
     return Standing(True)
 
 

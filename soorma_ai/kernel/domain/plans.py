@@ -55,7 +55,8 @@ class PlanRecord(Record, frozen=True):
     root down to this one. `is_due`: the action of its current state, or without states its first step, is still to
     come. `awaits` is the expectation that its current state opened. `failure` is the code of the error that ended it,
     and `reason` has the words. `next_call` is what is held for a call of its model by the transaction that leases what
-    comes for it. While it is `paused` until somebody resumes it, a root plan has no deadline.
+    comes for it. While it is `paused` until somebody resumes it, a root plan has no deadline. `title` is the planner's
+    title of this goal, filled from the goal data; empty where the planner has none.
     """
 
     plan_id: str
@@ -90,6 +91,7 @@ class PlanRecord(Record, frozen=True):
     next_call: Charge | None = None
     paused: Pause | None = None
     blocked: Blocked | None = None
+    title: str = ""
 
     @property
     def payer(self) -> Payer:

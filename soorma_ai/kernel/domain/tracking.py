@@ -109,7 +109,8 @@ class Awaited(Record, frozen=True):
 
 class PlanLine(Record, frozen=True):
     """A plan in a list. `spent` is by its whole tree, `awaits` the first few things that it waits for, `blocked` why it
-    needs an operator, or of a root one of its tree."""
+    needs an operator, or of a root one of its tree. `title` is empty where its planner has none; `result` is the
+    beginning of its result as JSON, empty before it has one."""
 
     plan_id: str
     root_plan_id: str
@@ -125,6 +126,8 @@ class PlanLine(Record, frozen=True):
     spent: Spent
     awaits: tuple[Awaited, ...] = ()
     blocked: Blocked | None = None
+    title: str = ""
+    result: str = ""
 
 
 class PlanPage(Record, frozen=True):

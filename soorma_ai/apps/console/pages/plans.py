@@ -10,7 +10,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import ASGIApp
 
 from soorma_ai.apps.console.plan_view import tell_decision, view_of
-from soorma_ai.apps.console.words import words
+from soorma_ai.apps.console.siblings import Progress, progress_of
 from soorma_ai.errors import Forbidden, LocalProtocolError, NotFound
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.kernel.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED
@@ -30,15 +30,16 @@ EVENTS = 20
 MOST_WAITS = 20
 LONGEST_REASON = 2_000
 TURNS = 15
+MOST_COUNTED = 1_500  # events of a plan, for its progress
 # What was done, by what an address says of it: no address puts words of its own on a page.
 DONE = {
-    "cancelled": "The plan was asked to stop, with all that it led to.",
-    "ended": "The plan had ended already.",
-    ACCEPTED: "The plan goes on.",
-    DUPLICATE: "Somebody else was first.",
-    LATE: "It was too late for that.",
-    SUPERSEDED: "The plan had gone on already.",
-    INVALID: "That was not accepted: the plan waits still.",
+    "cancelled": "Cancelling the plan and its parts.",
+    "ended": "The plan ended before.",
+    ACCEPTED: "The plan continues.",
+    DUPLICATE: "Another answer came first.",
+    LATE: "Too late: the deadline has passed.",
+    SUPERSEDED: "The plan had continued before.",
+    INVALID: "Not accepted. The plan is still paused.",
 }
 STATUSES = (ACTIVE, *PlanStatus)
 
@@ -104,17 +105,17 @@ async def cancel_plans(visitor: Visitor) -> ASGIApp:
 
 
 def _done_to_several(visitor: Visitor) -> str:
-    """Return what became of plans that were picked, as numbers in the address tell it."""
+    """Return what became of selected plans, as numbers in the address tell it."""
     if not visitor.query_value("cancelled"):
         return ""
     counts = {
-        "asked to stop": "cancelled",
-        "had ended": "ended",
+        "cancelling": "cancelled",
+        "ended already": "ended",
         "not found": "missing",
         "not yours to cancel": "refused",
     }
     said = [f"{count} {words}" for words, field in counts.items() if (count := number(visitor.query_value(field)))]
-    return ", ".join(said) or "no plan was picked"
+    return ", ".join(said) or "no plan was selected"
 
 
 async def show_plan(visitor: Visitor) -> ASGIApp:
@@ -122,19 +123,17 @@ async def show_plan(visitor: Visitor) -> ASGIApp:
     parts, too."""
     plan_id, client = visitor.part("plan_id"), visitor.client
     record = await own_plan(client.services, client.person, plan_id)
-    if await is_long(client.services, record):
-        trace, shown = await _step_part(visitor, record)
-    else:
-        trace, shown = await _turn_part(visitor, plan_id)
+    is_by_parts = await is_long(client.services, record)
+    trace, shown = await (_step_part if is_by_parts else _turn_part)(visitor, record)
     after = number(visitor.query_value("after"))
     events = await client.events(plan_id=plan_id, after=after, limit=EVENTS)
     children = [line for line in flatten(trace.lines) if line.kind is LineKind.PLAN][:EVENTS]
     return visitor.frame.page(
         "plan.html",
         HTTPStatus.OK,
-        title=f"{words(trace.goal_event, 80)} · plan {trace.plan_id[:8]}",
         section="/plans",
         now=visitor.now,
+        progress=await _progress(visitor, record, is_by_parts=is_by_parts),
         waits=await client.waits(plan_id=plan_id, limit=MOST_WAITS),
         children=children,
         steers=may(client.person, "cancel", record.lineage),
@@ -147,9 +146,22 @@ async def show_plan(visitor: Visitor) -> ASGIApp:
     )
 
 
-async def _turn_part(visitor: Visitor, plan_id: str) -> tuple[Trace, Mapping[str, object]]:
+async def _progress(visitor: Visitor, plan: PlanRecord, *, is_by_parts: bool) -> tuple[Progress, ...]:
+    """Return the progress of a plan; nothing of one with more events than are read for it."""
+    client = visitor.client
+    if is_by_parts:
+        log = client.services.store.events
+        found = await log.events(
+            tenant_id=client.person.tenant_id, root_plan_id=plan.root_plan_id, limit=MOST_COUNTED + 1
+        )
+        if len(found) > MOST_COUNTED:
+            return ()
+    return progress_of(await client.tracker.actions(plan.plan_id))
+
+
+async def _turn_part(visitor: Visitor, plan: PlanRecord) -> tuple[Trace, Mapping[str, object]]:
     """Return a part of a plan that is read as a whole, and what the page shows of it."""
-    said = visitor.query_value("turn")
+    said, plan_id = visitor.query_value("turn"), plan.plan_id
     part = Part(TURNS, number(said) if said else None)
     trace = await trace_of(visitor.client.services, visitor.client.person, plan_id, part)
     count = count_turns(trace)
@@ -161,7 +173,7 @@ async def _turn_part(visitor: Visitor, plan_id: str) -> tuple[Trace, Mapping[str
         "earlier": path("plans", plan_id, turn=max(0, told.start - TURNS)) if told.start else None,
         "later": path("plans", plan_id, turn=later) if told.stop < count else None,
     }
-    return trace, {**pages, **await asyncio.to_thread(view_of, trace)}
+    return trace, {**pages, **await asyncio.to_thread(partial(view_of, title=plan.title), trace)}
 
 
 async def _step_part(visitor: Visitor, plan: PlanRecord) -> tuple[Trace, Mapping[str, object]]:
@@ -176,7 +188,9 @@ async def _step_part(visitor: Visitor, plan: PlanRecord) -> tuple[Trace, Mapping
         "earlier": path("plans", plan.plan_id, step=max(0, part.first - STEPS)) if part.first else None,
         "later": path("plans", plan.plan_id, step=later) if part.last < part.count else None,
     }
-    view = partial(view_of, lasted=part.lasted, begins=part.begins, decisions_before=part.decisions_before)
+    view = partial(
+        view_of, title=plan.title, lasted=part.lasted, begins=part.begins, decisions_before=part.decisions_before
+    )
     return part.trace, {**pages, **await asyncio.to_thread(view, part.trace)}
 
 

@@ -94,5 +94,12 @@
     if (act && document.querySelector(".queue")) { event.preventDefault(); act(); }
   });
 
+  // Opens fields in place; without this the server sends the page with them.
+  document.addEventListener("click", (event) => {
+    if (!event.target.matches("button[data-opens]")) return;
+    event.preventDefault();
+    keys.e();
+  });
+
   if (document.querySelector("[data-live]")) follow();
 })();

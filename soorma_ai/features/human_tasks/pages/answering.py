@@ -121,14 +121,14 @@ def judge(asked: Expectation, sheet: Sheet) -> Given | Refusal:
     if len(sheet.note) > MOST_NOTE:
         return Refusal("The note is too long.", note=f"at most {MOST_NOTE} characters")
     if decision is AnswerDecision.REJECT and not sheet.note:
-        return Refusal("Say why: who asked is told your reason.", note="a reason is needed")
+        return Refusal("Give a reason: the requester will see it.", note="a reason is required")
     if ask.proposal is not None and decision in (AnswerDecision.APPROVE, AnswerDecision.EDIT):
         edited = read_form(ask.proposal.payload_schema, ask.proposal.data, sheet.payload)
         is_changed = not edited.is_good or edited.value != ask.proposal.data
         if decision is AnswerDecision.EDIT:
             return _edit(edited, sheet, is_changed=is_changed)
         if is_changed:
-            words = "You changed the payload. Approve it with the changes, or set it back to what was asked."
+            words = "You edited the payload. Approve it with changes, or undo your edits."
             return Refusal(words, payload=edited)
     return _answer(ask, decision, sheet)
 
@@ -137,7 +137,7 @@ def _edit(edited: Reading, sheet: Sheet, *, is_changed: bool) -> Given | Refusal
     if not edited.is_good:
         return Refusal("The changed payload cannot be published yet.", payload=edited)
     if not is_changed:
-        return Refusal("Nothing was changed. Approve it as it is, or change it.", payload=edited)
+        return Refusal("Nothing was changed. Approve it as it is, or edit it.", payload=edited)
     return Given(AnswerDecision.EDIT, {"data": edited.value}, sheet.note)
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from http import HTTPStatus
@@ -23,23 +22,27 @@ from soorma_ai.features.human_tasks.pages.answering import (
     payload_form,
     sheet_of,
 )
+from soorma_ai.features.human_tasks.pages.facts import Facts, facts_of, found_line, show_text
 from soorma_ai.features.human_tasks.question import QuestionDetails, question_details
 from soorma_ai.features.human_tasks.service import inbox_of
 from soorma_ai.features.human_tasks.summary import urgency
 from soorma_ai.kernel.domain.names import plain_name
-from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, Ask
+from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, AnswerDecision, Ask
 from soorma_ai.kernel.domain.values import Json, clip
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
-from soorma_ai.surfaces.forms.shapes import Absent, Found
+from soorma_ai.surfaces.forms.forms import Field
 from soorma_ai.surfaces.page_context import HEADERS, Visitor
 from soorma_ai.surfaces.terminal.wording import ago, spending, time_left
 
 MOST_SHOWN = 20_000
-LONGEST_LINE = 160
 LONGEST_TEXT = 4_000
 CLAIM, INSIST, RELEASE, HAND = "claim", "insist", "release", "hand"
-TOO_LATE = "Your answer was not taken:"
-_UNSEEN = re.compile(r"[^ -~]")
+LONGEST_TITLE = 140
+SMALL_TITLE = 60
+LONGEST_REASON = 140
+OPEN_FIELDS = "open"
+SCRIPT = "scripted"  # the model of a script, which gives no reasons of its own
+TOO_LATE = "Your answer was not recorded:"
 
 
 class Around(Struct, frozen=True):
@@ -75,7 +78,7 @@ def show(visitor: Visitor, around: Around, details: QuestionDetails, shown: Show
     """Return the page of a question."""
     shown = shown or Shown(said=visitor.query_value("said"))
     values = _question_values(visitor, details, around, shown)
-    title = clip(str(values["sentence"]), LONGEST_LINE)
+    title = str(values["title"])
     return visitor.frame.page(around.template, shown.status, **{"title": title, **around.values, "question": values})
 
 
@@ -84,6 +87,8 @@ async def answer(visitor: Visitor, around: Around, wait_id: str) -> Response:
     client, sheet, details = visitor.client, sheet_of(visitor.sent), await load(visitor, wait_id)
     if sheet.do in (CLAIM, INSIST, RELEASE) or (sheet.do == HAND and visitor.link is None):
         return await _take(visitor, around, details, sheet.do)
+    if sheet.do == OPEN_FIELDS:
+        return show(visitor, around, details, Shown(sheet))
     if (changed := change_list(sheet)) is not None:
         return show(visitor, around, details, Shown(changed))
     # On threads, since a large form takes long to read.
@@ -136,58 +141,76 @@ async def payload_of(details: QuestionDetails) -> Response:
 
 def _question_values(visitor: Visitor, details: QuestionDetails, around: Around, shown: Shown) -> dict[str, object]:
     """Return what the template of a question shows."""
-    asked, user_id = details.asked, visitor.client.person.user_id
+    asked, frame, person = details.asked, visitor.frame, visitor.client.person
     ask = asked.ask
     assert ask is not None  # it is a question
-    agent, answered, frame = plain_name(asked.agent), asked.answer, visitor.frame
+    refusal, answered = shown.refusal, asked.answer
+    form = payload_form(ask, shown.sheet, refusal)
     return {
+        **_subject_values(details, ask),
+        **_time_values(details, ask, visitor.now),
         "action": frame.path(*around.path, **around.asked),
         "payload_path": frame.path(*around.path, "payload"),
         "plan_path": frame.path("plans", details.plan.plan_id) if details.plan and frame.user else "",
         "back": around.back,
-        "is_done": shown.said == ACCEPTED and answered is not None and answered.user_id == user_id,
-        "asked": asked,
-        "ask": ask,
-        "sentence": _lines(ask.message) or f"{asked.event_type} is asked for",
-        "details": details,
-        "who": f"{agent} for {asked.user_id}" if asked.user_id else agent,
-        "is_holder": details.claim is not None and details.claim.user_id == user_id,
+        "is_done": shown.said == ACCEPTED and answered is not None and answered.user_id == person.user_id,
+        "form": form,
+        "answer_form": answer_form(ask, shown.sheet, refusal),
+        "is_editing": _is_editing(ask, shown.sheet, form),
+        "sheet": shown.sheet,
+        "refusal": refusal,
+        "fault": shown.fault,
+        "others": _other_faults(refusal),
+        "is_holder": details.claim is not None and details.claim.user_id == person.user_id,
         "colleagues": details.colleagues if visitor.link is None else (),
         "links": details.links,
-        "changes": _changes(details.since),
-        "budget": spending(details.spent, details.plan.limits) if details.plan and details.spent else "",
-        "reasoning": _lines(details.reasoning.words) if details.reasoning else "",
-        **_time_values(details, ask, visitor.now),
-        **_form_values(ask, shown),
         "answer_id": visitor.client.services.clock.new_id(),
     }
 
 
+def _is_editing(ask: Ask, sheet: Sheet, form: Field | None) -> bool:
+    """Tell whether the fields of the payload are open: on demand, or with something typed in them."""
+    is_typed = bool(sheet.payload) and form != payload_form(ask, Sheet(), None)
+    return is_typed or sheet.do in (OPEN_FIELDS, AnswerDecision.EDIT)
+
+
+def _subject_values(details: QuestionDetails, ask: Ask) -> dict[str, object]:
+    """Return the subject of a question: its sentence, its payload, and the reasons for it."""
+    asked, held, why = details.asked, ask.proposal, details.reasoning
+    agent, sentence = plain_name(asked.agent), _lines(ask.message) or f"{asked.event_type} is requested"
+    payload, is_cut = _beginning(held.data) if held else ("", False)
+    reasoning = _lines(why.words) if why else ""
+    return {
+        "asked": asked,
+        "ask": ask,
+        "held": held,
+        "details": details,
+        "sentence": sentence,
+        "title": clip(sentence, LONGEST_TITLE),
+        "is_small": len(sentence) > SMALL_TITLE,
+        "is_cut": len(sentence) > LONGEST_TITLE,
+        "who": f"{agent} on behalf of {asked.user_id}" if asked.user_id else agent,
+        "facts": facts_of(held.data, details.earlier.last_payload) if held else Facts(),
+        "payload": payload,
+        "payload_is_cut": is_cut,
+        "changes": _changes(details.since),
+        "budget": spending(details.spent, details.plan.limits) if details.plan and details.spent else "",
+        "reasoning": reasoning,
+        "reason": clip(" ".join(reasoning.split()), LONGEST_REASON),
+        "reason_is_cut": len(reasoning) > LONGEST_REASON,
+        "model": why.model if why and why.model != SCRIPT else "",
+    }
+
+
 def _time_values(details: QuestionDetails, ask: Ask, now: datetime) -> dict[str, object]:
-    asked, last = details.asked, details.earlier.last_at
+    """Return the times of a question, and the people that may answer it by now."""
+    asked, last_at = details.asked, details.earlier.last_at
     return {
         "left": time_left(asked.deadline, now),
         "urgency": urgency(asked.opened_at, asked.deadline, now),
         "asked_ago": ago(asked.opened_at, now),
         "who_may": ", ".join(ask.approvers_at(asked.opened_at, now)) or "anybody",
-        "last_ago": ago(last, now) if last else "",
-    }
-
-
-def _form_values(ask: Ask, shown: Shown) -> dict[str, object]:
-    sheet, refusal, held = shown.sheet, shown.refusal, ask.proposal
-    payload, is_cut = _beginning(held.data) if held else ("", False)
-    return {
-        "held": held,
-        "payload": payload,
-        "payload_is_cut": is_cut,
-        "form": payload_form(ask, sheet, refusal),
-        "answer_form": answer_form(ask, sheet, refusal),
-        "is_changing": bool(sheet.payload),
-        "sheet": sheet,
-        "refusal": refusal,
-        "fault": shown.fault,
-        "others": _other_faults(refusal),
+        "last_ago": ago(last_at, now) if last_at else "",
     }
 
 
@@ -198,7 +221,9 @@ def _other_faults(refusal: Refusal | None) -> tuple[str, ...]:
 
 
 def _changes(since: Difference | None) -> list[tuple[str, str, str]]:
-    return [(one.path, _value(one.was), _value(one.now)) for one in since.changes] if since else []
+    if since is None:
+        return []
+    return [(one.path.removeprefix("$."), found_line(one.was), found_line(one.now)) for one in since.changes]
 
 
 def _beginning(value: Json) -> tuple[str, bool]:
@@ -210,36 +235,13 @@ def _beginning(value: Json) -> tuple[str, bool]:
         size += len(written[-1])
         if size > MOST_SHOWN:
             break
-    return _show(clip("".join(written), MOST_SHOWN)), size > MOST_SHOWN
+    return show_text(clip("".join(written), MOST_SHOWN)), size > MOST_SHOWN
 
 
 def _pretty(value: Json) -> str:
     """Return JSON in which everything is seen. Where not all of it can be, all but ASCII is spelled out."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     return text if text.replace("\n", "").isprintable() else json.dumps(value, indent=2)
-
-
-def _spell_out(found: re.Match[str]) -> str:
-    return found[0] if found[0].isprintable() or found[0] == "\n" else json.dumps(found[0])[1:-1]
-
-
-def _value(value: Found) -> str:
-    return "" if isinstance(value, Absent) else _show(_line(value))
-
-
-def _line(value: Json) -> str:
-    """Return JSON on one line, no more of it than is shown."""
-    written = ""
-    for chunk in json.JSONEncoder(ensure_ascii=False).iterencode(value):
-        written += chunk[: LONGEST_LINE + 1]
-        if len(written) > LONGEST_LINE:
-            break
-    return clip(written, LONGEST_LINE)
-
-
-def _show(text: str) -> str:
-    """Return short text in which what would turn it around is spelled out, as JSON allows."""
-    return _UNSEEN.sub(_spell_out, text)
 
 
 def _lines(text: str) -> str:

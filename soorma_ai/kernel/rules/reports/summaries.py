@@ -8,7 +8,9 @@ from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.plans import Blocked, PlanRecord
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.domain.tracking import Awaited, PlanLine
-from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.domain.values import JsonObject, excerpt
+
+LONGEST_RESULT = 160
 
 
 def task_summary(task: TaskRecord, state: JsonObject, sub_tasks: Iterable[SubTaskInfo]) -> JsonObject:
@@ -78,6 +80,8 @@ def plan_line(
         spent=spent,
         awaits=tuple(_wait(one) for one in expected if one.kind is not ExpectationKind.JOIN),
         blocked=blocked,
+        title=plan.title,
+        result="" if plan.result is None else excerpt(plan.result, LONGEST_RESULT),
     )
 
 

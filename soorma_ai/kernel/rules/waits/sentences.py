@@ -1,4 +1,4 @@
-"""What people are asked, as a sentence about the very payload."""
+"""Sentences with fields of a payload: questions to people, and titles of plans."""
 
 import re
 
@@ -6,12 +6,20 @@ from soorma_ai.kernel.domain.values import Json, JsonObject, clip, compact
 
 _FIELD = re.compile(r"\{([A-Za-z_][\w-]*(?:\.[\w-]+)*)\}", re.ASCII)
 MOST_CHARS = 80
+MOST_TITLE = 160
 
 
 def fill_sentence(text: str, data: JsonObject) -> str:
     """Return the text with what the payload has where it names a field, as `Pay {amount} $ to {payee.name}`. What the
     payload does not have stays as it is written."""
     return _FIELD.sub(lambda found: _text_at(found[1], data) or found[0], text)
+
+
+def title_of(template: str, data: JsonObject) -> str:
+    """Return the title of a plan on one line; empty without a template, and where the data has none of its fields."""
+    names = _FIELD.findall(template)
+    is_bare = bool(names) and not any(_text_at(name, data) for name in names)
+    return "" if is_bare else clip(" ".join(fill_sentence(template, data).split()), MOST_TITLE)
 
 
 def _text_at(path: str, data: JsonObject) -> str:

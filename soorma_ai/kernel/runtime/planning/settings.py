@@ -22,7 +22,8 @@ class PlannerSettings(Struct, frozen=True):
     goals. `prompt_id` names the prompt by which every plan is decided, where there is one. `has_model`: it has
     one, whose `reasoner` is made when the planner is started. `room` is that of the offer in a request,
     `meanings` find events beside words. With a `zone`, the model is told the date there; with a `recollection`, what is
-    remembered about the goal; of the plans before it in its session, what the last `earlier_plans` ended with."""
+    remembered about the goal; of the plans before it in its session, what the last `earlier_plans` ended with. `title`
+    is that of a plan, with fields of its goal data in braces."""
 
     name: str
     version: str
@@ -40,6 +41,7 @@ class PlannerSettings(Struct, frozen=True):
     zone: tzinfo | None = None
     recollection: Recollection | None = None
     earlier_plans: int = 0
+    title: str = ""
 
     def today(self, now: datetime) -> str:
         """Return what the model is told about the day; nothing without a zone."""

@@ -22,6 +22,7 @@ from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.plans.turns import Facts, enters_phase, is_stranded, must_have_time, release, take_turn
 from soorma_ai.kernel.rules.prompting.history import tell_earlier
+from soorma_ai.kernel.rules.waits.sentences import title_of
 from soorma_ai.kernel.runtime.handling.handling import Handling, Services
 from soorma_ai.kernel.runtime.handling.requests import closing_event, read_reply
 from soorma_ai.kernel.runtime.planning.decide import check_decision_ahead
@@ -213,7 +214,8 @@ async def _begin(handling: Handling, settings: PlannerSettings) -> None:
     reason = await store.plans.cancellation(begun.plan.plan_id)
     if parent is not None and parent.status is PlanStatus.CANCELLED:
         reason = reason or PARENT_CANCELLED
-    handling.apply(replace(begun, plan=replace(begun.plan, cancel_requested=reason)))
+    title = title_of(settings.title, goal.data)
+    handling.apply(replace(begun, plan=replace(begun.plan, cancel_requested=reason, title=title)))
 
 
 def _label(handling: Handling, prompt_id: str | None) -> str:

@@ -1,0 +1,33 @@
+"""The front page, by reads that other pages make too."""
+
+from console_kit import ask, browsing, key_for, shop, site
+
+from soorma_ai import Platform
+
+
+async def test_the_front_page_has_questions_plans_trouble_and_cost(platform: Platform) -> None:
+    await platform.start(*shop())
+    plan = await platform.submit("order.received", {"order_id": "4711"})
+    assert await plan.next_wait()
+    await ask(platform, payee="Paper & Sons")
+    async with browsing(site(platform)) as browser:
+        await browser.sign_in(await key_for(platform, "maria", "manager", "operator"))
+        await browser.open("/")
+        assert browser.page.url.path == "/home"
+        assert "<title>(2) Home" in browser.page.text
+        for words in ("2 open questions", "0 plans running", "1 plans waiting", "0 plans failed", "No problems found"):
+            assert words in browser.text
+        assert f'href="/plans/{plan.plan_id}"' in browser.page.text, "the oldest active plan"
+        assert "Pay 1,840 $ to Paper &amp; Sons" in browser.page.text
+        assert browser.text.count("No model cost") == 2
+
+
+async def test_the_front_page_shows_nothing_of_others(platform: Platform) -> None:
+    await platform.start(*shop())
+    await ask(platform, payee="Paper & Sons")
+    await platform.submit("order.received", {"order_id": "4711"})
+    async with browsing(site(platform)) as browser:
+        await browser.sign_in(await key_for(platform, "nora"))
+        await browser.open("/home")
+        assert "0 open questions" in browser.text and "0 plans running" in browser.text
+        assert "Paper" not in browser.text and "Queues" not in browser.text
