@@ -96,11 +96,15 @@ async def assemble(
     supervisor.beside |= beside
     opened.push_async_callback(supervisor.stop)
     if owner is not None:
-        # What comes through this socket comes from this user of this machine, who alone can open it.
-        control = ControlSocket(owner.info.socket, partial(_begin_to_converse, services))
-        await control.start()
-        opened.push_async_callback(control.close)
+        await _open_control(opened, owner, services)
     return services, supervisor
+
+
+async def _open_control(opened: AsyncExitStack, owner: Owner, services: Services) -> None:
+    """Serve the control socket, which the user of this process alone can open."""
+    control = ControlSocket(owner.info.socket, partial(_begin_to_converse, services))
+    await control.start()
+    opened.push_async_callback(control.close)
 
 
 def _loops_of(extensions: Sequence[Extension], services: Services) -> dict[str, Loop]:
