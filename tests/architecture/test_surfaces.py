@@ -11,6 +11,7 @@ from soorma_ai import Limits
 from soorma_ai.api.clients import asynchronous, blocking, plan, views
 from soorma_ai.api.clients import protocol as platform_client
 from soorma_ai.api.server.routes import OPERATIONS
+from soorma_ai.features.human_tasks import calls as inbox_calls
 from soorma_ai.features.human_tasks import client
 from soorma_ai.features.human_tasks.service import Inbox
 from soorma_ai.kernel.runtime.client.client import Client
@@ -27,7 +28,7 @@ PARTS: dict[str, tuple[type, type, type, type]] = {
     "plan": (platform_client.PlanCalls, PlanHandle, plan.AsyncPlan, blocking.Plan),
     "memory": (platform_client.MemoryCalls, PlanMemory, views.AsyncMemory, blocking.Memory),
     "registry": (platform_client.RegistryCalls, Directory, views.AsyncRegistry, blocking.Registry),
-    "inbox": (platform_client.InboxCalls, Inbox, client.AsyncInbox, blocking.Inbox),
+    "inbox": (inbox_calls.InboxCalls, Inbox, client.AsyncInbox, client.Inbox),
     "tracker": (platform_client.TrackerCalls, Tracker, views.AsyncTracker, blocking.Tracker),
 }
 

@@ -1,46 +1,21 @@
 """The same calls for programs without an event loop: each is that of `asynchronous`, over a line that blocks."""
 
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, Unpack
 
 from soorma_ai.api.clients.address import address_of
 from soorma_ai.api.clients.asynchronous import AsyncClient, ClientOptions, bounds_of
+from soorma_ai.api.clients.blocks import Blocking, blocking, streaming
 from soorma_ai.api.clients.plan import AsyncPlan
 from soorma_ai.api.clients.transport import BlockingLine, run
 from soorma_ai.api.clients.views import AsyncMemory, AsyncRegistry, AsyncTracker
-from soorma_ai.features.human_tasks.client import AsyncInbox
+from soorma_ai.features.human_tasks.client import Inbox
 
 if TYPE_CHECKING:
     import httpx
 
 P = ParamSpec("P")
-T = TypeVar("T")
-Calls = TypeVar("Calls")
-
-
-class Blocking(Generic[Calls]):
-    """Calls that end before they return."""
-
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
-
-    @property
-    def calls(self) -> Calls:
-        """The calls of which these are made."""
-        return self._calls
-
-
-def blocking(
-    call: Callable[Concatenate[Calls, P], Coroutine[Any, Any, T]],
-) -> Callable[Concatenate[Blocking[Calls], P], T]:
-    """Return a call that blocks until its answer has come."""
-
-    @wraps(call)
-    def ask(self: Blocking[Calls], *args: P.args, **named: P.kwargs) -> T:
-        return run(call(self.calls, *args, **named))
-
-    return ask
 
 
 def following(
@@ -51,26 +26,6 @@ def following(
     @wraps(call)
     def ask(self: Blocking[AsyncClient], *args: P.args, **named: P.kwargs) -> Plan:
         return Plan(run(call(self.calls, *args, **named)))
-
-    return ask
-
-
-def streaming(
-    call: Callable[Concatenate[Calls, P], AsyncGenerator[T]],
-) -> Callable[Concatenate[Blocking[Calls], P], Iterator[T]]:
-    """Return a stream that blocks until its next item has come."""
-
-    @wraps(call)
-    def ask(self: Blocking[Calls], *args: P.args, **named: P.kwargs) -> Iterator[T]:
-        items = call(self.calls, *args, **named)
-        try:
-            while True:
-                try:
-                    yield run(items.__anext__())
-                except StopAsyncIteration:
-                    return
-        finally:
-            run(items.aclose())
 
     return ask
 
@@ -119,22 +74,6 @@ class Memory(Blocking[AsyncMemory]):
     store_skill = blocking(AsyncMemory.store_skill)
     get_relevant_skills = blocking(AsyncMemory.get_relevant_skills)
     delete_skill = blocking(AsyncMemory.delete_skill)
-
-
-class Inbox(Blocking[AsyncInbox]):
-    """What is done about questions, beside answering them."""
-
-    claim = blocking(AsyncInbox.claim)
-    release = blocking(AsyncInbox.release)
-    hand_over = blocking(AsyncInbox.hand_over)
-    colleagues = blocking(AsyncInbox.colleagues)
-    notices = blocking(AsyncInbox.notices)
-    away = blocking(AsyncInbox.away)
-    back = blocking(AsyncInbox.back)
-    absences = blocking(AsyncInbox.absences)
-    make_link = blocking(AsyncInbox.make_link)
-    links = blocking(AsyncInbox.links)
-    revoke_link = blocking(AsyncInbox.revoke_link)
 
 
 class Registry(Blocking[AsyncRegistry]):

@@ -3,13 +3,13 @@
 What each call does and raises, its docstring in `soorma_ai.kernel.runtime.client` says.
 """
 
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
-from datetime import datetime, timedelta
+from collections.abc import AsyncIterator, Iterable, Mapping
+from datetime import timedelta
 from typing import Any, Protocol
 
 from typing_extensions import TypeVar, Unpack
 
-from soorma_ai.features.human_tasks.records import Absence, Claim, LinkKind, MadeLink, NewLink, Notice
+from soorma_ai.features.human_tasks.calls import InboxCalls
 from soorma_ai.features.knowledge.records import About, Filter, Memo
 from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
@@ -181,40 +181,6 @@ class RegistryCalls(Protocol):
     async def backlogs(self) -> list[Backlog]: ...
 
     async def deregister(self, agent: str) -> list[EventDefinition]: ...
-
-
-class InboxCalls(Protocol):
-    """What is done about questions, beside answering them."""
-
-    async def claim(self, wait_id: str, *, insist: bool = False) -> Claim: ...
-
-    async def release(self, wait_id: str) -> bool: ...
-
-    async def hand_over(self, wait_id: str, to: str) -> Claim: ...
-
-    async def colleagues(self, wait_id: str) -> list[str]: ...
-
-    async def notices(self, wait_id: str) -> list[Notice]: ...
-
-    async def away(self, until: datetime, deputy: str) -> Absence: ...
-
-    async def back(self, user_id: str | None = None) -> bool: ...
-
-    async def absences(self) -> list[Absence]: ...
-
-    async def make_link(
-        self,
-        kind: LinkKind,
-        about: str = "",
-        *,
-        user_id: str | None = None,
-        roles: Collection[str] | None = None,
-        lasts: timedelta | None = None,
-    ) -> NewLink: ...
-
-    async def links(self, about: str = "") -> list[MadeLink]: ...
-
-    async def revoke_link(self, kind: LinkKind, about: str = "", *, user_id: str | None = None) -> bool: ...
 
 
 class TrackerCalls(Protocol):

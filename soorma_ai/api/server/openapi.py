@@ -1,14 +1,15 @@
 """The OpenAPI 3.1 document of a table of operations. Pure: operations in, the document out."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from typing import Any, cast
 
 from pydantic import BaseModel, TypeAdapter
 
-from soorma_ai.api.server.operation import AnyOperation, Nothing
-from soorma_ai.api.server.problems import MEDIA_TYPE, Problem
+from soorma_ai.api.server.operation import AnyOperation, Nothing, Operation
+from soorma_ai.api.server.problems import MEDIA_TYPE, Problem, status_of
 from soorma_ai.kernel.domain.values import Json, JsonObject
 
 VERSION = "1"
@@ -45,6 +46,8 @@ def document(operations: Sequence[AnyOperation], root: str) -> bytes:
     paths: dict[str, dict[str, Json]] = {}
     for operation in operations:
         paths.setdefault(operation.template, {})[operation.method.lower()] = describe(operation, schemas)
+    for operation in operations:
+        schemas.definitions.pop(operation.asked.__name__, None)  # its fields are parameters
     made: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {
@@ -64,7 +67,7 @@ def document(operations: Sequence[AnyOperation], root: str) -> bytes:
 
 
 def describe(operation: AnyOperation, schemas: "Schemas") -> Json:
-    summary, _, rest = operation.words.partition("\n\n")
+    summary, rest = _summary_of(operation.words)
     described: JsonObject = {
         "operationId": operation.name,
         "tags": [operation.tag],
@@ -73,11 +76,18 @@ def describe(operation: AnyOperation, schemas: "Schemas") -> Json:
         "responses": _responses(operation, schemas),
     }
     if rest:
-        described["description"] = " ".join(rest.split())
+        described["description"] = rest
     if operation.sent is not Nothing:
         schema = schemas.of(operation.sent, "validation")
         described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     return described
+
+
+def _summary_of(words: str) -> tuple[str, str]:
+    """Return the first sentence of a text, and the rest."""
+    text = " ".join(words.split())
+    end = re.search(r"[.:](?= )", text)
+    return (text, "") if end is None else (text[: end.end() - 1] + ".", text[end.end() :].strip())
 
 
 class Schemas:
@@ -157,7 +167,11 @@ def _responses(operation: AnyOperation, schemas: Schemas) -> JsonObject:
     told: dict[HTTPStatus, Json] = {}
     for status, kind in operation.answers.items():
         told[status] = _answer(operation, schemas, status, kind)
-    problems = {*ALWAYS, *operation.problems}
+    problems = (
+        {*ALWAYS, *map(status_of, operation.raises)}
+        if isinstance(operation, Operation)
+        else {*ALWAYS, *operation.problems}
+    )
     if operation.streams:
         problems -= {HTTPStatus.UNSUPPORTED_MEDIA_TYPE}
     schema = schemas.of(Problem, "serialization")

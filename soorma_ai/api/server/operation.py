@@ -1,54 +1,33 @@
 """What can be asked over HTTP: a table of operations, from which both the routes and the OpenAPI document are made."""
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from msgspec import Struct, field
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from msgspec import Struct
+from pydantic import Field
 
+from soorma_ai.api.operation import Answer as Answer
+from soorma_ai.api.operation import Form as Form
+from soorma_ai.api.operation import Nothing as Nothing
+from soorma_ai.api.operation import Operation as Operation
+from soorma_ai.api.operation import Paged as Paged
+from soorma_ai.api.operation import Stream as Stream
+from soorma_ai.api.paging import Page as Page
 from soorma_ai.api.server.app_state import Surroundings
+from soorma_ai.kernel.domain.parameters import LONGEST_ID as LONGEST_ID
+from soorma_ai.kernel.domain.parameters import Id as Id
+from soorma_ai.kernel.domain.parameters import Limit as Limit
+from soorma_ai.kernel.domain.parameters import Name as Name
 from soorma_ai.kernel.runtime.client.client import Client
 
-LONGEST_ID = 200
-MOST_ITEMS = 500
-LONGEST_PATIENCE = 30.0
-
-Id = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ID)]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ID)]
-Limit = Annotated[int, Field(ge=1, le=MOST_ITEMS)]
-Seconds = Annotated[float, Field(ge=0, le=LONGEST_PATIENCE)]
+Seconds = Annotated[float, Field(ge=0, le=30.0)]
 Method = Literal["GET", "POST", "DELETE"]
-
-
-class Form(BaseModel):
-    """What a caller gives: fields that are unknown are refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class Nothing(Form):
-    """No field at all."""
 
 
 Asked = TypeVar("Asked", bound=Form)
 Sent = TypeVar("Sent", bound=Form)
-Item = TypeVar("Item")
-
-
-class Page(BaseModel, Generic[Item]):
-    """Some items of a list. `next` is what to give as `after` for those behind them; null where there are none."""
-
-    model_config = ConfigDict(frozen=True)
-
-    items: Sequence[Item]
-    next: str | None = None
-
-
-class Paged(Form):
-    after: Id | None = None
-    limit: Limit = 50
 
 
 class Call(Struct, Generic[Asked, Sent], frozen=True):
@@ -63,22 +42,10 @@ class Call(Struct, Generic[Asked, Sent], frozen=True):
     last_event_id: int | None = None
 
 
-class Answer(Struct, frozen=True):
-    value: object = None
-    status: HTTPStatus = HTTPStatus.OK
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
-
-
-class Stream(Struct, frozen=True):
-    """An answer that goes on, as server-sent events."""
-
-    chunks: AsyncIterator[bytes]
-
-
 Handler = Callable[[Call[Asked, Sent]], Awaitable[Answer | Stream]]
 
 
-class Operation(Struct, Generic[Asked, Sent], frozen=True):
+class HandOperation(Struct, Generic[Asked, Sent], frozen=True):
     """One thing that can be asked. Fields of `asked` that stand in the path come from there, the others from the query.
     `answers` are the types of the bodies by status, None for no body. `problems` are told beside those that every
     operation may have."""
@@ -117,7 +84,7 @@ class Operation(Struct, Generic[Asked, Sent], frozen=True):
         return tuple(name for name in self.asked.model_fields if f"{{{name}}}" in self.template)
 
 
-AnyOperation = Operation[Any, Any]
+AnyOperation = HandOperation[Any, Any] | Operation
 
 NOT_FOUND = HTTPStatus.NOT_FOUND
 CONFLICT = HTTPStatus.CONFLICT
@@ -131,9 +98,9 @@ def get(
     *problems: HTTPStatus,
     also: Mapping[HTTPStatus, object] | None = None,
     streams: bool = False,
-) -> Operation[Asked, Nothing]:
+) -> HandOperation[Asked, Nothing]:
     answers = {HTTPStatus.OK: answer, **(also or {})}
-    return Operation("GET", path, handle, asked, Nothing, answers, problems, streams=streams)
+    return HandOperation("GET", path, handle, asked, Nothing, answers, problems, streams=streams)
 
 
 def post(
@@ -144,11 +111,11 @@ def post(
     answers: Mapping[HTTPStatus, object],
     *problems: HTTPStatus,
     takes_key: bool = False,
-) -> Operation[Asked, Sent]:
-    return Operation("POST", path, handle, asked, sent, answers, problems, takes_key=takes_key)
+) -> HandOperation[Asked, Sent]:
+    return HandOperation("POST", path, handle, asked, sent, answers, problems, takes_key=takes_key)
 
 
 def delete(
     path: str, handle: Handler[Asked, Nothing], asked: type[Asked], answer: object, *problems: HTTPStatus
-) -> Operation[Asked, Nothing]:
-    return Operation("DELETE", path, handle, asked, Nothing, {HTTPStatus.OK: answer}, problems)
+) -> HandOperation[Asked, Nothing]:
+    return HandOperation("DELETE", path, handle, asked, Nothing, {HTTPStatus.OK: answer}, problems)

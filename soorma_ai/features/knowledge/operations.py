@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
+from soorma_ai.api.paging import make_page
 from soorma_ai.api.server.operation import (
     NOT_FOUND,
     Answer,
@@ -19,7 +20,6 @@ from soorma_ai.api.server.operation import (
     get,
     post,
 )
-from soorma_ai.api.server.paging import make_page
 from soorma_ai.api.server.routes.common import Made
 from soorma_ai.api.server.routes.memory import Deleted
 from soorma_ai.errors import NotFound

@@ -23,6 +23,7 @@ from soorma_ai.api.server.operation import (
 from soorma_ai.api.server.routes.common import Made
 from soorma_ai.errors import DeadlineExceeded
 from soorma_ai.features.remote.leases import Lending, register
+from soorma_ai.features.remote.loans import Loans
 from soorma_ai.features.remote.lookups import readings_for
 from soorma_ai.features.remote.records import (
     ANSWERS,
@@ -166,7 +167,7 @@ async def lease_deliveries(call: Call[OfRemote, Room]) -> Answer:
     if room.process is None:
         taken = await lending.lend(room.limit, room.held)
     else:
-        loans = call.surroundings.loans
+        loans = call.surroundings.share(Loans)
         taken, number = await lending.lend_to(room.process, loans, room.last, room.limit, room.held)
     return Answer(Loan.model_construct(deliveries=[_tell_delivery(one) for one in taken], loan=number))
 

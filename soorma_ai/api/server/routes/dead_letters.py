@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from soorma_ai.api.paging import make_page
 from soorma_ai.api.server.operation import (
     CONFLICT,
     NOT_FOUND,
@@ -18,7 +19,6 @@ from soorma_ai.api.server.operation import (
     get,
     post,
 )
-from soorma_ai.api.server.paging import make_page
 from soorma_ai.api.server.routes.common import Made
 from soorma_ai.errors import NotFound
 from soorma_ai.kernel.domain.dead_letters import Letter

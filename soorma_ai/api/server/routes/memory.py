@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from soorma_ai.api.paging import page_of
 from soorma_ai.api.server.operation import (
     CONFLICT,
     NOT_FOUND,
@@ -21,7 +22,6 @@ from soorma_ai.api.server.operation import (
     get,
     post,
 )
-from soorma_ai.api.server.paging import page_of
 from soorma_ai.api.server.routes.common import Made
 from soorma_ai.errors import IllegalTransition, NotFound
 from soorma_ai.kernel.domain.memory import PlanSummary, SessionSummary

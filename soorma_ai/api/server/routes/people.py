@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from soorma_ai.api.paging import make_page
 from soorma_ai.api.server.operation import (
     CONFLICT,
     NOT_FOUND,
@@ -19,7 +20,6 @@ from soorma_ai.api.server.operation import (
     get,
     post,
 )
-from soorma_ai.api.server.paging import make_page
 from soorma_ai.api.server.problems import problem
 from soorma_ai.api.server.routes.common import Made
 from soorma_ai.features.human_tasks.listing import question_page

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from soorma_ai.api.paging import page_of
 from soorma_ai.api.server.app_state import Surroundings
 from soorma_ai.api.server.operation import (
     CONFLICT,
@@ -23,7 +24,6 @@ from soorma_ai.api.server.operation import (
     get,
     post,
 )
-from soorma_ai.api.server.paging import page_of
 from soorma_ai.api.server.routes.common import HeldAnswer, Made, Patience
 from soorma_ai.api.server.routes.people import Outcome, tell
 from soorma_ai.api.server.streams import follow_plan

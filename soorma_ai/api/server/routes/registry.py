@@ -4,6 +4,7 @@ from http import HTTPStatus
 
 from pydantic import Field
 
+from soorma_ai.api.paging import cut
 from soorma_ai.api.server.asyncapi import document
 from soorma_ai.api.server.operation import (
     CONFLICT,
@@ -20,7 +21,6 @@ from soorma_ai.api.server.operation import (
     get,
     post,
 )
-from soorma_ai.api.server.paging import cut
 from soorma_ai.api.server.routes.common import Made
 from soorma_ai.errors import NotFound
 from soorma_ai.kernel.domain.events import EventTopic

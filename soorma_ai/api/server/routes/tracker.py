@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from soorma_ai.api.paging import cut, make_page, page_of
 from soorma_ai.api.server.operation import (
     LONGEST_ID,
     NOT_FOUND,
@@ -18,7 +19,6 @@ from soorma_ai.api.server.operation import (
     Paged,
     get,
 )
-from soorma_ai.api.server.paging import cut, make_page, page_of
 from soorma_ai.kernel.domain.expectations import Untaken
 from soorma_ai.kernel.domain.memory import PlanSummary
 from soorma_ai.kernel.domain.plans import PlanStatus
