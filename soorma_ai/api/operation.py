@@ -1,12 +1,12 @@
 """Operations over HTTP, made of the rows of calls: the forms of what is sent, the types of the answers, the call."""
 
 import inspect
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from http import HTTPStatus
 from types import NoneType, UnionType
-from typing import Annotated, Any, Protocol, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NotRequired, Protocol, Union, cast, get_args, get_origin, get_type_hints
 
 from msgspec import Struct, field
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
@@ -78,9 +78,11 @@ class Parameter(Struct, frozen=True):
     def definition(self) -> tuple[Any, Any]:
         """Return the field for `create_model`."""
         if self.default is inspect.Parameter.empty:
-            return self.kind, ...
+            return self.kind, None if NoneType in get_args(self.kind) else ...
         if self.default is None and self.kind == JsonObject | None:
             return JsonObject, Field(default_factory=dict)
+        if self.default == ():
+            return self.kind, Field(default_factory=list)
         if self.default == "" and not _takes(self.kind, ""):
             return self.kind | None, None
         return self.kind, self.default
@@ -95,16 +97,17 @@ class Parameter(Struct, frozen=True):
 class Operation(Struct, frozen=True):
     """One route. `asked` has the fields of path and query, `sent` those of the body; `answers` are the types of the
     bodies by status, None for no body. `raises` are errors beside those of every operation. `part` returns the service
-    of a request."""
+    of a request, None for a handler of its own; `pages` returns a page of a list with a cursor of its own."""
 
     row: Row
     tag: str
-    part: Callable[[Any], object]
+    part: Callable[[Any], object] | None
     parameters: tuple[Parameter, ...]
     asked: type[Form]
     sent: type[Form]
     answers: Mapping[HTTPStatus, object]
-    raises: tuple[type[SoormaError], ...]
+    raises: tuple[type[SoormaError] | int, ...]
+    pages: Callable[..., Awaitable[Page[Any]]] | None = None
 
     @property
     def method(self) -> str:
@@ -149,26 +152,35 @@ class Operation(Struct, frozen=True):
             PLACE: request.last_event_id,
         }
         given = {one.name: one.value_of(fields[one.field]) for one in self.parameters if one.field in fields}
-        by = self.row.options.get("by")
-        if by is not None:
-            return Answer(await self._page(request, by, given, fields["after"], fields["limit"]))
-        found = await self.row.call(self.part(request), **given)
+        if "by" in self.row.options:
+            return Answer(await self._page(request, given, fields["after"], fields["limit"]))
+        found = await self._bound(request)(**given)
         return found if isinstance(found, Answer | Stream) else self._answer(found, given)
 
-    async def _page(
-        self, request: Request, by: Callable[[Any], str], given: dict[str, object], after: str | None, limit: int
-    ) -> Page[Any]:
-        part, call = self.part(request), self.row.call
-        if "limit" not in given:
-            return cut(await call(part, **given), by, after, limit)
-        return await page_of(lambda most: call(part, **{**given, "limit": most}), by, after, limit)
+    def _bound(self, request: Request) -> Callable[..., Any]:
+        """Return the method of the request's service, or the handler for it."""
+        name = self.row.call.__name__
+        return partial(self.row.call, request) if self.part is None else getattr(self.part(request), name)
+
+    async def _page(self, request: Request, given: dict[str, object], after: str | None, limit: int) -> Page[Any]:
+        call, by = self._bound(request), self.row.options.get("by")
+        if self.pages:
+            return await self.pages(request, after=after, **{**given, "limit": limit})
+        if by is None:
+            numbered: list[tuple[int, object]] = [*enumerate(await call(**given))]
+            found = cut(numbered, lambda one: str(one[0]), after, limit)
+            return make_page([one for _, one in found.items], found.next)
+        if not any(one.name == "limit" for one in self.parameters):
+            return cut(await call(**given), by, after, limit)
+        return await page_of(lambda most: call(**{**given, "limit": most}), by, after, limit)
 
     def _answer(self, found: object, given: Mapping[str, object]) -> Answer:
         [(status, kind)] = self.answers.items()
         if kind is None:
             return Answer(None, status)
         if key := self.row.options.get("key"):
-            return Answer({key: True if found is None else found}, status)
+            is_done = key in cast("Any", kind).__optional_keys__
+            return Answer({key: True if is_done else found}, status)
         if found is None:
             raise NotFound(self.row.options.get("missing", "there is none").format(**given))
         if isinstance(found, list):
@@ -176,16 +188,24 @@ class Operation(Struct, frozen=True):
         return Answer(found, status)
 
 
-def operations(rows: Iterable[Row], tag: str, part: Callable[[Any], object]) -> tuple[Operation, ...]:
-    """Return the routes of a service's calls."""
-    return tuple(operation_of(row, tag, part) for row in rows if row.verb)
+def operations(
+    rows: Iterable[Row],
+    tag: str,
+    part: Callable[[Any], object] | None = None,
+    **pages: Callable[..., Awaitable[Page[Any]]],
+) -> tuple[Operation, ...]:
+    """Return the routes of a service's calls, or of handlers, which take the request itself. `pages` are by the names
+    of the calls."""
+    return tuple(operation_of(row, tag, part, pages.get(row.call.__name__)) for row in rows if row.verb)
 
 
-def operation_of(row: Row, tag: str, part: Callable[[Any], object]) -> Operation:
+def operation_of(
+    row: Row, tag: str, part: Callable[[Any], object] | None, pages: Callable[..., Awaitable[Page[Any]]] | None = None
+) -> Operation:
     hints = get_type_hints(row.call, include_extras=True)
     _, *given = inspect.signature(row.call).parameters.values()
     parameters = tuple(_parameter(one, hints[one.name]) for one in given)
-    by, raises = row.options.get("by"), row.options.get("raises", ())
+    by, raises = "by" in row.options, row.options.get("raises", ())
     fields = {one.field: one for one in parameters if one.name not in (KEY, PLACE) and not (by and one.name == "limit")}
     in_query = {name for name, one in fields.items() if _is_in_query(row, name, one.wire)}
     asked = {name: one.definition() for name, one in fields.items() if name in in_query}
@@ -202,6 +222,7 @@ def operation_of(row: Row, tag: str, part: Callable[[Any], object]) -> Operation
         _form(row.options.get("form", name), sent, Form),
         _answers(row, hints["return"]),
         raises,
+        pages,
     )
 
 
@@ -228,7 +249,7 @@ def _answers(row: Row, kind: Any) -> Mapping[HTTPStatus, object]:
         return {HTTPStatus.NO_CONTENT: None}
     status = HTTPStatus(options.get("status", HTTPStatus.OK))
     if "key" in options:
-        return {status: _answer_type(options["key"], bool if kind is NoneType else sent_kind(kind))}
+        return {status: _answer_type(options["key"], _DONE if kind is NoneType else sent_kind(kind))}
     kind = _without_none(kind)
     return {status: cast("Any", Page)[get_args(kind)[0]] if get_origin(kind) is list else kind}
 
@@ -256,6 +277,8 @@ def sent_kind(kind: Any) -> Any:
     return _SENT.get(kind, kind)
 
 
+# Of a call without an answer: always true.
+_DONE = NotRequired[Annotated[bool, Field(json_schema_extra={"default": True})]]
 _SENT: Mapping[Any, Any] = {
     Any: Json,
     BaseModel: JsonObject,

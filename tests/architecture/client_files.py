@@ -144,7 +144,7 @@ def write_client(service: Service, out: Writer) -> None:
         if row.call.__name__ not in by_hand:
             parameters, answer = out.signature(row)
             words = inspect.getdoc(row.call) or ""
-            body = f'"""{words}"""\n' + body_of(operation_of(row, "", lambda one: one), answer, out)
+            body = f'"""{words}"""\n' + body_of(operation_of(row, "", None), answer, out)
             out.add(indented(f"async def {row.call.__name__}({parameters}) -> {answer}:\n{indented(body)}\n"))
 
 

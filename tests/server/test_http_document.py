@@ -6,7 +6,7 @@ from http_kit import local, the_document
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from soorma_ai import Platform
-from soorma_ai.api.server.operation import AnyOperation
+from soorma_ai.api.operation import Operation
 from soorma_ai.api.server.routes import OPERATIONS
 
 # The endpoints that the seed documents print.
@@ -45,7 +45,7 @@ def test_every_operation_is_named_once_and_described() -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
-def test_the_path_of_an_operation_says_what_it_is_asked(operation: AnyOperation) -> None:
+def test_the_path_of_an_operation_says_what_it_is_asked(operation: Operation) -> None:
     assert operation.template.count("{") == len(operation.in_path)
     assert HTTPStatus.INTERNAL_SERVER_ERROR not in operation.answers
 

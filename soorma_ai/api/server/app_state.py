@@ -5,8 +5,10 @@ from collections.abc import Coroutine
 from contextlib import AbstractContextManager
 from typing import TypeVar, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from soorma_ai.api.operation import Form
 from soorma_ai.api.server.tail import Tail, tree_key
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, StoreUnavailable
 from soorma_ai.kernel.domain.identity import Caller
@@ -14,6 +16,18 @@ from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services
 
 T = TypeVar("T")
+
+
+class Call(Struct, frozen=True):
+    """A call in hand: the client of its caller, the fields `asked` in path and query and `sent` in the body, its
+    idempotency key, and the place of the last event of its stream."""
+
+    client: Client
+    asked: Form
+    sent: Form
+    surroundings: "Surroundings"
+    key: str | None = None
+    last_event_id: int | None = None
 
 
 class Surroundings:

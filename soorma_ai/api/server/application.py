@@ -17,12 +17,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from soorma_ai.api.server.app_state import Surroundings
+from soorma_ai.api.operation import Form, Nothing, Operation, Stream
+from soorma_ai.api.server.app_state import Call, Surroundings
 from soorma_ai.api.server.auth import Entrance, host_names, name_of
 from soorma_ai.api.server.health import Watching
 from soorma_ai.api.server.mounts import Visiting
 from soorma_ai.api.server.openapi import document
-from soorma_ai.api.server.operation import AnyOperation, Call, Form, Nothing, Stream
 from soorma_ai.api.server.options import check_options, check_origins
 from soorma_ai.api.server.problems import Problem, problem, problem_of, report_error, response_of, unfit
 from soorma_ai.api.server.rates import (
@@ -111,14 +111,14 @@ def app(platform: Client, *, auth: Authenticator | None = None, **options: Unpac
 
 def assemble(
     desk: "Desk",
-    operations: Iterable[AnyOperation],
+    operations: Iterable[Operation],
     inlets: Collection[Inlet] = (),
     doors: Collection[Door] = (),
     pages: Iterable[BaseRoute] = (),
 ) -> Starlette:
     """Return the application in which a desk answers these operations; where paths are the same, pages come last."""
     surroundings = desk.surroundings
-    by_path: defaultdict[str, dict[str, AnyOperation]] = defaultdict(dict)
+    by_path: defaultdict[str, dict[str, Operation]] = defaultdict(dict)
     for operation in operations:
         by_path[operation.path][operation.method] = operation
     routes = [Route(path, Resource(desk, methods)) for path, methods in by_path.items()]
@@ -166,7 +166,7 @@ class Desk:
         self.watching = Watching(entrance, surroundings)
         self._most_bytes = most_bytes
 
-    async def respond(self, operation: AnyOperation, request: Request) -> ASGIApp:
+    async def respond(self, operation: Operation, request: Request) -> ASGIApp:
         answer = await _or_problem(self._carry_out(operation, request), operation.name)
         self.watching.count(request, operation.name, answer)
         return answer
@@ -181,13 +181,13 @@ class Desk:
         found = await inlet.take(Post(headers, await self.read(request), dict[str, str](request.path_params)))
         return Response(json.dumps(found).encode(), headers=_JSON)
 
-    async def _carry_out(self, operation: AnyOperation, request: Request) -> ASGIApp:
+    async def _carry_out(self, operation: Operation, request: Request) -> ASGIApp:
         services = self.surroundings.services
         caller = await self.entrance.admit(request, services.clock)
         request.state.tenant_id = caller.person.tenant_id
         asked = _parse_asked(operation, request)
         sent = await self._parse_sent(operation, request)
-        call = Call[Any, Any](
+        call = Call(
             self.surroundings.client_of(caller),
             asked,
             sent,
@@ -225,7 +225,7 @@ class Desk:
         end = self.streams.take(name_of(caller), caller.person.tenant_id)
         return Visiting(door, visit, body, surroundings, partial(self.entrance.is_still_in, request), end)
 
-    async def _parse_sent(self, operation: AnyOperation, request: Request) -> Form:
+    async def _parse_sent(self, operation: Operation, request: Request) -> Form:
         body = await self.read(request)
         if not body and operation.sent is Nothing:
             return Nothing()
@@ -266,7 +266,7 @@ class Desk:
 class Resource:
     """What is at one path: its operations by method."""
 
-    def __init__(self, desk: Desk, operations: Mapping[str, AnyOperation]) -> None:
+    def __init__(self, desk: Desk, operations: Mapping[str, Operation]) -> None:
         self._desk = desk
         self._operations = operations
 
@@ -309,7 +309,7 @@ class Doorway:
         await answer(scope, receive, send)
 
 
-def _parse_asked(operation: AnyOperation, request: Request) -> Form:
+def _parse_asked(operation: Operation, request: Request) -> Form:
     given = dict[str, str](request.path_params)
     try:
         fields = parse_qsl(

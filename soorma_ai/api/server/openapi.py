@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel, TypeAdapter
 
-from soorma_ai.api.server.operation import AnyOperation, Nothing, Operation
+from soorma_ai.api.operation import Nothing, Operation
 from soorma_ai.api.server.problems import MEDIA_TYPE, Problem, status_of
 from soorma_ai.kernel.domain.values import Json, JsonObject
 
@@ -40,7 +40,7 @@ ALWAYS = (
 )
 
 
-def document(operations: Sequence[AnyOperation], root: str) -> bytes:
+def document(operations: Sequence[Operation], root: str) -> bytes:
     """Return the document as JSON. `root` is the path that the operations' paths are below."""
     schemas = Schemas(operations)
     paths: dict[str, dict[str, Json]] = {}
@@ -66,7 +66,7 @@ def document(operations: Sequence[AnyOperation], root: str) -> bytes:
     return json.dumps(made, separators=(",", ":")).encode()
 
 
-def describe(operation: AnyOperation, schemas: "Schemas") -> Json:
+def describe(operation: Operation, schemas: "Schemas") -> Json:
     summary, rest = _summary_of(operation.words)
     described: JsonObject = {
         "operationId": operation.name,
@@ -93,7 +93,7 @@ def _summary_of(words: str) -> tuple[str, str]:
 class Schemas:
     """Schemas of all types that operations name, each with a definition of its own."""
 
-    def __init__(self, operations: Iterable[AnyOperation]) -> None:
+    def __init__(self, operations: Iterable[Operation]) -> None:
         wanted: list[tuple[Any, str]] = [(Problem, "serialization")]
         for operation in operations:
             wanted += [(operation.asked, "validation"), (operation.sent, "validation")]
@@ -125,7 +125,7 @@ def _with_spans(schema: Json) -> Json:
     return [_with_spans(one) for one in schema] if isinstance(schema, list) else schema
 
 
-def _parameters(operation: AnyOperation, schemas: Schemas) -> Iterable[Json]:
+def _parameters(operation: Operation, schemas: Schemas) -> Iterable[Json]:
     asked = schemas.resolve(schemas.of(operation.asked, "validation"))
     fields, required = asked.get("properties", {}), asked.get("required", [])
     assert isinstance(fields, dict) and isinstance(required, list)
@@ -163,15 +163,12 @@ def _without_null(schema: Json) -> Json:
     return {**kept, "anyOf": left}
 
 
-def _responses(operation: AnyOperation, schemas: Schemas) -> JsonObject:
+def _responses(operation: Operation, schemas: Schemas) -> JsonObject:
     told: dict[HTTPStatus, Json] = {}
     for status, kind in operation.answers.items():
         told[status] = _answer(operation, schemas, status, kind)
-    problems = (
-        {*ALWAYS, *map(status_of, operation.raises)}
-        if isinstance(operation, Operation)
-        else {*ALWAYS, *operation.problems}
-    )
+    raised = {HTTPStatus(one) if isinstance(one, int) else status_of(one) for one in operation.raises}
+    problems = {*ALWAYS, *raised}
     if operation.streams:
         problems -= {HTTPStatus.UNSUPPORTED_MEDIA_TYPE}
     schema = schemas.of(Problem, "serialization")
@@ -180,7 +177,7 @@ def _responses(operation: AnyOperation, schemas: Schemas) -> JsonObject:
     return {str(int(status)): told[status] for status in sorted(told)}
 
 
-def _answer(operation: AnyOperation, schemas: Schemas, status: HTTPStatus, kind: object) -> Json:
+def _answer(operation: Operation, schemas: Schemas, status: HTTPStatus, kind: object) -> Json:
     if operation.streams and status is HTTPStatus.OK:
         return {"description": "Server-sent events, each a CloudEvent.", "content": {"text/event-stream": _SENT_EVENTS}}
     if kind is None:

@@ -1,14 +1,12 @@
 """Routes of the inbox."""
 
-from typing import Any
-
 from soorma_ai.api.operation import operations
-from soorma_ai.api.server.operation import Call
+from soorma_ai.api.server.app_state import Call
 from soorma_ai.features.human_tasks.link_tokens import Links
 from soorma_ai.features.human_tasks.service import CALLS, Inbox
 
 
-def inbox_of(call: Call[Any, Any]) -> Inbox:
+def inbox_of(call: Call) -> Inbox:
     client = call.client
     return Inbox(client.services, client.person, client.caller, call.surroundings.find(Links))
 

@@ -1,11 +1,15 @@
 """API keys of a tenant, which the trusted root gives and takes."""
 
 from soorma_ai.errors import NotFound
+from soorma_ai.kernel.domain.calls import Act, Rows
 from soorma_ai.kernel.domain.identity import ApiKey, Caller
+from soorma_ai.kernel.domain.parameters import Id
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.rules.authority import Owner, check
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views.audit import changing
+
+CALLS = Rows("keys.")
 
 
 class KeyRing:
@@ -16,6 +20,7 @@ class KeyRing:
         self._person = person
         self._caller = caller
 
+    @CALLS.local(Act.GRANT)
     async def add(self, key: ApiKey) -> None:
         """Store a key of this tenant; `soorma_ai.adapters.tokens.new_key` makes one. Raise LocalProtocolError for an id
         that there is."""
@@ -24,12 +29,14 @@ class KeyRing:
             self._check("keys.add", key.tenant_id, f"no tenant {key.tenant_id!r} here")
             await change.store.keys.add(key)
 
+    @CALLS.local(Act.GRANT)
     async def ls(self, *, limit: int = 50) -> list[ApiKey]:
         """Return the keys, those that are revoked or expired too, the newest first."""
         self._check("keys.ls", self._person.tenant_id)
         return await self._services.store.keys.ls(self._person.tenant_id, limit)
 
-    async def revoke(self, key_id: str) -> bool:
+    @CALLS.post("/keys/{key_id}/revoke", Act.GRANT, "revoke_key", key="revoked")
+    async def revoke(self, key_id: Id) -> bool:
         """End a key, from the next call on that comes with it. False when it was revoked before. Raise NotFound."""
         must_be_outside()
         key, tenant_id = await self._services.store.keys.find(key_id), self._person.tenant_id

@@ -6,16 +6,33 @@ from typing import Any
 
 from typing_extensions import Unpack
 
-from soorma_ai.features.knowledge.records import About, DropMemo, Filter, Memo, MemoKind, Shelf
+from soorma_ai.errors import NotFound
+from soorma_ai.features.knowledge.records import (
+    About,
+    AgentName,
+    Content,
+    Context,
+    DropMemo,
+    Filter,
+    Found,
+    Memo,
+    MemoKind,
+    Shelf,
+    Title,
+)
 from soorma_ai.features.knowledge.rules import keep, make_memo, make_query, own_shelf, shared_shelf, shelves_of, text_of
 from soorma_ai.features.knowledge.search import embed, find
+from soorma_ai.kernel.domain.calls import Act, Rows
 from soorma_ai.kernel.domain.events import CLIENT
 from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.domain.parameters import Id, Name
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import json_object, must_be_text
 from soorma_ai.kernel.rules.authority import Owner, check
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views.audit import Change, changing
+
+CALLS = Rows("memory.")
 
 
 class PersonMemos:
@@ -27,6 +44,7 @@ class PersonMemos:
         self._person = person
         self._caller = caller
 
+    @CALLS.local(Act.STEER)
     async def store_knowledge(
         self,
         content: str,
@@ -42,11 +60,14 @@ class PersonMemos:
         await self._keep("memory.store_knowledge", shelf, made, content, about)
         return made
 
-    async def get_knowledge(self, key: str, *, shared: bool = False, user_id: str | None = None) -> Memo | None:
+    @CALLS.get("/memory/knowledge/{key:path}", Act.SEE, "get_knowledge", missing="nothing is known as {key!r}")
+    async def get_knowledge(self, key: Name, *, shared: bool = False, user_id: Id | None = None) -> Memo | None:
+        """Return the text of a key, None where there is none."""
         self._check("memory.get_knowledge", user_id)
         shelf = self._shelf(MemoKind.KNOWLEDGE, user_id, shared=shared)
         return await self._services.store.memos.memo(shelf, key, self._services.clock.now())
 
+    @CALLS.local(Act.SEE)
     async def search_knowledge(
         self,
         query: str = "",
@@ -61,19 +82,21 @@ class PersonMemos:
         self._check("memory.search_knowledge", user_id)
         return await self._find(self._shelves(MemoKind.KNOWLEDGE, user_id, "", shared), query, limit, given)
 
-    async def delete_knowledge(self, key: str, *, shared: bool = False, user_id: str | None = None) -> bool:
-        """Return False when there was nothing."""
+    @CALLS.delete("/memory/knowledge/{key:path}", Act.STEER, "delete_knowledge", key="deleted")
+    async def delete_knowledge(self, key: Name, *, shared: bool = False, user_id: Id | None = None) -> bool:
+        """Remove the text of a key. False when there was nothing."""
         shelf = self._shelf(MemoKind.KNOWLEDGE, user_id, shared=shared)
         return await self._drop("memory.delete_knowledge", shelf, key)
 
+    @CALLS.post("/memory/interactions", Act.STEER, "log_interaction", key="key", raises=(NotFound,))
     async def log_interaction(
         self,
-        agent: str,
-        role: str,
-        content: str,
+        agent: Name,
+        role: Title,
+        content: Content,
         metadata: Mapping[str, Any] | None = None,
         *,
-        user_id: str | None = None,
+        user_id: Id | None = None,
     ) -> str:
         """Write down what was said between an agent and a user; `role` says by whom. Return its key. The newest
         thousand are kept."""
@@ -82,17 +105,21 @@ class PersonMemos:
         await self._keep("memory.log_interaction", self._diary(agent, user_id), key, content, about)
         return key
 
+    @CALLS.local(Act.SEE)
     async def get_recent_history(self, agent: str, *, limit: int = 20, user_id: str | None = None) -> list[Memo]:
         """Return what was said last between an agent and a user, the newest first."""
         self._check("memory.get_recent_history", user_id)
         return await self._find((self._diary(agent, user_id),), "", limit, {})
 
+    @CALLS.local(Act.SEE)
     async def search_interactions(
         self, agent: str, query: str, *, limit: int = 10, user_id: str | None = None
     ) -> list[Memo]:
+        """Return what was said between an agent and a user, best first."""
         self._check("memory.search_interactions", user_id)
         return await self._find((self._diary(agent, user_id),), query, limit, {})
 
+    @CALLS.local(Act.STEER)
     async def store_skill(
         self,
         name: str,
@@ -107,17 +134,19 @@ class PersonMemos:
         shelf = self._shelf(MemoKind.SKILL, user_id, agent, shared=shared)
         await self._keep("memory.store_skill", shelf, name, text, About(title=when_to_use))
 
+    @CALLS.post("/memory/skills/search", Act.SEE, "get_relevant_skills", is_safe=True, raises=(NotFound,))
     async def get_relevant_skills(
-        self, context: str, *, agent: str = "", limit: int = 5, user_id: str | None = None
+        self, context: Context, *, agent: AgentName = "", limit: Found = 5, user_id: Id | None = None
     ) -> list[Memo]:
         """Return the prompts and rules that are about this, for all agents and for the one named, best first."""
         self._check("memory.get_relevant_skills", user_id)
         return await self._find(self._shelves(MemoKind.SKILL, user_id, agent, None), context, limit, {})
 
+    @CALLS.delete("/memory/skills/{name:path}", Act.STEER, "delete_skill", key="deleted")
     async def delete_skill(
-        self, name: str, *, agent: str = "", shared: bool = False, user_id: str | None = None
+        self, name: Name, *, agent: AgentName = "", shared: bool = False, user_id: Id | None = None
     ) -> bool:
-        """Return False when there was nothing."""
+        """Remove a prompt or a rule. False when there was nothing."""
         return await self._drop("memory.delete_skill", self._shelf(MemoKind.SKILL, user_id, agent, shared=shared), name)
 
     def _diary(self, agent: str, user_id: str | None) -> Shelf:

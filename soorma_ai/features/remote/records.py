@@ -74,6 +74,20 @@ class Lent(Record, frozen=True):
     redriven: int = 0
 
 
+class Registered(Record, frozen=True):
+    """Names of the agents, and their tenant."""
+
+    agents: list[str]
+    tenant_id: str
+
+
+class Loan(Record, frozen=True):
+    """At most sixteen deliveries; the number of the loan, for a process that names itself."""
+
+    deliveries: list[Lent]
+    loan: RowId | None = None
+
+
 class Publishing(Frozen):
     """An event. `answers`: it is the answer to the request in hand."""
 

@@ -35,15 +35,16 @@ class Right(Struct, frozen=True):
 class RowOptions(TypedDict, total=False):
     """Options of a row.
 
-    `key`: name of the answer in its JSON object, for an answer that is no object. `by`: place of an item; its list
-    comes in pages. `raises`: errors beside NotFound for a path or a cursor. `missing`: text of NotFound for the answer
-    None, with the parameters. `is_safe`: a client may send it again. `status`: the HTTP status of its answer.
-    `answers`: types of the bodies by status, for a call that chooses the status itself. `form`: name of its body.
+    `key`: name of the answer in its JSON object, for an answer that is no object. `by`: place of an item, None for its
+    number; the list comes in pages. `raises`: errors, or their statuses, beside NotFound for a path or a cursor.
+    `missing`: text of NotFound for the answer None, with the parameters. `is_safe`: a client may send it again.
+    `status`: the HTTP status of its answer. `answers`: types of the bodies by status, for a call that chooses it.
+    `form`: name of its body.
     """
 
     key: str
-    by: Callable[[Any], str]
-    raises: tuple[type[SoormaError], ...]
+    by: Callable[[Any], str] | None
+    raises: tuple[type[SoormaError] | int, ...]
     missing: str
     is_safe: bool
     status: int

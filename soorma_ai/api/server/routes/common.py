@@ -1,13 +1,12 @@
-"""What several subjects answer."""
+"""Answers of several subjects."""
 
 from pydantic import BaseModel, ConfigDict
 
-from soorma_ai.api.server.operation import Form, Seconds
 from soorma_ai.errors import Held
 
 
 class Made(BaseModel):
-    """Base of answers that are made here; the others are the nouns of the domain."""
+    """Base of answers that are no records of the domain."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -23,9 +22,3 @@ class HeldAnswer(Made):
     @classmethod
     def of(cls, held: Held) -> "HeldAnswer":
         return cls(request_id=held.request_id, wait_id=held.wait_id, detail=str(held))
-
-
-class Patience(Form):
-    """`wait`: seconds for which an answer that is not there yet is waited for."""
-
-    wait: Seconds = 0

@@ -6,8 +6,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from soorma_ai.errors import LocalProtocolError, NotFound, VersionConflict
+from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound, VersionConflict
 from soorma_ai.features.knowledge.service import PersonMemos
+from soorma_ai.kernel.domain.calls import Act, Rows
 from soorma_ai.kernel.domain.memory import (
     AppendMemory,
     DropMemory,
@@ -16,6 +17,7 @@ from soorma_ai.kernel.domain.memory import (
     MemoryKey,
     StoreMemory,
 )
+from soorma_ai.kernel.domain.parameters import Id, Name
 from soorma_ai.kernel.domain.values import Json, JsonObject, json_object
 from soorma_ai.kernel.ports import Store
 from soorma_ai.kernel.rules.authority import check
@@ -25,45 +27,59 @@ from soorma_ai.kernel.runtime.handling.handling import must_be_outside
 from soorma_ai.kernel.runtime.views import plans as reading
 from soorma_ai.kernel.runtime.views.audit import changing
 
+CALLS = Rows("memory.")
+_ENDED = (IllegalTransition,)
+
 
 class PlanMemory(PersonMemos):
     """The working memory of plans that a person sees; every call raises NotFound for another, and a change Forbidden
     for one that they may not steer. What outlives plans is explained by PersonMemos."""
 
+    @CALLS.local(Act.SEE)
     async def retrieve(self, key: str, plan_id: str) -> Any:
         """Return a value, None for what is not there."""
         return (await self._services.store.memory.recall(await self._at("memory.retrieve", key, plan_id))).value
 
-    async def keys(self, plan_id: str) -> list[str]:
+    @CALLS.get("/working-memory/{plan_id}", Act.SEE, "list_keys", key="keys")
+    async def keys(self, plan_id: Id) -> list[str]:
+        """List the keys of a plan's working memory."""
         await reading.own_plan(self._services, self._person, plan_id, "memory.keys")
         return await self._services.store.memory.memory_keys(self._person.tenant_id, plan_id)
 
-    async def store(self, key: str, value: Any, plan_id: str) -> None:
+    @CALLS.post("/working-memory/{plan_id}", Act.STEER, "store", key="stored", raises=_ENDED)
+    async def store(self, key: Name, value: Any, plan_id: Id) -> None:
+        """Set a value in a plan's working memory."""
         async with self._changing("memory.store", key, plan_id) as (at, store):
             await self._do(store, StoreMemory(at, json_value(key, value)))
 
+    @CALLS.local(Act.STEER)
     async def increment(self, key: str, by: int | float, plan_id: str) -> None:
         """Add to a number; what is not there counts as 0."""
         async with self._changing("memory.increment", key, plan_id) as (at, store):
             await self._do(store, IncrementMemory(at, number(key, by)))
 
+    @CALLS.local(Act.STEER)
     async def append(self, key: str, value: Any, plan_id: str) -> None:
         """Add to a list; what is not there counts as an empty one."""
         async with self._changing("memory.append", key, plan_id) as (at, store):
             await self._do(store, AppendMemory(at, (json_value(key, value),)))
 
-    async def delete(self, key: str, plan_id: str) -> bool:
-        """Remove a value. False when there was nothing."""
+    @CALLS.delete("/working-memory/{plan_id}/{key:path}", Act.STEER, "delete_key", key="deleted", raises=_ENDED)
+    async def delete(self, key: Name, plan_id: Id) -> bool:
+        """Remove a value from a plan's working memory. False when there was nothing."""
         async with self._changing("memory.delete", key, plan_id) as (at, store):
             return await self._remove(at, store)
 
+    @CALLS.local(Act.STEER)
     async def cleanup(self, plan_id: str) -> int:
         """Remove everything of the plan, and return how many keys that were."""
         async with self._changing("memory.cleanup", "", plan_id) as (at, store):
             keys = await self._services.store.memory.memory_keys(at.tenant_id, plan_id)
             return sum([await self._remove(replace(at, key=key), store) for key in keys])
 
+    @CALLS.local(Act.SEE)
     async def everything(self, plan_id: str) -> dict[str, Json]:
+        """Return all keys of the plan with their values."""
         return {key: await self.retrieve(key, plan_id) for key in await self.keys(plan_id)}
 
     async def _at(self, call: str, key: str, plan_id: str) -> MemoryKey:
@@ -84,12 +100,14 @@ class PlanMemory(PersonMemos):
             return True
         return False
 
-    async def get_plan_context(self, plan_id: str) -> JsonObject:
+    @CALLS.get("/memory/plan-context/{plan_id}", Act.SEE, "get_plan_context")
+    async def get_plan_context(self, plan_id: Id) -> JsonObject:
         """Return the plan's row with its working memory as `state`."""
         plan = await reading.own_plan(self._services, self._person, plan_id, "memory.get_plan_context")
         return plan_summary(plan, await self.everything(plan.plan_id))
 
-    async def get_plan_by_correlation(self, correlation_id: str) -> JsonObject:
+    @CALLS.get("/memory/plan-context/by-correlation/{correlation_id}", Act.SEE, "get_plan_by_correlation")
+    async def get_plan_by_correlation(self, correlation_id: Id) -> JsonObject:
         """Return the context of a plan by the reply key of anything that it or one of its workers asked, or of its
         goal."""
         store, tenant_id = self._services.store, self._person.tenant_id
@@ -109,7 +127,8 @@ class PlanMemory(PersonMemos):
         check(self._person, "memory.get_plan_by_correlation", plan.lineage, missing)
         return await self.get_plan_context(plan.plan_id)
 
-    async def store_plan_context(self, plan_id: str, session_id: str | None, context: Mapping[str, Any]) -> None:
+    @CALLS.post("/memory/plan-context", Act.STEER, "store_plan_context", key="stored", raises=(NotFound, *_ENDED))
+    async def store_plan_context(self, plan_id: Id, session_id: Id | None, context: Mapping[str, Any]) -> None:
         """Store each key in the plan's working memory, all of them or none. Raise LocalProtocolError for a session that
         the plan does not belong to."""
         must_be_outside()
@@ -122,7 +141,8 @@ class PlanMemory(PersonMemos):
             changes = [StoreMemory(MemoryKey(tenant_id, plan_id, key), json_value(key, given[key])) for key in given]
             await change.store.memory.memorize(changes, services.clock.now())
 
-    async def get_task_context(self, task_id: str) -> JsonObject:
+    @CALLS.get("/memory/task-context/{task_id}", Act.SEE, "get_task_context")
+    async def get_task_context(self, task_id: Id) -> JsonObject:
         """Return a task that has not ended. Raise NotFound."""
         missing = f"no task {task_id} of tenant {self._person.tenant_id!r} goes on"
         for agent in sorted(await self._services.store.plans.agents_of_task(task_id)):
@@ -130,7 +150,8 @@ class PlanMemory(PersonMemos):
                 return found
         raise NotFound(missing)
 
-    async def get_task_by_subtask(self, sub_task_id: str) -> JsonObject:
+    @CALLS.get("/memory/task-context/by-subtask/{sub_task_id}", Act.SEE, "get_task_by_subtask")
+    async def get_task_by_subtask(self, sub_task_id: Id) -> JsonObject:
         """Return the task that asked for it, while it has not ended. Raise NotFound."""
         missing = f"no task of tenant {self._person.tenant_id!r} that goes on asked for {sub_task_id}"
         asked = await self._services.store.plans.expectation(sub_task_id)
