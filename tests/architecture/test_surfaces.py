@@ -10,7 +10,6 @@ import pytest
 from soorma_ai import Limits
 from soorma_ai.api.clients import asynchronous, blocking, plan, views
 from soorma_ai.api.clients import protocol as platform_client
-from soorma_ai.api.server.routes import OPERATIONS
 from soorma_ai.features.human_tasks import calls as inbox_calls
 from soorma_ai.features.human_tasks import client
 from soorma_ai.features.human_tasks.service import Inbox
@@ -19,6 +18,7 @@ from soorma_ai.kernel.runtime.client.memory import PlanMemory
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle
 from soorma_ai.kernel.runtime.views.registry import Directory
 from soorma_ai.kernel.runtime.views.tracker import Tracker
+from soorma_ai.operations import OPERATIONS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

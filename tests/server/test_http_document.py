@@ -7,7 +7,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from soorma_ai import Platform
 from soorma_ai.api.operation import Operation
-from soorma_ai.api.server.routes import OPERATIONS
+from soorma_ai.operations import OPERATIONS
 
 # The endpoints that the seed documents print.
 MEMORY = [

@@ -20,10 +20,10 @@ from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens import ApiKeys, ByFunction, FirstOf, new_key
 from soorma_ai.adapters.tokens.signed import SignedTokens
 from soorma_ai.api.operation import Operation
-from soorma_ai.api.server.routes import OPERATIONS
 from soorma_ai.errors import NotFound
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.people import Person
+from soorma_ai.operations import OPERATIONS
 from soorma_ai.server import Options, app
 
 UNLIMITED: Options = {"rate": None}

@@ -35,10 +35,9 @@ from soorma_ai.api.server.rates import (
     OpenStreams,
     Rate,
 )
-from soorma_ai.api.server.routes import OPERATIONS
 from soorma_ai.api.server.streams import EventStream
 from soorma_ai.errors import SoormaError
-from soorma_ai.kernel.domain.values import clip
+from soorma_ai.kernel.domain.values import Same, clip
 from soorma_ai.kernel.ports import Authenticator, Inlet, Post
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.client.mounts import Door, Visit
@@ -79,13 +78,15 @@ class Options(TypedDict, total=False):
     site: Site
 
 
-def app(platform: Client, *, auth: Authenticator | None = None, **options: Unpack[Options]) -> Starlette:
-    """Return the platform as an ASGI application, to be served or mounted into another. The platform has to be open
-    while it is called.
-
-    Without `auth` it serves programs of this machine only, all of them as `local`, an operator. Raise ConfigError for
-    an unknown option, and for a value of another type.
-    """
+def app(
+    platform: Client,
+    operations: tuple[Operation, ...],
+    *,
+    auth: Authenticator | None = None,
+    **options: Unpack[Options],
+) -> Starlette:
+    """Return the platform as an ASGI application with these operations. Raise ConfigError for an unknown option, and
+    for a value of another type."""
     check_options("server.app", options, get_type_hints(Options), named=("auth",))
     check_origins(options.get("origins", ()))
     rate = options.get("rate", Rate())
@@ -106,12 +107,12 @@ def app(platform: Client, *, auth: Authenticator | None = None, **options: Unpac
     desk = Desk(entrance, surroundings, streams, options.get("most_bytes", MOST_BYTES), most_calls)
     site = options.get("site")
     pages = site.routes(desk) if site is not None else ()
-    return assemble(desk, OPERATIONS, options.get("inlets", ()), options.get("doors", ()), pages)
+    return assemble(desk, operations, options.get("inlets", ()), options.get("doors", ()), pages)
 
 
 def assemble(
     desk: "Desk",
-    operations: Iterable[Operation],
+    operations: tuple[Operation, ...],
     inlets: Collection[Inlet] = (),
     doors: Collection[Door] = (),
     pages: Iterable[BaseRoute] = (),
@@ -122,7 +123,7 @@ def assemble(
     for operation in operations:
         by_path[operation.path][operation.method] = operation
     routes = [Route(path, Resource(desk, methods)) for path, methods in by_path.items()]
-    routes += [*desk.watching.routes(), Route("/v1/openapi.json", _show_document)]
+    routes += [*desk.watching.routes(), Route("/v1/openapi.json", partial(_show_document, operations))]
     # By another method, a page may be at the same path.
     routes += [Route(inlet.path, Opening(desk, inlet), methods=["POST"]) for inlet in inlets]
     for door in doors:
@@ -378,13 +379,15 @@ async def _refuse(request: Request, error: Exception) -> Response:
     return response_of(problem(status, status.phrase.lower().replace(" ", "_"), "there is nothing at this path"))
 
 
-async def _show_document(request: Request) -> Response:
-    return Response(await asyncio.to_thread(_document, request.scope.get("root_path", "")), headers=_JSON)
+async def _show_document(operations: tuple[Operation, ...], request: Request) -> Response:
+    return Response(
+        await asyncio.to_thread(_document, Same(operations), request.scope.get("root_path", "")), headers=_JSON
+    )
 
 
 @cache
-def _document(root_path: str) -> bytes:
-    return document(OPERATIONS, root_path or "/")
+def _document(operations: Same[tuple[Operation, ...]], root_path: str) -> bytes:
+    return document(operations.it, root_path or "/")
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Routes of the owner of a store: served to its own user, and in no document."""
+"""Routes of dead letters, and of the owner of a store: those are served to its own user, and in no document."""
 
 from datetime import timedelta
 from typing import Annotated
@@ -6,14 +6,17 @@ from typing import Annotated
 from pydantic import Field
 
 from soorma_ai.api.operation import operations
+from soorma_ai.api.paging import Page, make_page
 from soorma_ai.api.server.app_state import Call
-from soorma_ai.features.identity.keys import CALLS
+from soorma_ai.errors import NotFound
+from soorma_ai.features.upkeep.service import CALLS
 from soorma_ai.kernel.domain.calls import Act, Rows
-from soorma_ai.kernel.domain.identity import ApiKey
+from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.parameters import Name
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS
-from soorma_ai.kernel.ports import Forgotten, Pruned
+from soorma_ai.kernel.ports import Forgotten, Place, Pruned
+from soorma_ai.kernel.runtime.client.dead_letters import letter_page
 
 MOST_BATCHES = 100
 
@@ -41,11 +44,19 @@ async def forget(call: Call, user_id: Name, batches: Batches) -> Forgotten:
     return await call.client.forget(user_id, batches=batches)
 
 
-@HANDLERS.post("/keys", Act.GRANT, "add_key", key="key_id")
-async def add_key(call: Call, key: ApiKey) -> str:
-    """Store an API key, with the hash of a secret that never comes here."""
-    await call.client.keys.add(key)
-    return key.key_id
+async def list_letters(call: Call, after: str | None, limit: int) -> Page[Letter]:
+    """Return a page of the dead letters that a person sees."""
+    beyond = _place(after) if after is not None else None
+    found = await letter_page(call.client.services, call.client.person, limit, beyond)
+    return make_page(found.letters, str(found.letters[-1].letter_id) if found.older else None)
 
 
-OPERATIONS = (*operations(HANDLERS, "owner"), *operations(CALLS, "owner", lambda call: call.client.keys))
+def _place(after: str) -> Place:
+    """Return the place of a letter. Raise NotFound for what is no number of one."""
+    if not (after.isascii() and after.isdigit() and len(after) < 19):
+        raise NotFound(f"after={after[:40]!r} is no number of a dead letter; begin anew without it")
+    return Place(after)
+
+
+OPERATIONS = operations(CALLS, "dead_letters", lambda call: call.client, dead_letters=list_letters)
+OWNER_OPERATIONS = operations(HANDLERS, "owner")

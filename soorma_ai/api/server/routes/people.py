@@ -4,19 +4,14 @@ from http import HTTPStatus
 from typing import Literal
 
 from soorma_ai.api.operation import Answer, operations
-from soorma_ai.api.paging import Page, make_page
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.api.server.problems import problem
 from soorma_ai.api.server.routes.common import Made
-from soorma_ai.errors import IllegalTransition, NotFound
-from soorma_ai.features.human_tasks.listing import question_page
+from soorma_ai.errors import IllegalTransition
 from soorma_ai.kernel.domain.calls import Act, Rows
-from soorma_ai.kernel.domain.expectations import ExpectationKind, Wait
-from soorma_ai.kernel.domain.parameters import Id, Limit, Note
+from soorma_ai.kernel.domain.parameters import Id, Note
 from soorma_ai.kernel.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerDecision, AnswerOutcome
 from soorma_ai.kernel.domain.values import JsonObject
-from soorma_ai.kernel.ports import Place
-from soorma_ai.kernel.runtime.client.client import QUESTIONS
 
 HANDLERS = Rows()
 STATUS = {
@@ -67,24 +62,4 @@ async def answer_wait(
     return tell(await call.client.answer(wait_id, payload, decision=decision, note=note, answer_id=answer_id))
 
 
-@HANDLERS.get("/doubts", Act.SEE, "list_doubts", answers={HTTPStatus.OK: Page[Wait]}, raises=(NotFound,))
-async def list_doubts(call: Call, after: Id | None = None, limit: Limit = 50) -> Answer:
-    """List the questions about calls outside of which nobody knows whether they happened, the most urgent first."""
-    return Answer(await list_waits(call, after, limit, kind=ExpectationKind.DOUBT))
-
-
-async def list_waits(
-    call: Call, after: str | None, limit: int, plan_id: str | None = None, kind: ExpectationKind | None = None
-) -> Page[Wait]:
-    """Return a page of open questions."""
-    client, beyond = call.client, Place(after) if after is not None else None
-    found = await question_page(client.services, client.person, limit, plan_id, beyond=beyond, kind=kind)
-    if beyond is not None and found.begin is None:
-        return make_page([], None)
-    return make_page(found.waits, found.waits[-1].wait_id if found.has_more else None)
-
-
-OPERATIONS = (
-    *operations(QUESTIONS, "people", lambda call: call.client, waits=list_waits),
-    *operations(HANDLERS, "people"),
-)
+OPERATIONS = operations(HANDLERS, "people")
