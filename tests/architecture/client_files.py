@@ -5,19 +5,29 @@ signatures and docstrings are those of the service.
 """
 
 import ast
+import copy
 import inspect
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from soorma_ai.api.clients.asynchronous import AsyncKernelClient
+from soorma_ai.api.clients.views import AsyncRegistry, AsyncWorkingMemory
 from soorma_ai.api.operation import Operation, Parameter, operation_of
 from soorma_ai.features.human_tasks import service as inbox
-from soorma_ai.kernel.domain.calls import Row, Rows
+from soorma_ai.features.knowledge import service as memos
+from soorma_ai.features.knowledge.client import AsyncMemos
+from soorma_ai.features.upkeep import service as upkeep
+from soorma_ai.kernel.domain.calls import Row
+from soorma_ai.kernel.runtime.client import memory
+from soorma_ai.kernel.runtime.client.client import EVENTS, PLANS, QUESTIONS, REQUESTS, SESSIONS, Client
+from soorma_ai.kernel.runtime.views import registry, tracker
+from soorma_ai.kernel.runtime.views.registry import Directory
 
 ROOT = Path(__file__).parents[2]
 HEAD = '"""{text} Written by `make clients`; do not edit."""\n\n'
@@ -26,16 +36,28 @@ CLIENTS = "soorma_ai.api.clients"
 
 @dataclass(frozen=True)
 class Service:
-    """`hand` has the calls that are written by hand, on top of the base `client`; None where none are."""
+    """`hand` is the class on top of `client` with the calls that are written by hand, None where none are; `parts` are
+    its properties, with their Protocols and blocking classes. Of one that `is_part` of a client, the blocking class
+    leaves the client open."""
 
     kind: type
-    rows: Rows
+    rows: tuple[Row, ...]
     client: str
     blocking: str
     protocol: str
     text: str
-    hand: Callable[[], type] | None = None
-    omitted: frozenset[str] = frozenset()
+    hand: type | None = None
+    parts: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    is_part: bool = False
+
+    @property
+    def by_hand(self) -> set[str]:
+        return {name for name in vars(self.hand) if name[0] != "_"} if self.hand else set()
+
+    @property
+    def calls(self) -> list[Row]:
+        """Return the rows that the clients have too: those over HTTP, and those that are written by hand."""
+        return [row for row in self.rows if row.verb or row.call.__name__ in self.by_hand]
 
 
 @cache
@@ -92,17 +114,24 @@ class Writer:
     def need(self, *lines: str) -> None:
         self._imports.update(lines)
 
-    def signature(self, row: Row, name: str = "") -> tuple[str, str]:
-        """Return the text of a call's parameters and the text of its answer."""
-        function = function_of(row)
-        module = row.call.__module__
-        known = imports_of(module)
+    def signature(self, row: Row, *, is_protocol: bool = False) -> tuple[str, str]:
+        """Return the text of a call's parameters and the text of its answer. A Protocol names no constant."""
+        function = copy.deepcopy(function_of(row))
+        known = imports_of(row.call.__module__)
         returns = function.returns
         if isinstance(returns, ast.Constant) and isinstance(returns.value, str):
             returns = ast.parse(returns.value, mode="eval").body
-        spelled = [*ast.walk(function.args), *(ast.walk(returns) if returns else ())]
-        self.need(*(known[one] for one in names_in(spelled) if one in known))
-        return ast.unparse(function.args), ast.unparse(returns) if returns else "None"
+        if is_protocol:
+            unnamed = [ast.Constant(...) if isinstance(one, ast.Name) else one for one in function.args.kw_defaults]
+            function.args.kw_defaults = unnamed
+            named = function.args.defaults
+            function.args.defaults = [ast.Constant(...) if isinstance(one, ast.Name) else one for one in named]
+        answer = ast.unparse(returns) if returns else "None"
+        self.need(*(known[one] for one in names_in([function.args, returns]) if one in known and one != "PlanHandle"))
+        if answer == "PlanHandle":
+            answer = "PlanCalls"
+            self.need(f"from {CLIENTS}.protocol import PlanCalls")
+        return ast.unparse(function.args), answer
 
     def text(self) -> str:
         made = self._head + "\n".join([*sorted(self._imports), "", *self._lines]) + "\n"
@@ -117,31 +146,23 @@ def formatted(text: str) -> str:
     return text
 
 
-def calls_of(service: Service) -> list[Row]:
-    """Return the rows that the clients have too: those over HTTP, and those that are written by hand."""
-    by_hand = set(vars(service.hand())) if service.hand else set[str]()
-    return [
-        row
-        for row in service.rows
-        if row.call.__name__ not in service.omitted and (row.verb or row.call.__name__ in by_hand)
-    ]
-
-
 def write_protocol(service: Service, out: Writer) -> None:
     out.need("from typing import Protocol")
     out.add("", f"class {service.protocol}(Protocol):", indented(f'"""{service.text}"""'))
-    for row in calls_of(service):
-        parameters, answer = out.signature(row)
+    for row in service.calls:
+        parameters, answer = out.signature(row, is_protocol=True)
         out.add(indented(f"async def {row.call.__name__}({parameters}) -> {answer}: ..."), "")
+    for name, (protocol, _) in service.parts.items():
+        words = inspect.getdoc(getattr(service.hand, name)) or ""
+        out.add(indented(f'@property\ndef {name}(self) -> {protocol}:\n    """{words}"""\n    ...\n'))
 
 
 def write_client(service: Service, out: Writer) -> None:
     out.need(f"from {CLIENTS}.sender import Caller")
-    out.add("", f"class {service.client}:", indented(f'"""{inspect.getdoc(service.kind)}"""'))
+    out.add("", f"class {service.client}:", indented(f'"""{service.text}"""'))
     out.add(indented("def __init__(self, caller: Caller) -> None:\n    self._caller = caller\n"))
-    by_hand = set(vars(service.hand())) if service.hand else set[str]()
-    for row in calls_of(service):
-        if row.call.__name__ not in by_hand:
+    for row in service.calls:
+        if row.call.__name__ not in service.by_hand:
             parameters, answer = out.signature(row)
             words = inspect.getdoc(row.call) or ""
             body = f'"""{words}"""\n' + body_of(operation_of(row, "", None), answer, out)
@@ -149,11 +170,35 @@ def write_client(service: Service, out: Writer) -> None:
 
 
 def write_blocking(service: Service, out: Writer) -> None:
-    out.need(f"from {CLIENTS}.blocks import Blocking, blocking")
-    source = service.hand().__name__ if service.hand else service.client
-    out.add("", f"class {service.blocking}(Blocking[{source}]):", indented(f'"""{inspect.getdoc(service.kind)}"""\n'))
-    for row in calls_of(service):
-        out.add(indented(f"{row.call.__name__} = blocking({source}.{row.call.__name__})"))
+    out.need(f"from {CLIENTS}.blocks import Blocking, blocking, streaming", f"from {CLIENTS}.blocking import following")
+    source = service.hand or service.client
+    kind = source if isinstance(source, str) else source.__name__
+    if isinstance(source, type):
+        out.need(f"from {source.__module__} import {kind}")
+    elif service.client == "AsyncTracker":
+        out.need(f"from {CLIENTS}.rows import AsyncTracker")
+    held = kind
+    if service.is_part or service.parts:
+        held = f"{service.blocking}Kind"
+        out.need("from typing import TypeVar")
+        out.add(f'{held} = TypeVar("{held}", bound={kind}, covariant=True)')
+    out.add("", f"class {service.blocking}(Blocking[{held}]):", indented(f'"""{service.text}"""\n'))
+    names = [row.call.__name__ for row in service.calls]
+    extra = [name for name in service.by_hand if name not in (*names, *service.parts, "over", "aclose")]
+    for name in (*names, *sorted(extra)):
+        out.add(indented(f"{name} = {block_of(service, name)}({kind}.{name})"))
+    for name, (_, blocks) in service.parts.items():
+        words = inspect.getdoc(getattr(service.hand, name)) or ""
+        text = f'@property\ndef {name}(self) -> {blocks}:\n    """{words}"""\n    return {blocks}(self.calls.{name})\n'
+        out.add("", indented(text))
+
+
+def block_of(service: Service, name: str) -> str:
+    """Return the function that makes a call block."""
+    call = getattr(service.hand, name, None)
+    if inspect.isasyncgenfunction(call):
+        return "streaming"
+    return "following" if call and "AsyncPlan" in str(inspect.signature(call).return_annotation) else "blocking"
 
 
 def body_of(operation: Operation, answer: str, out: Writer) -> str:
@@ -162,6 +207,8 @@ def body_of(operation: Operation, answer: str, out: Writer) -> str:
     paged = "by" in options
     given = {one.field: one for one in operation.parameters if not (paged and one.name == "limit")}
     parts = ", ".join(part_of(part, given, out) for part in row.path.strip("/").split("/"))
+    if any("topic_of(" in value for value in map(value_of, given.values())):
+        out.need("from soorma_ai.kernel.domain.events import topic_of")
     if any(one.wire.unit for one in operation.parameters):
         out.need("from datetime import timedelta")
     fields = {name: value_of(one) for name, one in given.items() if f"{{{name}" not in row.path}
@@ -209,6 +256,8 @@ def value_of(one: Parameter) -> str:
         return (
             f"{one.name} / {unit}" if one.default is inspect.Parameter.empty else f"{one.name} and {one.name} / {unit}"
         )
+    if one.wire.kind and "EventTopic" in str(one.wire.kind):
+        return f"{one.name} and topic_of({one.name})"
     field, default = one.definition()
     if "JsonValue" in str(field) and "dict" in str(field):
         empty = " or {}" if one.default is None else ""
@@ -220,22 +269,83 @@ def indented(text: str) -> str:
     return textwrap.indent(text, "    ", lambda line: bool(line.strip()))
 
 
-INBOX = Service(
-    inbox.Inbox, inbox.CALLS, "AsyncInbox", "Inbox", "InboxCalls", "Calls about questions beside answering them."
+KERNEL = Service(
+    Client,
+    (*PLANS, *REQUESTS, *EVENTS, *QUESTIONS, *SESSIONS, *upkeep.CALLS),
+    client="ClientRows",
+    blocking="BlockingCalls",
+    protocol="KernelCalls",
+    text="Calls of the kernel, as one person of one tenant.",
+    hand=AsyncKernelClient,
+    parts={"registry": ("RegistryCalls", "Registry"), "tracker": ("TrackerCalls", "Tracker")},
 )
+REGISTRY = Service(
+    Directory,
+    (*registry.CALLS,),
+    client="RegistryRows",
+    blocking="Registry",
+    protocol="RegistryCalls",
+    text="Agents and their events.",
+    hand=AsyncRegistry,
+)
+TRACKER = Service(
+    tracker.Tracker,
+    (*tracker.CALLS,),
+    client="AsyncTracker",
+    blocking="Tracker",
+    protocol="TrackerCalls",
+    text="The progress of plans. Every call raises NotFound for what is not there for its caller.",
+)
+WORKING_MEMORY = Service(
+    memory.PlanMemory,
+    (*memory.CALLS,),
+    client="MemoryRows",
+    blocking="WorkingMemory",
+    protocol="WorkingMemoryCalls",
+    text="The working memory of plans.",
+    hand=AsyncWorkingMemory,
+    is_part=True,
+)
+MEMOS = Service(
+    memos.PersonMemos,
+    (*memos.CALLS,),
+    client="MemoRows",
+    blocking="Memos",
+    protocol="MemoCalls",
+    text="Memory that outlives plans.",
+    hand=AsyncMemos,
+    is_part=True,
+)
+INBOX = Service(
+    inbox.Inbox,
+    (*inbox.CALLS,),
+    client="AsyncInbox",
+    blocking="Inbox",
+    protocol="InboxCalls",
+    text="Calls about questions beside answering them.",
+)
+KERNELS = (WORKING_MEMORY, REGISTRY, TRACKER, KERNEL)
+FILES: dict[str, tuple[str, tuple[Callable[[Service, Writer], None], ...], tuple[Service, ...]]] = {
+    "api/clients/calls.py": ("Calls of the kernel.", (write_protocol,), KERNELS),
+    "api/clients/rows.py": ("Calls of the kernel over HTTP.", (write_client,), KERNELS),
+    "api/clients/blocking_calls.py": ("Calls of the kernel that block.", (write_blocking,), KERNELS),
+    "features/human_tasks/calls.py": ("Calls of the inbox.", (write_protocol,), (INBOX,)),
+    "features/human_tasks/client.py": ("Calls of the inbox over HTTP.", (write_client, write_blocking), (INBOX,)),
+    "features/knowledge/calls.py": ("Calls of memory that outlives plans.", (write_protocol,), (MEMOS,)),
+    "features/knowledge/rows.py": ("Calls of memory that outlives plans, over HTTP.", (write_client,), (MEMOS,)),
+    "features/knowledge/blocking.py": ("Calls of memory that outlives plans, to block.", (write_blocking,), (MEMOS,)),
+}
 
 
 def files() -> dict[Path, str]:
     """Return the text of each file by its place."""
     made: dict[Path, str] = {}
-    for folder, services in {"features/human_tasks": (INBOX,)}.items():
-        protocol, client = (Writer(f"{services[0].text}{more}") for more in ("", " Clients over HTTP."))
+    for place, (text, parts, services) in FILES.items():
+        out = Writer(text)
         for service in services:
-            write_protocol(service, protocol)
-            write_client(service, client)
-            write_blocking(service, client)
-        made[ROOT / "soorma_ai" / folder / "calls.py"] = protocol.text()
-        made[ROOT / "soorma_ai" / folder / "client.py"] = client.text()
+            for write in parts:
+                write(service, out)
+        made[ROOT / "soorma_ai" / place] = out.text()
     return made
 
 

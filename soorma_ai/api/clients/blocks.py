@@ -9,16 +9,17 @@ from soorma_ai.api.clients.transport import run
 P = ParamSpec("P")
 T = TypeVar("T")
 Calls = TypeVar("Calls")
+Kind = TypeVar("Kind", covariant=True)
 
 
-class Blocking(Generic[Calls]):
+class Blocking(Generic[Kind]):
     """Calls that end before they return."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: Kind) -> None:
         self._calls = calls
 
     @property
-    def calls(self) -> Calls:
+    def calls(self) -> Kind:
         """The calls of which these are made."""
         return self._calls
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from soorma_ai.api.operation import Nothing, Operation
 from soorma_ai.api.server.problems import MEDIA_TYPE, Problem, status_of
+from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.values import Json, JsonObject
 
 VERSION = "1"
@@ -183,6 +184,6 @@ def _answer(operation: Operation, schemas: Schemas, status: HTTPStatus, kind: ob
     if kind is None:
         return {"description": status.phrase}
     schema = schemas.of(kind, "serialization")
-    about = kind.__doc__ if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+    about = kind.__doc__ if isinstance(kind, type) and issubclass(kind, BaseModel | Record) else None
     said = " ".join(about.split()) if about else status.phrase
     return {"description": said, "content": {"application/json": {"schema": schema}}}

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.single_writer.lock import AlreadyOwned, owner_of
-from soorma_ai.api.clients.protocol import PlatformClient
+from soorma_ai.api.clients.calls import KernelCalls
 from soorma_ai.assembly import make_clock, make_store
+from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.errors import ConfigError, NotFound, StoreUnavailable
 from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
@@ -24,8 +25,8 @@ from soorma_ai.settings import is_postgres, sqlite_path
 from soorma_ai.surfaces.options import LOCAL_USER, SHORTEST_PREFIX, Access, Server
 
 if TYPE_CHECKING:
-    from soorma_ai.api.clients.asynchronous import AsyncClient
-    from soorma_ai.api.clients.owner import OwnerCalls, OwnerClient
+    from soorma_ai.clients.asynchronous import AsyncClient
+    from soorma_ai.clients.owner import OwnerCalls, OwnerClient
 
 ANSWER_SECONDS = 30.0
 MOST_TRIES = 100
@@ -59,7 +60,7 @@ async def read_only_client(access: Access) -> AsyncGenerator[Client]:
 @asynccontextmanager
 async def server_client(server: Server) -> AsyncGenerator["AsyncClient"]:
     """Open a client of a server, which does not try for long: somebody waits before a terminal."""
-    from soorma_ai.api.clients.asynchronous import AsyncClient
+    from soorma_ai.clients.asynchronous import AsyncClient
 
     async with AsyncClient(server.url, token=server.token, tries=SERVER_TRIES) as client:
         yield client
@@ -133,7 +134,7 @@ class CommandRunner:
             owner = owner_of(path) or (reason.info if isinstance(reason, AlreadyOwned) else None)
             self.has_owner = owner is not None
             if owner is not None:
-                from soorma_ai.api.clients.owner import OwnerGone, ask_owner
+                from soorma_ai.clients.owner import OwnerGone, ask_owner
 
                 try:
                     return await ask_owner(owner.socket, self._person, do, timeout=ANSWER_SECONDS)
@@ -152,7 +153,7 @@ class CommandRunner:
         ) from reason
 
 
-async def find_plan(client: PlatformClient, beginning: str) -> str:
+async def find_plan(client: KernelCalls, beginning: str) -> str:
     """Return the id of the one plan that begins so. Raise NotFound for none, and for several."""
     with suppress(NotFound):
         return (await client.follow(beginning)).plan_id
@@ -160,7 +161,7 @@ async def find_plan(client: PlatformClient, beginning: str) -> str:
     return only_one("plan", _whose(client), beginning, ids)
 
 
-async def find_wait(client: PlatformClient, beginning: str) -> str:
+async def find_wait(client: KernelCalls, beginning: str) -> str:
     """Return the id of the one open question that begins so, else of the one closed question, which a server finds by
     its whole id only. Raise NotFound."""
     with suppress(NotFound):
@@ -175,7 +176,7 @@ async def find_wait(client: PlatformClient, beginning: str) -> str:
     return only_one(what, _whose(client), beginning, open_now or [one.id for one in asked])
 
 
-async def goals_of(client: PlatformClient, plan_ids: Collection[str]) -> dict[str, str]:
+async def goals_of(client: KernelCalls, plan_ids: Collection[str]) -> dict[str, str]:
     """Return the goals of plans that go on, by their ids."""
     if isinstance(client, Client):
         found = [await client.services.store.plans.plan(plan_id) for plan_id in plan_ids]
@@ -184,7 +185,7 @@ async def goals_of(client: PlatformClient, plan_ids: Collection[str]) -> dict[st
     return {plan.plan_id: plan.goal_event for plan in found if plan and plan.plan_id in plan_ids}
 
 
-async def types_of(client: PlatformClient, plan_id: str, event_ids: Iterable[str]) -> dict[str, str]:
+async def types_of(client: KernelCalls, plan_id: str, event_ids: Iterable[str]) -> dict[str, str]:
     """Return the types of events that came for a plan, by their ids; a server tells those of its tree."""
     if isinstance(client, Client):
         found = [await client.services.store.events.event(event_id) for event_id in event_ids]
@@ -197,7 +198,7 @@ async def types_of(client: PlatformClient, plan_id: str, event_ids: Iterable[str
     return types
 
 
-async def find_letter(client: PlatformClient, named: str) -> Letter:
+async def find_letter(client: KernelCalls, named: str) -> Letter:
     """Return the letter of this number, whatever became of it, or the one dead letter whose event's id begins so.
 
     Raise NotFound for none, and for several.
@@ -233,7 +234,7 @@ def only_one(what: str, whose: str, beginning: str, ids: Iterable[str]) -> str:
     return found[0]
 
 
-def _whose(client: PlatformClient) -> str:
+def _whose(client: KernelCalls) -> str:
     """Return the tenant in words; a server says nothing of it."""
     return f" of tenant {client.person.tenant_id!r}" if isinstance(client, Client) else ""
 

@@ -1,4 +1,4 @@
-"""Calls about questions beside answering them. Written by `make clients`; do not edit."""
+"""Calls of the inbox. Written by `make clients`; do not edit."""
 
 from datetime import datetime
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""Calls about questions beside answering them. Clients over HTTP. Written by `make clients`; do not edit."""
+"""Calls of the inbox over HTTP. Written by `make clients`; do not edit."""
 
 from datetime import datetime, timedelta
 
@@ -10,8 +10,7 @@ from soorma_ai.kernel.domain.parameters import Id, Name, Short
 
 
 class AsyncInbox:
-    """Acts as one person of one tenant. Every call about a question raises NotFound for what is not theirs to see or to
-    answer, and Forbidden for who sees it and is not asked."""
+    """Calls about questions beside answering them."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -102,8 +101,7 @@ class AsyncInbox:
 
 
 class Inbox(Blocking[AsyncInbox]):
-    """Acts as one person of one tenant. Every call about a question raises NotFound for what is not theirs to see or to
-    answer, and Forbidden for who sees it and is not asked."""
+    """Calls about questions beside answering them."""
 
     claim = blocking(AsyncInbox.claim)
     release = blocking(AsyncInbox.release)

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, time, timedelta
 import click
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.api.clients.protocol import PlatformClient
+from soorma_ai.api.clients.calls import KernelCalls
 from soorma_ai.apps.cli.store_access import CommandRunner, find_plan, find_wait, goals_of, look_up
 from soorma_ai.errors import ConfigError
+from soorma_ai.features.human_tasks.calls import InboxCalls
 from soorma_ai.features.human_tasks.records import EVERYBODY, Claim, LinkKind, NewLink, Notice
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.people import Person
@@ -96,7 +97,7 @@ def handover(access: Access, wait: str, *, to: str, user_id: str, roles: frozens
 @with_platform
 def list_notices(access: Access, wait: str, as_json: bool) -> None:
     """List who was told about a question, and who has looked at it."""
-    found = look_up(access, lambda client: _notices(client, wait))
+    found = look_up(access, lambda client: _notices(client, client.inbox, wait))
     if as_json:
         print_json(found)
         return
@@ -222,14 +223,14 @@ def _path(access: Access, made: NewLink) -> str:
     return Links(Sessions(kept_secret(place_of_store(access.store_url))).link_secret).path(made.made.link)
 
 
-async def _about(client: PlatformClient, wait: str | None, plan: str | None) -> str:
+async def _about(client: KernelCalls, wait: str | None, plan: str | None) -> str:
     if wait is not None:
         return await find_wait(client, wait)
     return await find_plan(client, plan) if plan is not None else ""
 
 
-async def _notices(client: PlatformClient, beginning: str) -> list[Notice]:
-    return await client.inbox.notices(await find_wait(client, beginning))
+async def _notices(client: KernelCalls, inbox: InboxCalls, beginning: str) -> list[Notice]:
+    return await inbox.notices(await find_wait(client, beginning))
 
 
 def _runner(access: Access, user_id: str, roles: frozenset[str] | None) -> CommandRunner:
@@ -252,7 +253,7 @@ def _print_done(told: dict[str, object], done: str, otherwise: str, *, as_json: 
         raise click.exceptions.Exit(1)
 
 
-async def _load(client: PlatformClient, limit: int) -> list[tuple[Wait, str]]:
+async def _load(client: KernelCalls, limit: int) -> list[tuple[Wait, str]]:
     """Return the open questions, each with the goal of the plan that asks."""
     waits = await client.waits(limit=limit)
     goals = await goals_of(client, {wait.plan_id for wait in waits if wait.plan_id})

@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter
 
+from soorma_ai.api.answers import PlacedEvent
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import Expectation, Untaken
 from soorma_ai.kernel.domain.limits import MAX_EVENTS_AT_ONCE
@@ -259,11 +260,6 @@ class Neighbour(Record, frozen=True):
 
     registration: Registration
     live: bool
-
-
-class PlacedEvent(Record, frozen=True):
-    seq: int
-    event: EventEnvelope
 
 
 # The types in which readings are answered.

@@ -5,29 +5,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from soorma_ai.api.answers import HeldAnswer, PlacedEvent, Published
 from soorma_ai.api.operation import Answer, Stream, operations
 from soorma_ai.api.paging import Page, make_page
 from soorma_ai.api.server.app_state import Call
-from soorma_ai.api.server.routes.common import HeldAnswer, Made
 from soorma_ai.api.server.streams import follow_log
 from soorma_ai.errors import Held, IllegalTransition, NotFound
 from soorma_ai.kernel.domain.calls import Act, Rows
-from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.parameters import Id, Limit, Name, Position
 from soorma_ai.kernel.domain.values import JsonObject
 
 HANDLERS = Rows()
-
-
-class Published(Made):
-    event_id: str
-
-
-class Row(Made):
-    """An event, and its place in the log."""
-
-    seq: int
-    event: EventEnvelope
 
 
 @HANDLERS.post(
@@ -66,7 +55,7 @@ async def publish(
     return Answer(Published(event_id=event_id), HTTPStatus.CREATED)
 
 
-@HANDLERS.get("/events", Act.SEE, "list_events", answers={HTTPStatus.OK: Page[Row]}, raises=(NotFound,))
+@HANDLERS.get("/events", Act.SEE, "list_events", answers={HTTPStatus.OK: Page[PlacedEvent]}, raises=(NotFound,))
 async def list_events(
     call: Call,
     after: Position = 0,
@@ -84,7 +73,7 @@ async def list_events(
     """
     page = await call.client.events(after=after, limit=limit, plan_id=plan_id, newest=order == "newest")
     rows = [
-        Row.model_construct(seq=row.seq, event=row.event)
+        PlacedEvent(row.seq, row.event)
         for row in page.events
         if event_type in (None, row.event.type) and topic in (None, row.event.topic)
     ]

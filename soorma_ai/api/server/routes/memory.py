@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import NoReturn
 
+from soorma_ai.api.answers import Value
 from soorma_ai.api.operation import Answer, operations
 from soorma_ai.api.paging import Page, page_of
 from soorma_ai.api.server.app_state import Call
-from soorma_ai.api.server.routes.common import Made
 from soorma_ai.errors import IllegalTransition, NotFound
 from soorma_ai.kernel.domain.calls import Act, Rows
 from soorma_ai.kernel.domain.memory import PlanSummary
@@ -21,11 +21,6 @@ HANDLERS = Rows()
 _NEVER: Mapping[int, object] = {}
 _REFUSED = (IllegalTransition,)
 _TASK = "/memory/task-context"
-
-
-class Value(Made):
-    key: str
-    value: Json
 
 
 @HANDLERS.post(_TASK, Act.SEE, "store_task_context", answers=_NEVER, raises=(NotFound, IllegalTransition))
@@ -83,7 +78,7 @@ async def retrieve(call: Call, plan_id: Id, key: Name) -> Value:
     value: Json = await call.client.memory.retrieve(key, plan_id)
     if value is None and key not in await call.client.memory.keys(plan_id):
         raise NotFound(f"plan {plan_id} remembers nothing as {key!r}")
-    return Value.model_construct(key=key, value=value)
+    return Value(key, value)
 
 
 OPERATIONS = (

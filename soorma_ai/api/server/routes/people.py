@@ -1,12 +1,11 @@
 """People: what they are asked, and their answers."""
 
 from http import HTTPStatus
-from typing import Literal
 
+from soorma_ai.api.answers import Outcome
 from soorma_ai.api.operation import Answer, operations
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.api.server.problems import problem
-from soorma_ai.api.server.routes.common import Made
 from soorma_ai.errors import IllegalTransition
 from soorma_ai.kernel.domain.calls import Act, Rows
 from soorma_ai.kernel.domain.parameters import Id, Note
@@ -23,18 +22,11 @@ STATUS = {
 }
 
 
-class Outcome(Made):
-    """The answer counts."""
-
-    outcome: Literal["accepted"]
-    detail: str = ""
-
-
 def tell(outcome: AnswerOutcome) -> Answer:
     """Return what became of an answer: one that does not count is a problem with the outcome as its code."""
     status = STATUS[str(outcome)]
     if status is HTTPStatus.OK:
-        return Answer(Outcome(outcome="accepted", detail=outcome.detail))
+        return Answer(Outcome("accepted", outcome.detail))
     return Answer(problem(status, str(outcome), outcome.detail), status)
 
 

@@ -1,51 +1,26 @@
 """Plans: goals given to planners, what became of them, and how they are steered."""
 
 from http import HTTPStatus
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
+from soorma_ai.api.answers import End, HeldAnswer, NotEnded, Outcome, Submitted
 from soorma_ai.api.operation import Answer, Stream, operations
 from soorma_ai.api.server.app_state import Call, Surroundings
-from soorma_ai.api.server.routes.common import HeldAnswer, Made
-from soorma_ai.api.server.routes.people import Outcome, tell
+from soorma_ai.api.server.routes.people import tell
 from soorma_ai.api.server.streams import follow_plan
 from soorma_ai.errors import DeadlineExceeded, Held, IllegalTransition, NotFound, PlanCancelled, PlanFailed
 from soorma_ai.kernel.domain.calls import Act, Rows
 from soorma_ai.kernel.domain.parameters import Id, Name, Note, Patience
 from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.reports.trace import Trace
 from soorma_ai.kernel.runtime.client.client import PLANS
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle
-from soorma_ai.kernel.runtime.views.plans import ACTIVE
 
 HANDLERS = Rows()
 _OK, _OPEN = HTTPStatus.OK, HTTPStatus.ACCEPTED
-
-
-class Submitted(Made):
-    plan_id: str
-    goal_id: str
-
-
-class End(Made):
-    """The end of a plan: completed with a `result`, or else for a `reason`; `failure` is the code of the error by which
-    it failed."""
-
-    plan_id: str
-    status: Literal[PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED]
-    result: Json = None
-    reason: str | None = None
-    failure: str | None = None
-
-
-class NotEnded(Made):
-    """`state` says in words what the plan waits for, or why it sleeps."""
-
-    plan_id: str
-    status: Literal["active"] = ACTIVE
-    state: str
 
 
 @HANDLERS.post(
@@ -80,7 +55,7 @@ async def submit(
     end = await _end(call.surroundings, plan, wait) if wait else None
     if end is not None:
         return Answer(end)
-    made = Submitted.model_construct(plan_id=plan.plan_id, goal_id=plan.goal_id)
+    made = Submitted(plan_id=plan.plan_id, goal_id=plan.goal_id)
     return Answer(made, HTTPStatus.CREATED, {"location": f"/v1/plans/{plan.plan_id}"})
 
 

@@ -5,10 +5,10 @@ from typing import Annotated
 
 from pydantic import Field
 
+from soorma_ai.api.answers import Discovered
 from soorma_ai.api.operation import Answer, operations
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.api.server.asyncapi import document
-from soorma_ai.api.server.routes.common import Made
 from soorma_ai.errors import NotFound
 from soorma_ai.kernel.domain.calls import Act, Rows
 from soorma_ai.kernel.domain.parameters import Name
@@ -17,13 +17,6 @@ from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.runtime.views.registry import CALLS, nearest
 
 HANDLERS = Rows()
-
-
-class Discovered(Made):
-    """`unmet` is what was required and no live agent has."""
-
-    agents: list[DiscoveredAgent]
-    unmet: list[str]
 
 
 @HANDLERS.get("/agents/{name}", Act.MEET, "show_agent")
@@ -45,7 +38,7 @@ async def discover(
     events, a capability is only its name.
     """
     found = await call.client.registry.discover(requirements, include_events=include_events)
-    return Answer(Discovered.model_construct(agents=found, unmet=[*found.unmet]))
+    return Answer(Discovered(found, [*found.unmet]))
 
 
 @HANDLERS.get("/asyncapi.json", Act.MEET, "export_asyncapi")

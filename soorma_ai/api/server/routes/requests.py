@@ -6,9 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from soorma_ai.api.answers import Asked
 from soorma_ai.api.operation import Answer, operations
 from soorma_ai.api.server.app_state import Call
-from soorma_ai.api.server.routes.common import Made
 from soorma_ai.errors import DeadlineExceeded, Held, IllegalTransition, NotFound
 from soorma_ai.kernel.domain.calls import Act, Rows
 from soorma_ai.kernel.domain.parameters import Id, Name, Patience
@@ -16,13 +16,6 @@ from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, JsonObject
 
 HANDLERS = Rows()
 _A_DAY = 24 * 3600.0
-
-
-class Asked(Made):
-    """The request is taken, and has no reply yet. Where it waits for an approval, `wait_id` is the question."""
-
-    request_id: str
-    wait_id: str | None = None
 
 
 _ANSWERS: Mapping[int, object] = {HTTPStatus.OK: JsonObject, HTTPStatus.ACCEPTED: Asked}

@@ -1,7 +1,6 @@
 """Agents and their events, as a person of a tenant sees them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated
 
 from msgspec.structs import replace
 
@@ -10,7 +9,7 @@ from soorma_ai.kernel.domain.calls import Act, Rows
 from soorma_ai.kernel.domain.events import CLIENT, EventTopic, Topic, topic_of
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.names import agent_key, agent_meant, plain_name
-from soorma_ai.kernel.domain.parameters import Name, Wire
+from soorma_ai.kernel.domain.parameters import Agent, Name
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.registry import (
     DiscoveredAgent,
@@ -154,7 +153,7 @@ class Directory:
         return await self._services.store.queue.backlogs(here, MOST_COUNTED)
 
     @CALLS.delete("/agents/{name}", Act.MANAGE, "deregister", key="removed", raises=(IllegalTransition,))
-    async def deregister(self, agent: Annotated[Name, Wire(name="name")]) -> list[EventDefinition]:
+    async def deregister(self, agent: Agent) -> list[EventDefinition]:
         """Remove an agent that is gone for good, and return the definitions that it alone registered, also removed.
 
         Raises NotFound, and LocalProtocolError while it lives, or while a plan, a task or a delivery needs it. An

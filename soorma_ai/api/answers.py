@@ -1,11 +1,12 @@
-"""Forms of answers that are no nouns of the domain."""
+"""Answers over HTTP that are no records of the domain: the server writes them, the clients read them."""
 
 from typing import Literal
 
+from soorma_ai.errors import Held
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.records import Record
-from soorma_ai.kernel.domain.registry import DiscoveredAgent, EventDefinition
+from soorma_ai.kernel.domain.registry import DiscoveredAgent
 from soorma_ai.kernel.domain.values import Json
 
 
@@ -14,21 +15,30 @@ class Submitted(Record, frozen=True):
     goal_id: str
 
 
-class HeldBack(Record, frozen=True):
-    """The request waits for an approval."""
+class HeldAnswer(Record, frozen=True):
+    """The request waits for an approval: for an answer to `wait_id`. Its reply is found by `request_id`, or by the same
+    call with the same Idempotency-Key."""
 
     request_id: str
     wait_id: str
+    detail: str
+
+    @classmethod
+    def of(cls, held: Held) -> "HeldAnswer":
+        return cls(held.request_id, held.wait_id, str(held))
 
 
 class Asked(Record, frozen=True):
-    """The request is taken; where it waits for an approval, `wait_id` is the question."""
+    """The request is taken, and has no reply yet. Where it waits for an approval, `wait_id` is the question."""
 
     request_id: str
     wait_id: str | None = None
 
 
 class End(Record, frozen=True):
+    """The end of a plan: completed with a `result`, or else for a `reason`; `failure` is the code of the error by which
+    it failed."""
+
     plan_id: str
     status: Literal[PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED]
     result: Json = None
@@ -40,45 +50,26 @@ class NotEnded(Record, frozen=True):
     """`state` says in words what the plan waits for, or why it sleeps."""
 
     plan_id: str
-    state: str = "it has not ended"
+    state: str
+    status: Literal["active"] = "active"
 
 
 class Published(Record, frozen=True):
     event_id: str
 
 
-class Accepted(Record, frozen=True):
+class Outcome(Record, frozen=True):
+    """The answer counts."""
+
     outcome: Literal["accepted"]
     detail: str = ""
 
 
-class Row(Record, frozen=True):
+class PlacedEvent(Record, frozen=True):
+    """An event, and its place in the log."""
+
     seq: int
     event: EventEnvelope
-
-
-class Cancelled(Record, frozen=True):
-    cancelled: bool
-
-
-class Resumed(Record, frozen=True):
-    plan_ids: tuple[str, ...]
-
-
-class Redriven(Record, frozen=True):
-    redriven: bool
-
-
-class Discarded(Record, frozen=True):
-    discarded: bool
-
-
-class Deleted(Record, frozen=True):
-    deleted: bool
-
-
-class Kept(Record, frozen=True):
-    key: str
 
 
 class Value(Record, frozen=True):
@@ -86,18 +77,8 @@ class Value(Record, frozen=True):
     value: Json
 
 
-class Keys(Record, frozen=True):
-    keys: list[str]
-
-
 class Discovered(Record, frozen=True):
+    """`unmet` is what was required and no live agent has."""
+
     agents: list[DiscoveredAgent]
     unmet: list[str]
-
-
-class Deregistered(Record, frozen=True):
-    removed: list[EventDefinition]
-
-
-class Revoked(Record, frozen=True):
-    revoked: bool
