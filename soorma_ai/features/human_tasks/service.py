@@ -169,7 +169,7 @@ class Inbox:
         name = user_id or self._person.user_id
         async with changing(self._services, self._caller, "inbox.back", name) as change:
             missing = f"nobody called {name!r} is away in tenant {self._person.tenant_id!r}"
-            check(self._person, "inbox.back", Owner(self._person.tenant_id, name), missing)
+            check(self._person, CALLS["back"], Owner(self._person.tenant_id, name), missing)
             return await change.store.people.come_back(self._person.tenant_id, name)
 
     @CALLS.get("/absences", Act.MEET, "list_absences")
@@ -227,7 +227,7 @@ class Inbox:
             )
             asked = await own_question(self._services.store, person, about, now) if kind == "question" else None
             if kind == "plan":
-                await own_plan(self._services, person, about, "plan")
+                await own_plan(self._services, person, about)
             has = roles_of(roles) if roles is not None else person.roles or frozenset[str]()
             begun = begin_at(await self._services.store.people.link(person.tenant_id, kind, about, name), now)
             until = begun + span
@@ -247,7 +247,7 @@ class Inbox:
     async def links(self, about: Id = "") -> list[MadeLink]:
         """List the links to a question or to a plan's, the last made first; `about` nothing, those to whole inboxes.
         Raise Forbidden for others than auditors and operators."""
-        check(self._person, "inbox.links", Owner(self._person.tenant_id), "")
+        check(self._person, CALLS["links"], Owner(self._person.tenant_id), "")
         return await self._services.store.people.links(self._person.tenant_id, about, MOST_LINKS)
 
     @CALLS.post("/links/revoke", Act.STEER, "revoke_link", key="revoked", raises=(NotFound,), is_safe=True)
@@ -259,7 +259,7 @@ class Inbox:
         person, now = self._person, self._now()
         async with changing(self._services, self._caller, "inbox.revoke_link", about or "inbox") as change:
             name = self._name_of_link(kind, about, user_id)
-            check(person, "inbox.revoke_link", Owner(person.tenant_id, name), f"{name!r} has no link here")
+            check(person, CALLS["revoke_link"], Owner(person.tenant_id, name), f"{name!r} has no link here")
             found = await self._services.store.people.link(person.tenant_id, kind, about, name)
             none = Link(kind, about, person.tenant_id, name, frozenset(), now, now)
             link = replace(found.link if found else none, until=now + LONGEST)
@@ -285,7 +285,7 @@ class Inbox:
         LocalProtocolError for another."""
         store, now = self._services.store, self._now()
         asked = await own_question(store, self._person, wait_id, now)
-        if to_steer and verdict(self._person, "inbox.hand_over", asked) is Verdict.MAY:
+        if to_steer and verdict(self._person, CALLS["hand_over"], asked) is Verdict.MAY:
             return asked
         right = await right_to_answer(store, self._person, wait_id, now)
         if fault := role_fault(asked, right, now):

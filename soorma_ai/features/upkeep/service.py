@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from soorma_ai.errors import IllegalTransition, LocalProtocolError
 from soorma_ai.features.identity.keys import KeyRing
-from soorma_ai.features.upkeep.retention import FINAL, USUAL_AGE, forget, prune
+from soorma_ai.features.upkeep.retention import FINAL, FORGET, PRUNE, USUAL_AGE, forget, prune
 from soorma_ai.kernel.domain.calls import Act, Rows
 from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.identity import Caller
@@ -17,7 +17,7 @@ from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.ports import AuditRow, Forgotten, Pruned
 from soorma_ai.kernel.rules.authority import Owner, check
-from soorma_ai.kernel.runtime.client.dead_letters import letter_of, letter_page, own_row, redrive
+from soorma_ai.kernel.runtime.client.dead_letters import REDRIVE, letter_of, letter_page, own_row, redrive
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views.audit import Change, changing
 
@@ -49,7 +49,7 @@ class Upkeep:
     async def audit(self, *, before: int | None = None, limit: int = 100) -> list[AuditRow]:
         """Return what callers from outside changed or were refused, the newest first; the next page is that `before`
         the last `seq`. Raise Forbidden for who is no auditor or operator."""
-        check(self.person, "audit", Owner(self.person.tenant_id), "")
+        check(self.person, CALLS["audit"], Owner(self.person.tenant_id), "")
         return await self.services.store.audit.entries(self.person.tenant_id, limit, before=before)
 
     @CALLS.get("/dead-letters", Act.SEE, "list_letters", by=lambda one: str(one.letter_id))
@@ -62,9 +62,9 @@ class Upkeep:
     async def dead_letter(self, letter_id: Position) -> Letter:
         """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
         must_be_outside()
-        return letter_of(await own_row(self.services, self.person, letter_id, "dead_letter"))
+        return letter_of(await own_row(self.services, self.person, letter_id, CALLS["dead_letter"]))
 
-    @CALLS.post("/dead-letters/{letter_id}/redrive", Act.STEER, "redrive_letter", key="redriven", raises=_ENDED)
+    @CALLS.post("/dead-letters/{letter_id}/redrive", REDRIVE, "redrive_letter", key="redriven", raises=_ENDED)
     async def redrive(self, letter_id: Position) -> bool:
         """Deliver it again, as if for the first time but with the same `idempotency_key`. False when it is not dead
         (any more). Raise NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read.
@@ -82,10 +82,10 @@ class Upkeep:
         must_be_outside()
         said = f"discarded by {self.person.user_id}" + (f": {note}" if note else "")
         async with self._changing("discard", str(letter_id)) as change:
-            await own_row(self.services, self.person, letter_id, "discard")
+            await own_row(self.services, self.person, letter_id, CALLS["discard"])
             return await change.store.letters.discard(letter_id, said, self._now())
 
-    @CALLS.local(Act.MANAGE)
+    @CALLS.local(PRUNE)
     async def prune(
         self,
         older_than: timedelta = USUAL_AGE,
@@ -107,7 +107,7 @@ class Upkeep:
                 change.services, self.person, older_than, statuses, dry_run=dry_run, after=after, batches=batches
             )
 
-    @CALLS.local(Act.MANAGE)
+    @CALLS.local(FORGET)
     async def forget(self, user_id: str, *, batches: int | None = None) -> Forgotten:
         """Remove all of this tenant that is a user's: plans, done or not, with their journals and events, sessions and
         memos; revoke their keys. Rows of keys and of the audit stay, as does what is another's or shared. After a kill

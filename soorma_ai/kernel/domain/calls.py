@@ -75,27 +75,32 @@ class Rows:
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows.values())
 
-    def local(self, act: Act) -> Callable[[AnyCall], AnyCall]:
+    def local(self, act: Act | Right) -> Callable[[AnyCall], AnyCall]:
         """Note the right of a call that is made in this process only."""
         return self._note(act)
 
-    def get(self, path: str, act: Act, operation: str, **options: Unpack[RowOptions]) -> Callable[[AnyCall], AnyCall]:
+    def get(
+        self, path: str, act: Act | Right, operation: str, **options: Unpack[RowOptions]
+    ) -> Callable[[AnyCall], AnyCall]:
         return self._note(act, "GET", path, operation, options)
 
-    def post(self, path: str, act: Act, operation: str, **options: Unpack[RowOptions]) -> Callable[[AnyCall], AnyCall]:
+    def post(
+        self, path: str, act: Act | Right, operation: str, **options: Unpack[RowOptions]
+    ) -> Callable[[AnyCall], AnyCall]:
         return self._note(act, "POST", path, operation, options)
 
     def delete(
-        self, path: str, act: Act, operation: str, **options: Unpack[RowOptions]
+        self, path: str, act: Act | Right, operation: str, **options: Unpack[RowOptions]
     ) -> Callable[[AnyCall], AnyCall]:
         return self._note(act, "DELETE", path, operation, options)
 
     def _note(
-        self, act: Act, verb: str = "", path: str = "", operation: str = "", options: RowOptions | None = None
+        self, act: Act | Right, verb: str = "", path: str = "", operation: str = "", options: RowOptions | None = None
     ) -> Callable[[AnyCall], AnyCall]:
         def note(call: AnyCall) -> AnyCall:
             name = call.__name__
-            self._rows[name] = Row(self._prefix + name, act, call, verb, path, operation, options or RowOptions())
+            right = act if isinstance(act, Right) else Right(self._prefix + name, act)
+            self._rows[name] = Row(right.name, right.act, call, verb, path, operation, options or RowOptions())
             return call
 
         return note

@@ -30,7 +30,18 @@ from soorma_ai.kernel.domain.values import (
     must_be_text,
 )
 from soorma_ai.kernel.ports import EventPage
-from soorma_ai.kernel.rules.authority import check, may, only_user, steers_all
+from soorma_ai.kernel.rules.authority import (
+    LIST_PLANS,
+    LIST_WAITS,
+    RESUME,
+    SEE_PLAN,
+    SEE_PROMPT,
+    Right,
+    check,
+    may,
+    only_user,
+    steers_all,
+)
 from soorma_ai.kernel.rules.waits.answers import decision_meant
 from soorma_ai.kernel.rules.waits.authorship import check_author
 from soorma_ai.kernel.rules.waits.opening import Waiter, expectation_of
@@ -158,7 +169,7 @@ class Client(Upkeep):
             missing = f"no request {request_id} of tenant {self.person.tenant_id!r}; Held carries its id"
             if expectation is None or expectation.kind is not ExpectationKind.CLIENT:
                 raise NotFound(missing)
-            check(self.person, "reply", expectation, missing)
+            check(self.person, REQUESTS["reply"], expectation, missing)
             with self.services.signals.notice_of(request_id) as answered:
                 return await reply_within(self.services, expectation, answered, at_most)
 
@@ -209,7 +220,7 @@ class Client(Upkeep):
                 await intake.take_from(change.services, self.person, event)
         return event.id
 
-    @QUESTIONS.get("/waits", Act.SEE, "list_waits", by=lambda one: one.wait_id)
+    @QUESTIONS.get("/waits", LIST_WAITS, "list_waits", by=lambda one: one.wait_id)
     async def waits(self, *, limit: int = 50, plan_id: Id | None = None) -> list[Wait]:
         """Return open questions that are this person's to see or to answer, the most urgent first; with a `plan_id`
         those of its tree."""
@@ -262,18 +273,18 @@ class Client(Upkeep):
         """Ask a plan to stop. False when it had ended already. Raise NotFound, Forbidden."""
         must_be_outside()
         async with self._changing("cancel", plan_id) as change:
-            await self._own_plan(plan_id, "cancel")
+            await self._own_plan(plan_id, PLANS["cancel"])
             return await change.store.plans.cancel(plan_id, reason or CANCELLED, self._now())
 
-    @PLANS.local(Act.STEER)
+    @PLANS.local(RESUME)
     async def resume(self, plan_id: str, data: Mapping[str, Any] | None = None, *, note: str = "") -> AnswerOutcome:
         """Let a plan go on that was paused until somebody resumes it, with this input; or that needs an operator, with
         all of its tree that does, now that its model's set-up is mended. Raise NotFound, Forbidden, and
         LocalProtocolError where nobody has to resume it."""
         must_be_outside()
         paused, is_held = await find_pause(self.services.store, plan_id), False
-        plan = await self._own_plan(plan_id, "plan" if paused else "resume")
-        if may(self.person, "resume", plan.lineage):
+        plan = await self._own_plan(plan_id, SEE_PLAN if paused else RESUME)
+        if may(self.person, RESUME, plan.lineage):
             async with self._changing("resume", plan_id) as change:
                 is_held = await resume_held(change.store, plan, self._now())
         if paused:
@@ -290,7 +301,7 @@ class Client(Upkeep):
         async with self._changing("resume", agent or "all") as change:
             return await resume_all(change.store, self.person, self._now(), agent)
 
-    @PLANS.get("/plans", Act.SEE, "list_plans", by=lambda one: one.plan_id)
+    @PLANS.get("/plans", LIST_PLANS, "list_plans", by=lambda one: one.plan_id)
     async def plans(
         self, *, status: Status | None = None, session_id: Id | None = None, limit: int = 50
     ) -> list[PlanRecord]:
@@ -333,12 +344,12 @@ class Client(Upkeep):
     def tracker(self) -> Tracker:
         return Tracker(self.services, self.person)
 
-    @PLANS.get("/plans/{plan_id}", Act.SEE, "show_plan")
+    @PLANS.get("/plans/{plan_id}", SEE_PLAN, "show_plan")
     async def plan(self, plan_id: Id) -> PlanDetails:
         """Return all that is known of a plan: its steps, decisions, usage, and what it waits for. Raise NotFound."""
         return await reading.plan_details(self.services, self.person, plan_id)
 
-    @PLANS.get("/plans/{plan_id}/prompt", Act.STEER, "show_prompt")
+    @PLANS.get("/plans/{plan_id}/prompt", SEE_PROMPT, "show_prompt")
     async def prompt(self, plan_id: Id, decision: Ordinal | None = None) -> SentPrompt:
         """Return what a model was sent for a decision of a plan, counted from 1; by default the last one. It is made
         again of what is stored, and says where it is not what was sent. Raise NotFound."""
@@ -364,7 +375,7 @@ class Client(Upkeep):
         Of somebody who sees their own only, a page may be short, or empty, before the end. Raise NotFound.
         """
         person = self.person
-        root = None if plan_id is None else (await self._own_plan(plan_id, "events")).root_plan_id
+        root = None if plan_id is None else (await self._own_plan(plan_id, EVENTS["events"])).root_plan_id
         user_id = only_user(person) if root is None else None
         log = self.services.store.events
         return await log.page(person.tenant_id, after, limit, root_plan_id=root, user_id=user_id, newest=newest)
@@ -372,11 +383,11 @@ class Client(Upkeep):
     @PLANS.local(Act.SEE)
     async def follow(self, plan_id: str) -> PlanHandle:
         """Return the handle of a plan that was submitted earlier. Raise NotFound."""
-        plan = await self._own_plan(plan_id, "follow")
+        plan = await self._own_plan(plan_id, PLANS["follow"])
         return PlanHandle(plan.plan_id, plan.goal_id, self)
 
-    async def _own_plan(self, plan_id: str, call: str) -> PlanRecord:
-        return await reading.own_plan(self.services, self.person, plan_id, call)
+    async def _own_plan(self, plan_id: str, right: Right) -> PlanRecord:
+        return await reading.own_plan(self.services, self.person, plan_id, right)
 
     async def _question(
         self, event_type: str, data: Data, timeout: float | timedelta, key: str | None, session: str | None

@@ -22,7 +22,7 @@ from soorma_ai.kernel.domain.registry import (
 from soorma_ai.kernel.domain.tracking import Backlog
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import AgentRow
-from soorma_ai.kernel.rules.authority import Owner, check
+from soorma_ai.kernel.rules.authority import REMOVE_SHARED_AGENT, Owner, check
 from soorma_ai.kernel.rules.choices.discovery import discover
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views.audit import changing
@@ -149,7 +149,7 @@ class Directory:
     async def backlogs(self) -> list[Backlog]:
         """Return how much of the tenant's waits for which agent; of very much, a part. Raise Forbidden."""
         here = self._person.tenant_id
-        check(self._person, "registry.backlogs", Owner(here), "")
+        check(self._person, CALLS["backlogs"], Owner(here), "")
         return await self._services.store.queue.backlogs(here, MOST_COUNTED)
 
     @CALLS.delete("/agents/{name}", Act.MANAGE, "deregister", key="removed", raises=(IllegalTransition,))
@@ -168,10 +168,10 @@ class Directory:
             if row is None:
                 raise NotFound(missing)
             if row.tenant_id is None:
-                check(self._person, "registry.deregister", here, missing)
-                check(self._person, "remove a shared agent", here, missing)
+                check(self._person, CALLS["deregister"], here, missing)
+                check(self._person, REMOVE_SHARED_AGENT, here, missing)
             elif not self._acts_as(row):
-                check(self._person, "registry.deregister", here, missing)
+                check(self._person, CALLS["deregister"], here, missing)
             return await change.store.registry.deregister(row.agent, self._services.clock.now())
 
     def _acts_as(self, row: AgentRow) -> bool:

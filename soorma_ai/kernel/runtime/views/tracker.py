@@ -89,7 +89,7 @@ class Tracker:
         if not members:
             raise NotFound(missing)
         for one in members:
-            check(self._person, "tracker.delegation_group", one, missing)
+            check(self._person, CALLS["delegation_group"], one, missing)
         requests = [e for one in members if (e := await self._services.store.events.event(one.id))]
         # Reports are in the tree that the requests belong to.
         root = next((request.root_plan_id for request in requests if request.root_plan_id), None)
