@@ -28,7 +28,7 @@ class HeldAnswer(Record, frozen=True):
         return cls(held.request_id, held.wait_id, str(held))
 
 
-class Asked(Record, frozen=True):
+class OpenRequest(Record, frozen=True):
     """The request is taken, and has no reply yet. Where it waits for an approval, `wait_id` is the question."""
 
     request_id: str

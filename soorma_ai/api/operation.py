@@ -219,7 +219,7 @@ def operation_of(
         part,
         parameters,
         _form(f"{name}Query", asked, Paged if by else Form),
-        _form(row.options.get("form", name), sent, Form),
+        _form(row.options.get("form", f"{name}Body"), sent, Form),
         _answers(row, hints["return"]),
         raises,
         pages,
@@ -257,7 +257,7 @@ def _answers(row: Row, kind: Any) -> Mapping[HTTPStatus, object]:
 @cache
 def _answer_type(key: str, kind: Any) -> Any:
     """Return the type of an answer that stands under a name."""
-    return cast("Any", TypedDict)("".join(map(str.title, key.split("_"))), {key: kind})
+    return cast("Any", TypedDict)("".join(map(str.title, key.split("_"))) + "Answer", {key: kind})
 
 
 def sent_kind(kind: Any) -> Any:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
-from soorma_ai.api.answers import Asked, HeldAnswer, Outcome, PlacedEvent, Published, Submitted
+from soorma_ai.api.answers import HeldAnswer, OpenRequest, Outcome, PlacedEvent, Published, Submitted
 from soorma_ai.api.clients.address import address_of
 from soorma_ai.api.clients.messages import MOST_ITEMS, Page, Request, Response, get, post
 from soorma_ai.api.clients.plan import AsyncPlan, cancel_plan, seconds
@@ -157,7 +157,7 @@ class AsyncKernelClient(ClientRows):
 
     async def _ask(self, event_type: str, body: JsonObject, key: str | None, *, until: float | None = None) -> str:
         request = post("requests", body=body, key=self._key(key))
-        asked = (await self._caller.ask(request, until=until)).read(Asked)
+        asked = (await self._caller.ask(request, until=until)).read(OpenRequest)
         if asked.wait_id is not None:
             raise Held(event_type, asked.wait_id, asked.request_id)
         return asked.request_id

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from soorma_ai.api.answers import Asked
+from soorma_ai.api.answers import OpenRequest
 from soorma_ai.api.operation import Answer, operations
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.errors import DeadlineExceeded, Held, IllegalTransition, NotFound
@@ -18,7 +18,7 @@ HANDLERS = Rows()
 _A_DAY = 24 * 3600.0
 
 
-_ANSWERS: Mapping[int, object] = {HTTPStatus.OK: JsonObject, HTTPStatus.ACCEPTED: Asked}
+_ANSWERS: Mapping[int, object] = {HTTPStatus.OK: JsonObject, HTTPStatus.ACCEPTED: OpenRequest}
 
 
 @HANDLERS.post("/requests", Act.BEGIN, "ask", answers=_ANSWERS, raises=(NotFound, IllegalTransition))
@@ -51,7 +51,7 @@ async def ask(
     except Held as held:
         request_id, wait_id = held.request_id, held.wait_id
     if wait <= 0:
-        return Answer(Asked(request_id=request_id, wait_id=wait_id), HTTPStatus.ACCEPTED)
+        return Answer(OpenRequest(request_id=request_id, wait_id=wait_id), HTTPStatus.ACCEPTED)
     return await _reply(call, request_id, wait, wait_id)
 
 
@@ -65,7 +65,7 @@ async def _reply(call: Call, request_id: str, wait: float, wait_id: str | None =
     try:
         return Answer(await call.surroundings.wait_for(call.client.reply(request_id, timeout=wait), wait))
     except DeadlineExceeded:
-        return Answer(Asked(request_id=request_id, wait_id=wait_id), HTTPStatus.ACCEPTED)
+        return Answer(OpenRequest(request_id=request_id, wait_id=wait_id), HTTPStatus.ACCEPTED)
 
 
 OPERATIONS = operations(HANDLERS, "requests")
