@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated, Literal
 
 from msgspec import Struct, field
 
@@ -12,6 +13,7 @@ from soorma_ai.kernel.domain.expectations import Expectation, Untaken
 from soorma_ai.kernel.domain.history import JournalEntry, Step
 from soorma_ai.kernel.domain.limits import Charge, Limits, Payer, Spent
 from soorma_ai.kernel.domain.names import plain_name
+from soorma_ai.kernel.domain.parameters import Wire
 from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.values import Json, JsonObject, derived_id, digest
 
@@ -27,6 +29,10 @@ class PlanStatus(StrEnum):
     @property
     def is_final(self) -> bool:
         return self in (PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED)
+
+
+# Parameter of a call: `active` means every plan that has not ended.
+Status = Annotated[PlanStatus | str, Wire(PlanStatus | Literal["active"])]
 
 
 class Pause(Record, frozen=True):

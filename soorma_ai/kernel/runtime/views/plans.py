@@ -14,7 +14,7 @@ from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import Blocked, PlanDetails, PlanRecord, PlanStatus, PlanValue, ValueKind
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import PartRows, PlanFilter
-from soorma_ai.kernel.rules.authority import check, only_user
+from soorma_ai.kernel.rules.authority import SEE_PLAN, Right, check, only_user
 from soorma_ai.kernel.rules.plans.lifecycle import before_it_began
 from soorma_ai.kernel.rules.reports.summaries import plan_line
 from soorma_ai.kernel.rules.reports.time_shares import time_of_people
@@ -32,7 +32,7 @@ MOST_BLOCKED = 100
 MOST_HELD = 500
 
 
-async def own_plan(services: Services, person: Person, plan_id: str, call: str = "plan") -> PlanRecord:
+async def own_plan(services: Services, person: Person, plan_id: str, right: Right = SEE_PLAN) -> PlanRecord:
     """Return a plan, also one that is still being begun. Raises NotFound for what the person does not see, and
     Forbidden for what they see and may not do this with."""
     plan = await services.store.plans.plan(plan_id)
@@ -42,7 +42,7 @@ async def own_plan(services: Services, person: Person, plan_id: str, call: str =
     missing = f"no plan {plan_id} in tenant {person.tenant_id!r}; `soorma plans ls` lists them"
     if plan is None:
         raise NotFound(missing)
-    check(person, call, plan.lineage, missing)
+    check(person, right, plan.lineage, missing)
     return plan
 
 

@@ -2,14 +2,25 @@
 of its last item."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar, cast
+from typing import Generic, TypeVar, cast
 
-from soorma_ai.api.server.operation import Page
+from pydantic import BaseModel, ConfigDict
+
 from soorma_ai.errors import NotFound
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 WINDOW = 1_000
+
+
+class Page(BaseModel, Generic[Item]):
+    """Some items of a list. `next` is what to give as `after` for those behind them; null where there are none."""
+
+    model_config = ConfigDict(frozen=True)
+
+    items: Sequence[Item]
+    next: str | None = None
 
 
 async def page_of(
