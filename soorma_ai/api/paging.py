@@ -19,7 +19,7 @@ class Page(BaseModel, Generic[Item]):
 
     model_config = ConfigDict(frozen=True)
 
-    items: Sequence[Item]
+    items: list[Item]
     next: str | None = None
 
 

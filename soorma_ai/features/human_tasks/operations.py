@@ -9,13 +9,13 @@ from soorma_ai.errors import NotFound
 from soorma_ai.features.human_tasks.link_tokens import Links
 from soorma_ai.features.human_tasks.listing import question_page
 from soorma_ai.features.human_tasks.service import CALLS, Inbox
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.expectations import ExpectationKind, Wait
 from soorma_ai.kernel.domain.parameters import Id, Limit
 from soorma_ai.kernel.ports import Place
 from soorma_ai.kernel.runtime.client.client import QUESTIONS
 
-HANDLERS = Rows()
+HANDLERS = CallTable()
 
 
 @HANDLERS.get("/doubts", Act.SEE, "list_doubts", answers={HTTPStatus.OK: Page[Wait]}, raises=(NotFound,))

@@ -1,7 +1,7 @@
 """API keys of a tenant, which the trusted root gives and takes."""
 
 from soorma_ai.errors import NotFound
-from soorma_ai.kernel.domain.calls import Act, Right, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable, Right
 from soorma_ai.kernel.domain.identity import ApiKey, Caller
 from soorma_ai.kernel.domain.parameters import Id
 from soorma_ai.kernel.domain.people import Person
@@ -9,7 +9,7 @@ from soorma_ai.kernel.rules.authority import Owner, check
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views.audit import changing
 
-CALLS = Rows("keys.")
+CALLS = CallTable("keys.")
 
 
 class KeyRing:

@@ -3,10 +3,10 @@
 from soorma_ai.api.operation import operations
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.features.identity.keys import CALLS
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.identity import ApiKey
 
-HANDLERS = Rows()
+HANDLERS = CallTable()
 
 
 @HANDLERS.post("/keys", Act.GRANT, "add_key", key="key_id")

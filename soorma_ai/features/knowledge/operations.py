@@ -10,11 +10,11 @@ from soorma_ai.api.server.app_state import Call
 from soorma_ai.errors import NotFound
 from soorma_ai.features.knowledge.records import MOST_TAGS, AgentName, Content, Found, Memo, Sought, Title
 from soorma_ai.features.knowledge.service import CALLS
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.parameters import Id, Name
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, JsonObject
 
-HANDLERS = Rows()
+HANDLERS = CallTable()
 Tags = Annotated[Sequence[Name], Field(max_length=MOST_TAGS)]
 Expiry = Annotated[float, Field(gt=0, le=LONGEST_WAIT_SECONDS)]
 

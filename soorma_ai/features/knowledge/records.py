@@ -7,7 +7,7 @@ from typing import Annotated, TypedDict
 from msgspec import Struct, field
 from pydantic import Field, StringConstraints
 
-from soorma_ai.kernel.domain.parameters import Wire
+from soorma_ai.kernel.domain.parameters import WireForm
 from soorma_ai.kernel.domain.people import NO_USER
 from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.values import Json, JsonObject
@@ -24,7 +24,7 @@ Content = Annotated[str, StringConstraints(min_length=1, max_length=MOST_CHARS)]
 Title = Annotated[str, StringConstraints(max_length=MOST_TITLE_CHARS)]
 AgentName = Annotated[str, StringConstraints(max_length=LONGEST_NAME)]
 Sought = Annotated[str, StringConstraints(max_length=MOST_QUERY_CHARS)]
-Context = Annotated[Sought, Wire(name="query")]
+Context = Annotated[Sought, WireForm(name="query")]
 Found = Annotated[int, Field(ge=1, le=MOST_FOUND)]
 
 

@@ -28,7 +28,7 @@ from soorma_ai.features.remote.records import (
     RowId,
 )
 from soorma_ai.kernel.domain.calls import Act as Kind
-from soorma_ai.kernel.domain.calls import Rows
+from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.parameters import Id, Name, Patience
 from soorma_ai.kernel.domain.values import Json
@@ -36,7 +36,7 @@ from soorma_ai.kernel.ports import Delivery
 
 MOST_LEASES = 1_000
 
-HANDLERS = Rows("agents.")
+HANDLERS = CallTable("agents.")
 Leases = Annotated[list[Lease], Field(max_length=MOST_LEASES)]
 _ENDED = (IllegalTransition,)
 _OF_ALL = "/agents/{name}/deliveries"

@@ -10,7 +10,7 @@ from soorma_ai.api.paging import Page, make_page
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.errors import NotFound
 from soorma_ai.features.upkeep.service import CALLS
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.parameters import Name
 from soorma_ai.kernel.domain.plans import PlanStatus
@@ -20,7 +20,7 @@ from soorma_ai.kernel.runtime.client.dead_letters import letter_page
 
 MOST_BATCHES = 100
 
-HANDLERS = Rows()
+HANDLERS = CallTable()
 Batches = Annotated[int, Field(ge=1, le=MOST_BATCHES)]
 
 

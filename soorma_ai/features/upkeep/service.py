@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from soorma_ai.errors import IllegalTransition, LocalProtocolError
 from soorma_ai.features.identity.keys import KeyRing
 from soorma_ai.features.upkeep.retention import FINAL, FORGET, PRUNE, USUAL_AGE, forget, prune
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.parameters import Note, Position
@@ -21,7 +21,7 @@ from soorma_ai.kernel.runtime.client.dead_letters import REDRIVE, letter_of, let
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views.audit import Change, changing
 
-CALLS = Rows()
+CALLS = CallTable()
 _ENDED = (IllegalTransition,)
 
 

@@ -13,7 +13,7 @@ from soorma_ai.kernel.domain.expectations import Expectation, Untaken
 from soorma_ai.kernel.domain.history import JournalEntry, Step
 from soorma_ai.kernel.domain.limits import Charge, Limits, Payer, Spent
 from soorma_ai.kernel.domain.names import plain_name
-from soorma_ai.kernel.domain.parameters import Wire
+from soorma_ai.kernel.domain.parameters import WireForm
 from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.values import Json, JsonObject, derived_id, digest
 
@@ -32,7 +32,7 @@ class PlanStatus(StrEnum):
 
 
 # Parameter of a call: `active` means every plan that has not ended.
-Status = Annotated[PlanStatus | str, Wire(PlanStatus | Literal["active"])]
+Status = Annotated[PlanStatus | str, WireForm(PlanStatus | Literal["active"])]
 
 
 class Pause(Record, frozen=True):

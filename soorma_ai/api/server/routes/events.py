@@ -11,12 +11,12 @@ from soorma_ai.api.paging import Page, make_page
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.api.server.streams import follow_log
 from soorma_ai.errors import Held, IllegalTransition, NotFound
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.parameters import Id, Limit, Name, Position
 from soorma_ai.kernel.domain.values import JsonObject
 
-HANDLERS = Rows()
+HANDLERS = CallTable()
 
 
 @HANDLERS.post(

@@ -9,7 +9,7 @@ from soorma_ai.api.operation import Answer, operations
 from soorma_ai.api.paging import Page, page_of
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.errors import IllegalTransition, NotFound
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.memory import PlanSummary
 from soorma_ai.kernel.domain.parameters import Id, Limit, Name
 from soorma_ai.kernel.domain.plans import Status
@@ -17,7 +17,7 @@ from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.runtime.client.client import SESSIONS
 from soorma_ai.kernel.runtime.client.memory import CALLS
 
-HANDLERS = Rows()
+HANDLERS = CallTable()
 _NEVER: Mapping[int, object] = {}
 _REFUSED = (IllegalTransition,)
 _TASK = "/memory/task-context"

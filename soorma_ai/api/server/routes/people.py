@@ -7,12 +7,12 @@ from soorma_ai.api.operation import Answer, operations
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.api.server.problems import problem
 from soorma_ai.errors import IllegalTransition
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.parameters import Id, Note
 from soorma_ai.kernel.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerDecision, AnswerOutcome
 from soorma_ai.kernel.domain.values import JsonObject
 
-HANDLERS = Rows()
+HANDLERS = CallTable()
 STATUS = {
     ACCEPTED: HTTPStatus.OK,
     DUPLICATE: HTTPStatus.CONFLICT,

@@ -11,7 +11,7 @@ from soorma_ai.api.server.app_state import Call, Surroundings
 from soorma_ai.api.server.routes.people import tell
 from soorma_ai.api.server.streams import follow_plan
 from soorma_ai.errors import DeadlineExceeded, Held, IllegalTransition, NotFound, PlanCancelled, PlanFailed
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.parameters import Id, Name, Note, Patience
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.values import JsonObject
@@ -19,7 +19,7 @@ from soorma_ai.kernel.rules.reports.trace import Trace
 from soorma_ai.kernel.runtime.client.client import PLANS
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle
 
-HANDLERS = Rows()
+HANDLERS = CallTable()
 _OK, _OPEN = HTTPStatus.OK, HTTPStatus.ACCEPTED
 
 

@@ -10,13 +10,13 @@ from soorma_ai.api.operation import Answer, operations
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.api.server.asyncapi import document
 from soorma_ai.errors import NotFound
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.parameters import Name
 from soorma_ai.kernel.domain.registry import DiscoveredAgent
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.runtime.views.registry import CALLS, nearest
 
-HANDLERS = Rows()
+HANDLERS = CallTable()
 
 
 @HANDLERS.get("/agents/{name}", Act.MEET, "show_agent")

@@ -10,11 +10,11 @@ from soorma_ai.api.answers import OpenRequest
 from soorma_ai.api.operation import Answer, operations
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.errors import DeadlineExceeded, Held, IllegalTransition, NotFound
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.parameters import Id, Name, Patience
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, JsonObject
 
-HANDLERS = Rows()
+HANDLERS = CallTable()
 _A_DAY = 24 * 3600.0
 
 

@@ -10,7 +10,7 @@ from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound
 from soorma_ai.features.human_tasks.listing import question_page
 from soorma_ai.features.human_tasks.service import Inbox
 from soorma_ai.features.upkeep.service import Upkeep
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, Wait
 from soorma_ai.kernel.domain.history import SentPrompt
@@ -65,7 +65,7 @@ DEFAULT_TIMEOUT = 60.0
 REPLIES_KEPT = timedelta(hours=24)
 CANCELLED = "cancelled by request"
 
-PLANS, REQUESTS, EVENTS, QUESTIONS, SESSIONS = Rows(), Rows(), Rows(), Rows(), Rows()
+PLANS, REQUESTS, EVENTS, QUESTIONS, SESSIONS = CallTable(), CallTable(), CallTable(), CallTable(), CallTable()
 
 
 class Client(Upkeep):
