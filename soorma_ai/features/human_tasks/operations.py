@@ -9,7 +9,7 @@ from soorma_ai.errors import NotFound
 from soorma_ai.features.human_tasks.link_tokens import Links
 from soorma_ai.features.human_tasks.listing import question_page
 from soorma_ai.features.human_tasks.service import CALLS, Inbox
-from soorma_ai.kernel.domain.calls import Act, CallTable
+from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.expectations import ExpectationKind, Wait
 from soorma_ai.kernel.domain.parameters import Id, Limit
 from soorma_ai.kernel.ports import Place
@@ -18,7 +18,7 @@ from soorma_ai.kernel.runtime.client.client import QUESTIONS
 HANDLERS = CallTable()
 
 
-@HANDLERS.get("/doubts", Act.SEE, "list_doubts", answers={HTTPStatus.OK: Page[Wait]}, raises=(NotFound,))
+@HANDLERS.get("/doubts", QUESTIONS["waits"], "list_doubts", answers={HTTPStatus.OK: Page[Wait]}, raises=(NotFound,))
 async def list_doubts(call: Call, after: Id | None = None, limit: Limit = 50) -> Answer:
     """List the questions about calls outside of which nobody knows whether they happened, the most urgent first."""
     return Answer(await list_waits(call, after, limit, kind=ExpectationKind.DOUBT))

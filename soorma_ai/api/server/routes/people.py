@@ -7,10 +7,11 @@ from soorma_ai.api.operation import Answer, operations
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.api.server.problems import problem
 from soorma_ai.errors import IllegalTransition
-from soorma_ai.kernel.domain.calls import Act, CallTable
+from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.parameters import Id, Note
 from soorma_ai.kernel.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerDecision, AnswerOutcome
 from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.runtime.client.client import QUESTIONS
 
 HANDLERS = CallTable()
 STATUS = {
@@ -32,7 +33,7 @@ def tell(outcome: AnswerOutcome) -> Answer:
 
 @HANDLERS.post(
     "/waits/{wait_id}/answer",
-    Act.SEE,
+    QUESTIONS["answer"],
     "answer_wait",
     answers={HTTPStatus.OK: Outcome},
     raises=(IllegalTransition, HTTPStatus.GONE),
