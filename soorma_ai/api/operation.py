@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import cache, partial
 from http import HTTPStatus
 from types import NoneType, UnionType
-from typing import Annotated, Any, NotRequired, Protocol, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NotRequired, Union, cast, get_args, get_origin, get_type_hints
 
 from msgspec import Struct, field
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
@@ -14,8 +14,8 @@ from typing_extensions import TypedDict
 
 from soorma_ai.api.paging import Page, cut, make_page, page_of
 from soorma_ai.errors import NotFound, SoormaError
-from soorma_ai.kernel.domain.calls import Row
-from soorma_ai.kernel.domain.parameters import Id, Limit, Wire
+from soorma_ai.kernel.domain.calls import CallRow
+from soorma_ai.kernel.domain.parameters import Id, Limit, WireForm
 from soorma_ai.kernel.domain.values import Json, JsonObject
 
 ROOT = "/v1"
@@ -50,26 +50,13 @@ class Stream(Struct, frozen=True):
     chunks: AsyncIterator[bytes]
 
 
-class Request(Protocol):
-    """A call in hand: its parsed fields, its key, and the place of the last event of its stream."""
-
-    @property
-    def asked(self) -> Any: ...
-    @property
-    def sent(self) -> Any: ...
-    @property
-    def key(self) -> str | None: ...
-    @property
-    def last_event_id(self) -> int | None: ...
-
-
 class Parameter(Struct, frozen=True):
     """A parameter of a call, and its field over HTTP. A default that its type refuses is left out there."""
 
     name: str
     kind: Any
     default: object
-    wire: Wire
+    wire: WireForm
 
     @property
     def field(self) -> str:
@@ -99,7 +86,7 @@ class Operation(Struct, frozen=True):
     bodies by status, None for no body. `raises` are errors beside those of every operation. `part` returns the service
     of a request, None for a handler of its own; `pages` returns a page of a list with a cursor of its own."""
 
-    row: Row
+    row: CallRow
     tag: str
     part: Callable[[Any], object] | None
     parameters: tuple[Parameter, ...]
@@ -143,7 +130,7 @@ class Operation(Struct, frozen=True):
     def streams(self) -> bool:
         return any(one.name == PLACE for one in self.parameters)
 
-    async def handle(self, request: Request) -> Answer | Stream:
+    async def handle(self, request: Any) -> Answer | Stream:
         """Make the call. Raise NotFound for an answer None where the call may have one."""
         fields: dict[str, Any] = {
             **dict(request.asked),
@@ -157,12 +144,12 @@ class Operation(Struct, frozen=True):
         found = await self._bound(request)(**given)
         return found if isinstance(found, Answer | Stream) else self._answer(found, given)
 
-    def _bound(self, request: Request) -> Callable[..., Any]:
+    def _bound(self, request: Any) -> Callable[..., Any]:
         """Return the method of the request's service, or the handler for it."""
         name = self.row.call.__name__
         return partial(self.row.call, request) if self.part is None else getattr(self.part(request), name)
 
-    async def _page(self, request: Request, given: dict[str, object], after: str | None, limit: int) -> Page[Any]:
+    async def _page(self, request: Any, given: dict[str, object], after: str | None, limit: int) -> Page[Any]:
         call, by = self._bound(request), self.row.options.get("by")
         if self.pages:
             return await self.pages(request, after=after, **{**given, "limit": limit})
@@ -189,7 +176,7 @@ class Operation(Struct, frozen=True):
 
 
 def operations(
-    rows: Iterable[Row],
+    rows: Iterable[CallRow],
     tag: str,
     part: Callable[[Any], object] | None = None,
     **pages: Callable[..., Awaitable[Page[Any]]],
@@ -200,7 +187,10 @@ def operations(
 
 
 def operation_of(
-    row: Row, tag: str, part: Callable[[Any], object] | None, pages: Callable[..., Awaitable[Page[Any]]] | None = None
+    row: CallRow,
+    tag: str,
+    part: Callable[[Any], object] | None,
+    pages: Callable[..., Awaitable[Page[Any]]] | None = None,
 ) -> Operation:
     hints = get_type_hints(row.call, include_extras=True)
     _, *given = inspect.signature(row.call).parameters.values()
@@ -227,10 +217,10 @@ def operation_of(
 
 
 def _parameter(given: inspect.Parameter, kind: Any) -> Parameter:
-    return Parameter(given.name, sent_kind(kind), given.default, _wire_of(kind) or Wire())
+    return Parameter(given.name, sent_kind(kind), given.default, _wire_of(kind) or WireForm())
 
 
-def _is_in_query(row: Row, name: str, wire: Wire) -> bool:
+def _is_in_query(row: CallRow, name: str, wire: WireForm) -> bool:
     return row.verb != "POST" or wire.in_query or f"{{{name}" in row.path
 
 
@@ -240,7 +230,7 @@ def _form(name: str, fields: Mapping[str, Any], base: type[Form]) -> type[Form]:
     return create_model(name, __base__=base, **dict(fields))
 
 
-def _answers(row: Row, kind: Any) -> Mapping[HTTPStatus, object]:
+def _answers(row: CallRow, kind: Any) -> Mapping[HTTPStatus, object]:
     """Return the type of the answer by its status."""
     options = row.options
     if "answers" in options:
@@ -266,7 +256,7 @@ def sent_kind(kind: Any) -> Any:
     if origin is Annotated:
         wire = _wire_of(kind)
         base = wire.kind if wire and wire.kind is not None else sent_kind(parts[0])
-        marks = tuple(one for one in parts[1:] if not isinstance(one, Wire))
+        marks = tuple(one for one in parts[1:] if not isinstance(one, WireForm))
         return Annotated[(base, *marks)] if marks else base
     if origin in (Union, UnionType):
         return cast("Any", Union)[tuple(map(sent_kind, parts))]
@@ -287,10 +277,10 @@ _SENT: Mapping[Any, Any] = {
 }
 
 
-def _wire_of(kind: Any) -> Wire | None:
+def _wire_of(kind: Any) -> WireForm | None:
     parts = get_args(kind)
     if get_origin(kind) is Annotated:
-        return next((one for one in parts if isinstance(one, Wire)), None)
+        return next((one for one in parts if isinstance(one, WireForm)), None)
     if get_origin(kind) in (Union, UnionType):
         return next(filter(None, map(_wire_of, parts)), None)
     return None

@@ -19,7 +19,7 @@ class Page(BaseModel, Generic[Item]):
 
     model_config = ConfigDict(frozen=True)
 
-    items: Sequence[Item]
+    items: list[Item]
     next: str | None = None
 
 
@@ -44,4 +44,4 @@ def cut(found: Sequence[T], id_of: Callable[[T], str], after: str | None, limit:
 
 def make_page(items: Sequence[T], after: str | None) -> Page[T]:
     """Return a page of what is known to be right, and need not be checked."""
-    return cast("Page[T]", Page.model_construct(items=items, next=after))
+    return cast("Page[T]", Page.model_construct(items=[*items], next=after))

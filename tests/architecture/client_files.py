@@ -22,7 +22,7 @@ from soorma_ai.api.operation import Operation, Parameter, operation_of
 from soorma_ai.features.human_tasks import service as inbox
 from soorma_ai.features.knowledge import service as memos
 from soorma_ai.features.knowledge.client import AsyncMemos
-from soorma_ai.kernel.domain.calls import Row
+from soorma_ai.kernel.domain.calls import CallRow
 from soorma_ai.kernel.runtime.client import memory, operator
 from soorma_ai.kernel.runtime.client.client import EVENTS, PLANS, QUESTIONS, REQUESTS, SESSIONS, Client
 from soorma_ai.kernel.runtime.views import registry, tracker
@@ -40,7 +40,7 @@ class Service:
     leaves the client open."""
 
     kind: type
-    rows: tuple[Row, ...]
+    rows: tuple[CallRow, ...]
     client: str
     blocking: str
     protocol: str
@@ -54,7 +54,7 @@ class Service:
         return {name for name in vars(self.hand) if name[0] != "_"} if self.hand else set()
 
     @property
-    def calls(self) -> list[Row]:
+    def calls(self) -> list[CallRow]:
         """Return the rows that the clients have too: those over HTTP, and those that are written by hand."""
         return [row for row in self.rows if row.verb or row.call.__name__ in self.by_hand]
 
@@ -80,7 +80,7 @@ def imports_of(module: str) -> dict[str, str]:
     return lines
 
 
-def function_of(row: Row) -> ast.AsyncFunctionDef:
+def function_of(row: CallRow) -> ast.AsyncFunctionDef:
     call: Any = row.call
     tree = source_of(call.__module__)
     return next(
@@ -113,7 +113,7 @@ class Writer:
     def need(self, *lines: str) -> None:
         self._imports.update(lines)
 
-    def signature(self, row: Row, *, is_protocol: bool = False) -> tuple[str, str]:
+    def signature(self, row: CallRow, *, is_protocol: bool = False) -> tuple[str, str]:
         """Return the text of a call's parameters and the text of its answer. A Protocol names no constant."""
         function = copy.deepcopy(function_of(row))
         known = imports_of(row.call.__module__)

@@ -3,15 +3,16 @@
 import json
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
 from soorma_ai.api.clients.address import path_of
+from soorma_ai.api.paging import Page as Page
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 from soorma_ai.kernel.domain.records import plain
 from soorma_ai.kernel.domain.values import UNSTORABLE, JsonObject, clip, is_storable
@@ -21,15 +22,6 @@ MOST_ITEMS: Final = 500
 
 T = TypeVar("T")
 Field = str | int | float | bool | None
-
-
-class Page(BaseModel, Generic[T]):
-    """Some items of a list; `next` is where those behind them begin, None where there are none."""
-
-    model_config = ConfigDict(frozen=True)
-
-    items: list[T]
-    next: str | None = None
 
 
 class Request(Struct, frozen=True):

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from msgspec import Struct
 from pydantic import Field
 
-from soorma_ai.kernel.domain.parameters import Name, Wire
+from soorma_ai.kernel.domain.parameters import Name, WireForm
 from soorma_ai.kernel.domain.people import Absence as Absence
 from soorma_ai.kernel.domain.people import Claim as Claim
 from soorma_ai.kernel.domain.records import Record
@@ -56,7 +56,7 @@ EVERYBODY = "*"
 SESSION_LASTS = timedelta(hours=12)
 # Parameters of a link.
 Roles = Annotated[Collection[Name], Field(max_length=50)]
-Lasting = Annotated[timedelta, Wire(name="hours", unit=timedelta(hours=1)), Field(gt=0, le=24 * 30)]
+Lasting = Annotated[timedelta, WireForm(name="hours", unit=timedelta(hours=1)), Field(gt=0, le=24 * 30)]
 
 
 class Link(Record, frozen=True):

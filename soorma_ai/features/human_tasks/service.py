@@ -40,7 +40,7 @@ from soorma_ai.features.human_tasks.records import (
     NoticeState,
     Roles,
 )
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.identity import ApiKey, Caller
 from soorma_ai.kernel.domain.parameters import Id, Name, Short
@@ -63,7 +63,7 @@ MOST_LINKS = 200
 # A link lasts so long where its question has no deadline, and nobody said how long.
 LINK_LASTS = timedelta(days=7)
 
-CALLS = Rows("inbox.")
+CALLS = CallTable("inbox.")
 
 
 class Inbox:

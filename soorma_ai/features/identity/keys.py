@@ -1,7 +1,7 @@
 """API keys of a tenant, which the trusted root gives and takes."""
 
 from soorma_ai.errors import NotFound
-from soorma_ai.kernel.domain.calls import Act, Right, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable, Right
 from soorma_ai.kernel.domain.identity import ApiKey, Caller
 from soorma_ai.kernel.domain.parameters import Id
 from soorma_ai.kernel.domain.people import Person
@@ -11,7 +11,7 @@ from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views.audit import changing
 
-CALLS = Rows("keys.")
+CALLS = CallTable("keys.")
 
 
 class KeyRing:

@@ -10,17 +10,17 @@ from soorma_ai.api.server.app_state import Call
 from soorma_ai.errors import NotFound
 from soorma_ai.features.knowledge.records import MOST_TAGS, AgentName, Content, Found, Sought, Title
 from soorma_ai.features.knowledge.service import CALLS, memos_of
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.memos import Memo
 from soorma_ai.kernel.domain.parameters import Id, Name
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, JsonObject
 
-HANDLERS = Rows()
+HANDLERS = CallTable()
 Tags = Annotated[Sequence[Name], Field(max_length=MOST_TAGS)]
 Expiry = Annotated[float, Field(gt=0, le=LONGEST_WAIT_SECONDS)]
 
 
-@HANDLERS.post("/memory/knowledge", Act.STEER, "store_knowledge", key="key", raises=(NotFound,))
+@HANDLERS.post("/memory/knowledge", CALLS["store_knowledge"], "store_knowledge", key="key", raises=(NotFound,))
 async def store_knowledge(
     call: Call,
     content: Content,
@@ -51,7 +51,7 @@ async def store_knowledge(
     )
 
 
-@HANDLERS.post("/memory/knowledge/search", Act.SEE, "search_knowledge", raises=(NotFound,))
+@HANDLERS.post("/memory/knowledge/search", CALLS["search_knowledge"], "search_knowledge", raises=(NotFound,))
 async def search_knowledge(
     call: Call,
     query: Sought = "",
@@ -80,7 +80,7 @@ async def search_knowledge(
     )
 
 
-@HANDLERS.post("/memory/interactions/search", Act.SEE, "search_interactions", raises=(NotFound,))
+@HANDLERS.post("/memory/interactions/search", CALLS["search_interactions"], "search_interactions", raises=(NotFound,))
 async def search_interactions(
     call: Call, agent: Name, query: Sought = "", limit: Found = 20, user_id: Id | None = None
 ) -> list[Memo]:
@@ -88,7 +88,7 @@ async def search_interactions(
     return await memos_of(call.client).search_interactions(agent, query, limit=limit, user_id=user_id)
 
 
-@HANDLERS.post("/memory/skills", Act.STEER, "store_skill", key="key", raises=(NotFound,))
+@HANDLERS.post("/memory/skills", CALLS["store_skill"], "store_skill", key="key", raises=(NotFound,))
 async def store_skill(
     call: Call,
     name: Name,

@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints
 
 from soorma_ai.kernel.domain.effects import FeatureEffect
 from soorma_ai.kernel.domain.memos import Memo, Shelf
-from soorma_ai.kernel.domain.parameters import Wire
+from soorma_ai.kernel.domain.parameters import WireForm
 
 FEATURE = "knowledge"
 
@@ -23,7 +23,7 @@ Content = Annotated[str, StringConstraints(min_length=1, max_length=MOST_CHARS)]
 Title = Annotated[str, StringConstraints(max_length=MOST_TITLE_CHARS)]
 AgentName = Annotated[str, StringConstraints(max_length=LONGEST_NAME)]
 Sought = Annotated[str, StringConstraints(max_length=MOST_QUERY_CHARS)]
-Context = Annotated[Sought, Wire(name="query")]
+Context = Annotated[Sought, WireForm(name="query")]
 Found = Annotated[int, Field(ge=1, le=MOST_FOUND)]
 
 

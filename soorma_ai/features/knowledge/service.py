@@ -11,7 +11,7 @@ from soorma_ai.features.knowledge.ports import MEMOS
 from soorma_ai.features.knowledge.records import AgentName, Content, Context, DropMemo, Found, Title
 from soorma_ai.features.knowledge.rules import keep, make_memo, make_query, own_shelf, shared_shelf, shelves_of, text_of
 from soorma_ai.features.knowledge.search import embed, find
-from soorma_ai.kernel.domain.calls import Act, Row, Rows
+from soorma_ai.kernel.domain.calls import Act, CallRow, CallTable
 from soorma_ai.kernel.domain.events import CLIENT
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.memos import About, Filter, Memo, MemoKind, Shelf
@@ -23,7 +23,7 @@ from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views.audit import Change, changing
 
-CALLS = Rows("memory.")
+CALLS = CallTable("memory.")
 
 
 class PersonMemos:
@@ -156,14 +156,14 @@ class PersonMemos:
     def _user(self, user_id: str | None) -> str:
         return self._person.user_id if user_id is None else user_id
 
-    def _check(self, call: Row, user_id: str | None) -> None:
+    def _check(self, call: CallRow, user_id: str | None) -> None:
         must_be_outside()
         whose = self._user(user_id)
         owner = Owner(self._person.tenant_id, whose)
         check(self._person, call, owner, f"no memory of {whose!r} in tenant {self._person.tenant_id!r}")
 
     @asynccontextmanager
-    async def _on_shelf(self, call: Row, shelf: Shelf, key: str) -> AsyncGenerator[Change]:
+    async def _on_shelf(self, call: CallRow, shelf: Shelf, key: str) -> AsyncGenerator[Change]:
         async with changing(self._services, self._caller, call.name, key) as change:
             if shelf.is_shared:
                 must_be_outside()
@@ -172,7 +172,7 @@ class PersonMemos:
                 self._check(call, shelf.user_id)
             yield change
 
-    async def _keep(self, call: Row, shelf: Shelf, key: str, content: str, about: About) -> None:
+    async def _keep(self, call: CallRow, shelf: Shelf, key: str, content: str, about: About) -> None:
         services = self._services
         memo = make_memo(shelf, key, content, CLIENT, services.clock.now(), about)
         async with self._on_shelf(call, shelf, key) as change:
@@ -181,7 +181,7 @@ class PersonMemos:
     async def _find(self, shelves: tuple[Shelf, ...], text: str, limit: int, given: Filter) -> list[Memo]:
         return await find(self._services, make_query(shelves, text, limit, given), text)
 
-    async def _drop(self, call: Row, shelf: Shelf, key: str) -> bool:
+    async def _drop(self, call: CallRow, shelf: Shelf, key: str) -> bool:
         memos, now = self._services.store.part(MEMOS), self._services.clock.now()
         async with self._on_shelf(call, shelf, key) as change:
             existed = await memos.memo(shelf, key, now) is not None

@@ -7,8 +7,8 @@ from pydantic import Field
 
 from soorma_ai.api.operation import operations
 from soorma_ai.api.server.app_state import Call
-from soorma_ai.features.upkeep.service import upkeep_of
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.features.upkeep.service import CALLS, upkeep_of
+from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.parameters import Name
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS
@@ -16,11 +16,11 @@ from soorma_ai.kernel.ports import Forgotten, Pruned
 
 MOST_BATCHES = 100
 
-HANDLERS = Rows()
+HANDLERS = CallTable()
 Batches = Annotated[int, Field(ge=1, le=MOST_BATCHES)]
 
 
-@HANDLERS.post("/prune", Act.MANAGE, "prune")
+@HANDLERS.post("/prune", CALLS["prune"], "prune")
 async def prune(
     call: Call,
     older_than: Annotated[float, Field(gt=0, le=LONGEST_WAIT_SECONDS)],
@@ -33,7 +33,7 @@ async def prune(
     return await upkeep_of(call.client).prune(timedelta(seconds=older_than), statuses, after=after, batches=batches)
 
 
-@HANDLERS.post("/forget", Act.MANAGE, "forget")
+@HANDLERS.post("/forget", CALLS["forget"], "forget")
 async def forget(call: Call, user_id: Name, batches: Batches) -> Forgotten:
     """Remove all that is a user's, so many `batches` at a time; `is_done` of the answer says whether that was the
     last."""

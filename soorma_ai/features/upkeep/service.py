@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from soorma_ai.features.upkeep.retention import FINAL, FORGET, PRUNE, USUAL_AGE, forget, prune
-from soorma_ai.kernel.domain.calls import Rows
+from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.ports import Forgotten, Pruned
 from soorma_ai.kernel.runtime.client.operator import OperatorCalls
 from soorma_ai.kernel.runtime.handling.handling import must_be_outside
 
-CALLS = Rows()
+CALLS = CallTable()
 
 
 class UpkeepCalls(OperatorCalls):

@@ -52,7 +52,7 @@ class RowOptions(TypedDict, total=False):
     form: str
 
 
-class Row(Right, frozen=True):
+class CallRow(Right, frozen=True):
     """One call. `operation` is its id in OpenAPI, `path` is below /v1; both are empty for a call of this process."""
 
     call: Callable[..., Any]
@@ -62,17 +62,17 @@ class Row(Right, frozen=True):
     options: RowOptions = field(default_factory=RowOptions)
 
 
-class Rows:
+class CallTable:
     """Rows of one service, by the names of its methods."""
 
     def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[str, CallRow] = {}
 
-    def __getitem__(self, name: str) -> Row:
+    def __getitem__(self, name: str) -> CallRow:
         return self._rows[name]
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[CallRow]:
         return iter(self._rows.values())
 
     def local(self, act: Act | Right) -> Callable[[AnyCall], AnyCall]:
@@ -100,7 +100,7 @@ class Rows:
         def note(call: AnyCall) -> AnyCall:
             name = call.__name__
             right = act if isinstance(act, Right) else Right(self._prefix + name, act)
-            self._rows[name] = Row(right.name, right.act, call, verb, path, operation, options or RowOptions())
+            self._rows[name] = CallRow(right.name, right.act, call, verb, path, operation, options or RowOptions())
             return call
 
         return note

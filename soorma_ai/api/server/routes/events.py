@@ -11,17 +11,18 @@ from soorma_ai.api.paging import Page, make_page
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.api.server.streams import follow_log
 from soorma_ai.errors import Held, IllegalTransition, NotFound
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.parameters import Id, Limit, Name, Position
 from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.runtime.client.client import EVENTS
 
-HANDLERS = Rows()
+HANDLERS = CallTable()
 
 
 @HANDLERS.post(
     "/events",
-    Act.BEGIN,
+    EVENTS["publish"],
     "publish",
     answers={HTTPStatus.CREATED: Published, HTTPStatus.ACCEPTED: HeldAnswer},
     raises=(NotFound, IllegalTransition),
@@ -55,7 +56,9 @@ async def publish(
     return Answer(Published(event_id=event_id), HTTPStatus.CREATED)
 
 
-@HANDLERS.get("/events", Act.SEE, "list_events", answers={HTTPStatus.OK: Page[PlacedEvent]}, raises=(NotFound,))
+@HANDLERS.get(
+    "/events", EVENTS["events"], "list_events", answers={HTTPStatus.OK: Page[PlacedEvent]}, raises=(NotFound,)
+)
 async def list_events(
     call: Call,
     after: Position = 0,
@@ -80,7 +83,7 @@ async def list_events(
     return Answer(make_page(rows, None if page.is_end else str(page.after)))
 
 
-@HANDLERS.get("/events/stream", Act.SEE, "stream_events", answers={HTTPStatus.OK: str})
+@HANDLERS.get("/events/stream", EVENTS["events"], "stream_events", answers={HTTPStatus.OK: str})
 async def stream_events(
     call: Call, after: Annotated[int, Field(ge=0, le=2**62)] | None = None, last_event_id: int | None = None
 ) -> Stream:

@@ -9,21 +9,23 @@ from soorma_ai.api.operation import Answer, operations
 from soorma_ai.api.paging import Page, page_of
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.errors import IllegalTransition, NotFound
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.memory import PlanSummary
 from soorma_ai.kernel.domain.parameters import Id, Limit, Name
 from soorma_ai.kernel.domain.plans import Status
 from soorma_ai.kernel.domain.values import Json, JsonObject
-from soorma_ai.kernel.runtime.client.client import SESSIONS
+from soorma_ai.kernel.runtime.client.client import PLANS, SESSIONS
 from soorma_ai.kernel.runtime.client.memory import CALLS
 
-HANDLERS = Rows()
+HANDLERS = CallTable()
 _NEVER: Mapping[int, object] = {}
 _REFUSED = (IllegalTransition,)
 _TASK = "/memory/task-context"
 
 
-@HANDLERS.post(_TASK, Act.SEE, "store_task_context", answers=_NEVER, raises=(NotFound, IllegalTransition))
+@HANDLERS.post(
+    _TASK, CALLS["get_task_context"], "store_task_context", answers=_NEVER, raises=(NotFound, IllegalTransition)
+)
 async def store_task_context(call: Call, task_id: Id, context: JsonObject, plan_id: Id | None = None) -> NoReturn:
     """Refuse: a task's state is changed by its own handlers only, so that nothing is lost."""
     await call.client.memory.get_task_context(task_id)
@@ -33,7 +35,9 @@ async def store_task_context(call: Call, task_id: Id, context: JsonObject, plan_
     )
 
 
-@HANDLERS.delete(f"{_TASK}/{{task_id}}", Act.SEE, "delete_task_context", key="deleted", raises=_REFUSED)
+@HANDLERS.delete(
+    f"{_TASK}/{{task_id}}", CALLS["get_task_context"], "delete_task_context", key="deleted", raises=_REFUSED
+)
 async def delete_task_context(call: Call, task_id: Id) -> bool:
     """Refuse for a task that goes on: its row goes when it ends."""
     await call.client.memory.get_task_context(task_id)
@@ -42,7 +46,7 @@ async def delete_task_context(call: Call, task_id: Id) -> bool:
     )
 
 
-@HANDLERS.post("/memory/plans", Act.BEGIN, "create_plan", answers=_NEVER, raises=_REFUSED)
+@HANDLERS.post("/memory/plans", PLANS["submit"], "create_plan", answers=_NEVER, raises=_REFUSED)
 async def create_plan(
     call: Call,
     goal_event: Name,
@@ -58,7 +62,7 @@ async def create_plan(
 
 
 @HANDLERS.get(
-    "/memory/plans", Act.SEE, "list_plan_records", answers={HTTPStatus.OK: Page[PlanSummary]}, raises=(NotFound,)
+    "/memory/plans", PLANS["plans"], "list_plan_records", answers={HTTPStatus.OK: Page[PlanSummary]}, raises=(NotFound,)
 )
 async def list_plan_records(
     call: Call, status: Status | None = None, session_id: Id | None = None, after: Id | None = None, limit: Limit = 50
@@ -72,7 +76,7 @@ async def list_plan_records(
     return Answer(await page_of(load, lambda plan: plan.plan_id, after, limit))
 
 
-@HANDLERS.get("/working-memory/{plan_id}/{key:path}", Act.SEE, "retrieve")
+@HANDLERS.get("/working-memory/{plan_id}/{key:path}", CALLS["retrieve"], "retrieve")
 async def retrieve(call: Call, plan_id: Id, key: Name) -> Value:
     """Return a value of a plan's working memory. Raise 404 for what is not there."""
     value: Json = await call.client.memory.retrieve(key, plan_id)

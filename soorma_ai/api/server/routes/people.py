@@ -8,7 +8,7 @@ from soorma_ai.api.paging import Page, make_page
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.api.server.problems import problem
 from soorma_ai.errors import IllegalTransition, NotFound
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.expectations import ExpectationKind, Wait
 from soorma_ai.kernel.domain.parameters import Id, Limit, Note
 from soorma_ai.kernel.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerDecision, AnswerOutcome
@@ -17,7 +17,7 @@ from soorma_ai.kernel.ports import Place
 from soorma_ai.kernel.runtime.client.client import QUESTIONS
 from soorma_ai.kernel.runtime.client.questions import question_page
 
-HANDLERS = Rows()
+HANDLERS = CallTable()
 STATUS = {
     ACCEPTED: HTTPStatus.OK,
     DUPLICATE: HTTPStatus.CONFLICT,
@@ -37,7 +37,7 @@ def tell(outcome: AnswerOutcome) -> Answer:
 
 @HANDLERS.post(
     "/waits/{wait_id}/answer",
-    Act.SEE,
+    QUESTIONS["answer"],
     "answer_wait",
     answers={HTTPStatus.OK: Outcome},
     raises=(IllegalTransition, HTTPStatus.GONE),
@@ -59,7 +59,7 @@ async def answer_wait(
     return tell(await call.client.answer(wait_id, payload, decision=decision, note=note, answer_id=answer_id))
 
 
-@HANDLERS.get("/doubts", Act.SEE, "list_doubts", answers={HTTPStatus.OK: Page[Wait]}, raises=(NotFound,))
+@HANDLERS.get("/doubts", QUESTIONS["waits"], "list_doubts", answers={HTTPStatus.OK: Page[Wait]}, raises=(NotFound,))
 async def list_doubts(call: Call, after: Id | None = None, limit: Limit = 50) -> Answer:
     """List the questions about calls outside of which nobody knows whether they happened, the most urgent first."""
     return Answer(await list_waits(call, after, limit, kind=ExpectationKind.DOUBT))

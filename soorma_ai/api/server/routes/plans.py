@@ -11,7 +11,7 @@ from soorma_ai.api.server.app_state import Call, Surroundings
 from soorma_ai.api.server.routes.people import tell
 from soorma_ai.api.server.streams import follow_plan
 from soorma_ai.errors import DeadlineExceeded, Held, IllegalTransition, NotFound, PlanCancelled, PlanFailed
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.parameters import Id, Name, Note, Patience
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.values import JsonObject
@@ -19,13 +19,13 @@ from soorma_ai.kernel.rules.reports.trace import Trace
 from soorma_ai.kernel.runtime.client.client import PLANS
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle
 
-HANDLERS = Rows()
+HANDLERS = CallTable()
 _OK, _OPEN = HTTPStatus.OK, HTTPStatus.ACCEPTED
 
 
 @HANDLERS.post(
     "/plans",
-    Act.BEGIN,
+    PLANS["submit"],
     "submit",
     answers={HTTPStatus.CREATED: Submitted, _OK: End, _OPEN: HeldAnswer},
     raises=(NotFound, IllegalTransition),
@@ -59,7 +59,7 @@ async def submit(
     return Answer(made, HTTPStatus.CREATED, {"location": f"/v1/plans/{plan.plan_id}"})
 
 
-@HANDLERS.get("/plans/{plan_id}/result", Act.SEE, "show_result", answers={_OK: End, _OPEN: NotEnded})
+@HANDLERS.get("/plans/{plan_id}/result", PLANS["follow"], "show_result", answers={_OK: End, _OPEN: NotEnded})
 async def show_result(call: Call, plan_id: Id, wait: Patience = 0) -> Answer:
     """Return the end of a plan, or 202 while it has not ended. `wait` waits for it."""
     plan = await call.client.follow(plan_id)
@@ -69,7 +69,9 @@ async def show_result(call: Call, plan_id: Id, wait: Patience = 0) -> Answer:
     return Answer(end)
 
 
-@HANDLERS.get("/plans/{plan_id}/events", Act.SEE, "stream_plan", answers={_OK: str, HTTPStatus.NO_CONTENT: None})
+@HANDLERS.get(
+    "/plans/{plan_id}/events", PLANS["follow"], "stream_plan", answers={_OK: str, HTTPStatus.NO_CONTENT: None}
+)
 async def stream_plan(
     call: Call,
     plan_id: Id,
@@ -92,7 +94,7 @@ async def stream_plan(
     return Stream(follow_plan(client, call.surroundings, plan_id, begin))
 
 
-@HANDLERS.get("/plans/{plan_id}/trace", Act.SEE, "show_trace")
+@HANDLERS.get("/plans/{plan_id}/trace", PLANS["trace"], "show_trace")
 async def show_trace(call: Call, plan_id: Id) -> Trace:
     """Return why everything in a plan happened: who did what because of what, and when."""
     return await call.client.trace(plan_id)
@@ -100,7 +102,7 @@ async def show_trace(call: Call, plan_id: Id) -> Trace:
 
 @HANDLERS.post(
     "/plans/{plan_id}/resume",
-    Act.STEER,
+    PLANS["resume"],
     "resume_plan",
     answers={_OK: Outcome},
     raises=(IllegalTransition, HTTPStatus.GONE),

@@ -10,16 +10,16 @@ from soorma_ai.api.operation import Answer, operations
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.api.server.asyncapi import document
 from soorma_ai.errors import NotFound
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.parameters import Name
 from soorma_ai.kernel.domain.registry import DiscoveredAgent
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.runtime.views.registry import CALLS, nearest
 
-HANDLERS = Rows()
+HANDLERS = CallTable()
 
 
-@HANDLERS.get("/agents/{name}", Act.MEET, "show_agent")
+@HANDLERS.get("/agents/{name}", CALLS["query"], "show_agent")
 async def show_agent(call: Call, name: Name) -> DiscoveredAgent:
     """Return an agent, also one that is gone."""
     found = await call.client.registry.query(name=name, live=False)
@@ -28,7 +28,7 @@ async def show_agent(call: Call, name: Name) -> DiscoveredAgent:
     return nearest(name, found)
 
 
-@HANDLERS.post("/discover", Act.MEET, "discover", answers={HTTPStatus.OK: Discovered})
+@HANDLERS.post("/discover", CALLS["discover"], "discover", answers={HTTPStatus.OK: Discovered})
 async def discover(
     call: Call, requirements: Annotated[list[Name], Field(max_length=100)], include_events: bool = True
 ) -> Answer:
@@ -41,7 +41,7 @@ async def discover(
     return Answer(Discovered(found, [*found.unmet]))
 
 
-@HANDLERS.get("/asyncapi.json", Act.MEET, "export_asyncapi")
+@HANDLERS.get("/asyncapi.json", CALLS["query"], "export_asyncapi")
 async def export_asyncapi(call: Call) -> JsonObject:
     """Return what live agents take and make as an AsyncAPI 3.1 document."""
     return document(await call.client.registry.query())

@@ -10,18 +10,19 @@ from soorma_ai.api.answers import OpenRequest
 from soorma_ai.api.operation import Answer, operations
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.errors import DeadlineExceeded, Held, IllegalTransition, NotFound
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.parameters import Id, Name, Patience
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, JsonObject
+from soorma_ai.kernel.runtime.client.client import REQUESTS
 
-HANDLERS = Rows()
+HANDLERS = CallTable()
 _A_DAY = 24 * 3600.0
 
 
 _ANSWERS: Mapping[int, object] = {HTTPStatus.OK: JsonObject, HTTPStatus.ACCEPTED: OpenRequest}
 
 
-@HANDLERS.post("/requests", Act.BEGIN, "ask", answers=_ANSWERS, raises=(NotFound, IllegalTransition))
+@HANDLERS.post("/requests", REQUESTS["ask"], "ask", answers=_ANSWERS, raises=(NotFound, IllegalTransition))
 async def ask(
     call: Call,
     event_type: Name,
@@ -55,7 +56,7 @@ async def ask(
     return await _reply(call, request_id, wait, wait_id)
 
 
-@HANDLERS.get("/requests/{request_id}", Act.SEE, "show_reply", answers=_ANSWERS)
+@HANDLERS.get("/requests/{request_id}", REQUESTS["reply"], "show_reply", answers=_ANSWERS)
 async def show_reply(call: Call, request_id: Id, wait: Patience = 0) -> Answer:
     """Return the reply to a request, or 202 while there is none. Replies are kept for a day."""
     return await _reply(call, request_id, wait)

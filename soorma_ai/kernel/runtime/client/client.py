@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import replace
 
 from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, Wait
 from soorma_ai.kernel.domain.history import SentPrompt
@@ -64,7 +64,7 @@ DEFAULT_TIMEOUT = 60.0
 REPLIES_KEPT = timedelta(hours=24)
 CANCELLED = "cancelled by request"
 
-PLANS, REQUESTS, EVENTS, QUESTIONS, SESSIONS = Rows(), Rows(), Rows(), Rows(), Rows()
+PLANS, REQUESTS, EVENTS, QUESTIONS, SESSIONS = CallTable(), CallTable(), CallTable(), CallTable(), CallTable()
 
 
 class Client(OperatorCalls):

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound, VersionConflict
-from soorma_ai.kernel.domain.calls import Act, Row, Rows
+from soorma_ai.kernel.domain.calls import Act, CallRow, CallTable
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.memory import (
     AppendMemory,
@@ -28,7 +28,7 @@ from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views import plans as reading
 from soorma_ai.kernel.runtime.views.audit import changing
 
-CALLS = Rows("memory.")
+CALLS = CallTable("memory.")
 _ENDED = (IllegalTransition,)
 
 
@@ -88,12 +88,12 @@ class PlanMemory:
         """Return all keys of the plan with their values."""
         return {key: await self.retrieve(key, plan_id) for key in await self.keys(plan_id)}
 
-    async def _at(self, call: Row, key: str, plan_id: str) -> MemoryKey:
+    async def _at(self, call: CallRow, key: str, plan_id: str) -> MemoryKey:
         await reading.own_plan(self._services, self._person, plan_id, call)
         return MemoryKey(self._person.tenant_id, plan_id, key)
 
     @asynccontextmanager
-    async def _changing(self, call: Row, key: str, plan_id: str) -> AsyncGenerator[tuple[MemoryKey, Store]]:
+    async def _changing(self, call: CallRow, key: str, plan_id: str) -> AsyncGenerator[tuple[MemoryKey, Store]]:
         async with changing(self._services, self._caller, call.name, f"{plan_id} {key}") as change:
             yield await self._at(call, key, plan_id), change.store
 
@@ -168,7 +168,7 @@ class PlanMemory:
                 return found
         raise NotFound(missing)
 
-    async def _find_task(self, call: Row, agent: str, task_id: str, missing: str) -> JsonObject | None:
+    async def _find_task(self, call: CallRow, agent: str, task_id: str, missing: str) -> JsonObject | None:
         store = self._services.store
         task = await store.plans.task(agent, task_id)
         if task is None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from soorma_ai.errors import IllegalTransition, LocalProtocolError
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.parameters import Note, Position
@@ -17,7 +17,7 @@ from soorma_ai.kernel.runtime.client.dead_letters import REDRIVE, letter_of, let
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views.audit import Change, changing
 
-CALLS = Rows()
+CALLS = CallTable()
 _ENDED = (IllegalTransition,)
 
 

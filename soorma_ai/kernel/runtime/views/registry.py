@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.events import CLIENT, EventTopic, Topic, topic_of
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.names import agent_key, agent_meant, plain_name
@@ -32,7 +32,7 @@ _Place = tuple[str, EventRole, EventTopic, str]
 # An agent that takes an event knows best what must be in it.
 _BY_WEIGHT = (EventRole.TAKES, EventRole.TAKES_AS_GOAL, EventRole.MAKES, EventRole.AWAITS)
 
-CALLS = Rows("registry.")
+CALLS = CallTable("registry.")
 
 
 def place_of(one: RegisteredEvent) -> str:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from soorma_ai.errors import NotFound
-from soorma_ai.kernel.domain.calls import Act, Rows
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.events import EventEnvelope, completion_of
 from soorma_ai.kernel.domain.expectations import Expectation, Untaken
 from soorma_ai.kernel.domain.memory import PlanSummary
@@ -26,7 +26,7 @@ from soorma_ai.kernel.rules.reports import progress as tracking
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.views import plans as reading
 
-CALLS = Rows("tracker.")
+CALLS = CallTable("tracker.")
 
 
 class Tracker:
