@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from soorma_ai.agents.tool import InvocationContext as InvocationContext
     from soorma_ai.agents.tool import Tool as Tool
     from soorma_ai.agents.worker import Worker as Worker
-    from soorma_ai.api.clients.asynchronous import AsyncClient as AsyncClient
-    from soorma_ai.api.clients.blocking import Client as Client
-    from soorma_ai.api.clients.protocol import PlatformClient as PlatformClient
+    from soorma_ai.clients.asynchronous import AsyncClient as AsyncClient
+    from soorma_ai.clients.blocking import Client as Client
+    from soorma_ai.clients.protocol import PlatformClient as PlatformClient
     from soorma_ai.errors import BusUnavailable as BusUnavailable
     from soorma_ai.errors import ConfigError as ConfigError
     from soorma_ai.errors import ContentFiltered as ContentFiltered
@@ -119,9 +119,9 @@ _HOMES = {
     "agents.planner": "Planner",
     "agents.tool": "InvocationContext Tool",
     "agents.worker": "Worker",
-    "api.clients.asynchronous": "AsyncClient",
-    "api.clients.blocking": "Client",
-    "api.clients.protocol": "PlatformClient",
+    "clients.asynchronous": "AsyncClient",
+    "clients.blocking": "Client",
+    "clients.protocol": "PlatformClient",
     "errors": (
         "BusUnavailable ConfigError ContentFiltered DeadlineExceeded DecisionError Forbidden Held "
         "IllegalTransition InvalidPlan "

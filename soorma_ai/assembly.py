@@ -211,8 +211,9 @@ async def _begin_to_converse(services: Services) -> Converse:
 
     def load() -> Converse:
         from soorma_ai.api.server.local import conversation
+        from soorma_ai.operations import OWNER_OPERATIONS
 
-        return conversation(Client(services, Person()))
+        return conversation(Client(services, Person()), OWNER_OPERATIONS)
 
     return await asyncio.to_thread(load)
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 
-from soorma_ai.api.clients.protocol import PlatformClient
+from soorma_ai.api.clients.calls import KernelCalls
 from soorma_ai.errors import NotFound
 from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
@@ -19,7 +19,7 @@ MOST_OVER_HTTP = 1_000
 PAGE = 500
 
 
-async def find_plan(client: PlatformClient, beginning: str) -> str:
+async def find_plan(client: KernelCalls, beginning: str) -> str:
     """Return the id of the one plan that begins so. Raise NotFound for none, and for several."""
     with suppress(NotFound):
         return (await client.follow(beginning)).plan_id
@@ -27,7 +27,7 @@ async def find_plan(client: PlatformClient, beginning: str) -> str:
     return only_one("plan", _whose(client), beginning, ids)
 
 
-async def find_wait(client: PlatformClient, beginning: str) -> str:
+async def find_wait(client: KernelCalls, beginning: str) -> str:
     """Return the id of the one open question that begins so, else of the one closed question, which a server finds by
     its whole id only. Raise NotFound."""
     with suppress(NotFound):
@@ -42,7 +42,7 @@ async def find_wait(client: PlatformClient, beginning: str) -> str:
     return only_one(what, _whose(client), beginning, open_now or [one.id for one in asked])
 
 
-async def goals_of(client: PlatformClient, plan_ids: Collection[str]) -> dict[str, str]:
+async def goals_of(client: KernelCalls, plan_ids: Collection[str]) -> dict[str, str]:
     """Return the goals of plans that go on, by their ids."""
     if isinstance(client, Client):
         found = [await client.services.store.plans.plan(plan_id) for plan_id in plan_ids]
@@ -51,7 +51,7 @@ async def goals_of(client: PlatformClient, plan_ids: Collection[str]) -> dict[st
     return {plan.plan_id: plan.goal_event for plan in found if plan and plan.plan_id in plan_ids}
 
 
-async def types_of(client: PlatformClient, plan_id: str, event_ids: Iterable[str]) -> dict[str, str]:
+async def types_of(client: KernelCalls, plan_id: str, event_ids: Iterable[str]) -> dict[str, str]:
     """Return the types of events that came for a plan, by their ids; a server tells those of its tree."""
     if isinstance(client, Client):
         found = [await client.services.store.events.event(event_id) for event_id in event_ids]
@@ -64,7 +64,7 @@ async def types_of(client: PlatformClient, plan_id: str, event_ids: Iterable[str
     return types
 
 
-async def find_letter(client: PlatformClient, named: str) -> Letter:
+async def find_letter(client: KernelCalls, named: str) -> Letter:
     """Return the letter of this number, whatever became of it, or the one dead letter whose event's id begins so.
 
     Raise NotFound for none, and for several.
@@ -100,6 +100,6 @@ def only_one(what: str, whose: str, beginning: str, ids: Iterable[str]) -> str:
     return found[0]
 
 
-def _whose(client: PlatformClient) -> str:
+def _whose(client: KernelCalls) -> str:
     """Return the tenant in words; a server says nothing of it."""
     return f" of tenant {client.person.tenant_id!r}" if isinstance(client, Client) else ""

@@ -1,7 +1,8 @@
 """Access of commands to a store or a server. `apps.cli` gives the body."""
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 from msgspec import Struct
@@ -9,19 +10,48 @@ from msgspec import Struct
 from soorma_ai.errors import ConfigError
 
 if TYPE_CHECKING:
-    from soorma_ai.api.clients.owner import OwnerCalls
-    from soorma_ai.api.clients.protocol import PlatformClient
+    from soorma_ai.kernel.domain.identity import ApiKey
     from soorma_ai.kernel.domain.people import Person
+    from soorma_ai.kernel.domain.plans import PlanStatus
+    from soorma_ai.kernel.ports import Forgotten, Pruned
     from soorma_ai.kernel.runtime.client.client import Client
     from soorma_ai.surfaces.options import Access
 
 T = TypeVar("T")
+ClientKind = TypeVar("ClientKind", covariant=True)
 
 
-class StoreAccess(Protocol):
-    """Calls of one command."""
+class KeyCalls(Protocol):
+    """Changes of API keys."""
 
-    def look_up(self, find: "Callable[[PlatformClient], Awaitable[T]]") -> T:
+    async def add(self, key: "ApiKey") -> None: ...
+
+    async def revoke(self, key_id: str) -> bool: ...
+
+
+class OwnerCalls(Protocol):
+    """Calls of the owner of a store, in its process or through its socket."""
+
+    async def prune(
+        self,
+        older_than: timedelta,
+        statuses: "Sequence[PlanStatus | str]",
+        *,
+        after: str | None = None,
+        batches: int | None = None,
+    ) -> "Pruned": ...
+
+    async def forget(self, user_id: str, *, batches: int | None = None) -> "Forgotten": ...
+
+    @property
+    def keys(self) -> KeyCalls: ...
+
+
+class StoreAccess(Protocol[ClientKind]):
+    """Calls of one command. `ClientKind` has the calls that the command needs; that of the root has those of all
+    features."""
+
+    def look_up(self, find: "Callable[[ClientKind], Awaitable[T]]") -> T:
         """Read the committed state. Raise NotFound for no store, ServerUnavailable for no server."""
         ...
 
@@ -33,7 +63,7 @@ class StoreAccess(Protocol):
         """Make a call of the store's owner. Raise StoreUnavailable for an owner out of reach, and the call's errors."""
         ...
 
-    def steer(self, do: "Callable[[PlatformClient], Awaitable[T]]") -> T:
+    def steer(self, do: "Callable[[ClientKind], Awaitable[T]]") -> T:
         """Make a call of the owner or of the server. Raise as `keep` does, and ServerUnavailable."""
         ...
 
@@ -41,7 +71,7 @@ class StoreAccess(Protocol):
 class OpenStore(Protocol):
     """Opens the access of one command, as a person: without one, as the local operator."""
 
-    def __call__(self, access: "Access", person: "Person | None" = None) -> StoreAccess: ...
+    def __call__(self, access: "Access", person: "Person | None" = None) -> StoreAccess[Any]: ...
 
 
 class CommandSetup(Struct, frozen=True):
@@ -50,7 +80,7 @@ class CommandSetup(Struct, frozen=True):
     load: Callable[[], OpenStore]
 
 
-def open_store(access: "Access", person: "Person | None" = None) -> StoreAccess:
+def open_store(access: "Access", person: "Person | None" = None) -> StoreAccess[Any]:
     """Return the access of the command in progress. Raise ConfigError outside of the `soorma` program."""
     setup = click.get_current_context().find_object(CommandSetup)
     if setup is None:

@@ -4,7 +4,7 @@ import os
 
 from schema_run import run
 
-from soorma_ai.api.server.routes import OPERATIONS
+from soorma_ai.operations import OPERATIONS
 
 
 def test_some_of_what_can_be_asked_is_answered_as_the_document_says() -> None:

@@ -8,26 +8,30 @@ from typing import Any
 import pytest
 
 from soorma_ai import Limits
-from soorma_ai.api.clients import asynchronous, blocking, plan, views
-from soorma_ai.api.clients import protocol as platform_client
-from soorma_ai.api.server.routes import OPERATIONS
+from soorma_ai.api.clients import blocking as blocking_plan
+from soorma_ai.api.clients import blocking_calls, calls, plan, rows, views
+from soorma_ai.api.clients import protocol as plan_protocol
+from soorma_ai.clients import asynchronous, blocking
+from soorma_ai.clients import protocol as platform_client
+from soorma_ai.features.human_tasks import calls as inbox_calls
 from soorma_ai.features.human_tasks import client
 from soorma_ai.features.human_tasks.service import Inbox
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle
 from soorma_ai.kernel.runtime.views.registry import Directory
 from soorma_ai.kernel.runtime.views.tracker import Tracker
 from soorma_ai.local_client import LocalClient, Memory
+from soorma_ai.operations import OPERATIONS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 # Part: its Protocol, in-process class, async client, blocking client.
 PARTS: dict[str, tuple[type, type, type, type]] = {
     "client": (platform_client.PlatformClient, LocalClient, asynchronous.AsyncClient, blocking.Client),
-    "plan": (platform_client.PlanCalls, PlanHandle, plan.AsyncPlan, blocking.Plan),
-    "memory": (platform_client.MemoryCalls, Memory, views.AsyncMemory, blocking.Memory),
-    "registry": (platform_client.RegistryCalls, Directory, views.AsyncRegistry, blocking.Registry),
-    "inbox": (platform_client.InboxCalls, Inbox, client.AsyncInbox, blocking.Inbox),
-    "tracker": (platform_client.TrackerCalls, Tracker, views.AsyncTracker, blocking.Tracker),
+    "plan": (plan_protocol.PlanCalls, PlanHandle, plan.AsyncPlan, blocking_plan.Plan),
+    "memory": (platform_client.MemoryCalls, Memory, asynchronous.AsyncMemory, blocking.Memory),
+    "registry": (calls.RegistryCalls, Directory, views.AsyncRegistry, blocking_calls.Registry),
+    "inbox": (inbox_calls.InboxCalls, Inbox, client.AsyncInbox, client.Inbox),
+    "tracker": (calls.TrackerCalls, Tracker, rows.AsyncTracker, blocking_calls.Tracker),
 }
 
 # In-process calls without a counterpart over HTTP, with the reason.

@@ -23,8 +23,8 @@ from kit import payments, planner, the_wait
 from soorma_ai import Platform
 from soorma_ai.adapters.single_writer.control import ControlSocket, Converse
 from soorma_ai.adapters.tokens.api_keys import new_key
-from soorma_ai.api.clients.owner import OwnerClient, OwnerGone, ask_owner
 from soorma_ai.api.server.local import MOST_BYTES
+from soorma_ai.clients.owner import OwnerClient, OwnerGone, ask_owner
 from soorma_ai.errors import (
     ConfigError,
     Forbidden,

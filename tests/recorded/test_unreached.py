@@ -10,7 +10,7 @@ from model_kit import Pauses, Way, by_both_ways, question
 from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.adapters.models.embedding import LiteLLMEmbedder
 from soorma_ai.adapters.models.faults import Failed, translate
-from soorma_ai.api.clients.asynchronous import AsyncClient
+from soorma_ai.clients.asynchronous import AsyncClient
 from soorma_ai.errors import ConfigError, ModelUnavailable, ServerUnavailable, SoormaError
 
 MODEL = "openai/gpt-4o"

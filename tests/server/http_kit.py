@@ -14,10 +14,10 @@ from starlette.applications import Starlette
 
 from soorma_ai import Platform
 from soorma_ai.api.server.openapi import document
-from soorma_ai.api.server.routes import OPERATIONS
 from soorma_ai.errors import Unauthenticated
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.people import Person
+from soorma_ai.operations import OPERATIONS
 from soorma_ai.server import Options, app
 
 Json = Any

@@ -6,8 +6,8 @@ from http_kit import local, the_document
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from soorma_ai import Platform
-from soorma_ai.api.server.operation import Nothing, Operation
-from soorma_ai.api.server.routes import OPERATIONS
+from soorma_ai.api.operation import Operation
+from soorma_ai.operations import OPERATIONS
 
 # The endpoints that the seed documents print.
 MEMORY = [
@@ -45,7 +45,7 @@ def test_every_operation_is_named_once_and_described() -> None:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
-def test_the_path_of_an_operation_says_what_it_is_asked(operation: Operation[Nothing, Nothing]) -> None:
+def test_the_path_of_an_operation_says_what_it_is_asked(operation: Operation) -> None:
     assert operation.template.count("{") == len(operation.in_path)
     assert HTTPStatus.INTERNAL_SERVER_ERROR not in operation.answers
 

@@ -19,11 +19,11 @@ from soorma_ai import Platform
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens import ApiKeys, ByFunction, FirstOf, new_key
 from soorma_ai.adapters.tokens.signed import SignedTokens
-from soorma_ai.api.server.operation import AnyOperation
-from soorma_ai.api.server.routes import OPERATIONS
+from soorma_ai.api.operation import Operation
 from soorma_ai.errors import NotFound
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.people import Person
+from soorma_ai.operations import OPERATIONS
 from soorma_ai.server import Options, app
 
 UNLIMITED: Options = {"rate": None}
@@ -154,7 +154,7 @@ ROWS: dict[str, Row] = {
     f"POST {PLAN}/cancel": Row("steer", nothing),
     "DELETE /v1/agents/{name}": Row("manage"),
 }
-BY_ROUTE: Mapping[str, AnyOperation] = {f"{one.method} {one.path}": one for one in OPERATIONS}
+BY_ROUTE: Mapping[str, Operation] = {f"{one.method} {one.path}": one for one in OPERATIONS}
 OVER_HTTP = [role for role in ROLES if role != "root"]
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from trades import GOALS, LABEL, PATIENCE, answer_to, name_of
 
 from soorma_ai import Platform, Wait
-from soorma_ai.api.clients.asynchronous import AsyncClient
+from soorma_ai.clients.asynchronous import AsyncClient
 from soorma_ai.errors import DeadlineExceeded, NotFound, TransientError
 
 T = TypeVar("T")

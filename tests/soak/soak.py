@@ -36,7 +36,7 @@ from trades import AGENTS, GOALS, name_of, planners, workers
 
 # Seconds without any change at all, after which it is stuck.
 from soorma_ai import Platform
-from soorma_ai.api.clients.asynchronous import AsyncClient
+from soorma_ai.clients.asynchronous import AsyncClient
 
 PATIENCE = 300.0
 PATIENCE_WITH_A_BUG = 30.0

@@ -43,8 +43,9 @@ def moment(cause: EventEnvelope = GOAL, now: datetime = NOW) -> Moment:
 
 
 def plan(status: str = "running", **changes: Any) -> PlanRecord:
-    ids, goal = ("p-1", "orders", "1", PlanStatus(status), "goal"), ("order.received", {"order_id": "A1"})
-    made = PlanRecord(*ids, *goal, LINEAGE, Limits(), NOW, NOW, "p-0", answer_key="key", deadline=END, steps=4)
+    ids, goal = ("p-1", "goal", PlanStatus(status)), ("order.received", {"order_id": "A1"}, "orders")
+    facts = (*ids, *goal, NOW, NOW, "p-0", Limits())
+    made = PlanRecord(*facts, "1", LINEAGE, answer_key="key", deadline=END, steps=4)
     return replace(made, **changes)
 
 

@@ -98,7 +98,8 @@ class Story:
             self.status, (None, None)
         )
         return PlanDetails(
-            *(self.plan_id, self.goal_id, self.status, self.goal_event, {"order": 1}, self.agent, result, reason),
-            *(at(self.begun), at(self.ended), None, PLAN, None if self.goal_id == GOAL else PLAN, "default", None),
-            *(tuple(self.steps), tuple(self.decisions), tuple(self.expectations), Spent(), Limits(), 0.0),
+            *(self.plan_id, self.goal_id, self.status, self.goal_event, {"order": 1}, self.agent),
+            *(at(self.begun), at(self.ended), PLAN, Limits(), result, reason, None),
+            *(None if self.goal_id == GOAL else PLAN, "default", None),
+            *(tuple(self.steps), tuple(self.decisions), tuple(self.expectations), Spent(), 0.0),
         )

@@ -6,34 +6,20 @@ from datetime import timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
+from soorma_ai.api.answers import HeldAnswer, OpenRequest, Outcome, PlacedEvent, Published, Submitted
 from soorma_ai.api.clients.address import address_of
-from soorma_ai.api.clients.answers import (
-    Accepted,
-    Asked,
-    Discarded,
-    HeldBack,
-    Published,
-    Redriven,
-    Resumed,
-    Row,
-    Submitted,
-)
 from soorma_ai.api.clients.messages import MOST_ITEMS, Page, Request, Response, get, post
 from soorma_ai.api.clients.plan import AsyncPlan, cancel_plan, seconds
 from soorma_ai.api.clients.problems import error_of, problem_in
+from soorma_ai.api.clients.rows import AsyncTracker, ClientRows
 from soorma_ai.api.clients.sender import GRACE, Bounds, Caller
 from soorma_ai.api.clients.streams import place_of, stored_events
 from soorma_ai.api.clients.transport import AsyncLine, Line
-from soorma_ai.api.clients.views import AsyncMemory, AsyncRegistry, AsyncTracker
+from soorma_ai.api.clients.views import AsyncRegistry, AsyncWorkingMemory
 from soorma_ai.errors import ConfigError, DeadlineExceeded, Held, LocalProtocolError, ServerUnavailable
-from soorma_ai.features.human_tasks.client import AsyncInbox
-from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.events import EventTopic, topic_of
-from soorma_ai.kernel.domain.expectations import Wait
-from soorma_ai.kernel.domain.history import SentPrompt
 from soorma_ai.kernel.domain.memory import SessionSummary
 from soorma_ai.kernel.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerOutcome
-from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.values import Data, JsonObject, json_object
 from soorma_ai.kernel.ports import EventPage, StoredEvent
 from soorma_ai.kernel.rules.reports.trace import Trace
@@ -59,8 +45,8 @@ class ClientOptions(TypedDict, total=False):
     most_bytes: int
 
 
-class AsyncClient:
-    """A platform that is served at a URL, as the holder of a token: the calls of `PlatformClient`.
+class AsyncKernelClient(ClientRows):
+    """A platform that is served at a URL, as the holder of a token: the calls of the kernel.
 
     Only what is safe is sent again when an answer is lost: what reads, and what has a key of its own, which `submit`,
     `request`, `ask`, `publish` and `answer` make where none is given. Close it by `async with`, or `aclose`.
@@ -171,7 +157,7 @@ class AsyncClient:
 
     async def _ask(self, event_type: str, body: JsonObject, key: str | None, *, until: float | None = None) -> str:
         request = post("requests", body=body, key=self._key(key))
-        asked = (await self._caller.ask(request, until=until)).read(Asked)
+        asked = (await self._caller.ask(request, until=until)).read(OpenRequest)
         if asked.wait_id is not None:
             raise Held(event_type, asked.wait_id, asked.request_id)
         return asked.request_id
@@ -207,14 +193,6 @@ class AsyncClient:
         response = await self._caller.ask(post("events", body=body, key=self._key(idempotency_key)))
         return _unless_held(response, event_type).read(Published).event_id
 
-    async def waits(self, *, limit: int = 50, plan_id: str | None = None) -> list[Wait]:
-        """Return open questions to people, the most urgent first; with a `plan_id` those of its tree."""
-        return await self._caller.list(Page[Wait], limit, "waits", plan_id=plan_id)
-
-    async def wait(self, wait_id: str) -> Wait:
-        """Return a question to people, also one that is closed by now. Raise NotFound."""
-        return await self._caller.read(get("waits", wait_id), Wait)
-
     async def answer(
         self,
         wait_id: str,
@@ -239,7 +217,7 @@ class AsyncClient:
     async def _outcome(self, request: Request) -> AnswerOutcome:
         response = await self._caller.ask(request, also=_NOT_COUNTED)
         if response.status == HTTPStatus.OK:
-            return AnswerOutcome(ACCEPTED, response.read(Accepted).detail)
+            return AnswerOutcome(ACCEPTED, response.read(Outcome).detail)
         problem = problem_in(response) or {}
         word = str(problem.get("code"))
         # What does not parse has the same code, and says where it does not.
@@ -258,34 +236,13 @@ class AsyncClient:
         body: JsonObject = {"data": json_object("the input", data or {}), "note": note}
         return await self._outcome(post("plans", plan_id, "resume", body=body))
 
-    async def resume_all(self, *, agent: str | None = None) -> list[str]:
-        """Let all plans of this person, or of the tenant for its operators, go on that need an operator; those of one
-        planner, if it is named. Return their ids."""
-        request = post("resumptions", body={"agent": agent}, is_safe=True)
-        return list((await self._caller.read(request, Resumed)).plan_ids)
-
-    async def plans(
-        self, *, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 50
-    ) -> list[PlanRecord]:
-        """Return plans, the newest first. `status` may be 'active' too: every plan that has not ended."""
-        return await self._caller.list(Page[PlanRecord], limit, "plans", status=status, session_id=session_id)
-
-    async def plan(self, plan_id: str) -> PlanDetails:
-        """Return all that is known of a plan. Raise NotFound."""
-        return await self._caller.read(get("plans", plan_id), PlanDetails)
-
-    async def prompt(self, plan_id: str, decision: int | None = None) -> SentPrompt:
-        """Return what a model was sent for a decision of a plan, counted from 1; by default the last one. It is made
-        again of what is stored, and says where it is not what was sent. Raise NotFound."""
-        return await self._caller.read(get("plans", plan_id, "prompt", decision=decision), SentPrompt)
-
     async def trace(self, plan_id: str) -> Trace:
         """Return why everything in a plan happened: who did what because of what, and when. Raise NotFound."""
         return await self._caller.read(get("plans", plan_id, "trace"), Trace)
 
     async def follow(self, plan_id: str) -> AsyncPlan:
         """Return the handle of a plan that was submitted earlier. Raise NotFound."""
-        context = await self.memory.get_plan_context(plan_id)
+        context = await AsyncWorkingMemory(self._caller).get_plan_context(plan_id)
         return AsyncPlan(str(context["plan_id"]), str(context["goal_id"]), self._caller)
 
     async def events(
@@ -296,7 +253,7 @@ class AsyncClient:
         the end. Raise NotFound."""
         order = "newest" if newest else None
         asked = get("events", after=after, limit=min(limit, MOST_ITEMS), plan_id=plan_id, order=order)
-        page = await self._caller.read(asked, Page[Row])
+        page = await self._caller.read(asked, Page[PlacedEvent])
         rows = tuple(StoredEvent(row.seq, row.event) for row in page.items)
         if page.next is None:
             return EventPage(rows, rows[-1].seq if rows else after, is_end=True)
@@ -309,10 +266,6 @@ class AsyncClient:
             async for row in rows:
                 yield row
 
-    async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
-        """Return conversations, the one in which something happened last first."""
-        return await self._caller.list(Page[SessionSummary], limit, "memory", "sessions")
-
     async def create_session(
         self, name: str | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: str | None = None
     ) -> SessionSummary:
@@ -321,39 +274,10 @@ class AsyncClient:
         body: JsonObject = {"name": name, "metadata": about, "session_id": session_id or self._line.new_key()}
         return await self._caller.read(post("memory", "sessions", body=body, is_safe=True), SessionSummary)
 
-    async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
-        """Return what could not be handled and waits for somebody to decide about it, the newest first."""
-        return await self._caller.list(Page[Letter], limit, "dead-letters")
-
-    async def dead_letter(self, letter_id: int) -> Letter:
-        """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
-        return await self._caller.read(get("dead-letters", str(letter_id)), Letter)
-
-    async def redrive(self, letter_id: int) -> bool:
-        """Deliver it again, as if for the first time but with the same `idempotency_key`. False when it is not dead
-        (any more). Raise NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read."""
-        request = post("dead-letters", str(letter_id), "redrive", body={})
-        return (await self._caller.read(request, Redriven)).redriven
-
-    async def discard(self, letter_id: int, note: str = "") -> bool:
-        """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
-        request = post("dead-letters", str(letter_id), "discard", body={"note": note})
-        return (await self._caller.read(request, Discarded)).discarded
-
-    @property
-    def memory(self) -> AsyncMemory:
-        """Return the calls that read and write the working memory of plans."""
-        return AsyncMemory(self._caller)
-
     @property
     def registry(self) -> AsyncRegistry:
         """Return the calls that find agents and events."""
         return AsyncRegistry(self._caller)
-
-    @property
-    def inbox(self) -> AsyncInbox:
-        """Return the calls that do something about questions, beside answering them."""
-        return AsyncInbox(self._caller)
 
     @property
     def tracker(self) -> AsyncTracker:
@@ -401,5 +325,5 @@ def _unless_held(response: Response, event_type: str) -> Response:
     """Raise Held for a request that waits for an approval."""
     if response.status != HTTPStatus.ACCEPTED:
         return response
-    held = response.read(HeldBack)
+    held = response.read(HeldAnswer)
     raise Held(event_type, held.wait_id, held.request_id)

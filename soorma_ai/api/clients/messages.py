@@ -3,30 +3,25 @@
 import json
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_jsonable_python
+from typing_extensions import TypedDict
 
 from soorma_ai.api.clients.address import path_of
+from soorma_ai.api.paging import Page as Page
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
-from soorma_ai.kernel.domain.values import UNSTORABLE, Json, clip, is_storable
+from soorma_ai.kernel.domain.records import plain
+from soorma_ai.kernel.domain.values import UNSTORABLE, JsonObject, clip, is_storable
 
 LONGEST_KEY = 200
 MOST_ITEMS: Final = 500
 
 T = TypeVar("T")
 Field = str | int | float | bool | None
-
-
-class Page(BaseModel, Generic[T]):
-    """Some items of a list; `next` is where those behind them begin, None where there are none."""
-
-    model_config = ConfigDict(frozen=True)
-
-    items: list[T]
-    next: str | None = None
 
 
 class Request(Struct, frozen=True):
@@ -71,6 +66,11 @@ class Response(Struct, frozen=True):
             ) from error
         return found
 
+    def read_key(self, key: str, kind: type[T]) -> T:
+        """Return what stands under a name in the body. Raise as `read`."""
+        found: T = self.read(_with_key(key, kind))[key]
+        return found
+
 
 def get(*parts: str, **query: Field) -> Request:
     return Request("GET", path_of(*parts), spell(query), is_safe=True)
@@ -80,7 +80,7 @@ def delete(*parts: str, **query: Field) -> Request:
     return Request("DELETE", path_of(*parts), spell(query))
 
 
-def post(*parts: str, body: Mapping[str, Json], key: str | None = None, is_safe: bool = False) -> Request:
+def post(*parts: str, body: Mapping[str, object], key: str | None = None, is_safe: bool = False) -> Request:
     """Return a request with a JSON body. With a `key` it counts once, however often it is sent. Raise
     LocalProtocolError for a key that no header can carry, and for a body that no server keeps."""
     headers = {"content-type": "application/json"}
@@ -90,9 +90,13 @@ def post(*parts: str, body: Mapping[str, Json], key: str | None = None, is_safe:
                 f"idempotency_key={clip(repr(key), 80)}: over HTTP, give 1 to {LONGEST_KEY} printable ASCII characters"
             )
         headers["idempotency-key"] = key
-    if not is_storable({**body}):
+    try:
+        written: JsonObject = to_jsonable_python(body, timedelta_mode="float", fallback=plain)
+    except ValueError as error:
+        raise LocalProtocolError(f"what is sent cannot be kept: {UNSTORABLE}") from error
+    if not is_storable(written):
         raise LocalProtocolError(f"what is sent cannot be kept: {UNSTORABLE}")
-    sent = json.dumps(body, separators=(",", ":")).encode()
+    sent = json.dumps(written, separators=(",", ":")).encode()
     return Request("POST", path_of(*parts), headers=headers, body=sent, is_safe=is_safe or key is not None)
 
 
@@ -105,6 +109,11 @@ def _text(value: Field) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+@cache
+def _with_key(key: str, kind: Any) -> Any:
+    return cast("Any", TypedDict)("Answer", {key: kind})
 
 
 @cache

@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 from typing_extensions import TypeVar
 
-from soorma_ai.api.clients.answers import Cancelled, End, NotEnded
+from soorma_ai.api.answers import End, NotEnded
 from soorma_ai.api.clients.messages import Page, Response, get, post
 from soorma_ai.api.clients.sender import Caller
 from soorma_ai.api.clients.streams import stored_events
@@ -105,7 +105,7 @@ class AsyncPlan:
 
 async def cancel_plan(caller: Caller, plan_id: str, reason: str) -> bool:
     body: JsonObject = {"reason": reason} if reason else {}
-    return (await caller.read(post("plans", plan_id, "cancel", body=body), Cancelled)).cancelled
+    return await caller.read_key(post("plans", plan_id, "cancel", body=body), "cancelled", bool)
 
 
 def _has_not_ended(response: Response) -> bool:

@@ -12,7 +12,7 @@ from soorma_ai.api.clients.problems import error_of, is_answer
 from soorma_ai.api.clients.retry import may_repeat, pause_before
 from soorma_ai.api.clients.sent_events import EventReader, SentEvent
 from soorma_ai.api.clients.transport import Line, Opened, Unreachable
-from soorma_ai.errors import RemoteProtocolError, ServerUnavailable, SoormaError, TransientError
+from soorma_ai.errors import NotFound, RemoteProtocolError, ServerUnavailable, SoormaError, TransientError
 from soorma_ai.kernel.domain.values import clip
 
 LONGEST_POLL = 30.0
@@ -68,6 +68,17 @@ class Caller:
 
     async def read(self, request: Request, kind: type[T]) -> T:
         return (await self.ask(request)).read(kind)
+
+    async def read_key(self, request: Request, key: str, kind: type[T]) -> T:
+        """Return the part of an answer that stands under a name."""
+        return (await self.ask(request)).read_key(key, kind)
+
+    async def find(self, request: Request, kind: type[T]) -> T | None:
+        """Return the answer, None where there is none."""
+        try:
+            return await self.read(request, kind)
+        except NotFound:
+            return None
 
     async def list(self, kind: type[Page[T]], limit: int | None, *parts: str, **query: Field) -> list[T]:
         """Return so many items of a list, or all of them, page by page."""

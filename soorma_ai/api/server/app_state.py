@@ -3,19 +3,32 @@
 import asyncio
 from collections.abc import Coroutine
 from contextlib import AbstractContextManager
-from typing import TypeVar
+from typing import TypeVar, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from soorma_ai.api.operation import Form
 from soorma_ai.api.server.tail import Tail, tree_key
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, StoreUnavailable
-from soorma_ai.features.human_tasks.link_tokens import Links
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.views.tenant_stats import TenantCounts
 
 T = TypeVar("T")
+
+
+class Call(Struct, frozen=True):
+    """A call in hand: the client of its caller, the fields `asked` in path and query and `sent` in the body, its
+    idempotency key, and the place of the last event of its stream."""
+
+    client: Client
+    asked: Form
+    sent: Form
+    surroundings: "Surroundings"
+    key: str | None = None
+    last_event_id: int | None = None
 
 
 class Surroundings:
@@ -28,8 +41,15 @@ class Surroundings:
         self._ending = asyncio.Event()
         self.tail = Tail()
         self.counts = TenantCounts()
-        # By which links are made here, where they can be opened here.
-        self.links: Links | None = None
+        self._kept: dict[type, object] = {}
+
+    def keep(self, one: object) -> None:
+        """Keep an object of a feature, by its type, for the calls of this application."""
+        self._kept[type(one)] = one
+
+    def find(self, kind: type[T]) -> T | None:
+        """Return the object of this type; None where none was kept."""
+        return cast("T | None", self._kept.get(kind))
 
     @property
     def services(self) -> Services:

@@ -17,12 +17,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from soorma_ai.api.server.app_state import Surroundings
+from soorma_ai.api.operation import Form, Nothing, Operation, Stream
+from soorma_ai.api.server.app_state import Call, Surroundings
 from soorma_ai.api.server.auth import Entrance, host_names, name_of
 from soorma_ai.api.server.health import Watching
 from soorma_ai.api.server.mounts import Visiting
 from soorma_ai.api.server.openapi import document
-from soorma_ai.api.server.operation import AnyOperation, Call, Form, Nothing, Stream
 from soorma_ai.api.server.options import check_options, check_origins
 from soorma_ai.api.server.problems import Problem, problem, problem_of, report_error, response_of, unfit
 from soorma_ai.api.server.rates import (
@@ -35,10 +35,9 @@ from soorma_ai.api.server.rates import (
     OpenStreams,
     Rate,
 )
-from soorma_ai.api.server.routes import OPERATIONS
 from soorma_ai.api.server.streams import EventStream
 from soorma_ai.errors import SoormaError
-from soorma_ai.kernel.domain.values import clip
+from soorma_ai.kernel.domain.values import Same, clip
 from soorma_ai.kernel.ports import Authenticator, Inlet, Post
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.client.mounts import Door, Visit
@@ -79,13 +78,15 @@ class Options(TypedDict, total=False):
     site: Site
 
 
-def app(platform: Client, *, auth: Authenticator | None = None, **options: Unpack[Options]) -> Starlette:
-    """Return the platform as an ASGI application, to be served or mounted into another. The platform has to be open
-    while it is called.
-
-    Without `auth` it serves programs of this machine only, all of them as `local`, an operator. Raise ConfigError for
-    an unknown option, and for a value of another type.
-    """
+def app(
+    platform: Client,
+    operations: tuple[Operation, ...],
+    *,
+    auth: Authenticator | None = None,
+    **options: Unpack[Options],
+) -> Starlette:
+    """Return the platform as an ASGI application with these operations. Raise ConfigError for an unknown option, and
+    for a value of another type."""
     check_options("server.app", options, get_type_hints(Options), named=("auth",))
     check_origins(options.get("origins", ()))
     rate = options.get("rate", Rate())
@@ -106,23 +107,23 @@ def app(platform: Client, *, auth: Authenticator | None = None, **options: Unpac
     desk = Desk(entrance, surroundings, streams, options.get("most_bytes", MOST_BYTES), most_calls)
     site = options.get("site")
     pages = site.routes(desk) if site is not None else ()
-    return assemble(desk, OPERATIONS, options.get("inlets", ()), options.get("doors", ()), pages)
+    return assemble(desk, operations, options.get("inlets", ()), options.get("doors", ()), pages)
 
 
 def assemble(
     desk: "Desk",
-    operations: Iterable[AnyOperation],
+    operations: tuple[Operation, ...],
     inlets: Collection[Inlet] = (),
     doors: Collection[Door] = (),
     pages: Iterable[BaseRoute] = (),
 ) -> Starlette:
     """Return the application in which a desk answers these operations; where paths are the same, pages come last."""
     surroundings = desk.surroundings
-    by_path: defaultdict[str, dict[str, AnyOperation]] = defaultdict(dict)
+    by_path: defaultdict[str, dict[str, Operation]] = defaultdict(dict)
     for operation in operations:
         by_path[operation.path][operation.method] = operation
     routes = [Route(path, Resource(desk, methods)) for path, methods in by_path.items()]
-    routes += [*desk.watching.routes(), Route("/v1/openapi.json", _show_document)]
+    routes += [*desk.watching.routes(), Route("/v1/openapi.json", partial(_show_document, operations))]
     # By another method, a page may be at the same path.
     routes += [Route(inlet.path, Opening(desk, inlet), methods=["POST"]) for inlet in inlets]
     for door in doors:
@@ -166,7 +167,7 @@ class Desk:
         self.watching = Watching(entrance, surroundings)
         self._most_bytes = most_bytes
 
-    async def respond(self, operation: AnyOperation, request: Request) -> ASGIApp:
+    async def respond(self, operation: Operation, request: Request) -> ASGIApp:
         answer = await _or_problem(self._carry_out(operation, request), operation.name)
         self.watching.count(request, operation.name, answer)
         return answer
@@ -181,13 +182,13 @@ class Desk:
         found = await inlet.take(Post(headers, await self.read(request), dict[str, str](request.path_params)))
         return Response(json.dumps(found).encode(), headers=_JSON)
 
-    async def _carry_out(self, operation: AnyOperation, request: Request) -> ASGIApp:
+    async def _carry_out(self, operation: Operation, request: Request) -> ASGIApp:
         services = self.surroundings.services
         caller = await self.entrance.admit(request, services.clock)
         request.state.tenant_id = caller.person.tenant_id
         asked = _parse_asked(operation, request)
         sent = await self._parse_sent(operation, request)
-        call = Call[Any, Any](
+        call = Call(
             self.surroundings.client_of(caller),
             asked,
             sent,
@@ -225,7 +226,7 @@ class Desk:
         end = self.streams.take(name_of(caller), caller.person.tenant_id)
         return Visiting(door, visit, body, surroundings, partial(self.entrance.is_still_in, request), end)
 
-    async def _parse_sent(self, operation: AnyOperation, request: Request) -> Form:
+    async def _parse_sent(self, operation: Operation, request: Request) -> Form:
         body = await self.read(request)
         if not body and operation.sent is Nothing:
             return Nothing()
@@ -266,7 +267,7 @@ class Desk:
 class Resource:
     """What is at one path: its operations by method."""
 
-    def __init__(self, desk: Desk, operations: Mapping[str, AnyOperation]) -> None:
+    def __init__(self, desk: Desk, operations: Mapping[str, Operation]) -> None:
         self._desk = desk
         self._operations = operations
 
@@ -309,7 +310,7 @@ class Doorway:
         await answer(scope, receive, send)
 
 
-def _parse_asked(operation: AnyOperation, request: Request) -> Form:
+def _parse_asked(operation: Operation, request: Request) -> Form:
     given = dict[str, str](request.path_params)
     try:
         fields = parse_qsl(
@@ -378,13 +379,15 @@ async def _refuse(request: Request, error: Exception) -> Response:
     return response_of(problem(status, status.phrase.lower().replace(" ", "_"), "there is nothing at this path"))
 
 
-async def _show_document(request: Request) -> Response:
-    return Response(await asyncio.to_thread(_document, request.scope.get("root_path", "")), headers=_JSON)
+async def _show_document(operations: tuple[Operation, ...], request: Request) -> Response:
+    return Response(
+        await asyncio.to_thread(_document, Same(operations), request.scope.get("root_path", "")), headers=_JSON
+    )
 
 
 @cache
-def _document(root_path: str) -> bytes:
-    return document(OPERATIONS, root_path or "/")
+def _document(operations: Same[tuple[Operation, ...]], root_path: str) -> bytes:
+    return document(operations.it, root_path or "/")
 
 
 @cache

@@ -8,12 +8,11 @@ from uvicorn import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
+from soorma_ai.api.operation import Operation
 from soorma_ai.api.server.app_state import Surroundings
 from soorma_ai.api.server.application import Desk, assemble
 from soorma_ai.api.server.auth import LOCAL_HOSTS, Entrance
 from soorma_ai.api.server.rates import OpenStreams
-from soorma_ai.api.server.routes import OPERATIONS
-from soorma_ai.features.upkeep import operations
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.rules.tokens import read_name
 from soorma_ai.kernel.runtime.client.client import Client
@@ -29,13 +28,13 @@ class Named:
         return Caller(read_name(token))
 
 
-def conversation(platform: Client) -> Callable[[socket.socket], Awaitable[None]]:
+def conversation(platform: Client, operations: tuple[Operation, ...]) -> Callable[[socket.socket], Awaitable[None]]:
     """Return what serves a platform on one connection, until that ends. Its callers are trusted, and may be the root;
     what only the owner of a file does is served here too."""
     entrance = Entrance(Named(), LOCAL_HOSTS, frozenset(), frozenset(), None)
     desk = Desk(entrance, Surroundings(platform, trusts_callers=True), OpenStreams(), MOST_BYTES)
     config = Config(
-        assemble(desk, (*OPERATIONS, *operations.OPERATIONS), ()),
+        assemble(desk, operations),
         http=H11Protocol,
         log_config=None,
         access_log=False,

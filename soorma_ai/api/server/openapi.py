@@ -1,14 +1,16 @@
 """The OpenAPI 3.1 document of a table of operations. Pure: operations in, the document out."""
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from typing import Any, cast
 
 from pydantic import BaseModel, TypeAdapter
 
-from soorma_ai.api.server.operation import AnyOperation, Nothing
-from soorma_ai.api.server.problems import MEDIA_TYPE, Problem
+from soorma_ai.api.operation import Nothing, Operation
+from soorma_ai.api.server.problems import MEDIA_TYPE, Problem, status_of
+from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.values import Json, JsonObject
 
 VERSION = "1"
@@ -39,12 +41,14 @@ ALWAYS = (
 )
 
 
-def document(operations: Sequence[AnyOperation], root: str) -> bytes:
+def document(operations: Sequence[Operation], root: str) -> bytes:
     """Return the document as JSON. `root` is the path that the operations' paths are below."""
     schemas = Schemas(operations)
     paths: dict[str, dict[str, Json]] = {}
     for operation in operations:
         paths.setdefault(operation.template, {})[operation.method.lower()] = describe(operation, schemas)
+    for operation in operations:
+        schemas.definitions.pop(operation.asked.__name__, None)  # its fields are parameters
     made: dict[str, Any] = {
         "openapi": "3.1.0",
         "info": {
@@ -63,8 +67,8 @@ def document(operations: Sequence[AnyOperation], root: str) -> bytes:
     return json.dumps(made, separators=(",", ":")).encode()
 
 
-def describe(operation: AnyOperation, schemas: "Schemas") -> Json:
-    summary, _, rest = operation.words.partition("\n\n")
+def describe(operation: Operation, schemas: "Schemas") -> Json:
+    summary, rest = _summary_of(operation.words)
     described: JsonObject = {
         "operationId": operation.name,
         "tags": [operation.tag],
@@ -73,17 +77,24 @@ def describe(operation: AnyOperation, schemas: "Schemas") -> Json:
         "responses": _responses(operation, schemas),
     }
     if rest:
-        described["description"] = " ".join(rest.split())
+        described["description"] = rest
     if operation.sent is not Nothing:
         schema = schemas.of(operation.sent, "validation")
         described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     return described
 
 
+def _summary_of(words: str) -> tuple[str, str]:
+    """Return the first sentence of a text, and the rest."""
+    text = " ".join(words.split())
+    end = re.search(r"[.:](?= )", text)
+    return (text, "") if end is None else (text[: end.end() - 1] + ".", text[end.end() :].strip())
+
+
 class Schemas:
     """Schemas of all types that operations name, each with a definition of its own."""
 
-    def __init__(self, operations: Iterable[AnyOperation]) -> None:
+    def __init__(self, operations: Iterable[Operation]) -> None:
         wanted: list[tuple[Any, str]] = [(Problem, "serialization")]
         for operation in operations:
             wanted += [(operation.asked, "validation"), (operation.sent, "validation")]
@@ -115,7 +126,7 @@ def _with_spans(schema: Json) -> Json:
     return [_with_spans(one) for one in schema] if isinstance(schema, list) else schema
 
 
-def _parameters(operation: AnyOperation, schemas: Schemas) -> Iterable[Json]:
+def _parameters(operation: Operation, schemas: Schemas) -> Iterable[Json]:
     asked = schemas.resolve(schemas.of(operation.asked, "validation"))
     fields, required = asked.get("properties", {}), asked.get("required", [])
     assert isinstance(fields, dict) and isinstance(required, list)
@@ -153,11 +164,12 @@ def _without_null(schema: Json) -> Json:
     return {**kept, "anyOf": left}
 
 
-def _responses(operation: AnyOperation, schemas: Schemas) -> JsonObject:
+def _responses(operation: Operation, schemas: Schemas) -> JsonObject:
     told: dict[HTTPStatus, Json] = {}
     for status, kind in operation.answers.items():
         told[status] = _answer(operation, schemas, status, kind)
-    problems = {*ALWAYS, *operation.problems}
+    raised = {HTTPStatus(one) if isinstance(one, int) else status_of(one) for one in operation.raises}
+    problems = {*ALWAYS, *raised}
     if operation.streams:
         problems -= {HTTPStatus.UNSUPPORTED_MEDIA_TYPE}
     schema = schemas.of(Problem, "serialization")
@@ -166,12 +178,12 @@ def _responses(operation: AnyOperation, schemas: Schemas) -> JsonObject:
     return {str(int(status)): told[status] for status in sorted(told)}
 
 
-def _answer(operation: AnyOperation, schemas: Schemas, status: HTTPStatus, kind: object) -> Json:
+def _answer(operation: Operation, schemas: Schemas, status: HTTPStatus, kind: object) -> Json:
     if operation.streams and status is HTTPStatus.OK:
         return {"description": "Server-sent events, each a CloudEvent.", "content": {"text/event-stream": _SENT_EVENTS}}
     if kind is None:
         return {"description": status.phrase}
     schema = schemas.of(kind, "serialization")
-    about = kind.__doc__ if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+    about = kind.__doc__ if isinstance(kind, type) and issubclass(kind, BaseModel | Record) else None
     said = " ".join(about.split()) if about else status.phrase
     return {"description": said, "content": {"application/json": {"schema": schema}}}

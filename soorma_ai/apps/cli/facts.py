@@ -15,9 +15,9 @@ from pathlib import Path
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.single_writer.lock import OwnerInfo, owner_of
 from soorma_ai.adapters.sqlite.file.files import schema_of
-from soorma_ai.api.clients.protocol import PlatformClient
 from soorma_ai.apps.cli.diagnosis import Broker, Facts, Life, Origin, Server, Setting, StoreFile
 from soorma_ai.apps.cli.store_access import PAUSE_SECONDS, read_only_client, server_client
+from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.errors import ConfigError, Forbidden, SoormaError
 from soorma_ai.kernel.domain.limits import MAX_BACKLOG
 from soorma_ai.kernel.domain.names import plain_name
@@ -201,7 +201,7 @@ def _describe_owner(owner: OwnerInfo | None) -> str | None:
 
 async def _answers(owner: OwnerInfo) -> bool:
     """Tell whether the owner takes calls; one that has just begun is given some time."""
-    from soorma_ai.api.clients.owner import OwnerClient
+    from soorma_ai.clients.owner import OwnerClient
 
     for _ in range(OWNER_TRIES):
         with suppress(SoormaError):

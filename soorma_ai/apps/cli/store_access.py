@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.single_writer.lock import AlreadyOwned, owner_of
-from soorma_ai.api.clients.protocol import PlatformClient
 from soorma_ai.assembly import make_clock, make_store
+from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.errors import ConfigError, NotFound, StoreUnavailable
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.runtime.handling.handling import Services
@@ -20,8 +20,9 @@ from soorma_ai.settings import is_postgres, sqlite_path
 from soorma_ai.surfaces.options import LOCAL_USER, Access, Server
 
 if TYPE_CHECKING:
-    from soorma_ai.api.clients.asynchronous import AsyncClient
-    from soorma_ai.api.clients.owner import OwnerCalls, OwnerClient
+    from soorma_ai.clients.asynchronous import AsyncClient
+    from soorma_ai.clients.owner import OwnerClient
+    from soorma_ai.surfaces.store_access import OwnerCalls
 
 ANSWER_SECONDS = 30.0
 MOST_TRIES = 100
@@ -49,7 +50,7 @@ async def read_only_client(access: Access) -> AsyncGenerator[Client]:
 @asynccontextmanager
 async def server_client(server: Server) -> AsyncGenerator["AsyncClient"]:
     """Open a client of a server, which does not try for long: somebody waits before a terminal."""
-    from soorma_ai.api.clients.asynchronous import AsyncClient
+    from soorma_ai.clients.asynchronous import AsyncClient
 
     async with AsyncClient(server.url, token=server.token, tries=SERVER_TRIES) as client:
         yield client
@@ -129,7 +130,7 @@ class CommandRunner:
             owner = owner_of(path) or (reason.info if isinstance(reason, AlreadyOwned) else None)
             self.has_owner = owner is not None
             if owner is not None:
-                from soorma_ai.api.clients.owner import OwnerGone, ask_owner
+                from soorma_ai.clients.owner import OwnerGone, ask_owner
 
                 try:
                     return await ask_owner(owner.socket, self._person, do, timeout=ANSWER_SECONDS)

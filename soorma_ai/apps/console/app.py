@@ -85,7 +85,7 @@ class Console:
         if self._provider is not None and desk.entrance.auth is None:
             raise ConfigError("a server without auth= lets everybody of this machine in: give it one, or no provider")
         own = Links(link_secret(self._sessions.secret))
-        desk.surroundings.links = own
+        desk.surroundings.keep(own)
         opener = Opener(own, self._links, self._embed_in)
         door = _Door(desk, self._sessions, opener, self._provider)
         by_path: defaultdict[str, dict[str, Answering]] = defaultdict(dict)

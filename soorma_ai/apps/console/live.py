@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from soorma_ai.api.server.app_state import Surroundings
 from soorma_ai.api.server.streams import HEARTBEAT_SECONDS
 from soorma_ai.api.server.tail import tenant_key, tree_key
-from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.runtime.client.client import PLANS, Client
 from soorma_ai.kernel.runtime.handling.process.signals import until
 from soorma_ai.kernel.runtime.views.plans import own_plan
 
@@ -21,7 +21,7 @@ async def key_of(client: Client, plan_id: str | None) -> str:
     """Return what is followed: the tenant, or the tree of a plan. Raise NotFound for one that is not theirs to see."""
     if plan_id is None:
         return tenant_key(client.person.tenant_id)
-    plan = await own_plan(client.services, client.person, plan_id, "follow")
+    plan = await own_plan(client.services, client.person, plan_id, PLANS["follow"])
     return tree_key(plan.root_plan_id)
 
 

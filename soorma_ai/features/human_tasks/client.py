@@ -1,91 +1,116 @@
-"""What people do about questions beside answering them, on a platform elsewhere."""
+"""Calls of the inbox over HTTP. Written by `make clients`; do not edit."""
 
-from collections.abc import Collection
 from datetime import datetime, timedelta
 
+from soorma_ai.api.clients.blocks import Blocking, blocking
 from soorma_ai.api.clients.messages import Page, get, post
 from soorma_ai.api.clients.sender import Caller
-from soorma_ai.features.human_tasks.records import Absence, Claim, LinkKind, MadeLink, NewLink, Notice
-from soorma_ai.kernel.domain.records import Record
-from soorma_ai.kernel.domain.values import Json, JsonObject
-
-
-class _Released(Record, frozen=True):
-    released: bool
-
-
-class _Back(Record, frozen=True):
-    back: bool
-
-
-class _Revoked(Record, frozen=True):
-    revoked: bool
+from soorma_ai.features.human_tasks.records import Absence, Claim, Lasting, LinkKind, MadeLink, NewLink, Notice, Roles
+from soorma_ai.kernel.domain.parameters import Id, Name, Short
 
 
 class AsyncInbox:
-    """Every call about a question raises NotFound for what is not theirs to see or to answer."""
+    """Calls about questions beside answering them."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
 
-    async def claim(self, wait_id: str, *, insist: bool = False) -> Claim:
-        """Take a question in hand, for an hour or until it is answered; it tells others and stops none of them. Raise
-        LocalProtocolError where somebody else has it, unless this one insists."""
+    async def claim(self, wait_id: Id, *, insist: bool = False) -> Claim:
+        """Claim a question, for an hour or until it is answered, and return the claim. It is told to others and stops
+        none of them. Again, it stays what it was. With `insist`, take it from another person. Raise LocalProtocolError
+        where another person has it, unless this one insists, and where it is closed."""
         return await self._caller.read(post("waits", wait_id, "claim", body={"insist": insist}, is_safe=True), Claim)
 
-    async def release(self, wait_id: str) -> bool:
-        """Let go of a question. False where this person does not have it in hand."""
-        return (await self._caller.read(post("waits", wait_id, "release", body={}, is_safe=True), _Released)).released
+    async def release(self, wait_id: Id) -> bool:
+        """End a claim of this person. False where there is none."""
+        return await self._caller.read_key(post("waits", wait_id, "release", body={}, is_safe=True), "released", bool)
 
-    async def hand_over(self, wait_id: str, to: str) -> Claim:
-        """Put a question into the hands of a colleague. Raise LocalProtocolError for somebody who is not known to be
-        allowed to answer it."""
+    async def hand_over(self, wait_id: Id, to: Name) -> Claim:
+        """Assign a question to a colleague, tell them, and return the claim. Again, it stays what it was, and nobody is
+        told. The colleague is known to be allowed to answer it and gets no right by this; raise LocalProtocolError for
+        others. A person that steers the question need not be allowed to answer it."""
         return await self._caller.read(post("waits", wait_id, "hand-over", body={"to": to}, is_safe=True), Claim)
 
-    async def colleagues(self, wait_id: str) -> list[str]:
-        """Return the names of others who are known to be allowed to answer a question."""
+    async def colleagues(self, wait_id: Id) -> list[str]:
+        """List the names of others that are known to be allowed to answer a question."""
         return (await self._caller.read(get("waits", wait_id, "colleagues"), Page[str])).items
 
-    async def notices(self, wait_id: str) -> list[Notice]:
-        """Return who was told about a question, and who has looked at it."""
-        return (await self._caller.read(get("waits", wait_id, "notices"), Page[Notice])).items
+    async def away(self, until: datetime, deputy: Name) -> Absence:
+        """Let a colleague, the `deputy`, answer the questions of this person `until` then, by the roles of this person
+        now. It takes the place of the absence before. Raise LocalProtocolError where that cannot be."""
+        return await self._caller.read(post("absences", body={"until": until, "deputy": deputy}, is_safe=True), Absence)
 
-    async def away(self, until: datetime, deputy: str) -> Absence:
-        """Let a colleague answer what this person may answer, until then. Raise LocalProtocolError where that cannot
-        be."""
-        body: JsonObject = {"until": until.isoformat(), "deputy": deputy}
-        return await self._caller.read(post("absences", body=body, is_safe=True), Absence)
-
-    async def back(self, user_id: str | None = None) -> bool:
-        """End an absence before its time is over, one's own or as an operator. False where there is none."""
-        return (await self._caller.read(post("absences", "end", body={"user_id": user_id}, is_safe=True), _Back)).back
+    async def back(self, user_id: Name | None = None) -> bool:
+        """End an absence before its time is over: one's own, or as an operator that of `user_id`. False where there is
+        none."""
+        return await self._caller.read_key(
+            post("absences", "end", body={"user_id": user_id}, is_safe=True), "back", bool
+        )
 
     async def absences(self) -> list[Absence]:
-        """Return who is away, until when, and who answers for them."""
+        """List the absences of the tenant: persons, ends and deputies."""
         return (await self._caller.read(get("absences"), Page[Absence])).items
+
+    async def notices(self, wait_id: Id) -> list[Notice]:
+        """List the persons that were told about a question, by channel, and those that have looked at it."""
+        return (await self._caller.read(get("waits", wait_id, "notices"), Page[Notice])).items
 
     async def make_link(
         self,
         kind: LinkKind,
-        about: str = "",
+        about: Short = "",
         *,
-        user_id: str | None = None,
-        roles: Collection[str] | None = None,
-        lasts: timedelta | None = None,
+        user_id: Name | None = None,
+        roles: Roles | None = None,
+        lasts: Lasting | None = None,
     ) -> NewLink:
-        """Make a link by which a person answers without signing in. Its path, below the address of the server, is shown
-        this once; it is empty where the server opens no links. Raise LocalProtocolError, Forbidden."""
-        names: list[Json] | None = None if roles is None else [*sorted(roles)]
-        hours = None if lasts is None else lasts / timedelta(hours=1)
-        body: JsonObject = {"kind": kind, "about": about, "user_id": user_id, "roles": names, "hours": hours}
-        return await self._caller.read(post("links", body=body), NewLink)
+        """Make a link by which a person answers without signing in: one question, the questions of a plan's tree, or
+        all of their inbox. Its path, below the address of the server, is shown this once; it is empty where the server
+        opens no links. In process, `Links(secret).path(...)` signs it. It takes the place of the one before of the
+        same. It is this person's own, with those of their roles that are needed; the trusted root makes one for any
+        `user_id`, with `roles`. A link to a question lasts as long as that, `lasts` at most; over HTTP, in `hours`.
+        Raise LocalProtocolError, Forbidden."""
+        return await self._caller.read(
+            post(
+                "links",
+                body={
+                    "kind": kind,
+                    "about": about,
+                    "user_id": user_id,
+                    "roles": roles,
+                    "hours": lasts and lasts / timedelta(hours=1),
+                },
+            ),
+            NewLink,
+        )
 
-    async def links(self, about: str = "") -> list[MadeLink]:
-        """Return the links to a question or to a plan's; about nothing, those to whole inboxes. Raise Forbidden."""
+    async def links(self, about: Id = "") -> list[MadeLink]:
+        """List the links to a question or to a plan's, the last made first; `about` nothing, those to whole inboxes.
+        Raise Forbidden for others than auditors and operators."""
         return (await self._caller.read(get("links", about=about or None), Page[MadeLink])).items
 
-    async def revoke_link(self, kind: LinkKind, about: str = "", *, user_id: str | None = None) -> bool:
-        """End the links of a person about the same that were made until now. Kind `session` ends sessions of the
-        console, of everybody with `user_id="*"`. False where they are revoked."""
-        body: JsonObject = {"kind": kind, "about": about, "user_id": user_id}
-        return (await self._caller.read(post("links", "revoke", body=body, is_safe=True), _Revoked)).revoked
+    async def revoke_link(self, kind: LinkKind, about: Short = "", *, user_id: Name | None = None) -> bool:
+        """End the links of a person about the same, those of agents too, that were made until now. Kind `session` ends
+        sessions of the console: the one of this id, or all of the person; `user_id="*"` means everybody of the tenant.
+        False where they are revoked. An operator does it for another. Raise NotFound."""
+        return await self._caller.read_key(
+            post("links", "revoke", body={"kind": kind, "about": about, "user_id": user_id}, is_safe=True),
+            "revoked",
+            bool,
+        )
+
+
+class Inbox(Blocking[AsyncInbox]):
+    """Calls about questions beside answering them."""
+
+    claim = blocking(AsyncInbox.claim)
+    release = blocking(AsyncInbox.release)
+    hand_over = blocking(AsyncInbox.hand_over)
+    colleagues = blocking(AsyncInbox.colleagues)
+    away = blocking(AsyncInbox.away)
+    back = blocking(AsyncInbox.back)
+    absences = blocking(AsyncInbox.absences)
+    notices = blocking(AsyncInbox.notices)
+    make_link = blocking(AsyncInbox.make_link)
+    links = blocking(AsyncInbox.links)
+    revoke_link = blocking(AsyncInbox.revoke_link)

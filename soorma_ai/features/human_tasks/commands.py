@@ -1,12 +1,14 @@
 """`soorma inbox`: what plans ask of people, and what people do about it beside answering."""
 
 from datetime import UTC, datetime, time, timedelta
+from typing import Protocol
 
 import click
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.api.clients.protocol import PlatformClient
+from soorma_ai.api.clients.calls import KernelCalls
 from soorma_ai.errors import ConfigError
+from soorma_ai.features.human_tasks.calls import InboxCalls
 from soorma_ai.features.human_tasks.link_tokens import Links
 from soorma_ai.features.human_tasks.records import EVERYBODY, Claim, LinkKind, NewLink, Notice
 from soorma_ai.kernel.domain.expectations import Wait
@@ -22,6 +24,15 @@ from soorma_ai.surfaces.terminal.waits import print_commands, print_wait, row
 from soorma_ai.surfaces.terminal.wording import short_id
 
 DEFAULT_BASE = "http://127.0.0.1:8700"
+
+
+class InboxClient(KernelCalls, Protocol):
+    """Calls of the kernel and of the inbox."""
+
+    @property
+    def inbox(self) -> InboxCalls: ...
+
+
 _wait = click.argument("wait", type=Id())
 
 
@@ -33,7 +44,7 @@ def inbox(access: Access, limit: int, as_json: bool) -> None:
     """List what waits for a person, the most urgent first; or say who has it in hand, and who is away."""
     if click.get_current_context().invoked_subcommand is not None:
         return
-    found, now = open_store(access).look_up(lambda client: _load(client, limit + 1)), SystemClock().now()
+    found, now = _open(access).look_up(lambda client: _load(client, limit + 1)), SystemClock().now()
     open_now, printer = found[:limit], Printer()
     if as_json:
         print_json([wait for wait, _ in open_now])
@@ -61,7 +72,7 @@ def claim(
     access: Access, wait: str, *, insist: bool, user_id: str, roles: frozenset[str] | None, as_json: bool
 ) -> None:
     """Take a question in hand, for an hour or until it is answered. Others are told, and can answer all the same."""
-    wait_id = open_store(access).look_up(lambda client: find_wait(client, wait))
+    wait_id = _open(access).look_up(lambda client: find_wait(client, wait))
     made = _as_person(access, user_id, roles).steer(lambda client: client.inbox.claim(wait_id, insist=insist))
     _print_claim(made, as_json=as_json)
 
@@ -73,7 +84,7 @@ def claim(
 @with_platform
 def release(access: Access, wait: str, *, user_id: str, roles: frozenset[str] | None, as_json: bool) -> None:
     """Let go of a question that you have in hand."""
-    wait_id = open_store(access).look_up(lambda client: find_wait(client, wait))
+    wait_id = _open(access).look_up(lambda client: find_wait(client, wait))
     is_released = _as_person(access, user_id, roles).steer(lambda client: client.inbox.release(wait_id))
     _print_done(
         {"wait_id": wait_id, "released": is_released}, "released", "you do not have it in hand", as_json=as_json
@@ -88,7 +99,7 @@ def release(access: Access, wait: str, *, user_id: str, roles: frozenset[str] | 
 @with_platform
 def handover(access: Access, wait: str, *, to: str, user_id: str, roles: frozenset[str] | None, as_json: bool) -> None:
     """Put a question into the hands of a colleague."""
-    wait_id = open_store(access).look_up(lambda client: find_wait(client, wait))
+    wait_id = _open(access).look_up(lambda client: find_wait(client, wait))
     made = _as_person(access, user_id, roles).steer(lambda client: client.inbox.hand_over(wait_id, to))
     _print_claim(made, as_json=as_json)
 
@@ -99,7 +110,7 @@ def handover(access: Access, wait: str, *, to: str, user_id: str, roles: frozens
 @with_platform
 def list_notices(access: Access, wait: str, as_json: bool) -> None:
     """List who was told about a question, and who has looked at it."""
-    found = open_store(access).look_up(lambda client: _notices(client, wait))
+    found = _open(access).look_up(lambda client: _notices(client, wait))
     if as_json:
         print_json(found)
         return
@@ -145,7 +156,7 @@ def away(
         is_back = store.steer(lambda client: client.inbox.back())
         _print_done({"back": is_back}, "back", "you are not away", as_json=as_json)
     else:
-        found = open_store(access).look_up(lambda client: client.inbox.absences())
+        found = _open(access).look_up(lambda client: client.inbox.absences())
         if as_json:
             print_json(found)
         else:
@@ -181,8 +192,8 @@ def link(
     if access.server is None and for_user is None:
         raise click.UsageError("say for whom: --for NAME")
     kind: LinkKind = "question" if wait is not None else "plan" if plan is not None else "inbox"
-    about = open_store(access).look_up(lambda client: _about(client, wait, plan))
-    store = open_store(access, Person(access.tenant_id))
+    about = _open(access).look_up(lambda client: _about(client, wait, plan))
+    store = _open(access, Person(access.tenant_id))
     if revoke:
         is_new = store.steer(lambda client: client.inbox.revoke_link(kind, about, user_id=for_user))
         _print_done({"revoked": is_new}, "revoked", "it was revoked already", as_json=as_json)
@@ -206,7 +217,7 @@ def sign_out(access: Access, *, for_user: str | None, is_all: bool, as_json: boo
     if access.server is None and not is_all and for_user is None:
         raise click.UsageError("say whose sessions: --for NAME, or --all")
     name = EVERYBODY if is_all else for_user
-    store = open_store(access, Person(access.tenant_id))
+    store = _open(access, Person(access.tenant_id))
     store.steer(lambda client: client.inbox.revoke_link("session", user_id=name))
     print_json({"ended": True}) if as_json else Printer().line("their sessions have ended")
 
@@ -221,18 +232,22 @@ def _path(access: Access, made: NewLink) -> str:
     return Links(link_secret(kept_secret(place_of_store(access.store_url)))).path(made.made.link)
 
 
-async def _about(client: PlatformClient, wait: str | None, plan: str | None) -> str:
+async def _about(client: KernelCalls, wait: str | None, plan: str | None) -> str:
     if wait is not None:
         return await find_wait(client, wait)
     return await find_plan(client, plan) if plan is not None else ""
 
 
-async def _notices(client: PlatformClient, beginning: str) -> list[Notice]:
+async def _notices(client: InboxClient, beginning: str) -> list[Notice]:
     return await client.inbox.notices(await find_wait(client, beginning))
 
 
-def _as_person(access: Access, user_id: str, roles: frozenset[str] | None) -> StoreAccess:
-    return open_store(access, Person(access.tenant_id, user_id, roles))
+def _open(access: Access, person: Person | None = None) -> StoreAccess[InboxClient]:
+    return open_store(access, person)
+
+
+def _as_person(access: Access, user_id: str, roles: frozenset[str] | None) -> StoreAccess[InboxClient]:
+    return _open(access, Person(access.tenant_id, user_id, roles))
 
 
 def _print_claim(made: Claim, *, as_json: bool) -> None:
@@ -251,7 +266,7 @@ def _print_done(told: dict[str, object], done: str, otherwise: str, *, as_json: 
         raise click.exceptions.Exit(1)
 
 
-async def _load(client: PlatformClient, limit: int) -> list[tuple[Wait, str]]:
+async def _load(client: KernelCalls, limit: int) -> list[tuple[Wait, str]]:
     """Return the open questions, each with the goal of the plan that asks."""
     waits = await client.waits(limit=limit)
     goals = await goals_of(client, {wait.plan_id for wait in waits if wait.plan_id})

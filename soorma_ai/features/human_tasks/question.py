@@ -9,7 +9,7 @@ from soorma_ai.features.human_tasks.claims import closed_fault, current_claim
 from soorma_ai.features.human_tasks.difference import Difference, difference
 from soorma_ai.features.human_tasks.ports import PEOPLE
 from soorma_ai.features.human_tasks.records import Claim, MadeLink, Notice
-from soorma_ai.features.human_tasks.service import Inbox
+from soorma_ai.features.human_tasks.service import CALLS, Inbox
 from soorma_ai.features.human_tasks.summary import Consequences, Standing, Tally, consequences, standing, tally
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.kernel.domain.history import Verdict
@@ -99,7 +99,7 @@ async def _colleagues(
 
 
 def _oversees(person: Person) -> bool:
-    return verdict(person, "inbox.links", Owner(person.tenant_id)) is Allowed.MAY
+    return verdict(person, CALLS["links"], Owner(person.tenant_id)) is Allowed.MAY
 
 
 async def _plan(services: Services, person: Person, asked: Expectation) -> PlanRecord | None:

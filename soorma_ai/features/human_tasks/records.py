@@ -1,12 +1,15 @@
 """What people do about a question before it is answered: who has it in hand, who answers for whom, who was told."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct
+from pydantic import Field
 
+from soorma_ai.kernel.domain.parameters import Name, WireForm
 from soorma_ai.kernel.domain.people import Absence as Absence
 from soorma_ai.kernel.domain.people import Claim as Claim
 from soorma_ai.kernel.domain.records import Record
@@ -51,6 +54,9 @@ LinkKind = Literal["question", "plan", "inbox", "session"]
 # In the place of a user: everybody of the tenant, whose sessions all end at once.
 EVERYBODY = "*"
 SESSION_LASTS = timedelta(hours=12)
+# Parameters of a link.
+Roles = Annotated[Collection[Name], Field(max_length=50)]
+Lasting = Annotated[timedelta, WireForm(name="hours", unit=timedelta(hours=1)), Field(gt=0, le=24 * 30)]
 
 
 class Link(Record, frozen=True):

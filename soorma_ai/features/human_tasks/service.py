@@ -1,11 +1,11 @@
 """What people do about questions, beside answering them: take one in hand, hand it over, be away, send a link."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from soorma_ai.errors import Forbidden, LocalProtocolError, Unauthenticated, VersionConflict
+from soorma_ai.errors import Forbidden, LocalProtocolError, NotFound, Unauthenticated, VersionConflict
 from soorma_ai.features.human_tasks.absences import absence_fault
 from soorma_ai.features.human_tasks.claims import (
     announce_claim,
@@ -16,6 +16,7 @@ from soorma_ai.features.human_tasks.claims import (
     known_roles,
     make_claim,
 )
+from soorma_ai.features.human_tasks.link_tokens import Links
 from soorma_ai.features.human_tasks.links import (
     LONGEST,
     begin_at,
@@ -30,15 +31,19 @@ from soorma_ai.features.human_tasks.records import (
     Absence,
     Claim,
     Colleague,
+    Lasting,
     Link,
     LinkKind,
     MadeLink,
     NewLink,
     Notice,
     NoticeState,
+    Roles,
 )
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.identity import ApiKey, Caller
+from soorma_ai.kernel.domain.parameters import Id, Name, Short
 from soorma_ai.kernel.domain.people import Person, roles_of
 from soorma_ai.kernel.domain.values import must_be_text, span_of
 from soorma_ai.kernel.ports import KEYS, Store
@@ -58,20 +63,27 @@ MOST_LINKS = 200
 # A link lasts so long where its question has no deadline, and nobody said how long.
 LINK_LASTS = timedelta(days=7)
 
+CALLS = CallTable("inbox.")
+
 
 class Inbox:
     """Acts as one person of one tenant. Every call about a question raises NotFound for what is not theirs to see or to
     answer, and Forbidden for who sees it and is not asked."""
 
-    def __init__(self, services: Services, person: Person, caller: Caller | None = None) -> None:
+    def __init__(
+        self, services: Services, person: Person, caller: Caller | None = None, links: Links | None = None
+    ) -> None:
+        """`links` signs the paths of links, where a server opens them."""
         self._services = services
         self._person = person
         self._caller = caller
+        self._links = links
 
-    async def claim(self, wait_id: str, *, insist: bool = False) -> Claim:
-        """Take a question in hand, for an hour or until it is answered, and return the claim. It is told to others and
-        stops none of them. Again, it stays what it was. Raise LocalProtocolError where somebody else has it, unless
-        this one insists, and where it is closed."""
+    @CALLS.post("/waits/{wait_id}/claim", Act.SEE, "claim_wait", is_safe=True)
+    async def claim(self, wait_id: Id, *, insist: bool = False) -> Claim:
+        """Claim a question, for an hour or until it is answered, and return the claim. It is told to others and stops
+        none of them. Again, it stays what it was. With `insist`, take it from another person. Raise LocalProtocolError
+        where another person has it, unless this one insists, and where it is closed."""
         must_be_outside()
         async with changing(self._services, self._caller, "inbox.claim", wait_id) as change:
             for _ in range(MOST_TRIES):
@@ -86,8 +98,9 @@ class Inbox:
                     return made
         raise VersionConflict(f"question {wait_id} is taken in hand by others all the time: try again")
 
-    async def release(self, wait_id: str) -> bool:
-        """Let go of a question. False where this person does not have it in hand."""
+    @CALLS.post("/waits/{wait_id}/release", Act.SEE, "release_wait", key="released", is_safe=True)
+    async def release(self, wait_id: Id) -> bool:
+        """End a claim of this person. False where there is none."""
         must_be_outside()
         async with changing(self._services, self._caller, "inbox.release", wait_id) as change:
             await own_question(self._services.store, self._person, wait_id, self._now())
@@ -96,11 +109,11 @@ class Inbox:
                 return False
             return await change.store.part(PEOPLE).release(found)
 
-    async def hand_over(self, wait_id: str, to: str) -> Claim:
-        """Put a question into the hands of a colleague, who is told of it, and return the claim. Again, it stays what
-        it was, and nobody is told. Raise
-        LocalProtocolError for somebody who is not known to be allowed to answer it: they get no right by this. Who
-        steers it hands over what they may not answer, too."""
+    @CALLS.post("/waits/{wait_id}/hand-over", Act.STEER, "hand_over_wait", is_safe=True)
+    async def hand_over(self, wait_id: Id, to: Name) -> Claim:
+        """Assign a question to a colleague, tell them, and return the claim. Again, it stays what it was, and nobody is
+        told. The colleague is known to be allowed to answer it and gets no right by this; raise LocalProtocolError for
+        others. A person that steers the question need not be allowed to answer it."""
         must_be_outside()
         async with changing(self._services, self._caller, "inbox.hand_over", wait_id) as change:
             for _ in range(MOST_TRIES):
@@ -115,8 +128,9 @@ class Inbox:
                     return made
         raise VersionConflict(f"question {wait_id} is taken in hand by others all the time: try again")
 
-    async def colleagues(self, wait_id: str) -> list[str]:
-        """Return the names of others who are known to be allowed to answer a question."""
+    @CALLS.get("/waits/{wait_id}/colleagues", Act.SEE, "list_colleagues")
+    async def colleagues(self, wait_id: Id) -> list[str]:
+        """List the names of others that are known to be allowed to answer a question."""
         asked, now = await self._question(wait_id, to_steer=True), self._now()
         store, tenant_id = self._services.store, self._person.tenant_id
         seen = await store.part(PEOPLE).colleagues(tenant_id, MOST_COLLEAGUES)
@@ -126,9 +140,10 @@ class Inbox:
         roles = {name: known_roles(keys, known.get(name), name, now) for name in names}
         return sorted(name for name in names if not hand_over_fault(asked, name, roles[name], now))
 
-    async def away(self, until: datetime, deputy: str) -> Absence:
-        """Let a colleague answer what this person may answer, by the roles that they have now, until then. It takes the
-        place of what they said before. Raise LocalProtocolError where that cannot be."""
+    @CALLS.post("/absences", Act.BEGIN, "be_away", is_safe=True)
+    async def away(self, until: datetime, deputy: Name) -> Absence:
+        """Let a colleague, the `deputy`, answer the questions of this person `until` then, by the roles of this person
+        now. It takes the place of the absence before. Raise LocalProtocolError where that cannot be."""
         must_be_outside()
         person, now = self._person, self._now()
         if person.roles is None:
@@ -150,28 +165,34 @@ class Inbox:
             await change.store.part(PEOPLE).leave(wanted)
         return wanted
 
-    async def back(self, user_id: str | None = None) -> bool:
-        """End an absence before its time is over: one's own, or as an operator. False where there is none."""
+    @CALLS.post("/absences/end", Act.STEER, "end_absence", key="back", raises=(NotFound,), is_safe=True)
+    async def back(self, user_id: Name | None = None) -> bool:
+        """End an absence before its time is over: one's own, or as an operator that of `user_id`. False where there is
+        none."""
         must_be_outside()
         name = user_id or self._person.user_id
         async with changing(self._services, self._caller, "inbox.back", name) as change:
             missing = f"nobody called {name!r} is away in tenant {self._person.tenant_id!r}"
-            check(self._person, "inbox.back", Owner(self._person.tenant_id, name), missing)
+            check(self._person, CALLS["back"], Owner(self._person.tenant_id, name), missing)
             return await change.store.part(PEOPLE).come_back(self._person.tenant_id, name)
 
+    @CALLS.get("/absences", Act.MEET, "list_absences")
     async def absences(self) -> list[Absence]:
-        """Return who of the tenant is away, until when, and who answers for them."""
+        """List the absences of the tenant: persons, ends and deputies."""
         return await self._services.store.part(PEOPLE).absences(self._person.tenant_id, self._now())
 
+    @CALLS.local(Act.BEGIN)
     async def stands_in_for(self) -> list[str]:
         """Return the names of those who are away and for whom this person answers now."""
         return [one.user_id for one in await absent_of(self._services.store, self._person, self._now())]
 
-    async def notices(self, wait_id: str) -> list[Notice]:
-        """Return who was told about a question, and who has looked at it."""
+    @CALLS.get("/waits/{wait_id}/notices", Act.SEE, "list_notices")
+    async def notices(self, wait_id: Id) -> list[Notice]:
+        """List the persons that were told about a question, by channel, and those that have looked at it."""
         await own_question(self._services.store, self._person, wait_id, self._now())
         return await self._services.store.part(PEOPLE).notices(wait_id)
 
+    @CALLS.local(Act.SEE)
     async def look(self, wait_id: str, known: Sequence[Notice]) -> None:
         """Keep that this person has looked at a question, the first time that they do. `known` are its notices."""
         person, now = self._person, self._now()
@@ -185,20 +206,22 @@ class Inbox:
         colleague = Colleague(person.tenant_id, person.user_id, person.roles or frozenset(), now)
         await self._services.store.part(PEOPLE).look(seen, colleague)
 
+    @CALLS.post("/links", Act.BEGIN, "make_link", raises=(NotFound,))
     async def make_link(
         self,
         kind: LinkKind,
-        about: str = "",
+        about: Short = "",
         *,
-        user_id: str | None = None,
-        roles: Collection[str] | None = None,
-        lasts: timedelta | None = None,
+        user_id: Name | None = None,
+        roles: Roles | None = None,
+        lasts: Lasting | None = None,
     ) -> NewLink:
-        """List a link by which a person answers without signing in: one question, the questions of a plan's tree, or
-        all of their inbox. `Links(secret).path(...)` signs it, by the secret of who opens it. It takes the place of the
-        one before of the same. It is this person's own, with those of their roles that are needed; the trusted root
-        makes one for anybody, with `roles`. A link to a question lasts as long as that, `lasts` at most. Raise
-        LocalProtocolError, Forbidden."""
+        """Make a link by which a person answers without signing in: one question, the questions of a plan's tree, or
+        all of their inbox. Its path, below the address of the server, is shown this once; it is empty where the server
+        opens no links. In process, `Links(secret).path(...)` signs it. It takes the place of the one before of the
+        same. It is this person's own, with those of their roles that are needed; the trusted root makes one for any
+        `user_id`, with `roles`. A link to a question lasts as long as that, `lasts` at most; over HTTP, in `hours`.
+        Raise LocalProtocolError, Forbidden."""
         must_be_outside()
         person, now = self._person, self._now()
         async with changing(self._services, self._caller, "inbox.make_link", about or "inbox") as change:
@@ -208,7 +231,7 @@ class Inbox:
             )
             asked = await own_question(self._services.store, person, about, now) if kind == "question" else None
             if kind == "plan":
-                await own_plan(self._services, person, about, "plan")
+                await own_plan(self._services, person, about)
             has = roles_of(roles) if roles is not None else person.roles or frozenset[str]()
             begun = begin_at(await self._services.store.part(PEOPLE).link(person.tenant_id, kind, about, name), now)
             until = begun + span
@@ -222,29 +245,32 @@ class Inbox:
                 raise LocalProtocolError(fault)
             made = MadeLink(link, person.user_id)
             await change.store.part(PEOPLE).add_link(made)
-        return NewLink(made)
+        return NewLink(made, self._links.path(made.link) if self._links else "")
 
-    async def links(self, about: str = "") -> list[MadeLink]:
-        """Return the links to a question or to a plan's, the last made first; about nothing, those to whole inboxes.
-        Raise Forbidden for who is no auditor or operator."""
-        check(self._person, "inbox.links", Owner(self._person.tenant_id), "")
+    @CALLS.get("/links", Act.OVERSEE, "list_links")
+    async def links(self, about: Id = "") -> list[MadeLink]:
+        """List the links to a question or to a plan's, the last made first; `about` nothing, those to whole inboxes.
+        Raise Forbidden for others than auditors and operators."""
+        check(self._person, CALLS["links"], Owner(self._person.tenant_id), "")
         return await self._services.store.part(PEOPLE).links(self._person.tenant_id, about, MOST_LINKS)
 
-    async def revoke_link(self, kind: LinkKind, about: str = "", *, user_id: str | None = None) -> bool:
-        """End the links of a person about the same that were made until now, those too that agents sent out. Kind
-        `session` ends sessions of the console: the one of this id, or all of the person; `user_id="*"` means everybody
-        of the tenant. False where they are revoked. An operator does it for another. Raise NotFound."""
+    @CALLS.post("/links/revoke", Act.STEER, "revoke_link", key="revoked", raises=(NotFound,), is_safe=True)
+    async def revoke_link(self, kind: LinkKind, about: Short = "", *, user_id: Name | None = None) -> bool:
+        """End the links of a person about the same, those of agents too, that were made until now. Kind `session` ends
+        sessions of the console: the one of this id, or all of the person; `user_id="*"` means everybody of the tenant.
+        False where they are revoked. An operator does it for another. Raise NotFound."""
         must_be_outside()
         person, now = self._person, self._now()
         async with changing(self._services, self._caller, "inbox.revoke_link", about or "inbox") as change:
             name = self._name_of_link(kind, about, user_id)
-            check(person, "inbox.revoke_link", Owner(person.tenant_id, name), f"{name!r} has no link here")
+            check(person, CALLS["revoke_link"], Owner(person.tenant_id, name), f"{name!r} has no link here")
             found = await self._services.store.part(PEOPLE).link(person.tenant_id, kind, about, name)
             none = Link(kind, about, person.tenant_id, name, frozenset(), now, now)
             link = replace(found.link if found else none, until=now + LONGEST)
             made_by = found.made_by if found else person.user_id
             return await change.store.part(PEOPLE).revoke_link(MadeLink(link, made_by, now))
 
+    @CALLS.local(Act.BEGIN)
     async def check_link(self, link: Link, *, is_listed: bool) -> None:
         """Raise Unauthenticated for a link that was signed and is no good any more. Where it `is_listed`, it is good
         only as long as its row stands."""
@@ -263,7 +289,7 @@ class Inbox:
         LocalProtocolError for another."""
         store, now = self._services.store, self._now()
         asked = await own_question(store, self._person, wait_id, now)
-        if to_steer and verdict(self._person, "inbox.hand_over", asked) is Verdict.MAY:
+        if to_steer and verdict(self._person, CALLS["hand_over"], asked) is Verdict.MAY:
             return asked
         right = await right_to_answer(store, self._person, wait_id, now)
         if fault := role_fault(asked, right, now):
@@ -294,6 +320,6 @@ async def keys_of(store: Store, tenant_id: str) -> list[ApiKey]:
     return await keys.ls(tenant_id, MOST_KEYS) if keys else []
 
 
-def inbox_of(client: Client) -> Inbox:
-    """Return the calls of a client's person."""
-    return Inbox(client.services, client.person, client.caller)
+def inbox_of(client: Client, links: Links | None = None) -> Inbox:
+    """Return the calls of a client's person. `links` signs the paths of links."""
+    return Inbox(client.services, client.person, client.caller, links)

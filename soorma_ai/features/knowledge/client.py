@@ -1,28 +1,24 @@
-"""What is remembered beyond plans, of a platform elsewhere."""
+"""What is remembered beyond plans, of a platform elsewhere: the calls that are more than one request."""
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, cast
+from typing import cast
 
 from typing_extensions import Unpack
 
 from soorma_ai.api.clients.address import Rest
-from soorma_ai.api.clients.answers import Deleted, Kept
-from soorma_ai.api.clients.messages import Page, delete, get, post
-from soorma_ai.api.clients.sender import Caller
+from soorma_ai.api.clients.messages import Page, get, post
 from soorma_ai.errors import NotFound
+from soorma_ai.features.knowledge.rows import MemoRows
 from soorma_ai.kernel.domain.memos import About, Filter, Memo
 from soorma_ai.kernel.domain.values import Json, json_object
 
 _KNOWLEDGE, _INTERACTIONS, _SKILLS = "knowledge", "interactions", "skills"
 
 
-class AsyncMemos:
+class AsyncMemos(MemoRows):
     """Memos of who calls, or of another `user_id` for who may see or steer theirs; what is `shared` is the tenant's:
     everybody reads it, and an operator changes it."""
-
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
 
     async def store_knowledge(
         self,
@@ -62,25 +58,6 @@ class AsyncMemos:
         body = {**given, "query": query, "limit": limit, "shared": shared, "user_id": user_id}
         return await self._search(_KNOWLEDGE, body)
 
-    async def delete_knowledge(self, key: str, *, shared: bool = False, user_id: str | None = None) -> bool:
-        """Return False when there was nothing."""
-        asked = delete("memory", _KNOWLEDGE, Rest(key), shared=shared, user_id=user_id)
-        return (await self._caller.read(asked, Deleted)).deleted
-
-    async def log_interaction(
-        self,
-        agent: str,
-        role: str,
-        content: str,
-        metadata: Mapping[str, Any] | None = None,
-        *,
-        user_id: str | None = None,
-    ) -> str:
-        """Write down what was said between an agent and a user; `role` says by whom. Return its key. The newest
-        thousand are kept."""
-        body = {"agent": agent, "role": role, "content": content, "metadata": metadata or {}, "user_id": user_id}
-        return await self._keep(_INTERACTIONS, body)
-
     async def get_recent_history(self, agent: str, *, limit: int = 20, user_id: str | None = None) -> list[Memo]:
         """Return what was said last between an agent and a user, the newest first."""
         return await self._search(_INTERACTIONS, {"agent": agent, "limit": limit, "user_id": user_id})
@@ -105,22 +82,8 @@ class AsyncMemos:
         body = {"name": name, "text": text, "when_to_use": when_to_use, "agent": agent, "shared": shared}
         await self._keep(_SKILLS, {**body, "user_id": user_id})
 
-    async def get_relevant_skills(
-        self, context: str, *, agent: str = "", limit: int = 5, user_id: str | None = None
-    ) -> list[Memo]:
-        """Return the prompts and rules that are about this, for all agents and for the one named, best first."""
-        body = {"query": context, "agent": agent, "limit": limit, "user_id": user_id}
-        return await self._search(_SKILLS, body)
-
-    async def delete_skill(
-        self, name: str, *, agent: str = "", shared: bool = False, user_id: str | None = None
-    ) -> bool:
-        """Return False when there was nothing."""
-        asked = delete("memory", _SKILLS, Rest(name), agent=agent or None, shared=shared, user_id=user_id)
-        return (await self._caller.read(asked, Deleted)).deleted
-
     async def _keep(self, what: str, body: Mapping[str, object]) -> str:
-        return (await self._caller.read(post("memory", what, body=_json(what, body)), Kept)).key
+        return await self._caller.read_key(post("memory", what, body=_json(what, body)), "key", str)
 
     async def _search(self, what: str, body: Mapping[str, object]) -> list[Memo]:
         asked = post("memory", what, "search", body=_json(what, body), is_safe=True)

@@ -1,13 +1,30 @@
 """Changes and searches of long-term memory."""
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from msgspec import Struct
+from pydantic import Field, StringConstraints
 
 from soorma_ai.kernel.domain.effects import FeatureEffect
 from soorma_ai.kernel.domain.memos import Memo, Shelf
+from soorma_ai.kernel.domain.parameters import WireForm
 
 FEATURE = "knowledge"
+
+MOST_CHARS = 32_000
+MOST_TITLE_CHARS = 1_000
+LONGEST_NAME = 200
+MOST_TAGS = 50
+MOST_FOUND = 100
+MOST_QUERY_CHARS = 16_000
+
+# Parameters of calls.
+Content = Annotated[str, StringConstraints(min_length=1, max_length=MOST_CHARS)]
+Title = Annotated[str, StringConstraints(max_length=MOST_TITLE_CHARS)]
+AgentName = Annotated[str, StringConstraints(max_length=LONGEST_NAME)]
+Sought = Annotated[str, StringConstraints(max_length=MOST_QUERY_CHARS)]
+Context = Annotated[Sought, WireForm(name="query")]
+Found = Annotated[int, Field(ge=1, le=MOST_FOUND)]
 
 
 class Embedded(Struct, frozen=True):

@@ -11,7 +11,19 @@ from datetime import datetime
 from typing import Final, cast
 
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.features.knowledge.records import DropMemo, Embedded, KeepMemo, MemoChange, MemoQuery
+from soorma_ai.features.knowledge.records import (
+    LONGEST_NAME,
+    MOST_CHARS,
+    MOST_FOUND,
+    MOST_QUERY_CHARS,
+    MOST_TAGS,
+    MOST_TITLE_CHARS,
+    DropMemo,
+    Embedded,
+    KeepMemo,
+    MemoChange,
+    MemoQuery,
+)
 from soorma_ai.kernel.domain.memos import About, Filter, Memo, MemoKind, Shelf
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.people import NO_USER
@@ -30,13 +42,7 @@ from soorma_ai.kernel.rules.choices.index import fuse
 from soorma_ai.kernel.rules.choices.words import terms
 from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN
 
-MOST_CHARS = 32_000
-MOST_TITLE_CHARS = 1_000
-LONGEST_NAME = 200
-MOST_TAGS = 50
 MOST_METADATA_CHARS = 16_000
-MOST_FOUND = 100
-MOST_QUERY_CHARS = 16_000
 MOST_TERMS = 40
 # Of a shelf; a diary forgets its oldest, the others refuse.
 MOST_KEPT: Final = {MemoKind.KNOWLEDGE: 200_000, MemoKind.INTERACTION: 1_000, MemoKind.SKILL: 2_000}

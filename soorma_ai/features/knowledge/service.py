@@ -6,19 +6,24 @@ from typing import Any
 
 from typing_extensions import Unpack
 
+from soorma_ai.errors import NotFound
 from soorma_ai.features.knowledge.ports import MEMOS
-from soorma_ai.features.knowledge.records import DropMemo
+from soorma_ai.features.knowledge.records import AgentName, Content, Context, DropMemo, Found, Title
 from soorma_ai.features.knowledge.rules import keep, make_memo, make_query, own_shelf, shared_shelf, shelves_of, text_of
 from soorma_ai.features.knowledge.search import embed, find
+from soorma_ai.kernel.domain.calls import Act, CallRow, CallTable
 from soorma_ai.kernel.domain.events import CLIENT
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.memos import About, Filter, Memo, MemoKind, Shelf
+from soorma_ai.kernel.domain.parameters import Id, Name
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import json_object, must_be_text
-from soorma_ai.kernel.rules.authority import Owner, check
+from soorma_ai.kernel.rules.authority import SHARE_MEMORY, Owner, check
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views.audit import Change, changing
+
+CALLS = CallTable("memory.")
 
 
 class PersonMemos:
@@ -30,6 +35,7 @@ class PersonMemos:
         self._person = person
         self._caller = caller
 
+    @CALLS.local(Act.STEER)
     async def store_knowledge(
         self,
         content: str,
@@ -42,14 +48,17 @@ class PersonMemos:
         """Keep a text, in the place of what has this key, and return its key. For `about` see `About`."""
         shelf = self._shelf(MemoKind.KNOWLEDGE, user_id, shared=shared)
         made = self._services.clock.new_id() if key is None else key
-        await self._keep("memory.store_knowledge", shelf, made, content, about)
+        await self._keep(CALLS["store_knowledge"], shelf, made, content, about)
         return made
 
-    async def get_knowledge(self, key: str, *, shared: bool = False, user_id: str | None = None) -> Memo | None:
-        self._check("memory.get_knowledge", user_id)
+    @CALLS.get("/memory/knowledge/{key:path}", Act.SEE, "get_knowledge", missing="nothing is known as {key!r}")
+    async def get_knowledge(self, key: Name, *, shared: bool = False, user_id: Id | None = None) -> Memo | None:
+        """Return the text of a key, None where there is none."""
+        self._check(CALLS["get_knowledge"], user_id)
         shelf = self._shelf(MemoKind.KNOWLEDGE, user_id, shared=shared)
         return await self._services.store.part(MEMOS).memo(shelf, key, self._services.clock.now())
 
+    @CALLS.local(Act.SEE)
     async def search_knowledge(
         self,
         query: str = "",
@@ -61,41 +70,47 @@ class PersonMemos:
     ) -> list[Memo]:
         """Return what is known about it, best first; without a query, the newest first. `shared` None looks through the
         user's and the tenant's. For the conditions see `Filter`."""
-        self._check("memory.search_knowledge", user_id)
+        self._check(CALLS["search_knowledge"], user_id)
         return await self._find(self._shelves(MemoKind.KNOWLEDGE, user_id, "", shared), query, limit, given)
 
-    async def delete_knowledge(self, key: str, *, shared: bool = False, user_id: str | None = None) -> bool:
-        """Return False when there was nothing."""
+    @CALLS.delete("/memory/knowledge/{key:path}", Act.STEER, "delete_knowledge", key="deleted")
+    async def delete_knowledge(self, key: Name, *, shared: bool = False, user_id: Id | None = None) -> bool:
+        """Remove the text of a key. False when there was nothing."""
         shelf = self._shelf(MemoKind.KNOWLEDGE, user_id, shared=shared)
-        return await self._drop("memory.delete_knowledge", shelf, key)
+        return await self._drop(CALLS["delete_knowledge"], shelf, key)
 
+    @CALLS.post("/memory/interactions", Act.STEER, "log_interaction", key="key", raises=(NotFound,))
     async def log_interaction(
         self,
-        agent: str,
-        role: str,
-        content: str,
+        agent: Name,
+        role: Title,
+        content: Content,
         metadata: Mapping[str, Any] | None = None,
         *,
-        user_id: str | None = None,
+        user_id: Id | None = None,
     ) -> str:
         """Write down what was said between an agent and a user; `role` says by whom. Return its key. The newest
         thousand are kept."""
         about = About(title=role, metadata=json_object("metadata", metadata or {}))
         key = self._services.clock.new_id()
-        await self._keep("memory.log_interaction", self._diary(agent, user_id), key, content, about)
+        await self._keep(CALLS["log_interaction"], self._diary(agent, user_id), key, content, about)
         return key
 
+    @CALLS.local(Act.SEE)
     async def get_recent_history(self, agent: str, *, limit: int = 20, user_id: str | None = None) -> list[Memo]:
         """Return what was said last between an agent and a user, the newest first."""
-        self._check("memory.get_recent_history", user_id)
+        self._check(CALLS["get_recent_history"], user_id)
         return await self._find((self._diary(agent, user_id),), "", limit, {})
 
+    @CALLS.local(Act.SEE)
     async def search_interactions(
         self, agent: str, query: str, *, limit: int = 10, user_id: str | None = None
     ) -> list[Memo]:
-        self._check("memory.search_interactions", user_id)
+        """Return what was said between an agent and a user, best first."""
+        self._check(CALLS["search_interactions"], user_id)
         return await self._find((self._diary(agent, user_id),), query, limit, {})
 
+    @CALLS.local(Act.STEER)
     async def store_skill(
         self,
         name: str,
@@ -108,20 +123,22 @@ class PersonMemos:
     ) -> None:
         """Keep a prompt or a rule, in the place of the one of this name; with an `agent`, for that one alone."""
         shelf = self._shelf(MemoKind.SKILL, user_id, agent, shared=shared)
-        await self._keep("memory.store_skill", shelf, name, text, About(title=when_to_use))
+        await self._keep(CALLS["store_skill"], shelf, name, text, About(title=when_to_use))
 
+    @CALLS.post("/memory/skills/search", Act.SEE, "get_relevant_skills", is_safe=True, raises=(NotFound,))
     async def get_relevant_skills(
-        self, context: str, *, agent: str = "", limit: int = 5, user_id: str | None = None
+        self, context: Context, *, agent: AgentName = "", limit: Found = 5, user_id: Id | None = None
     ) -> list[Memo]:
         """Return the prompts and rules that are about this, for all agents and for the one named, best first."""
-        self._check("memory.get_relevant_skills", user_id)
+        self._check(CALLS["get_relevant_skills"], user_id)
         return await self._find(self._shelves(MemoKind.SKILL, user_id, agent, None), context, limit, {})
 
+    @CALLS.delete("/memory/skills/{name:path}", Act.STEER, "delete_skill", key="deleted")
     async def delete_skill(
-        self, name: str, *, agent: str = "", shared: bool = False, user_id: str | None = None
+        self, name: Name, *, agent: AgentName = "", shared: bool = False, user_id: Id | None = None
     ) -> bool:
-        """Return False when there was nothing."""
-        return await self._drop("memory.delete_skill", self._shelf(MemoKind.SKILL, user_id, agent, shared=shared), name)
+        """Remove a prompt or a rule. False when there was nothing."""
+        return await self._drop(CALLS["delete_skill"], self._shelf(MemoKind.SKILL, user_id, agent, shared=shared), name)
 
     def _diary(self, agent: str, user_id: str | None) -> Shelf:
         must_be_text("agent", agent)
@@ -139,23 +156,23 @@ class PersonMemos:
     def _user(self, user_id: str | None) -> str:
         return self._person.user_id if user_id is None else user_id
 
-    def _check(self, call: str, user_id: str | None) -> None:
+    def _check(self, call: CallRow, user_id: str | None) -> None:
         must_be_outside()
         whose = self._user(user_id)
         owner = Owner(self._person.tenant_id, whose)
         check(self._person, call, owner, f"no memory of {whose!r} in tenant {self._person.tenant_id!r}")
 
     @asynccontextmanager
-    async def _on_shelf(self, call: str, shelf: Shelf, key: str) -> AsyncGenerator[Change]:
-        async with changing(self._services, self._caller, call, key) as change:
+    async def _on_shelf(self, call: CallRow, shelf: Shelf, key: str) -> AsyncGenerator[Change]:
+        async with changing(self._services, self._caller, call.name, key) as change:
             if shelf.is_shared:
                 must_be_outside()
-                check(self._person, "memory.share", Owner(self._person.tenant_id), "")
+                check(self._person, SHARE_MEMORY, Owner(self._person.tenant_id), "")
             else:
                 self._check(call, shelf.user_id)
             yield change
 
-    async def _keep(self, call: str, shelf: Shelf, key: str, content: str, about: About) -> None:
+    async def _keep(self, call: CallRow, shelf: Shelf, key: str, content: str, about: About) -> None:
         services = self._services
         memo = make_memo(shelf, key, content, CLIENT, services.clock.now(), about)
         async with self._on_shelf(call, shelf, key) as change:
@@ -164,7 +181,7 @@ class PersonMemos:
     async def _find(self, shelves: tuple[Shelf, ...], text: str, limit: int, given: Filter) -> list[Memo]:
         return await find(self._services, make_query(shelves, text, limit, given), text)
 
-    async def _drop(self, call: str, shelf: Shelf, key: str) -> bool:
+    async def _drop(self, call: CallRow, shelf: Shelf, key: str) -> bool:
         memos, now = self._services.store.part(MEMOS), self._services.clock.now()
         async with self._on_shelf(call, shelf, key) as change:
             existed = await memos.memo(shelf, key, now) is not None

@@ -4,7 +4,7 @@ from abc import ABC
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 from msgspec.structs import replace
@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from typing_extensions import Unpack
 
 from soorma_ai.agents.planner_options import PlannerOptions
-from soorma_ai.api.clients.protocol import PlatformClient
+from soorma_ai.api.clients.calls import KernelCalls
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.features.phases.contexts import take_rows, tell_standing
 from soorma_ai.features.phases.export import BRIEF, export, read_state
@@ -30,9 +30,6 @@ from soorma_ai.kernel.rules.prompting.fence import fence
 from soorma_ai.kernel.rules.prompting.outline import shorten
 from soorma_ai.kernel.runtime.flow import Route
 from soorma_ai.kernel.runtime.handling.handling import current_handling
-
-if TYPE_CHECKING:
-    from soorma_ai.kernel.runtime.client.client import Client
 
 WORK_CHARS = 8_000
 
@@ -88,7 +85,7 @@ class PhaseAgent(PhaseFlow, ABC):
     async def initialize(
         self,
         journey_brief: JourneyDesignBrief | BaseModel | Mapping[str, Any],
-        client: "PlatformClient | Client | None" = None,
+        client: KernelCalls | None = None,
         *,
         session_id: str | None = None,
         idempotency_key: str | None = None,
@@ -119,7 +116,7 @@ class PhaseAgent(PhaseFlow, ABC):
         rows, plan_id = self._rows
         return export(rows, self.agent_type, plan_id)
 
-    async def restore_state(self, state: Mapping[str, Any], client: "PlatformClient | Client | None" = None) -> Journey:
+    async def restore_state(self, state: Mapping[str, Any], client: KernelCalls | None = None) -> Journey:
         """Follow the journey of an exported state. Where its plan is there, that is the one; else a new plan goes on
         from it, and the same one however often the same state is imported. Raise LocalProtocolError for what this agent
         cannot go on with."""
@@ -226,7 +223,7 @@ class PhaseAgent(PhaseFlow, ABC):
             raise LocalProtocolError("the journey was not looked at yet; `await journey.load()`, or process a message")
         return self._journey.rows, self._journey.plan_id
 
-    def _client_or_own(self, client: "PlatformClient | Client | None") -> "PlatformClient | Client":
+    def _client_or_own(self, client: KernelCalls | None) -> KernelCalls:
         if client is not None:
             return client
         if self._services is None:

@@ -2,9 +2,10 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from soorma_ai.api.clients.protocol import PlanCalls, PlatformClient
+from soorma_ai.api.clients.calls import KernelCalls
+from soorma_ai.api.clients.protocol import PlanCalls
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.features.phases.records import CHECKPOINT_ANSWERED, MESSAGE_KEPT
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
@@ -14,16 +15,13 @@ from soorma_ai.kernel.domain.plans import PlanDetails, PlanStatus
 from soorma_ai.kernel.domain.states import HUMAN_INPUT
 from soorma_ai.kernel.domain.values import JsonObject, json_object
 
-if TYPE_CHECKING:
-    from soorma_ai.kernel.runtime.client.client import Client
-
 _DECISIONS = {"approve": AnswerDecision.APPROVE, "modify": AnswerDecision.RESPOND, "reject": AnswerDecision.REJECT}
 
 
 class Journey:
     """The journey of one plan. `rows` is how it stood when it was last looked at; see `load`."""
 
-    def __init__(self, client: "PlatformClient | Client", plan: PlanCalls, message_event: str) -> None:
+    def __init__(self, client: KernelCalls, plan: PlanCalls, message_event: str) -> None:
         self.plan = plan
         self.rows: JsonObject = {}
         self._client = client

@@ -1,27 +1,14 @@
 """Agents that run in other processes: they register, are lent what comes for them, and say what became of it."""
 
+from collections.abc import Sequence
 from functools import cache
-from http import HTTPStatus
 from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
-from soorma_ai.api.server.operation import (
-    CONFLICT,
-    NOT_FOUND,
-    Answer,
-    AnyOperation,
-    Call,
-    Form,
-    Id,
-    Name,
-    Nothing,
-    Seconds,
-    get,
-    post,
-)
-from soorma_ai.api.server.routes.common import Made
-from soorma_ai.errors import DeadlineExceeded
+from soorma_ai.api.operation import operations
+from soorma_ai.api.server.app_state import Call
+from soorma_ai.errors import DeadlineExceeded, IllegalTransition
 from soorma_ai.features.remote.leases import Lending, register
 from soorma_ai.features.remote.lookups import readings_for
 from soorma_ai.features.remote.records import (
@@ -32,192 +19,142 @@ from soorma_ai.features.remote.records import (
     Ending,
     Lease,
     Lent,
+    Loan,
     Newcomer,
     Read,
     Reading,
+    Registered,
     RowId,
 )
+from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.domain.parameters import Id, Name, Patience
 from soorma_ai.kernel.domain.values import Json
 from soorma_ai.kernel.ports import Delivery
+from soorma_ai.kernel.rules.authority import REGISTER_AGENT
 
 MOST_LEASES = 1_000
 
-
-class Newcomers(Form):
-    """Agents that start together: all are registered, or none is."""
-
-    agents: list[Newcomer] = Field(min_length=1, max_length=100)
-
-
-class Registered(Made):
-    """Names of the agents, and the tenant whose they are."""
-
-    agents: list[str]
-    tenant_id: str
+HANDLERS = CallTable("agents.")
+Leases = Annotated[list[Lease], Field(max_length=MOST_LEASES)]
+_ENDED = (IllegalTransition,)
+_OF_ALL = "/agents/{name}/deliveries"
+_OF_ONE = "/agents/{name}/deliveries/{seq}/{fence}"
 
 
-class OfRemote(Form):
-    name: Name
+@HANDLERS.post("/agents", REGISTER_AGENT, "register_agents", raises=_ENDED)
+async def register_agents(
+    call: Call, agents: Annotated[list[Newcomer], Field(min_length=1, max_length=100)]
+) -> Registered:
+    """Register agents that run elsewhere, for the tenant of who calls: all of them, or none. Registering again is what
+    a restart does."""
+    await register(call.surroundings.services, _caller(call), agents)
+    return Registered(agents=[one.name for one in agents], tenant_id=_caller(call).person.tenant_id)
 
 
-class Waiting(OfRemote):
-    """`wait`: seconds for which something to come is waited for."""
-
-    wait: Seconds = 0
-
-
-class HasCome(Made):
-    has_come: bool
-
-
-class Room(Form):
-    """For how many deliveries there is room, and the rows of those that are in hand. A `process` that names itself,
-    and the `last` loan that came to it, is lent again what did not come, and no attempt is counted for that."""
-
-    limit: int = Field(1, ge=1, le=MOST_LEASES)
-    held: list[RowId] = Field(default_factory=list[int], max_length=MOST_LEASES)
-    process: Id | None = None
-    last: RowId | None = None
-
-
-class Loan(Made):
-    """At most sixteen deliveries; the number of the loan, for a process that names itself."""
-
-    deliveries: list[Lent]
-    loan: RowId | None = None
-
-
-class Leases(Form):
-    leases: list[Lease] = Field(max_length=MOST_LEASES)
-
-
-class Kept(Made):
-    """The leases that still are."""
-
-    leases: list[Lease]
-
-
-class OfLease(Form):
-    """A delivery by its row, and the fence under which it was lent."""
-
-    name: Name
-    seq: RowId
-    fence: RowId
-
-
-class Progress(Form):
-    """The share of the task that is done; `report_id` makes telling it again the same report."""
-
-    report_id: Id
-    progress: float = Field(ge=0, le=1)
-    message: str = Field("", max_length=10 * LONGEST_NAME)
-
-
-class Looking(Form):
-    read: Read
-
-
-class Found(Made):
-    """What was read, of the type that the reading has."""
-
-    value: Json
-
-
-class Outcome(Form):
-    """What a handler did, in the order in which it did it, and how its delivery ends."""
-
-    acts: Annotated[list[Act], Field(max_length=MOST_ACTS)]
-    ending: Ending
-
-
-async def register_agents(call: Call[Nothing, Newcomers]) -> Answer:
-    """Register agents that run elsewhere, for the tenant of who calls. Registering again is what a restart does."""
-    given = call.sent.agents
-    await register(call.surroundings.services, _caller(call), given)
-    return Answer(Registered(agents=[one.name for one in given], tenant_id=_caller(call).person.tenant_id))
-
-
-async def confirm_agent(call: Call[OfRemote, Nothing]) -> Answer:
+@HANDLERS.post("/agents/{name}/confirm", REGISTER_AGENT, "confirm_agent", raises=_ENDED)
+async def confirm_agent(call: Call, name: Name) -> None:
     """Say that an agent lives. Who says nothing for five minutes is gone."""
-    await _lending(call).confirm()
-    return Answer(status=HTTPStatus.NO_CONTENT)
+    await _lending(call, name).confirm()
 
 
-async def leave(call: Call[OfRemote, Nothing]) -> Answer:
+@HANDLERS.post("/agents/{name}/leave", REGISTER_AGENT, "leave", raises=_ENDED)
+async def leave(call: Call, name: Name) -> None:
     """Say that an agent has ended. What comes for it is kept until it registers again."""
-    await _lending(call).leave()
-    return Answer(status=HTTPStatus.NO_CONTENT)
+    await _lending(call, name).leave()
 
 
-async def await_deliveries(call: Call[Waiting, Nothing]) -> Answer:
+@HANDLERS.get(_OF_ALL, REGISTER_AGENT, "await_deliveries", key="has_come", raises=_ENDED)
+async def await_deliveries(call: Call, name: Name, wait: Patience = 0) -> bool:
     """Wait until something has come for an agent, which is leased by another call."""
-    waited = _lending(call).has_come(call.asked.wait)
     try:
-        has_come = await call.surroundings.wait_for(waited, call.asked.wait)
+        return await call.surroundings.wait_for(_lending(call, name).has_come(wait), wait)
     except DeadlineExceeded:
-        has_come = False
-    return Answer(HasCome(has_come=has_come))
+        return False
 
 
-async def lease_deliveries(call: Call[OfRemote, Room]) -> Answer:
-    """Lease what has come for an agent, one delivery for each plan, task or request, for thirty seconds."""
-    room, lending, number = call.sent, _lending(call), None
-    if room.process is None:
-        taken = await lending.lend(room.limit, room.held)
+@HANDLERS.post(f"{_OF_ALL}/lease", REGISTER_AGENT, "lease_deliveries", raises=_ENDED)
+async def lease_deliveries(
+    call: Call,
+    name: Name,
+    limit: Annotated[int, Field(ge=1, le=MOST_LEASES)] = 1,
+    held: Annotated[Sequence[RowId], Field(max_length=MOST_LEASES)] = (),
+    process: Id | None = None,
+    last: RowId | None = None,
+) -> Loan:
+    """Lease what has come for an agent, one delivery for each plan, task or request, for thirty seconds.
+
+    `limit` is the room for deliveries, `held` the rows in hand. A `process` that names itself, and the `last` loan that
+    came to it, is lent again what did not come, and no attempt is counted for that.
+    """
+    lending, number = _lending(call, name), None
+    if process is None:
+        taken = await lending.lend(limit, held)
     else:
-        taken, number = await lending.lend_to(room.process, room.last, room.limit, room.held)
-    return Answer(Loan.model_construct(deliveries=[_tell_delivery(one) for one in taken], loan=number))
+        taken, number = await lending.lend_to(process, last, limit, held)
+    return Loan(deliveries=[_tell_delivery(one) for one in taken], loan=number)
 
 
-async def renew_leases(call: Call[OfRemote, Leases]) -> Answer:
+@HANDLERS.post(f"{_OF_ALL}/renew", REGISTER_AGENT, "renew_leases", key="leases", raises=_ENDED)
+async def renew_leases(call: Call, name: Name, leases: Leases) -> list[Lease]:
     """Prolong leases. One that is not in the answer is lost: what was done under it cannot be committed."""
-    return Answer(Kept(leases=await _lending(call).renew(call.sent.leases)))
+    return await _lending(call, name).renew(leases)
 
 
-async def release_leases(call: Call[OfRemote, Leases]) -> Answer:
+@HANDLERS.post(f"{_OF_ALL}/release", REGISTER_AGENT, "release_leases", raises=_ENDED)
+async def release_leases(call: Call, name: Name, leases: Leases) -> None:
     """Give back what was not handled, which is no attempt."""
-    await _lending(call).release(call.sent.leases)
-    return Answer(status=HTTPStatus.NO_CONTENT)
+    await _lending(call, name).release(leases)
 
 
-async def begin_delivery(call: Call[OfLease, Nothing]) -> Answer:
+@HANDLERS.post(f"{_OF_ONE}/begin", REGISTER_AGENT, "begin_delivery", raises=_ENDED)
+async def begin_delivery(call: Call, name: Name, seq: RowId, fence: RowId) -> None:
     """Say, before it runs, that a handler begins that must not run twice."""
-    await _lending(call).begin(_lease(call.asked))
-    return Answer(status=HTTPStatus.NO_CONTENT)
+    await _lending(call, name).begin(Lease(seq=seq, fence=fence))
 
 
-async def report_progress(call: Call[OfLease, Progress]) -> Answer:
-    """Tell how far the task in hand is."""
-    sent = call.sent
-    await _lending(call).report(_lease(call.asked), sent.report_id, sent.progress, sent.message)
-    return Answer(status=HTTPStatus.NO_CONTENT)
+@HANDLERS.post(f"{_OF_ONE}/progress", REGISTER_AGENT, "report_progress", raises=_ENDED)
+async def report_progress(
+    call: Call,
+    name: Name,
+    seq: RowId,
+    fence: RowId,
+    report_id: Id,
+    progress: Annotated[float, Field(ge=0, le=1)],
+    message: Annotated[str, Field(max_length=10 * LONGEST_NAME)] = "",
+) -> None:
+    """Tell how far the task in hand is: the share that is done. `report_id` makes a repetition the same report."""
+    await _lending(call, name).report(Lease(seq=seq, fence=fence), report_id, progress, message)
 
 
-async def read_for_delivery(call: Call[OfLease, Looking]) -> Answer:
+@HANDLERS.post(f"{_OF_ONE}/read", REGISTER_AGENT, "read_for_delivery", key="value", raises=_ENDED)
+async def read_for_delivery(call: Call, name: Name, seq: RowId, fence: RowId, read: Read) -> Json:
     """Read what a handler may look up: of the user or the tree of plans that its delivery is for."""
-    delivery = await _lending(call).delivery(_lease(call.asked))
+    delivery = await _lending(call, name).delivery(Lease(seq=seq, fence=fence))
     readings = await readings_for(call.surroundings.services, delivery)
-    value = await readings.read(call.sent.read)
-    return Answer(Found.model_construct(value=_write(call.sent.read.what, value)))
+    return _write(read.what, await readings.read(read))
 
 
-async def commit_delivery(call: Call[OfLease, Outcome]) -> Answer:
-    """Commit what became of a delivery, under its lease: all of it, or nothing. Said again, it is the same call."""
-    await _lending(call).commit(_lease(call.asked), call.sent.acts, call.sent.ending)
-    return Answer(status=HTTPStatus.NO_CONTENT)
+@HANDLERS.post(f"{_OF_ONE}/commit", REGISTER_AGENT, "commit_delivery", raises=_ENDED)
+async def commit_delivery(
+    call: Call,
+    name: Name,
+    seq: RowId,
+    fence: RowId,
+    acts: Annotated[list[Act], Field(max_length=MOST_ACTS)],
+    ending: Ending,
+) -> None:
+    """Commit what became of a delivery, its acts in their order and its end, under its lease: all of it, or nothing.
+    Said again, it is the same call."""
+    await _lending(call, name).commit(Lease(seq=seq, fence=fence), acts, ending)
 
 
-def _caller(call: Call[Any, Any]) -> Caller:
+def _caller(call: Call) -> Caller:
     return call.client.caller or Caller(call.client.person)
 
 
-def _lending(call: Call[Any, Any]) -> Lending:
-    return Lending(call.surroundings.services, _caller(call), call.asked.name)
-
-
-def _lease(asked: OfLease) -> Lease:
-    return Lease(seq=asked.seq, fence=asked.fence)
+def _lending(call: Call, name: str) -> Lending:
+    return Lending(call.surroundings.services, _caller(call), name)
 
 
 def _tell_delivery(one: Delivery) -> Lent:
@@ -235,20 +172,4 @@ def _adapter(what: Reading) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
-_NONE = {HTTPStatus.NO_CONTENT: None}
-_OF_ALL = "/v1/agents/{name}/deliveries"
-_OF_ONE = "/v1/agents/{name}/deliveries/{seq}/{fence}"
-
-OPERATIONS: tuple[AnyOperation, ...] = (
-    post("/v1/agents", register_agents, Nothing, Newcomers, {HTTPStatus.OK: Registered}, CONFLICT),
-    post("/v1/agents/{name}/confirm", confirm_agent, OfRemote, Nothing, _NONE, NOT_FOUND, CONFLICT),
-    post("/v1/agents/{name}/leave", leave, OfRemote, Nothing, _NONE, NOT_FOUND, CONFLICT),
-    get(_OF_ALL, await_deliveries, Waiting, HasCome, NOT_FOUND, CONFLICT),
-    post(f"{_OF_ALL}/lease", lease_deliveries, OfRemote, Room, {HTTPStatus.OK: Loan}, NOT_FOUND, CONFLICT),
-    post(f"{_OF_ALL}/renew", renew_leases, OfRemote, Leases, {HTTPStatus.OK: Kept}, NOT_FOUND, CONFLICT),
-    post(f"{_OF_ALL}/release", release_leases, OfRemote, Leases, _NONE, NOT_FOUND, CONFLICT),
-    post(f"{_OF_ONE}/begin", begin_delivery, OfLease, Nothing, _NONE, NOT_FOUND, CONFLICT),
-    post(f"{_OF_ONE}/progress", report_progress, OfLease, Progress, _NONE, NOT_FOUND, CONFLICT),
-    post(f"{_OF_ONE}/read", read_for_delivery, OfLease, Looking, {HTTPStatus.OK: Found}, NOT_FOUND, CONFLICT),
-    post(f"{_OF_ONE}/commit", commit_delivery, OfLease, Outcome, _NONE, NOT_FOUND, CONFLICT),
-)
+OPERATIONS = operations(HANDLERS, "remote")

@@ -11,6 +11,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, PlainValidator, TypeAdapter
 
+from soorma_ai.api.answers import PlacedEvent
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import Expectation, Untaken
 from soorma_ai.kernel.domain.limits import MAX_EVENTS_AT_ONCE
@@ -70,6 +71,20 @@ class Lent(Record, frozen=True):
     attempt: int
     started: int = 0
     redriven: int = 0
+
+
+class Registered(Record, frozen=True):
+    """Names of the agents, and their tenant."""
+
+    agents: list[str]
+    tenant_id: str
+
+
+class Loan(Record, frozen=True):
+    """At most sixteen deliveries; the number of the loan, for a process that names itself."""
+
+    deliveries: list[Lent]
+    loan: RowId | None = None
 
 
 class Publishing(Frozen):
@@ -243,11 +258,6 @@ class Neighbour(Record, frozen=True):
 
     registration: Registration
     live: bool
-
-
-class PlacedEvent(Record, frozen=True):
-    seq: int
-    event: EventEnvelope
 
 
 # The types in which readings are answered.

@@ -10,7 +10,7 @@ from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.values import must_be_text
 from soorma_ai.kernel.ports import Forgotten, Pruned
-from soorma_ai.kernel.rules.authority import Owner, check
+from soorma_ai.kernel.rules.authority import Act, Owner, Right, check
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.logs import note, warn
 
@@ -20,6 +20,8 @@ FINAL = tuple(status for status in PlanStatus if status.is_final)
 BATCH = 250
 PRUNE_EVERY = timedelta(hours=1)
 PAUSE = timedelta(milliseconds=200)
+
+PRUNE, FORGET = Right("prune", Act.MANAGE), Right("forget", Act.MANAGE)
 
 
 async def prune(
@@ -34,7 +36,7 @@ async def prune(
 ) -> Pruned:
     """Remove as many batches as there are, or so many, of the person's tenant. Raise LocalProtocolError for what cannot
     be asked, and Forbidden for who may not."""
-    check(person, "prune", Owner(person.tenant_id), "")
+    check(person, PRUNE, Owner(person.tenant_id), "")
     wanted, now = _final(statuses), services.clock.now()
     before, total = _moment(now, older_than), Pruned(after=after)
     while True:
@@ -52,7 +54,7 @@ async def forget(services: Services, person: Person, user_id: str, *, batches: i
     """Remove all that is a user's, in as many batches as that takes, or so many. Raise Forbidden for who may not, and
     LocalProtocolError for nobody."""
     must_be_text("user_id", user_id)
-    check(person, "forget", Owner(person.tenant_id), "")
+    check(person, FORGET, Owner(person.tenant_id), "")
     upkeep, tenant_id = services.store.part(UPKEEP), person.tenant_id
     total = Forgotten(keys=await upkeep.begin_forgetting(tenant_id, user_id, services.clock.now()))
     while not total.is_done and batches != 0:

@@ -3,16 +3,20 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from soorma_ai.features.upkeep.retention import FINAL, USUAL_AGE, forget, prune
+from soorma_ai.features.upkeep.retention import FINAL, FORGET, PRUNE, USUAL_AGE, forget, prune
+from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.ports import Forgotten, Pruned
 from soorma_ai.kernel.runtime.client.operator import OperatorCalls
 from soorma_ai.kernel.runtime.handling.handling import must_be_outside
 
+CALLS = CallTable()
+
 
 class UpkeepCalls(OperatorCalls):
     """Calls of an operator, with retention and erasure."""
 
+    @CALLS.local(PRUNE)
     async def prune(
         self,
         older_than: timedelta = USUAL_AGE,
@@ -34,6 +38,7 @@ class UpkeepCalls(OperatorCalls):
                 change.services, self.person, older_than, statuses, dry_run=dry_run, after=after, batches=batches
             )
 
+    @CALLS.local(FORGET)
     async def forget(self, user_id: str, *, batches: int | None = None) -> Forgotten:
         """Remove all of this tenant that is a user's: plans, done or not, with their journals and events, sessions and
         memos; revoke their keys. Rows of keys and of the audit stay, as does what is another's or shared. After a kill

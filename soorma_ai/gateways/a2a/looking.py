@@ -14,7 +14,7 @@ from soorma_ai.kernel.domain.plans import PlanRecord, plan_id_of
 from soorma_ai.kernel.rules.authority import check
 from soorma_ai.kernel.rules.plans.lifecycle import before_it_began
 from soorma_ai.kernel.rules.waits.gates import gate_id
-from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.runtime.client.client import REQUESTS, Client
 from soorma_ai.kernel.runtime.client.mounts import Visit
 from soorma_ai.kernel.runtime.handling.process.signals import until
 from soorma_ai.kernel.runtime.views.plans import own_plan
@@ -84,7 +84,7 @@ async def _find_held(client: Client, goal_id: str) -> Standing:
     goal = request_of(gate)
     if reply is None or reply.kind is not ExpectationKind.CLIENT or gate is None or goal is None or not goal.target:
         raise NotFound(missing)
-    check(client.person, "reply", reply, missing)
+    check(client.person, REQUESTS["reply"], reply, missing)
     begun = await plans.plan(plan_id_of(goal.id, goal.target))
     if begun is not None:
         return await _standing(client, begun, goal_id)

@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 from pydantic import AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
+from soorma_ai.kernel.domain.parameters import WireForm
 from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable
 
@@ -33,6 +34,10 @@ class EventTopic(StrEnum):
     SYSTEM_EVENTS = "system-events"
     PLAN_EVENTS = "plan-events"
     TASK_EVENTS = "task-events"
+
+
+# Parameter of a call.
+Topic = Annotated[EventTopic | str, WireForm(EventTopic)]
 
 
 _TOPICS = frozenset(EventTopic)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated, Literal
 
 from msgspec import Struct, field
 
@@ -12,6 +13,7 @@ from soorma_ai.kernel.domain.expectations import Expectation, Untaken
 from soorma_ai.kernel.domain.history import JournalEntry, Step
 from soorma_ai.kernel.domain.limits import Charge, Limits, Payer, Spent
 from soorma_ai.kernel.domain.names import plain_name
+from soorma_ai.kernel.domain.parameters import WireForm
 from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.values import Json, JsonObject, derived_id, digest
 
@@ -27,6 +29,10 @@ class PlanStatus(StrEnum):
     @property
     def is_final(self) -> bool:
         return self in (PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED)
+
+
+# Parameter of a call: `active` means every plan that has not ended.
+Status = Annotated[PlanStatus | str, WireForm(PlanStatus | Literal["active"])]
 
 
 class Pause(Record, frozen=True):
@@ -46,31 +52,36 @@ class Blocked(Record, frozen=True):
     resumed_at: datetime | None = None
 
 
-class PlanRecord(Record, frozen=True):
-    """The small row of a plan; its history is in its steps.
-
-    `lineage` is what the plan's own events inherit: its plan_id is this plan. `answer_*` is where the goal's answer
-    goes. `steps` counts the steps, so it is the ordinal of the next. `limits` are the root plan's. `agent_version` and
-    `prompt` (id, version, beginning of its hash) are those that it began with. `ancestry` names the pursuits from the
-    root down to this one. `is_due`: the action of its current state, or without states its first step, is still to
-    come. `awaits` is the expectation that its current state opened. `failure` is the code of the error that ended it,
-    and `reason` has the words. `next_call` is what is held for a call of its model by the transaction that leases what
-    comes for it. While it is `paused` until somebody resumes it, a root plan has no deadline. `title` is the planner's
-    title of this goal, filled from the goal data; empty where the planner has none.
-    """
+class PlanFacts(Record, frozen=True):
+    """What stands fast of a plan, in its row and in every view of it. `limits` are the root plan's."""
 
     plan_id: str
-    agent: str
-    agent_version: str
-    status: PlanStatus
     goal_id: str
+    status: PlanStatus
     goal_event: str
     goal_data: JsonObject
-    lineage: Lineage
-    limits: Limits
+    agent: str
     created_at: datetime
     updated_at: datetime
     root_plan_id: str
+    limits: Limits
+
+
+class PlanRecord(PlanFacts, frozen=True):
+    """The small row of a plan; its history is in its steps.
+
+    `lineage` is what the plan's own events inherit: its plan_id is this plan. `answer_*` is where the goal's answer
+    goes. `steps` counts the steps, so it is the ordinal of the next. `agent_version` and `prompt` (id, version,
+    beginning of its hash) are those that it began with. `ancestry` names the pursuits from the root down to this one.
+    `is_due`: the action of its current state, or without states its first step, is still to come. `awaits` is the
+    expectation that its current state opened. `failure` is the code of the error that ended it, and `reason` has the
+    words. `next_call` is what is held for a call of its model by the transaction that leases what comes for it. While
+    it is `paused` until somebody resumes it, a root plan has no deadline. `title` is the planner's title of this goal, filled
+    from the goal data; empty where the planner has none.
+    """
+
+    agent_version: str
+    lineage: Lineage
     parent_plan_id: str | None = None
     depth: int = 1
     answer_key: str | None = None
@@ -153,7 +164,7 @@ class Rest(Record, frozen=True):
     reason: str
 
 
-class PlanDetails(Record, frozen=True):
+class PlanDetails(PlanFacts, frozen=True):
     """Everything stored about one plan. `waiting_seconds` is the time that people took. `results` are by the state that
     asked, or by the event where no state did. `rest` is what it sleeps for, where that is no expectation. `shown` is
     what of the offer the model was shown, by the digests in `decisions`. `untaken` are its requests, and those for
@@ -161,18 +172,9 @@ class PlanDetails(Record, frozen=True):
     states by name, where it has any. `blocked` are the rests that an operator ends: its own first, and of a root those
     of its tree."""
 
-    plan_id: str
-    goal_id: str
-    status: PlanStatus
-    goal_event: str
-    goal_data: JsonObject
-    agent: str
     result: Json
     reason: str | None
-    created_at: datetime
-    updated_at: datetime
     deadline: datetime | None
-    root_plan_id: str
     parent_plan_id: str | None
     tenant_id: str
     session_id: str | None
@@ -180,7 +182,6 @@ class PlanDetails(Record, frozen=True):
     decisions: tuple[JournalEntry, ...]
     expectations: tuple[Expectation, ...]
     usage: Spent
-    limits: Limits
     waiting_seconds: float
     agent_version: str = ""
     prompt: str = ""

@@ -1,4 +1,4 @@
-"""Authorization: one table of (role, act, owner), and the act of each call.
+"""Authorization: one table of (role, act, owner). The act of a call stands in its row.
 
 Steering is not answering: who may answer a question is said by the question (`core.expecting.answers`).
 """
@@ -9,6 +9,8 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from soorma_ai.errors import Forbidden, NotFound
+from soorma_ai.kernel.domain.calls import Act as Act
+from soorma_ai.kernel.domain.calls import Right as Right
 from soorma_ai.kernel.domain.events import CLIENT, SYSTEM
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.identity import Caller
@@ -52,19 +54,6 @@ class Whose(StrEnum):
     OTHERS = "another user's"
     NOBODYS = "nobody's"
     ELSEWHERE = "another tenant's"
-
-
-class Act(StrEnum):
-    """Kinds of calls: BEGIN something of one's own, SEE and STEER what is somebody's; MEET whom all of the tenant
-    share; OVERSEE and MANAGE what is the tenant's as a whole; GRANT rights to others."""
-
-    BEGIN = "begin"
-    SEE = "see"
-    STEER = "steer"
-    MEET = "meet"
-    OVERSEE = "oversee"
-    MANAGE = "manage"
-    GRANT = "grant"
 
 
 class Verdict(StrEnum):
@@ -126,127 +115,40 @@ TABLE: Mapping[Role, Mapping[Act, Mapping[Whose, Verdict]]] = {
     },
 }
 
-# Every call from outside; in words, what some of them do to something else beside their own subject.
-CALLS: Mapping[str, Act] = {
-    "submit": Act.BEGIN,
-    "ask": Act.BEGIN,
-    "request": Act.BEGIN,
-    "publish": Act.BEGIN,
-    "create_session": Act.BEGIN,
-    "go into a session": Act.STEER,
-    "publish to a plan": Act.STEER,
-    "resume": Act.STEER,
-    "resume_all": Act.BEGIN,
-    "reply": Act.SEE,
-    "plan": Act.SEE,
-    "plans": Act.SEE,
-    "trace": Act.SEE,
-    "prompt": Act.STEER,
-    "follow": Act.SEE,
-    "events": Act.SEE,
-    "sessions": Act.SEE,
-    "waits": Act.SEE,
-    "wait": Act.SEE,
-    "answer": Act.SEE,
-    "dead_letters": Act.SEE,
-    "dead_letter": Act.SEE,
-    "cancel": Act.STEER,
-    "redrive": Act.STEER,
-    "discard": Act.STEER,
-    "prune": Act.MANAGE,
-    "forget": Act.MANAGE,
-    "audit": Act.OVERSEE,
-    "metrics": Act.OVERSEE,
-    "inbox.claim": Act.SEE,
-    "inbox.release": Act.SEE,
-    "inbox.hand_over": Act.STEER,
-    "inbox.colleagues": Act.SEE,
-    "inbox.notices": Act.SEE,
-    "inbox.look": Act.SEE,
-    "inbox.away": Act.BEGIN,
-    "inbox.back": Act.STEER,
-    "inbox.absences": Act.MEET,
-    "inbox.stands_in_for": Act.BEGIN,
-    "inbox.make_link": Act.BEGIN,
-    "inbox.links": Act.OVERSEE,
-    "inbox.revoke_link": Act.STEER,
-    "inbox.check_link": Act.BEGIN,
-    "handle.status": Act.SEE,
-    "handle.describe": Act.SEE,
-    "handle.cancel": Act.STEER,
-    "handle.result": Act.SEE,
-    "handle.events": Act.SEE,
-    "handle.next_wait": Act.SEE,
-    "handle.untaken": Act.SEE,
-    "memory.retrieve": Act.SEE,
-    "memory.keys": Act.SEE,
-    "memory.everything": Act.SEE,
-    "memory.get_plan_context": Act.SEE,
-    "memory.get_plan_by_correlation": Act.SEE,
-    "memory.get_task_context": Act.SEE,
-    "memory.get_task_by_subtask": Act.SEE,
-    "memory.store_plan_context": Act.STEER,
-    "memory.store": Act.STEER,
-    "memory.increment": Act.STEER,
-    "memory.append": Act.STEER,
-    "memory.delete": Act.STEER,
-    "memory.cleanup": Act.STEER,
-    "memory.store_knowledge": Act.STEER,
-    "memory.get_knowledge": Act.SEE,
-    "memory.search_knowledge": Act.SEE,
-    "memory.delete_knowledge": Act.STEER,
-    "memory.log_interaction": Act.STEER,
-    "memory.get_recent_history": Act.SEE,
-    "memory.search_interactions": Act.SEE,
-    "memory.store_skill": Act.STEER,
-    "memory.get_relevant_skills": Act.SEE,
-    "memory.delete_skill": Act.STEER,
-    "memory.share": Act.MANAGE,
-    "tracker.plan_progress": Act.SEE,
-    "tracker.actions": Act.SEE,
-    "tracker.timeline": Act.SEE,
-    "tracker.plan_tree": Act.SEE,
-    "tracker.plans": Act.SEE,
-    "tracker.session_plans": Act.SEE,
-    "tracker.delegation_group": Act.SEE,
-    "tracker.untaken": Act.SEE,
-    "registry.find": Act.MEET,
-    "registry.discover": Act.MEET,
-    "registry.query": Act.MEET,
-    "registry.events": Act.MEET,
-    "registry.live_events": Act.MEET,
-    "registry.get_event": Act.MEET,
-    "registry.get_event_schema": Act.MEET,
-    "registry.backlogs": Act.OVERSEE,
-    "registry.deregister": Act.MANAGE,
-    "agents.register": Act.MANAGE,
-    "remove a shared agent": Act.GRANT,
-    "keys.add": Act.GRANT,
-    "keys.ls": Act.GRANT,
-    "keys.revoke": Act.GRANT,
-}
+# Rights that several rooms ask for. Those of other calls stand in their rows.
+SEE_PLAN = Right("plan", Act.SEE)
+LIST_PLANS = Right("plans", Act.SEE)
+SEE_PROMPT = Right("prompt", Act.STEER)
+LIST_WAITS = Right("waits", Act.SEE)
+RESUME = Right("resume", Act.STEER)
+ENTER_SESSION = Right("go into a session", Act.STEER)
+PUBLISH_TO_PLAN = Right("publish to a plan", Act.STEER)
+REGISTER_AGENT = Right("agents.register", Act.MANAGE)
+REMOVE_SHARED_AGENT = Right("remove a shared agent", Act.GRANT)
+SHARE_MEMORY = Right("memory.share", Act.MANAGE)
+SEE_METRICS = Right("metrics", Act.OVERSEE)
 
 
-def verdict(person: Person, call: str, thing: Owned) -> Verdict:
+def verdict(person: Person, right: Right, thing: Owned) -> Verdict:
     """Return what the best of a person's roles lets them do."""
-    act, whose = CALLS[call], whose_is(thing, person)
-    found = {TABLE[role][act][whose] for role in _roles(person)}
+    whose = whose_is(thing, person)
+    found = {TABLE[role][right.act][whose] for role in _roles(person)}
     return next(one for one in Verdict if one in found)
 
 
-def may(person: Person, call: str, thing: Owned) -> bool:
+def may(person: Person, right: Right, thing: Owned) -> bool:
     """Tell whether a person may do this."""
-    return verdict(person, call, thing) is Verdict.MAY
+    return verdict(person, right, thing) is Verdict.MAY
 
 
-def check(person: Person, call: str, thing: Owned, missing: str) -> None:
+def check(person: Person, right: Right, thing: Owned, missing: str) -> None:
     """Raise Forbidden for what a person sees and may not do this with, and NotFound for what they do not see: `missing`
     are the words for what does not exist."""
-    match verdict(person, call, thing):
+    match verdict(person, right, thing):
         case Verdict.HIDDEN:
             raise NotFound(missing)
         case Verdict.FORBIDDEN:
-            raise _forbidden(person, call)
+            raise _forbidden(person, right)
         case Verdict.MAY:
             return
 
@@ -254,12 +156,12 @@ def check(person: Person, call: str, thing: Owned, missing: str) -> None:
 def only_user(person: Person) -> str | None:
     """Return the one user of the tenant whose things a person's lists show; None: everybody's."""
     someone = Owner(person.tenant_id)
-    return None if may(person, "plans", someone) else person.user_id
+    return None if may(person, LIST_PLANS, someone) else person.user_id
 
 
 def steers_all(person: Person) -> bool:
     """Tell whether whatever is in the tenant is a person's to steer."""
-    return may(person, "publish to a plan", Owner(person.tenant_id))
+    return may(person, PUBLISH_TO_PLAN, Owner(person.tenant_id))
 
 
 def check_answer(person: Person, asked: Expectation, missing: str) -> None:
@@ -268,7 +170,7 @@ def check_answer(person: Person, asked: Expectation, missing: str) -> None:
     if _names_somebody(asked) or asked.user_id == person.user_id:
         return
     if asked.event_type == RESUMED or Role.AUDITOR in _roles(person):
-        check(person, "resume", asked, missing)
+        check(person, RESUME, asked, missing)
 
 
 def can_answer(person: Person, asked: Expectation, now: datetime) -> bool:
@@ -323,7 +225,7 @@ def agent_fault(caller: Caller, agent: str) -> str:
     """Return why who comes by this token may not act as this agent; empty where they may. A token that names no agent
     is for none, but an operator's is for any."""
     rights = caller.agent
-    if rights is None and verdict(caller.person, "agents.register", Owner(caller.person.tenant_id)) is Verdict.MAY:
+    if rights is None and verdict(caller.person, REGISTER_AGENT, Owner(caller.person.tenant_id)) is Verdict.MAY:
         return ""
     if rights is not None and rights.name == agent:
         return ""
@@ -377,7 +279,7 @@ def whose_is(thing: Owned, person: Person) -> Whose:
 
 
 def _sees(person: Person, asked: Expectation) -> bool:
-    return may(person, "waits", asked)
+    return may(person, LIST_WAITS, asked)
 
 
 def _roles(person: Person) -> tuple[Role, ...]:
@@ -386,13 +288,13 @@ def _roles(person: Person) -> tuple[Role, ...]:
     return (Role.USER, *(role for role in (Role.AUDITOR, Role.OPERATOR) if role in person.roles))
 
 
-def _forbidden(person: Person, call: str) -> Forbidden:
+def _forbidden(person: Person, right: Right) -> Forbidden:
     has = ", ".join(sorted(person.roles or ())) or "no role"
-    match CALLS[call]:
+    match right.act:
         case Act.GRANT:
             wanted = "the trusted root, on the machine of the store"
         case Act.OVERSEE:
             wanted = f"the role {Role.AUDITOR} or {Role.OPERATOR}"
         case _:
             wanted = f"the role {Role.OPERATOR}"
-    return Forbidden(f"{person.user_id} has {has} and may not {call} here: that needs {wanted}")
+    return Forbidden(f"{person.user_id} has {has} and may not {right.name} here: that needs {wanted}")

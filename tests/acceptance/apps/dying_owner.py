@@ -13,12 +13,12 @@ from starlette.types import ASGIApp
 
 import soorma_ai.api.server.local
 from soorma_ai import Platform
+from soorma_ai.api.operation import Operation
 from soorma_ai.api.server.application import Desk
-from soorma_ai.api.server.operation import AnyOperation
 
 
 class DyingDesk(Desk):
-    async def respond(self, operation: AnyOperation, request: Request) -> ASGIApp:
+    async def respond(self, operation: Operation, request: Request) -> ASGIApp:
         if sys.argv[1] == "after":
             await super().respond(operation, request)
         os.kill(os.getpid(), signal.SIGKILL)

@@ -1,21 +1,15 @@
-"""All operations, those that are asked most first."""
+"""Routes of the kernel: handlers for calls with an HTTP of their own, and the rows of its services."""
 
-from soorma_ai.api.server.operation import AnyOperation
+from soorma_ai.api.operation import Operation
 from soorma_ai.api.server.routes import dead_letters, events, memory, people, plans, registry, requests, tracker
-from soorma_ai.features.human_tasks import operations as inbox
-from soorma_ai.features.knowledge import operations as memos
-from soorma_ai.features.remote import operations
 
-OPERATIONS: tuple[AnyOperation, ...] = (
+OPERATIONS: tuple[Operation, ...] = (
     *plans.OPERATIONS,
     *requests.OPERATIONS,
     *events.OPERATIONS,
     *people.OPERATIONS,
-    *inbox.OPERATIONS,
+    *dead_letters.OPERATIONS,
     *registry.OPERATIONS,
     *tracker.OPERATIONS,
     *memory.OPERATIONS,
-    *memos.OPERATIONS,
-    *dead_letters.OPERATIONS,
-    *operations.OPERATIONS,
 )

@@ -1,127 +1,97 @@
 """Events: published from outside, and read as they stand in the log."""
 
 from http import HTTPStatus
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from soorma_ai.api.server.operation import (
-    CONFLICT,
-    NOT_FOUND,
-    Answer,
-    AnyOperation,
-    Call,
-    Form,
-    Id,
-    Limit,
-    Name,
-    Nothing,
-    Page,
-    Stream,
-    get,
-    post,
-)
-from soorma_ai.api.server.paging import make_page
-from soorma_ai.api.server.routes.common import HeldAnswer, Made
+from soorma_ai.api.answers import HeldAnswer, PlacedEvent, Published
+from soorma_ai.api.operation import Answer, Stream, operations
+from soorma_ai.api.paging import Page, make_page
+from soorma_ai.api.server.app_state import Call
 from soorma_ai.api.server.streams import follow_log
-from soorma_ai.errors import Held
-from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.errors import Held, IllegalTransition, NotFound
+from soorma_ai.kernel.domain.calls import CallTable
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.parameters import Id, Limit, Name, Position
 from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.runtime.client.client import EVENTS
+
+HANDLERS = CallTable()
 
 
-class Publication(Form):
-    """An event from outside. `plan_id` or `correlation_id` say which plan waits for it."""
-
-    topic: EventTopic
-    event_type: Name
-    data: JsonObject = Field(default_factory=dict)
-    correlation_id: Id | None = None
-    plan_id: Id | None = None
-    session_id: Id | None = None
-    approve: bool = False
-
-
-class Published(Made):
-    event_id: str
-
-
-class Events(Form):
-    """`after` is a place of the log: events are listed from behind it on, or with the order `newest` from before it
-    back, and from the end where it is 0. Of a tree of plans are the events of `plan_id`."""
-
-    after: int = Field(0, ge=0, le=2**62)
-    limit: Limit = 100
-    order: Literal["oldest", "newest"] = "oldest"
-    plan_id: Id | None = None
-    event_type: Name | None = None
-    topic: EventTopic | None = None
-
-
-class Row(Made):
-    """An event, and its place in the log."""
-
-    seq: int
-    event: EventEnvelope
-
-
-class From(Form):
-    after: int | None = Field(None, ge=0, le=2**62)
-
-
-async def publish(call: Call[Nothing, Publication]) -> Answer:
-    """Publish an event. A request among action-requests may have to be approved by a person first: 202."""
-    sent = call.sent
+@HANDLERS.post(
+    "/events",
+    EVENTS["publish"],
+    "publish",
+    answers={HTTPStatus.CREATED: Published, HTTPStatus.ACCEPTED: HeldAnswer},
+    raises=(NotFound, IllegalTransition),
+)
+async def publish(
+    call: Call,
+    topic: EventTopic,
+    event_type: Name,
+    data: JsonObject | None = None,
+    correlation_id: Id | None = None,
+    plan_id: Id | None = None,
+    session_id: Id | None = None,
+    approve: bool = False,
+    idempotency_key: str | None = None,
+) -> Answer:
+    """Publish an event. `plan_id` or `correlation_id` say which plan waits for it. A request among action-requests may
+    have to be approved by a person first: 202."""
     try:
         event_id = await call.client.publish(
-            sent.topic,
-            sent.event_type,
-            sent.data,
-            idempotency_key=call.key,
-            correlation_id=sent.correlation_id,
-            plan_id=sent.plan_id,
-            session_id=sent.session_id,
-            approve=sent.approve,
+            topic,
+            event_type,
+            data or {},
+            idempotency_key=idempotency_key,
+            correlation_id=correlation_id,
+            plan_id=plan_id,
+            session_id=session_id,
+            approve=approve,
         )
     except Held as held:
         return Answer(HeldAnswer.of(held), HTTPStatus.ACCEPTED)
     return Answer(Published(event_id=event_id), HTTPStatus.CREATED)
 
 
-async def list_events(call: Call[Events, Nothing]) -> Answer:
+@HANDLERS.get(
+    "/events", EVENTS["events"], "list_events", answers={HTTPStatus.OK: Page[PlacedEvent]}, raises=(NotFound,)
+)
+async def list_events(
+    call: Call,
+    after: Position = 0,
+    limit: Limit = 100,
+    order: Literal["oldest", "newest"] = "oldest",
+    plan_id: Id | None = None,
+    event_type: Name | None = None,
+    topic: EventTopic | None = None,
+) -> Answer:
     """List events in order of arrival, or the newest first: of all, or of a plan's tree. A page may be short, or empty,
-    before the end."""
-    asked = call.asked
-    page = await call.client.events(
-        after=asked.after, limit=asked.limit, plan_id=asked.plan_id, newest=asked.order == "newest"
-    )
+    before the end.
+
+    `after` is a place of the log: events are listed from behind it on, or with the order `newest` from before it back,
+    and from the end where it is 0.
+    """
+    page = await call.client.events(after=after, limit=limit, plan_id=plan_id, newest=order == "newest")
     rows = [
-        Row.model_construct(seq=row.seq, event=row.event)
+        PlacedEvent(row.seq, row.event)
         for row in page.events
-        if asked.event_type in (None, row.event.type) and asked.topic in (None, row.event.topic)
+        if event_type in (None, row.event.type) and topic in (None, row.event.topic)
     ]
     return Answer(make_page(rows, None if page.is_end else str(page.after)))
 
 
-async def stream_events(call: Call[From, Nothing]) -> Stream:
+@HANDLERS.get("/events/stream", EVENTS["events"], "stream_events", answers={HTTPStatus.OK: str})
+async def stream_events(
+    call: Call, after: Annotated[int, Field(ge=0, le=2**62)] | None = None, last_event_id: int | None = None
+) -> Stream:
     """Send events as they come: from now on, or from behind a place of the log.
 
     Each is a CloudEvent, with its place in the log as its id, by which who comes again misses nothing.
     """
-    after = call.asked.after if call.last_event_id is None else call.last_event_id
-    return Stream(follow_log(call.client, call.surroundings, after))
+    return Stream(follow_log(call.client, call.surroundings, after if last_event_id is None else last_event_id))
 
 
-OPERATIONS: tuple[AnyOperation, ...] = (
-    post(
-        "/v1/events",
-        publish,
-        Nothing,
-        Publication,
-        {HTTPStatus.CREATED: Published, HTTPStatus.ACCEPTED: HeldAnswer},
-        NOT_FOUND,
-        CONFLICT,
-        takes_key=True,
-    ),
-    get("/v1/events", list_events, Events, Page[Row], NOT_FOUND),
-    get("/v1/events/stream", stream_events, From, str, streams=True),
-)
+OPERATIONS = operations(HANDLERS, "events")

@@ -1,34 +1,23 @@
 """People: what they are asked, and their answers."""
 
 from http import HTTPStatus
-from typing import Literal
 
-from pydantic import Field
-
-from soorma_ai.api.server.operation import (
-    CONFLICT,
-    NOT_FOUND,
-    Answer,
-    AnyOperation,
-    Call,
-    Form,
-    Id,
-    Nothing,
-    Page,
-    Paged,
-    get,
-    post,
-)
-from soorma_ai.api.server.paging import make_page
+from soorma_ai.api.answers import Outcome
+from soorma_ai.api.operation import Answer, operations
+from soorma_ai.api.paging import Page, make_page
+from soorma_ai.api.server.app_state import Call
 from soorma_ai.api.server.problems import problem
-from soorma_ai.api.server.routes.common import Made
+from soorma_ai.errors import IllegalTransition, NotFound
+from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.expectations import ExpectationKind, Wait
+from soorma_ai.kernel.domain.parameters import Id, Limit, Note
 from soorma_ai.kernel.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerDecision, AnswerOutcome
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Place
-from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.runtime.client.client import QUESTIONS
 from soorma_ai.kernel.runtime.client.questions import question_page
 
+HANDLERS = CallTable()
 STATUS = {
     ACCEPTED: HTTPStatus.OK,
     DUPLICATE: HTTPStatus.CONFLICT,
@@ -38,90 +27,56 @@ STATUS = {
 }
 
 
-class OfWait(Form):
-    wait_id: Id
-
-
-class Waits(Paged):
-    plan_id: Id | None = None
-
-
-class Said(Form):
-    """An answer. Without a `decision`, `approved` in the payload tells; `answer_id` makes saying it again the same
-    answer."""
-
-    payload: JsonObject
-    decision: AnswerDecision | None = None
-    note: str = Field("", max_length=2_000)
-    answer_id: Id | None = None
-
-
-class Outcome(Made):
-    """The answer counts."""
-
-    outcome: Literal["accepted"]
-    detail: str = ""
-
-
 def tell(outcome: AnswerOutcome) -> Answer:
     """Return what became of an answer: one that does not count is a problem with the outcome as its code."""
     status = STATUS[str(outcome)]
     if status is HTTPStatus.OK:
-        return Answer(Outcome(outcome="accepted", detail=outcome.detail))
+        return Answer(Outcome("accepted", outcome.detail))
     return Answer(problem(status, str(outcome), outcome.detail), status)
 
 
-async def list_waits(call: Call[Waits, Nothing]) -> Answer:
-    """List open questions to people, the most urgent first: of all, or of a plan's tree."""
-    return Answer(await _page(call.client, call.asked, call.asked.plan_id))
-
-
-async def show_wait(call: Call[OfWait, Nothing]) -> Answer:
-    """Return a question, also one that is closed by now."""
-    return Answer(await call.client.wait(call.asked.wait_id))
-
-
-async def answer_wait(call: Call[OfWait, Said]) -> Answer:
+@HANDLERS.post(
+    "/waits/{wait_id}/answer",
+    QUESTIONS["answer"],
+    "answer_wait",
+    answers={HTTPStatus.OK: Outcome},
+    raises=(IllegalTransition, HTTPStatus.GONE),
+)
+async def answer_wait(
+    call: Call,
+    wait_id: Id,
+    payload: JsonObject,
+    decision: AnswerDecision | None = None,
+    note: Note = "",
+    answer_id: Id | None = None,
+) -> Answer:
     """Answer a question. The first valid answer counts.
 
-    The others are problems: 409 duplicate (somebody was first) or superseded (the question no longer stands), 410 late
-    (the deadline has passed), 422 invalid (the question stays open).
+    Without a `decision`, `approved` in the payload tells; `answer_id` makes a repetition the same answer. Other answers
+    are problems: 409 duplicate (another person was first) or superseded (the question no longer stands), 410 late (the
+    deadline has passed), 422 invalid (the question stays open).
     """
-    sent = call.sent
-    return tell(
-        await call.client.answer(
-            call.asked.wait_id, sent.payload, decision=sent.decision, note=sent.note, answer_id=sent.answer_id
-        )
-    )
+    return tell(await call.client.answer(wait_id, payload, decision=decision, note=note, answer_id=answer_id))
 
 
-async def list_doubts(call: Call[Paged, Nothing]) -> Answer:
+@HANDLERS.get("/doubts", QUESTIONS["waits"], "list_doubts", answers={HTTPStatus.OK: Page[Wait]}, raises=(NotFound,))
+async def list_doubts(call: Call, after: Id | None = None, limit: Limit = 50) -> Answer:
     """List the questions about calls outside of which nobody knows whether they happened, the most urgent first."""
-    return Answer(await _page(call.client, call.asked, kind=ExpectationKind.DOUBT))
+    return Answer(await list_waits(call, after, limit, kind=ExpectationKind.DOUBT))
 
 
-async def _page(
-    client: Client, asked: Paged, plan_id: str | None = None, kind: ExpectationKind | None = None
+async def list_waits(
+    call: Call, after: str | None, limit: int, plan_id: str | None = None, kind: ExpectationKind | None = None
 ) -> Page[Wait]:
-    beyond = Place(asked.after) if asked.after is not None else None
-    found = await question_page(client.services, client.person, asked.limit, plan_id, beyond=beyond, kind=kind)
+    """Return a page of open questions."""
+    client, beyond = call.client, Place(after) if after is not None else None
+    found = await question_page(client.services, client.person, limit, plan_id, beyond=beyond, kind=kind)
     if beyond is not None and found.begin is None:
         return make_page([], None)
     return make_page(found.waits, found.waits[-1].wait_id if found.has_more else None)
 
 
-OPERATIONS: tuple[AnyOperation, ...] = (
-    get("/v1/waits", list_waits, Waits, Page[Wait], NOT_FOUND),
-    get("/v1/waits/{wait_id}", show_wait, OfWait, Wait, NOT_FOUND),
-    post(
-        "/v1/waits/{wait_id}/answer",
-        answer_wait,
-        OfWait,
-        Said,
-        {HTTPStatus.OK: Outcome},
-        NOT_FOUND,
-        CONFLICT,
-        HTTPStatus.GONE,
-    ),
-    get("/v1/doubts", list_doubts, Paged, Page[Wait], NOT_FOUND),
+OPERATIONS = (
+    *operations(QUESTIONS, "people", lambda call: call.client, waits=list_waits),
+    *operations(HANDLERS, "people"),
 )

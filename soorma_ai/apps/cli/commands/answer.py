@@ -5,8 +5,8 @@ from typing import Any
 import click
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.api.clients.protocol import PlatformClient
 from soorma_ai.apps.cli.store_access import CommandRunner, look_up
+from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.kernel.domain.people import ACCEPTED, AnswerDecision, Person
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.waits.answers import say_approved

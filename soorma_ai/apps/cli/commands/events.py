@@ -21,7 +21,7 @@ from soorma_ai.surfaces.terminal.printing import BOLD, DIM, Part, Printer, print
 from soorma_ai.surfaces.terminal.wording import ago, json_line, short_id, time_left
 
 if TYPE_CHECKING:
-    from soorma_ai.api.clients.asynchronous import AsyncClient
+    from soorma_ai.clients.asynchronous import AsyncClient
 
 LOOK_AGAIN_SECONDS = 0.3
 PAGE = 500

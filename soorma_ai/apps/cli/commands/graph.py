@@ -4,9 +4,9 @@ from typing import Literal
 
 import click
 
-from soorma_ai.api.clients.protocol import PlatformClient
 from soorma_ai.apps.cli.store_access import look_up
 from soorma_ai.apps.console.plan_view import graph_style, states_in
+from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.errors import NotFound
 from soorma_ai.features.retrieval.check import marks_of
 from soorma_ai.features.retrieval.reach import check_reach

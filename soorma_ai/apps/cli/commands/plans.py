@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.api.clients.protocol import PlatformClient
 from soorma_ai.apps.cli.store_access import CommandRunner, look_up
+from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.tracking import PlanLine
 from soorma_ai.kernel.rules.reports.trace import Trace

@@ -5,8 +5,8 @@ from itertools import groupby
 
 import click
 
-from soorma_ai.api.clients.protocol import PlatformClient
 from soorma_ai.apps.cli.store_access import look_up
+from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.errors import NotFound
 from soorma_ai.features.retrieval.check import ADVICE, Finding, FoundEvent, Problem, check_events
 from soorma_ai.features.retrieval.reach import check_reach

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import click
 
-from soorma_ai.api.clients.protocol import PlatformClient
 from soorma_ai.apps.cli.store_access import look_up
+from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.errors import LimitExceeded
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.history import JournalEntry, SentPrompt, StepKind

@@ -7,8 +7,9 @@ import click
 from msgspec import Struct
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.api.clients.protocol import PlanCalls, PlatformClient
+from soorma_ai.api.clients.protocol import PlanCalls
 from soorma_ai.apps.cli.store_access import ANSWER_SECONDS, CommandRunner
+from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.errors import DeadlineExceeded, Held, PlanFailed
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.people import Person

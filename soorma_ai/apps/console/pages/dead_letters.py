@@ -4,7 +4,7 @@ from starlette.types import ASGIApp
 
 from soorma_ai.errors import Forbidden, NotFound
 from soorma_ai.kernel.domain.expectations import ExpectationKind
-from soorma_ai.kernel.runtime.client.dead_letters import letter_page, own_row
+from soorma_ai.kernel.runtime.client.dead_letters import REDRIVE, letter_page, own_row
 from soorma_ai.kernel.runtime.client.questions import question_page
 from soorma_ai.surfaces.page_context import PageRoute, Visitor, get, post
 
@@ -62,7 +62,7 @@ async def show_letter(visitor: Visitor) -> ASGIApp:
 async def _steers(visitor: Visitor, letter_id: int) -> bool:
     """Tell whether a letter is the visitor's to redrive and to discard."""
     try:
-        await own_row(visitor.client.services, visitor.client.person, letter_id, "redrive")
+        await own_row(visitor.client.services, visitor.client.person, letter_id, REDRIVE)
     except Forbidden:
         return False
     return True

@@ -17,9 +17,10 @@ from soorma_ai.kernel.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, S
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.states import RESUMED
 from soorma_ai.kernel.domain.tracking import PlanPage
-from soorma_ai.kernel.rules.authority import Owner, can_answer, may
+from soorma_ai.kernel.rules.authority import RESUME, Owner, can_answer, may
 from soorma_ai.kernel.rules.reports.lines import LineKind, decision_line, flatten
 from soorma_ai.kernel.rules.reports.trace import Part, Trace, count_turns
+from soorma_ai.kernel.runtime.client.client import PLANS
 from soorma_ai.kernel.runtime.views.plan_parts import STEPS, is_long, show_part
 from soorma_ai.kernel.runtime.views.plans import ACTIVE, own_plan, trace_of
 from soorma_ai.surfaces.page_context import HEADERS, PageRoute, Visitor, get, post
@@ -73,7 +74,7 @@ async def list_plans(visitor: Visitor) -> ASGIApp:
 def _steers(visitor: Visitor, user_id: str) -> bool:
     """Tell whether a plan of this user is the visitor's to cancel."""
     person = visitor.client.person
-    return may(person, "cancel", Owner(person.tenant_id, user_id))
+    return may(person, PLANS["cancel"], Owner(person.tenant_id, user_id))
 
 
 def _age_of(page: PlanPage, visitor: Visitor) -> dict[str, timedelta]:
@@ -136,9 +137,9 @@ async def show_plan(visitor: Visitor) -> ASGIApp:
         progress=await _progress(visitor, record, is_by_parts=is_by_parts),
         waits=await client.waits(plan_id=plan_id, limit=MOST_WAITS),
         children=children,
-        steers=may(client.person, "cancel", record.lineage),
+        steers=may(client.person, PLANS["cancel"], record.lineage),
         is_paused=any(can_answer(client.person, one, visitor.now) for one in _pauses(trace))
-        or (bool(trace.blocked) and may(client.person, "resume", record.lineage)),
+        or (bool(trace.blocked) and may(client.person, RESUME, record.lineage)),
         events=events,
         next_events=None if events.is_end else visitor.frame.path("plans", plan_id, after=events.after),
         done=DONE.get(visitor.query_value("done"), ""),

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from msgspec import field
 from pydantic import TypeAdapter
 
 from soorma_ai.api.clients.messages import Request, get, post
@@ -19,36 +18,14 @@ from soorma_ai.errors import (
     StoreUnavailable,
     Unauthenticated,
 )
-from soorma_ai.features.remote.records import ANSWERS, Lease, Lent, Read, Reading
+from soorma_ai.features.remote.records import ANSWERS, Lease, Loan, Read, Reading, Registered
 from soorma_ai.kernel.domain.names import plain_name
-from soorma_ai.kernel.domain.records import Record
-from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Delivery
 from soorma_ai.kernel.runtime.handling.handler_task import Sheltered
 from soorma_ai.kernel.runtime.handling.handling import current_handling
 
 LONGEST_WAIT = 30.0
-
-
-class Coming(Record, frozen=True):
-    has_come: bool
-
-
-class Loan(Record, frozen=True):
-    deliveries: list[Lent]
-    loan: int | None = None
-
-
-class Kept(Record, frozen=True):
-    leases: list[Lease] = field(default_factory=list[Lease])
-
-
-class Found(Record, frozen=True):
-    value: Json
-
-
-class Registered(Record, frozen=True):
-    tenant_id: str
 
 
 class Door:
@@ -63,8 +40,8 @@ class Door:
     async def register(self, body: JsonObject) -> None:
         """Raise Forbidden, Unauthenticated and ConfigError as well."""
         with _as_a_store():
-            told = await self._caller.ask(post("agents", body=body, is_safe=True))
-            self.tenant_id = told.read(Registered).tenant_id
+            request = post("agents", body=body, is_safe=True)
+            self.tenant_id = (await self._caller.read(request, Registered)).tenant_id
 
     async def tell(self, agent: str, *place: str, body: JsonObject | None = None) -> None:
         with _as_a_store(), _let_in():
@@ -74,15 +51,15 @@ class Door:
         """Wait for what comes for an agent, for half a minute."""
         with _as_a_store():
             request = get("agents", plain_name(agent), "deliveries", wait=LONGEST_WAIT)
-            return (await self._caller.ask(request, wait=LONGEST_WAIT)).read(Coming).has_come
+            return (await self._caller.ask(request, wait=LONGEST_WAIT)).read_key("has_come", bool)
 
     async def lease(self, agent: str, body: JsonObject) -> Loan:
         with _as_a_store(), _let_in():
-            return (await self._caller.ask(self._post(agent, ("deliveries", "lease"), body))).read(Loan)
+            return await self._caller.read(self._post(agent, ("deliveries", "lease"), body), Loan)
 
     async def renew(self, agent: str, body: JsonObject) -> list[Lease]:
         with _as_a_store(), _let_in():
-            return (await self._caller.ask(self._post(agent, ("deliveries", "renew"), body))).read(Kept).leases
+            return await self._caller.read_key(self._post(agent, ("deliveries", "renew"), body), "leases", list[Lease])
 
     async def read(self, what: Reading, **parts: Any) -> Any:
         """Return what is read for the delivery in hand."""
@@ -90,8 +67,8 @@ class Door:
         body: JsonObject = {"read": asked.model_dump(mode="json", exclude_defaults=True)}
         with _as_a_store():
             request = self._post(delivery.agent, (*place_of(delivery), "read"), body)
-            found = (await self._caller.ask(request)).read(Found)
-        return _adapter(what).validate_python(found.value)
+            found = await self._caller.read_key(request, "value", object)
+        return _adapter(what).validate_python(found)
 
     def _post(self, agent: str, place: tuple[str, ...], body: JsonObject | None) -> Request:
         return post("agents", plain_name(agent), *place, body=body or {}, is_safe=True)

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import replace
 
 from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, Wait
 from soorma_ai.kernel.domain.history import SentPrompt
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.memory import SessionSummary
+from soorma_ai.kernel.domain.parameters import Id, Name, Note, Ordinal
 from soorma_ai.kernel.domain.people import ACCEPTED, Answer, AnswerOutcome, Person, roles_of
-from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
+from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, Status, plan_id_of
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import (
     UNSTORABLE,
@@ -25,7 +27,18 @@ from soorma_ai.kernel.domain.values import (
     must_be_text,
 )
 from soorma_ai.kernel.ports import EventPage
-from soorma_ai.kernel.rules.authority import check, may, only_user, steers_all
+from soorma_ai.kernel.rules.authority import (
+    LIST_PLANS,
+    LIST_WAITS,
+    RESUME,
+    SEE_PLAN,
+    SEE_PROMPT,
+    Right,
+    check,
+    may,
+    only_user,
+    steers_all,
+)
 from soorma_ai.kernel.rules.waits.answers import decision_meant
 from soorma_ai.kernel.rules.waits.opening import Waiter, expectation_of
 from soorma_ai.kernel.rules.waits.replies import check_author
@@ -51,6 +64,8 @@ DEFAULT_TIMEOUT = 60.0
 REPLIES_KEPT = timedelta(hours=24)
 CANCELLED = "cancelled by request"
 
+PLANS, REQUESTS, EVENTS, QUESTIONS, SESSIONS = CallTable(), CallTable(), CallTable(), CallTable(), CallTable()
+
 
 class Client(OperatorCalls):
     """Acts as one person of one tenant, and sees what is theirs, or what their roles let them see of the tenant.
@@ -71,6 +86,7 @@ class Client(OperatorCalls):
         client.caller = caller
         return client
 
+    @PLANS.local(Act.BEGIN)
     async def submit(
         self,
         goal: str,
@@ -96,6 +112,7 @@ class Client(OperatorCalls):
             await intake.take_request(change, self.person, event, registered.definition, approve=approve)
         return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self)
 
+    @REQUESTS.local(Act.BEGIN)
     async def request(
         self,
         event_type: str,
@@ -122,6 +139,7 @@ class Client(OperatorCalls):
                 is_new = idempotency_key is None
                 return await reply_within(self.services, expectation, answered, at_most, is_new=is_new)
 
+    @REQUESTS.local(Act.BEGIN)
     async def ask(
         self,
         event_type: str,
@@ -139,6 +157,7 @@ class Client(OperatorCalls):
             await intake.take_request(change, self.person, event, definition, expectation, approve=approve)
         return event.id
 
+    @REQUESTS.local(Act.SEE)
     async def reply(self, request_id: str, *, timeout: float | timedelta = DEFAULT_TIMEOUT) -> JsonObject:
         """Wait for the reply to a request of before, as `request` does. Raise NotFound, DeadlineExceeded."""
         must_be_outside()
@@ -148,10 +167,11 @@ class Client(OperatorCalls):
             missing = f"no request {request_id} of tenant {self.person.tenant_id!r}; Held carries its id"
             if expectation is None or expectation.kind is not ExpectationKind.CLIENT:
                 raise NotFound(missing)
-            check(self.person, "reply", expectation, missing)
+            check(self.person, REQUESTS["reply"], expectation, missing)
             with self.services.signals.notice_of(request_id) as answered:
                 return await reply_within(self.services, expectation, answered, at_most)
 
+    @EVENTS.local(Act.BEGIN)
     async def publish(
         self,
         topic: EventTopic | str,
@@ -198,17 +218,20 @@ class Client(OperatorCalls):
                 await intake.take_from(change.services, self.person, event)
         return event.id
 
-    async def waits(self, *, limit: int = 50, plan_id: str | None = None) -> list[Wait]:
+    @QUESTIONS.get("/waits", LIST_WAITS, "list_waits", by=lambda one: one.wait_id)
+    async def waits(self, *, limit: int = 50, plan_id: Id | None = None) -> list[Wait]:
         """Return open questions that are this person's to see or to answer, the most urgent first; with a `plan_id`
         those of its tree."""
         return (await question_page(self.services, self.person, limit, plan_id)).waits
 
-    async def wait(self, wait_id: str) -> Wait:
-        """Return a question, whatever became of it. Raise NotFound for what is not theirs to see or to answer."""
+    @QUESTIONS.get("/waits/{wait_id}", Act.SEE, "show_wait")
+    async def wait(self, wait_id: Id) -> Wait:
+        """Return a question, open or closed. Raise NotFound for what is not theirs to see or to answer."""
         asked = await own_question(self.services.store, self.person, wait_id, self._now())
         [wait] = await with_claims(self.services.store, [cast("Wait", Wait.of(asked))], self._now())
         return wait
 
+    @QUESTIONS.local(Act.SEE)
     async def answer(
         self,
         wait_id: str,
@@ -243,21 +266,23 @@ class Client(OperatorCalls):
             change.expect(str(outcome), given.for_user)
         return outcome
 
-    async def cancel(self, plan_id: str, reason: str = CANCELLED) -> bool:
+    @PLANS.post("/plans/{plan_id}/cancel", Act.STEER, "cancel_plan", key="cancelled", raises=(IllegalTransition,))
+    async def cancel(self, plan_id: Id, reason: Note = CANCELLED) -> bool:
         """Ask a plan to stop. False when it had ended already. Raise NotFound, Forbidden."""
         must_be_outside()
         async with self._changing("cancel", plan_id) as change:
-            await self._own_plan(plan_id, "cancel")
+            await self._own_plan(plan_id, PLANS["cancel"])
             return await change.store.plans.cancel(plan_id, reason or CANCELLED, self._now())
 
+    @PLANS.local(RESUME)
     async def resume(self, plan_id: str, data: Mapping[str, Any] | None = None, *, note: str = "") -> AnswerOutcome:
         """Let a plan go on that was paused until somebody resumes it, with this input; or that needs an operator, with
         all of its tree that does, now that its model's set-up is mended. Raise NotFound, Forbidden, and
         LocalProtocolError where nobody has to resume it."""
         must_be_outside()
         paused, is_held = await find_pause(self.services.store, plan_id), False
-        plan = await self._own_plan(plan_id, "plan" if paused else "resume")
-        if may(self.person, "resume", plan.lineage):
+        plan = await self._own_plan(plan_id, SEE_PLAN if paused else RESUME)
+        if may(self.person, RESUME, plan.lineage):
             async with self._changing("resume", plan_id) as change:
                 is_held = await resume_held(change.store, plan, self._now())
         if paused:
@@ -266,6 +291,7 @@ class Client(OperatorCalls):
             raise IllegalTransition(f"plan {plan_id} is {plan.status}, and nobody has to resume it")
         return AnswerOutcome(ACCEPTED)
 
+    @PLANS.post("/resumptions", Act.BEGIN, "resume_plans", key="plan_ids", is_safe=True)
     async def resume_all(self, *, agent: str | None = None) -> list[str]:
         """Let all plans of this person, or of the tenant for its operators, go on that need an operator; those of one
         planner, if it is named. Return their ids."""
@@ -273,19 +299,22 @@ class Client(OperatorCalls):
         async with self._changing("resume", agent or "all") as change:
             return await resume_all(change.store, self.person, self._now(), agent)
 
+    @PLANS.get("/plans", LIST_PLANS, "list_plans", by=lambda one: one.plan_id)
     async def plans(
-        self, *, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 50
+        self, *, status: Status | None = None, session_id: Id | None = None, limit: int = 50
     ) -> list[PlanRecord]:
         """Return plans, the newest first. `status` may be 'active' too: every plan that has not ended."""
         return await reading.plans(self.services, self.person, status, session_id, limit)
 
+    @SESSIONS.get("/memory/sessions", Act.SEE, "list_sessions", by=lambda one: one.session_id)
     async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
         """Return conversations, the one in which something happened last first."""
         person = self.person
         return await self.services.store.memory.sessions(person.tenant_id, limit, user_id=only_user(person))
 
+    @SESSIONS.post("/memory/sessions", Act.BEGIN, "create_session", status=201, raises=(NotFound, IllegalTransition))
     async def create_session(
-        self, name: str | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: str | None = None
+        self, name: Name | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: Id | None = None
     ) -> SessionSummary:
         """Make a session with a name, or return the one that exists. A plan that names a new session makes it too.
         Raise NotFound for the session of another user."""
@@ -309,11 +338,13 @@ class Client(OperatorCalls):
     def tracker(self) -> Tracker:
         return Tracker(self.services, self.person)
 
-    async def plan(self, plan_id: str) -> PlanDetails:
-        """Return all that is known of a plan. Raise NotFound."""
+    @PLANS.get("/plans/{plan_id}", SEE_PLAN, "show_plan")
+    async def plan(self, plan_id: Id) -> PlanDetails:
+        """Return all that is known of a plan: its steps, decisions, usage, and what it waits for. Raise NotFound."""
         return await reading.plan_details(self.services, self.person, plan_id)
 
-    async def prompt(self, plan_id: str, decision: int | None = None) -> SentPrompt:
+    @PLANS.get("/plans/{plan_id}/prompt", SEE_PROMPT, "show_prompt")
+    async def prompt(self, plan_id: Id, decision: Ordinal | None = None) -> SentPrompt:
         """Return what a model was sent for a decision of a plan, counted from 1; by default the last one. It is made
         again of what is stored, and says where it is not what was sent. Raise NotFound."""
         # Few programs look at prompts, and what makes them is large.
@@ -321,13 +352,15 @@ class Client(OperatorCalls):
 
         return await prompt_of(self.services, self.person, plan_id, decision)
 
-    async def trace(self, plan_id: str) -> "Trace":
+    @PLANS.local(Act.SEE)
+    async def trace(self, plan_id: Id) -> "Trace":
         """Return why everything in a plan happened: who did what because of what, and when. Raise NotFound.
 
         `soorma_ai.surfaces.terminal.story.print_trace` prints it.
         """
         return await reading.trace_of(self.services, self.person, plan_id)
 
+    @EVENTS.local(Act.SEE)
     async def events(
         self, *, after: int = 0, limit: int = 100, plan_id: str | None = None, newest: bool = False
     ) -> EventPage:
@@ -336,18 +369,19 @@ class Client(OperatorCalls):
         Of somebody who sees their own only, a page may be short, or empty, before the end. Raise NotFound.
         """
         person = self.person
-        root = None if plan_id is None else (await self._own_plan(plan_id, "events")).root_plan_id
+        root = None if plan_id is None else (await self._own_plan(plan_id, EVENTS["events"])).root_plan_id
         user_id = only_user(person) if root is None else None
         log = self.services.store.events
         return await log.page(person.tenant_id, after, limit, root_plan_id=root, user_id=user_id, newest=newest)
 
+    @PLANS.local(Act.SEE)
     async def follow(self, plan_id: str) -> PlanHandle:
         """Return the handle of a plan that was submitted earlier. Raise NotFound."""
-        plan = await self._own_plan(plan_id, "follow")
+        plan = await self._own_plan(plan_id, PLANS["follow"])
         return PlanHandle(plan.plan_id, plan.goal_id, self)
 
-    async def _own_plan(self, plan_id: str, call: str) -> PlanRecord:
-        return await reading.own_plan(self.services, self.person, plan_id, call)
+    async def _own_plan(self, plan_id: str, right: Right) -> PlanRecord:
+        return await reading.own_plan(self.services, self.person, plan_id, right)
 
     async def _question(
         self, event_type: str, data: Data, timeout: float | timedelta, key: str | None, session: str | None

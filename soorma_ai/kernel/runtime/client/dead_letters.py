@@ -7,9 +7,11 @@ from soorma_ai.kernel.domain.dead_letters import Letter, LetterStatus
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.ports import DeadLetterRow, Place
-from soorma_ai.kernel.rules.authority import Owner, check, only_user
+from soorma_ai.kernel.rules.authority import Act, Owner, Right, check, only_user
 from soorma_ai.kernel.rules.delivery.disposition import hindrance
 from soorma_ai.kernel.runtime.handling.handling import Services
+
+REDRIVE = Right("redrive", Act.STEER)
 
 
 class LetterPage(Struct, frozen=True):
@@ -34,7 +36,7 @@ async def letter_page(services: Services, person: Person, limit: int, beyond: Pl
 
 async def redrive(services: Services, person: Person, letter_id: int) -> bool:
     """Raise LocalProtocolError when something hinders it. One that has changed since it was read is judged again."""
-    row, is_redriven = await own_row(services, person, letter_id, "redrive"), False
+    row, is_redriven = await own_row(services, person, letter_id, REDRIVE), False
     while row.status is LetterStatus.DEAD:
         hinders = _hindrance(row)
         if hinders is not None:
@@ -42,18 +44,18 @@ async def redrive(services: Services, person: Person, letter_id: int) -> bool:
         is_redriven = await services.store.letters.redrive(row)
         if is_redriven:
             break
-        row = await own_row(services, person, letter_id, "redrive")
+        row = await own_row(services, person, letter_id, REDRIVE)
     services.signals.wake_agents(frozenset({row.agent}))
     return is_redriven
 
 
-async def own_row(services: Services, person: Person, letter_id: int, call: str) -> DeadLetterRow:
+async def own_row(services: Services, person: Person, letter_id: int, right: Right) -> DeadLetterRow:
     """Return what is stored of a letter. Raise NotFound for what the person does not see, and Forbidden."""
     row = await services.store.letters.dead_letter(letter_id)
     missing = f"no dead letter {letter_id} in tenant {person.tenant_id!r}; `soorma dead-letters ls` lists them"
     if row is None:
         raise NotFound(missing)
-    check(person, call, Owner(row.event.tenant_id, row.user_id), missing)
+    check(person, right, Owner(row.event.tenant_id, row.user_id), missing)
     return row
 
 

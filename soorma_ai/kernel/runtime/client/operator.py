@@ -5,15 +5,20 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.errors import IllegalTransition, LocalProtocolError
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.identity import Caller
+from soorma_ai.kernel.domain.parameters import Note, Position
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.ports import AuditRow
 from soorma_ai.kernel.rules.authority import Owner, check
-from soorma_ai.kernel.runtime.client.dead_letters import letter_of, letter_page, own_row, redrive
+from soorma_ai.kernel.runtime.client.dead_letters import REDRIVE, letter_of, letter_page, own_row, redrive
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views.audit import Change, changing
+
+CALLS = CallTable()
+_ENDED = (IllegalTransition,)
 
 
 class OperatorCalls:
@@ -32,23 +37,27 @@ class OperatorCalls:
             raise LocalProtocolError("the platform is not open; use `async with Platform(...)`")
         return self._open_services
 
+    @CALLS.local(Act.OVERSEE)
     async def audit(self, *, before: int | None = None, limit: int = 100) -> list[AuditRow]:
         """Return what callers from outside changed or were refused, the newest first; the next page is that `before`
         the last `seq`. Raise Forbidden for who is no auditor or operator."""
-        check(self.person, "audit", Owner(self.person.tenant_id), "")
+        check(self.person, CALLS["audit"], Owner(self.person.tenant_id), "")
         return await self.services.store.audit.entries(self.person.tenant_id, limit, before=before)
 
+    @CALLS.get("/dead-letters", Act.SEE, "list_letters", by=lambda one: str(one.letter_id))
     async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
         """Return what could not be handled and waits for somebody to decide about it, the newest first."""
         must_be_outside()
         return [*(await letter_page(self.services, self.person, limit)).letters]
 
-    async def dead_letter(self, letter_id: int) -> Letter:
+    @CALLS.get("/dead-letters/{letter_id}", Act.SEE, "show_letter")
+    async def dead_letter(self, letter_id: Position) -> Letter:
         """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
         must_be_outside()
-        return letter_of(await own_row(self.services, self.person, letter_id, "dead_letter"))
+        return letter_of(await own_row(self.services, self.person, letter_id, CALLS["dead_letter"]))
 
-    async def redrive(self, letter_id: int) -> bool:
+    @CALLS.post("/dead-letters/{letter_id}/redrive", REDRIVE, "redrive_letter", key="redriven", raises=_ENDED)
+    async def redrive(self, letter_id: Position) -> bool:
         """Deliver it again, as if for the first time but with the same `idempotency_key`. False when it is not dead
         (any more). Raise NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read.
 
@@ -59,12 +68,13 @@ class OperatorCalls:
         async with self._changing("redrive", str(letter_id)) as change:
             return await redrive(change.services, self.person, letter_id)
 
-    async def discard(self, letter_id: int, note: str = "") -> bool:
+    @CALLS.post("/dead-letters/{letter_id}/discard", Act.STEER, "discard_letter", key="discarded", raises=_ENDED)
+    async def discard(self, letter_id: Position, note: Note = "") -> bool:
         """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
         must_be_outside()
         said = f"discarded by {self.person.user_id}" + (f": {note}" if note else "")
         async with self._changing("discard", str(letter_id)) as change:
-            await own_row(self.services, self.person, letter_id, "discard")
+            await own_row(self.services, self.person, letter_id, CALLS["discard"])
             return await change.store.letters.discard(letter_id, said, self._now())
 
     def _changing(self, call: str, what: str) -> AbstractAsyncContextManager[Change]:

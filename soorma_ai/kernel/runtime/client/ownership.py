@@ -8,7 +8,7 @@ from soorma_ai.errors import VersionConflict
 from soorma_ai.kernel.domain.memory import OpenSession, SessionSummary
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.ports import Store
-from soorma_ai.kernel.rules.authority import Owned, Owner, check, steers_all
+from soorma_ai.kernel.rules.authority import ENTER_SESSION, PUBLISH_TO_PLAN, Owned, Owner, check, steers_all
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.views import plans as reading
 
@@ -19,7 +19,7 @@ async def check_session(store: Store, person: Person, session_id: str) -> Sessio
     found = await store.memory.session(person.tenant_id, session_id)
     if found is not None:
         missing = f"no session {session_id!r} of {person.user_id} in tenant {person.tenant_id!r}"
-        check(person, "go into a session", Owner(person.tenant_id, found.user_id), missing)
+        check(person, ENTER_SESSION, Owner(person.tenant_id, found.user_id), missing)
     return found
 
 
@@ -49,10 +49,10 @@ async def check_receiver(services: Services, person: Person, plan_id: str | None
     if steers_all(person):
         return
     if plan_id is not None:
-        await reading.own_plan(services, person, plan_id, "publish to a plan")
+        await reading.own_plan(services, person, plan_id, PUBLISH_TO_PLAN)
     owner = await _owner_of(services.store, person.tenant_id, key) if key is not None else None
     if owner is not None and owner.tenant_id == person.tenant_id:
-        check(person, "publish to a plan", owner, f"no plan or question {key} in tenant {person.tenant_id!r}")
+        check(person, PUBLISH_TO_PLAN, owner, f"no plan or question {key} in tenant {person.tenant_id!r}")
 
 
 async def _owner_of(store: Store, tenant_id: str, key: str) -> Owned | None:

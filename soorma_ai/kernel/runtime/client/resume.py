@@ -7,7 +7,7 @@ from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.states import RESUMED
 from soorma_ai.kernel.ports import Store
-from soorma_ai.kernel.rules.authority import may, only_user
+from soorma_ai.kernel.rules.authority import RESUME, may, only_user
 
 MOST_RESUMED = 10_000
 
@@ -32,5 +32,5 @@ async def resume_all(store: Store, person: Person, now: datetime, agent: str | N
     first; the others go by the answer."""
     tenant_id, user_id = person.tenant_id, only_user(person)
     held = await store.plans.held(MOST_RESUMED, agent=agent, tenant_id=tenant_id, user_id=user_id)
-    own = [plan.plan_id for plan in held if may(person, "resume", plan.lineage)]
+    own = [plan.plan_id for plan in held if may(person, RESUME, plan.lineage)]
     return [plan_id for plan_id in own if await store.plans.resume(plan_id, now)]

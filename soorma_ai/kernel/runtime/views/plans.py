@@ -11,10 +11,10 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, Untaken
 from soorma_ai.kernel.domain.history import JournalEntry, Step
 from soorma_ai.kernel.domain.people import Person
-from soorma_ai.kernel.domain.plans import Blocked, PlanDetails, PlanRecord, PlanStatus, PlanValue, ValueKind
+from soorma_ai.kernel.domain.plans import Blocked, PlanDetails, PlanFacts, PlanRecord, PlanStatus, PlanValue, ValueKind
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import PartRows, PlanFilter
-from soorma_ai.kernel.rules.authority import check, only_user
+from soorma_ai.kernel.rules.authority import SEE_PLAN, Right, check, only_user
 from soorma_ai.kernel.rules.plans.lifecycle import before_it_began
 from soorma_ai.kernel.rules.reports.summaries import plan_line
 from soorma_ai.kernel.rules.reports.time_shares import time_of_people
@@ -32,7 +32,7 @@ MOST_BLOCKED = 100
 MOST_HELD = 500
 
 
-async def own_plan(services: Services, person: Person, plan_id: str, call: str = "plan") -> PlanRecord:
+async def own_plan(services: Services, person: Person, plan_id: str, right: Right = SEE_PLAN) -> PlanRecord:
     """Return a plan, also one that is still being begun. Raises NotFound for what the person does not see, and
     Forbidden for what they see and may not do this with."""
     plan = await services.store.plans.plan(plan_id)
@@ -42,7 +42,7 @@ async def own_plan(services: Services, person: Person, plan_id: str, call: str =
     missing = f"no plan {plan_id} in tenant {person.tenant_id!r}; `soorma plans ls` lists them"
     if plan is None:
         raise NotFound(missing)
-    check(person, call, plan.lineage, missing)
+    check(person, right, plan.lineage, missing)
     return plan
 
 
@@ -147,18 +147,10 @@ async def details_of(
     plan_id, store = plan.plan_id, services.store
     values = await store.plans.plan_values(plan_id)
     return PlanDetails(
-        plan_id=plan_id,
-        goal_id=plan.goal_id,
-        status=plan.status,
-        goal_event=plan.goal_event,
-        goal_data=plan.goal_data,
-        agent=plan.agent,
+        **{name: getattr(plan, name) for name in PlanFacts.__struct_fields__},
         result=plan.result,
         reason=plan.reason,
-        created_at=plan.created_at,
-        updated_at=plan.updated_at,
         deadline=plan.deadline,
-        root_plan_id=plan.root_plan_id,
         parent_plan_id=plan.parent_plan_id,
         tenant_id=plan.lineage.tenant_id,
         session_id=plan.lineage.session_id,
@@ -167,7 +159,6 @@ async def details_of(
         shown=rows.shown,
         expectations=rows.expectations,
         usage=await store.plans.read_spent(plan.root_plan_id),
-        limits=plan.limits,
         waiting_seconds=time_of_people(rows.expectations, services.clock.now()).total_seconds(),
         agent_version=plan.agent_version,
         prompt=plan.prompt,

@@ -7,6 +7,7 @@ from soorma_ai.kernel.domain.history import NO_ANSWER, JournalEntry, Said, Sent,
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.values import Json
+from soorma_ai.kernel.rules.authority import SEE_PROMPT
 from soorma_ai.kernel.rules.decisions.sent import Stored, digest_messages, find_faults, make_inputs, parts_in, parts_of
 from soorma_ai.kernel.rules.plans.joins import tell_results
 from soorma_ai.kernel.rules.prompting.fence import fence
@@ -16,7 +17,7 @@ from soorma_ai.kernel.runtime.views.plans import own_plan
 
 async def prompt_of(services: Services, person: Person, plan_id: str, decision: int | None) -> SentPrompt:
     """Return what was sent for a decision of a plan, the last one where none is said. Raise NotFound."""
-    plan = await own_plan(services, person, plan_id, "prompt")
+    plan = await own_plan(services, person, plan_id, SEE_PROMPT)
     number, entry, count = await decision_of(services, plan_id, decision)
     handled = await services.store.plans.journal(entry.key.agent, entry.key.cause_id)
     stored = await _read(services, plan, entry, [one for one in handled if one.key.ordinal < entry.key.ordinal])

@@ -4,10 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from soorma_ai.errors import LocalProtocolError, NotFound
-from soorma_ai.kernel.domain.events import CLIENT, EventTopic, topic_of
+from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound
+from soorma_ai.kernel.domain.calls import Act, CallTable
+from soorma_ai.kernel.domain.events import CLIENT, EventTopic, Topic, topic_of
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.names import agent_key, agent_meant, plain_name
+from soorma_ai.kernel.domain.parameters import Agent, Name
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.registry import (
     DiscoveredAgent,
@@ -20,7 +22,7 @@ from soorma_ai.kernel.domain.registry import (
 from soorma_ai.kernel.domain.tracking import Backlog
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import AgentRow
-from soorma_ai.kernel.rules.authority import Owner, check
+from soorma_ai.kernel.rules.authority import REMOVE_SHARED_AGENT, Owner, check
 from soorma_ai.kernel.rules.choices.discovery import discover
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views.audit import changing
@@ -30,19 +32,31 @@ _Place = tuple[str, EventRole, EventTopic, str]
 # An agent that takes an event knows best what must be in it.
 _BY_WEIGHT = (EventRole.TAKES, EventRole.TAKES_AS_GOAL, EventRole.MAKES, EventRole.AWAITS)
 
+CALLS = CallTable("registry.")
+
+
+def place_of(one: RegisteredEvent) -> str:
+    """Return the place of an event in the list."""
+    made = one.definition
+    return f"{one.agent}/{one.role}/{made.topic}/{made.event_name}/{made.version}"
+
 
 class Directory:
+    """Agents and their events."""
+
     def __init__(self, services: Services, person: Person, caller: Caller | None = None) -> None:
         self._services = services
         self._person = person
         self.tenant_id = person.tenant_id
         self._caller = caller
 
+    @CALLS.local(Act.MEET)
     async def find(self, capability: str) -> DiscoveredAgent | None:
         """Return a live agent that has the capability; of several, the first by name."""
         found = await self.discover([capability])
         return found[0] if found else None
 
+    @CALLS.local(Act.MEET)
     async def discover(self, requirements: Iterable[str], *, include_events: bool = True) -> Discovery:
         """Return live agents that have any of these capabilities, those that have most of them first; each says which
         (`meets`), and `unmet` is what nobody has. Without requirements, all of them. Without events, a capability is
@@ -55,13 +69,14 @@ class Directory:
         named = (replace(one, capabilities=tuple(map(name_of, one.capabilities)), events=()) for one in found)
         return Discovery(named, found.unmet)
 
+    @CALLS.get("/agents", Act.MEET, "list_agents", by=lambda one: one.agent_id)
     async def query(
         self,
         *,
-        name: str | None = None,
-        capability: str | None = None,
-        event: str | None = None,
-        topic: EventTopic | str | None = None,
+        name: Name | None = None,
+        capability: Name | None = None,
+        event: Name | None = None,
+        topic: Topic | None = None,
         live: bool = True,
     ) -> list[DiscoveredAgent]:
         """Return the agents that fit everything given, by name. `event` and `topic` are those of one event that the
@@ -76,13 +91,9 @@ class Directory:
             and ((event is None and where is None) or any(_is_called(known, event, where) for known in _events_of(one)))
         ]
 
+    @CALLS.get("/events/definitions", Act.MEET, "list_definitions", by=place_of)
     async def events(
-        self,
-        *,
-        owner: str | None = None,
-        name: str | None = None,
-        topic: EventTopic | str | None = None,
-        live: bool = True,
+        self, *, owner: Name | None = None, name: Name | None = None, topic: Topic | None = None, live: bool = True
     ) -> list[RegisteredEvent]:
         """Return what agents registered, each with the agent that owns it. One name on two topics is two events. What a
         capability says that it produces is among them, as made by its agent."""
@@ -102,14 +113,21 @@ class Directory:
             if owner in (None, one.agent, plain_name(one.agent)) and _is_called(one.definition, name, where)
         ]
 
+    @CALLS.local(Act.MEET)
     async def live_events(self) -> Sequence[RegisteredEvent]:
         """Return what live agents registered: the very same object for as long as nothing has changed."""
         registry, now = self._services.store.registry, self._services.clock.now()
         await self._services.presence.confirm(registry, now)
         return await registry.live_events(self._person.tenant_id, now)
 
+    @CALLS.get(
+        "/events/definitions/{event_name}",
+        Act.MEET,
+        "show_definition",
+        missing="no live agent registered {event_name!r}",
+    )
     async def get_event(
-        self, event_name: str, version: str | None = None, *, topic: EventTopic | str | None = None
+        self, event_name: Name, version: Name | None = None, *, topic: Topic | None = None
     ) -> EventDefinition | None:
         """Return the event as a live agent defines it, if possible one that takes it; a `version` even of gone ones."""
         where = None if topic is None else topic_of(topic)
@@ -120,20 +138,23 @@ class Directory:
         found.sort(key=lambda one: _BY_WEIGHT.index(one.role))
         return found[0].definition if found else None
 
+    @CALLS.local(Act.MEET)
     async def get_event_schema(
-        self, event_name: str, version: str | None = None, *, topic: EventTopic | str | None = None
+        self, event_name: Name, version: Name | None = None, *, topic: Topic | None = None
     ) -> JsonObject | None:
         """Return the schema of the event's payload; see `get_event`."""
         found = await self.get_event(event_name, version, topic=topic)
         return found.payload_schema if found else None
 
+    @CALLS.get("/backlogs", Act.OVERSEE, "list_backlogs", by=lambda one: one.agent)
     async def backlogs(self) -> list[Backlog]:
         """Return how much of the tenant's waits for which agent; of very much, a part. Raise Forbidden."""
         here = self._person.tenant_id
-        check(self._person, "registry.backlogs", Owner(here), "")
+        check(self._person, CALLS["backlogs"], Owner(here), "")
         return await self._services.store.queue.backlogs(here, MOST_COUNTED)
 
-    async def deregister(self, agent: str) -> list[EventDefinition]:
+    @CALLS.delete("/agents/{name}", Act.MANAGE, "deregister", key="removed", raises=(IllegalTransition,))
+    async def deregister(self, agent: Agent) -> list[EventDefinition]:
         """Remove an agent that is gone for good, and return the definitions that it alone registered, also removed.
 
         Raises NotFound, and LocalProtocolError while it lives, or while a plan, a task or a delivery needs it. An
@@ -148,10 +169,10 @@ class Directory:
             if row is None:
                 raise NotFound(missing)
             if row.tenant_id is None:
-                check(self._person, "registry.deregister", here, missing)
-                check(self._person, "remove a shared agent", here, missing)
+                check(self._person, CALLS["deregister"], here, missing)
+                check(self._person, REMOVE_SHARED_AGENT, here, missing)
             elif not self._acts_as(row):
-                check(self._person, "registry.deregister", here, missing)
+                check(self._person, CALLS["deregister"], here, missing)
             return await change.store.registry.deregister(row.agent, self._services.clock.now())
 
     def _acts_as(self, row: AgentRow) -> bool:

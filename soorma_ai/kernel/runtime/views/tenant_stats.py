@@ -9,7 +9,7 @@ from msgspec import Struct
 from soorma_ai.errors import SoormaError
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.tenant_stats import Standing
-from soorma_ai.kernel.rules.authority import Owner, check
+from soorma_ai.kernel.rules.authority import SEE_METRICS, Owner, check
 from soorma_ai.kernel.runtime.handling.handling import Services
 
 # Rows of a kind that are counted.
@@ -38,7 +38,7 @@ class TenantCounts:
         """Return the counts of the person's tenant, and their age in seconds. Raise Forbidden for all but
         auditors and operators of the tenant, and StoreUnavailable without any count."""
         tenant_id = person.tenant_id
-        check(person, "metrics", Owner(tenant_id), "")
+        check(person, SEE_METRICS, Owner(tenant_id), "")
         last, now = self._last.get(tenant_id), services.clock.monotonic()
         if last is None or now - last.begun >= COUNTED_EVERY:
             counting = self._counting.get(tenant_id) or self._begin(services, tenant_id)

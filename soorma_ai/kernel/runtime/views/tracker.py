@@ -4,11 +4,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from soorma_ai.errors import NotFound
+from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.events import EventEnvelope, completion_of
 from soorma_ai.kernel.domain.expectations import Expectation, Untaken
 from soorma_ai.kernel.domain.memory import PlanSummary
+from soorma_ai.kernel.domain.parameters import Id, Limit, Position, Short
 from soorma_ai.kernel.domain.people import Person
-from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.kernel.domain.plans import PlanRecord, Status
 from soorma_ai.kernel.domain.tracking import (
     Action,
     DelegationGroup,
@@ -24,6 +26,8 @@ from soorma_ai.kernel.rules.reports import progress as tracking
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.views import plans as reading
 
+CALLS = CallTable("tracker.")
+
 
 class Tracker:
     """Reads the progress of what a person sees. Every call raises NotFound for what they do not see."""
@@ -33,50 +37,59 @@ class Tracker:
         self._person = person
         self._tenant_id = person.tenant_id
 
-    async def plan_progress(self, plan_id: str) -> PlanProgress:
+    @CALLS.get("/tracker/plans/{plan_id}", Act.SEE, "track_plan")
+    async def plan_progress(self, plan_id: Id) -> PlanProgress:
+        """Return how far a plan is: how many of its requests have ended, and how."""
         plan = await self._plan(plan_id)
         return tracking.progress(plan, await self._actions(plan))
 
-    async def actions(self, plan_id: str) -> list[Action]:
+    @CALLS.get("/tracker/plans/{plan_id}/actions", Act.SEE, "track_actions", by=lambda one: one.action_id)
+    async def actions(self, plan_id: Id) -> list[Action]:
         """Return each request of the plan, and those that its workers made for parts of their tasks, in order."""
         return await self._actions(await self._plan(plan_id))
 
-    async def timeline(self, plan_id: str) -> list[TimelineEntry]:
-        """Return the lines of `soorma plans show`, in the order of time."""
+    @CALLS.get("/tracker/plans/{plan_id}/timeline", Act.SEE, "track_timeline", by=None)
+    async def timeline(self, plan_id: Id) -> list[TimelineEntry]:
+        """Return the lines of `soorma plans show`: the history of a plan, in the order of time."""
         return tracking.timeline(await reading.trace_of(self._services, self._person, plan_id))
 
+    @CALLS.get("/tracker/plans", Act.SEE, "track_plans")
     async def plans(
         self,
         *,
-        status: PlanStatus | str | None = None,
-        session_id: str | None = None,
-        search: str = "",
-        before: int = 0,
-        limit: int = 50,
+        status: Status | None = None,
+        session_id: Id | None = None,
+        search: Short = "",
+        before: Position = 0,
+        limit: Limit = 50,
     ) -> PlanPage:
         """Return plans, the newest first, with what they spent and wait for. `search` is a part of the id, or of the
-        goal's, the planner's or the user's name; `before` is that of the page before. `status` may be 'active'."""
+        goal's, the planner's or the user's name; `before` is that of the page before. `status` may be 'active'. A
+        page may be short, or empty, before the end."""
         wanted = PlanFilter(reading.statuses_of(status), session_id, search)
         return await reading.plan_page(self._services, self._person, wanted, before, limit)
 
-    async def plan_tree(self, plan_id: str) -> PlanNode:
+    @CALLS.get("/tracker/plans/{plan_id}/tree", Act.SEE, "track_tree")
+    async def plan_tree(self, plan_id: Id) -> PlanNode:
         """Return the plan, and those that it led to, as a tree."""
         plan = await self._plan(plan_id)
         return tracking.tree(plan, await reading.tree_plans(self._services, self._tenant_id, plan.root_plan_id))
 
-    async def session_plans(self, session_id: str, *, limit: int = 50) -> list[PlanSummary]:
+    @CALLS.get("/tracker/sessions/{session_id}/plans", Act.SEE, "track_session", by=lambda one: one.plan_id)
+    async def session_plans(self, session_id: Id, *, limit: int = 50) -> list[PlanSummary]:
         """Return the plans of a session, newest first."""
         found = await reading.plans(self._services, self._person, None, session_id, limit)
         return [PlanSummary.of(plan) for plan in found]
 
-    async def delegation_group(self, group_id: str) -> DelegationGroup:
+    @CALLS.get("/tracker/groups/{group_id}", Act.SEE, "track_group")
+    async def delegation_group(self, group_id: Id) -> DelegationGroup:
         """Return what a worker asked for with `delegate_parallel`, also when its task has ended."""
         missing = f"no group {group_id} in tenant {self._tenant_id!r}; delegate_parallel returns its id"
         members = await self._services.store.plans.group(group_id)
         if not members:
             raise NotFound(missing)
         for one in members:
-            check(self._person, "tracker.delegation_group", one, missing)
+            check(self._person, CALLS["delegation_group"], one, missing)
         requests = [e for one in members if (e := await self._services.store.events.event(one.id))]
         # Reports are in the tree that the requests belong to.
         root = next((request.root_plan_id for request in requests if request.root_plan_id), None)
@@ -84,9 +97,8 @@ class Tracker:
         actions = await self._load_actions(requests, root, untaken)
         return tracking.group(group_id, members, actions)
 
-    async def untaken(
-        self, plan_id: str | None = None, *, task_id: str | None = None, limit: int = 50
-    ) -> list[Untaken]:
+    @CALLS.get("/tracker/untaken", Act.SEE, "track_untaken", by=lambda one: one.request_id)
+    async def untaken(self, plan_id: Id | None = None, *, task_id: Id | None = None, limit: int = 50) -> list[Untaken]:
         """Return requests that nobody takes yet, oldest first: of all, of a plan's tree, or for parts of a task."""
         root = (await self._plan(plan_id)).root_plan_id if plan_id is not None else None
         return await self._untaken(root, task_id, limit)

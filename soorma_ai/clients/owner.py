@@ -3,26 +3,21 @@
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
-from pydantic import TypeAdapter
-
-from soorma_ai.api.clients.answers import Revoked
-from soorma_ai.api.clients.asynchronous import AsyncClient
 from soorma_ai.api.clients.messages import post
 from soorma_ai.api.clients.sender import Caller
 from soorma_ai.api.clients.transport import timed_out, way_by
+from soorma_ai.clients.asynchronous import AsyncClient
 from soorma_ai.errors import ConfigError, ServerUnavailable, StoreUnavailable
 from soorma_ai.kernel.domain.identity import ApiKey
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.ports import Forgotten, Pruned
 from soorma_ai.kernel.rules.tokens import name_token
 
 # Nobody looks the name up: what is asked goes to the socket.
 _URL = "http://localhost"
-_KEY = TypeAdapter(ApiKey)
 
 T = TypeVar("T")
 
@@ -31,30 +26,6 @@ class OwnerGone(StoreUnavailable):
     """No answer comes from this socket any more: look again who owns the file."""
 
     code = "owner_gone"
-
-
-class KeyCalls(Protocol):
-    async def add(self, key: ApiKey) -> None: ...
-
-    async def revoke(self, key_id: str) -> bool: ...
-
-
-class OwnerCalls(Protocol):
-    """What only the owner of a store does, in its process or through its socket."""
-
-    async def prune(
-        self,
-        older_than: timedelta,
-        statuses: Sequence[PlanStatus | str],
-        *,
-        after: str | None = None,
-        batches: int | None = None,
-    ) -> Pruned: ...
-
-    async def forget(self, user_id: str, *, batches: int | None = None) -> Forgotten: ...
-
-    @property
-    def keys(self) -> KeyCalls: ...
 
 
 class OwnerClient(AsyncClient):
@@ -73,14 +44,12 @@ class OwnerClient(AsyncClient):
         batches: int | None = None,
     ) -> Pruned:
         """Remove so many batches of what is over, by default one, behind the place `after`."""
-        names: list[Json] = [str(status) for status in statuses]
-        body: JsonObject = {"older_than": older_than.total_seconds(), "statuses": names, "batches": batches or 1}
-        return await self._caller.read(post("prune", body={**body, "after": after}), Pruned)
+        body = {"older_than": older_than, "statuses": statuses, "batches": batches or 1, "after": after}
+        return await self._caller.read(post("prune", body=body), Pruned)
 
     async def forget(self, user_id: str, *, batches: int | None = None) -> Forgotten:
         """Remove so many batches of what is a user's, by default one."""
-        body: JsonObject = {"user_id": user_id, "batches": batches or 1}
-        return await self._caller.read(post("forget", body=body), Forgotten)
+        return await self._caller.read(post("forget", body={"user_id": user_id, "batches": batches or 1}), Forgotten)
 
     @property
     def keys(self) -> "OwnerKeys":
@@ -92,11 +61,11 @@ class OwnerKeys:
         self._caller = caller
 
     async def add(self, key: ApiKey) -> None:
-        await self._caller.ask(post("keys", body={"key": _KEY.dump_python(key, mode="json")}))
+        await self._caller.ask(post("keys", body={"key": key}))
 
     async def revoke(self, key_id: str) -> bool:
         """End a key. False when it was revoked before. Raise NotFound."""
-        return (await self._caller.read(post("keys", key_id, "revoke", body={}), Revoked)).revoked
+        return await self._caller.read_key(post("keys", key_id, "revoke", body={}), "revoked", bool)
 
 
 async def ask_owner(socket: Path, person: Person, do: Callable[[OwnerClient], Awaitable[T]], *, timeout: float) -> T:

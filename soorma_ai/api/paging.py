@@ -2,14 +2,25 @@
 of its last item."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar, cast
+from typing import Generic, TypeVar, cast
 
-from soorma_ai.api.server.operation import Page
+from pydantic import BaseModel, ConfigDict
+
 from soorma_ai.errors import NotFound
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 WINDOW = 1_000
+
+
+class Page(BaseModel, Generic[Item]):
+    """Some items of a list. `next` is what to give as `after` for those behind them; null where there are none."""
+
+    model_config = ConfigDict(frozen=True)
+
+    items: list[Item]
+    next: str | None = None
 
 
 async def page_of(
@@ -33,4 +44,4 @@ def cut(found: Sequence[T], id_of: Callable[[T], str], after: str | None, limit:
 
 def make_page(items: Sequence[T], after: str | None) -> Page[T]:
     """Return a page of what is known to be right, and need not be checked."""
-    return cast("Page[T]", Page.model_construct(items=items, next=after))
+    return cast("Page[T]", Page.model_construct(items=[*items], next=after))

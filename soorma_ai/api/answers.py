@@ -1,0 +1,84 @@
+"""Answers over HTTP that are no records of the domain: the server writes them, the clients read them."""
+
+from typing import Literal
+
+from soorma_ai.errors import Held
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.domain.records import Record
+from soorma_ai.kernel.domain.registry import DiscoveredAgent
+from soorma_ai.kernel.domain.values import Json
+
+
+class Submitted(Record, frozen=True):
+    plan_id: str
+    goal_id: str
+
+
+class HeldAnswer(Record, frozen=True):
+    """The request waits for an approval: for an answer to `wait_id`. Its reply is found by `request_id`, or by the same
+    call with the same Idempotency-Key."""
+
+    request_id: str
+    wait_id: str
+    detail: str
+
+    @classmethod
+    def of(cls, held: Held) -> "HeldAnswer":
+        return cls(held.request_id, held.wait_id, str(held))
+
+
+class OpenRequest(Record, frozen=True):
+    """The request is taken, and has no reply yet. Where it waits for an approval, `wait_id` is the question."""
+
+    request_id: str
+    wait_id: str | None = None
+
+
+class End(Record, frozen=True):
+    """The end of a plan: completed with a `result`, or else for a `reason`; `failure` is the code of the error by which
+    it failed."""
+
+    plan_id: str
+    status: Literal[PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED]
+    result: Json = None
+    reason: str | None = None
+    failure: str | None = None
+
+
+class NotEnded(Record, frozen=True):
+    """`state` says in words what the plan waits for, or why it sleeps."""
+
+    plan_id: str
+    state: str
+    status: Literal["active"] = "active"
+
+
+class Published(Record, frozen=True):
+    event_id: str
+
+
+class Outcome(Record, frozen=True):
+    """The answer counts."""
+
+    outcome: Literal["accepted"]
+    detail: str = ""
+
+
+class PlacedEvent(Record, frozen=True):
+    """An event, and its place in the log."""
+
+    seq: int
+    event: EventEnvelope
+
+
+class Value(Record, frozen=True):
+    key: str
+    value: Json
+
+
+class Discovered(Record, frozen=True):
+    """`unmet` is what was required and no live agent has."""
+
+    agents: list[DiscoveredAgent]
+    unmet: list[str]

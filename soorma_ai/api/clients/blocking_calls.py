@@ -1,0 +1,95 @@
+"""Calls of the kernel that block. Written by `make clients`; do not edit."""
+
+from typing import TypeVar
+
+from soorma_ai.api.clients.asynchronous import AsyncKernelClient
+from soorma_ai.api.clients.blocking import following
+from soorma_ai.api.clients.blocks import Blocking, blocking, streaming
+from soorma_ai.api.clients.rows import AsyncTracker
+from soorma_ai.api.clients.views import AsyncRegistry, AsyncWorkingMemory
+
+WorkingMemoryKind = TypeVar("WorkingMemoryKind", bound=AsyncWorkingMemory, covariant=True)
+
+
+class WorkingMemory(Blocking[WorkingMemoryKind]):
+    """The working memory of plans."""
+
+    retrieve = blocking(AsyncWorkingMemory.retrieve)
+    keys = blocking(AsyncWorkingMemory.keys)
+    store = blocking(AsyncWorkingMemory.store)
+    delete = blocking(AsyncWorkingMemory.delete)
+    cleanup = blocking(AsyncWorkingMemory.cleanup)
+    everything = blocking(AsyncWorkingMemory.everything)
+    get_plan_context = blocking(AsyncWorkingMemory.get_plan_context)
+    get_plan_by_correlation = blocking(AsyncWorkingMemory.get_plan_by_correlation)
+    store_plan_context = blocking(AsyncWorkingMemory.store_plan_context)
+    get_task_context = blocking(AsyncWorkingMemory.get_task_context)
+    get_task_by_subtask = blocking(AsyncWorkingMemory.get_task_by_subtask)
+
+
+class Registry(Blocking[AsyncRegistry]):
+    """Agents and their events."""
+
+    find = blocking(AsyncRegistry.find)
+    discover = blocking(AsyncRegistry.discover)
+    query = blocking(AsyncRegistry.query)
+    events = blocking(AsyncRegistry.events)
+    get_event = blocking(AsyncRegistry.get_event)
+    get_event_schema = blocking(AsyncRegistry.get_event_schema)
+    backlogs = blocking(AsyncRegistry.backlogs)
+    deregister = blocking(AsyncRegistry.deregister)
+
+
+class Tracker(Blocking[AsyncTracker]):
+    """The progress of plans. Every call raises NotFound for what is not there for its caller."""
+
+    plan_progress = blocking(AsyncTracker.plan_progress)
+    actions = blocking(AsyncTracker.actions)
+    timeline = blocking(AsyncTracker.timeline)
+    plans = blocking(AsyncTracker.plans)
+    plan_tree = blocking(AsyncTracker.plan_tree)
+    session_plans = blocking(AsyncTracker.session_plans)
+    delegation_group = blocking(AsyncTracker.delegation_group)
+    untaken = blocking(AsyncTracker.untaken)
+
+
+BlockingCallsKind = TypeVar("BlockingCallsKind", bound=AsyncKernelClient, covariant=True)
+
+
+class BlockingCalls(Blocking[BlockingCallsKind]):
+    """Calls of the kernel, as one person of one tenant."""
+
+    submit = following(AsyncKernelClient.submit)
+    cancel = blocking(AsyncKernelClient.cancel)
+    resume = blocking(AsyncKernelClient.resume)
+    resume_all = blocking(AsyncKernelClient.resume_all)
+    plans = blocking(AsyncKernelClient.plans)
+    plan = blocking(AsyncKernelClient.plan)
+    prompt = blocking(AsyncKernelClient.prompt)
+    trace = blocking(AsyncKernelClient.trace)
+    follow = following(AsyncKernelClient.follow)
+    request = blocking(AsyncKernelClient.request)
+    ask = blocking(AsyncKernelClient.ask)
+    reply = blocking(AsyncKernelClient.reply)
+    publish = blocking(AsyncKernelClient.publish)
+    events = blocking(AsyncKernelClient.events)
+    waits = blocking(AsyncKernelClient.waits)
+    wait = blocking(AsyncKernelClient.wait)
+    answer = blocking(AsyncKernelClient.answer)
+    sessions = blocking(AsyncKernelClient.sessions)
+    create_session = blocking(AsyncKernelClient.create_session)
+    dead_letters = blocking(AsyncKernelClient.dead_letters)
+    dead_letter = blocking(AsyncKernelClient.dead_letter)
+    redrive = blocking(AsyncKernelClient.redrive)
+    discard = blocking(AsyncKernelClient.discard)
+    events_stream = streaming(AsyncKernelClient.events_stream)
+
+    @property
+    def registry(self) -> Registry:
+        """Return the calls that find agents and events."""
+        return Registry(self.calls.registry)
+
+    @property
+    def tracker(self) -> Tracker:
+        """Return the calls that tell how far plans are."""
+        return Tracker(self.calls.tracker)

@@ -1,0 +1,230 @@
+"""Calls of the kernel. Written by `make clients`; do not edit."""
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Any, Protocol
+
+from soorma_ai.api.clients.protocol import PlanCalls
+from soorma_ai.kernel.domain.dead_letters import Letter
+from soorma_ai.kernel.domain.events import EventTopic, Topic
+from soorma_ai.kernel.domain.expectations import Untaken, Wait
+from soorma_ai.kernel.domain.history import SentPrompt
+from soorma_ai.kernel.domain.memory import PlanSummary, SessionSummary
+from soorma_ai.kernel.domain.parameters import Agent, Id, Limit, Name, Note, Ordinal, Position, Short
+from soorma_ai.kernel.domain.people import AnswerOutcome
+from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, Status
+from soorma_ai.kernel.domain.registry import DiscoveredAgent, Discovery, EventDefinition, RegisteredEvent
+from soorma_ai.kernel.domain.tracking import (
+    Action,
+    Backlog,
+    DelegationGroup,
+    PlanNode,
+    PlanPage,
+    PlanProgress,
+    TimelineEntry,
+)
+from soorma_ai.kernel.domain.values import Data, Json, JsonObject
+from soorma_ai.kernel.ports import EventPage
+from soorma_ai.kernel.rules.reports.trace import Trace
+
+
+class WorkingMemoryCalls(Protocol):
+    """The working memory of plans."""
+
+    async def retrieve(self, key: str, plan_id: str) -> Any: ...
+
+    async def keys(self, plan_id: Id) -> list[str]: ...
+
+    async def store(self, key: Name, value: Any, plan_id: Id) -> None: ...
+
+    async def delete(self, key: Name, plan_id: Id) -> bool: ...
+
+    async def cleanup(self, plan_id: str) -> int: ...
+
+    async def everything(self, plan_id: str) -> dict[str, Json]: ...
+
+    async def get_plan_context(self, plan_id: Id) -> JsonObject: ...
+
+    async def get_plan_by_correlation(self, correlation_id: Id) -> JsonObject: ...
+
+    async def store_plan_context(self, plan_id: Id, session_id: Id | None, context: Mapping[str, Any]) -> None: ...
+
+    async def get_task_context(self, task_id: Id) -> JsonObject: ...
+
+    async def get_task_by_subtask(self, sub_task_id: Id) -> JsonObject: ...
+
+
+class RegistryCalls(Protocol):
+    """Agents and their events."""
+
+    async def find(self, capability: str) -> DiscoveredAgent | None: ...
+
+    async def discover(self, requirements: Iterable[str], *, include_events: bool = True) -> Discovery: ...
+
+    async def query(
+        self,
+        *,
+        name: Name | None = None,
+        capability: Name | None = None,
+        event: Name | None = None,
+        topic: Topic | None = None,
+        live: bool = True,
+    ) -> list[DiscoveredAgent]: ...
+
+    async def events(
+        self, *, owner: Name | None = None, name: Name | None = None, topic: Topic | None = None, live: bool = True
+    ) -> list[RegisteredEvent]: ...
+
+    async def get_event(
+        self, event_name: Name, version: Name | None = None, *, topic: Topic | None = None
+    ) -> EventDefinition | None: ...
+
+    async def get_event_schema(
+        self, event_name: Name, version: Name | None = None, *, topic: Topic | None = None
+    ) -> JsonObject | None: ...
+
+    async def backlogs(self) -> list[Backlog]: ...
+
+    async def deregister(self, agent: Agent) -> list[EventDefinition]: ...
+
+
+class TrackerCalls(Protocol):
+    """The progress of plans. Every call raises NotFound for what is not there for its caller."""
+
+    async def plan_progress(self, plan_id: Id) -> PlanProgress: ...
+
+    async def actions(self, plan_id: Id) -> list[Action]: ...
+
+    async def timeline(self, plan_id: Id) -> list[TimelineEntry]: ...
+
+    async def plans(
+        self,
+        *,
+        status: Status | None = None,
+        session_id: Id | None = None,
+        search: Short = "",
+        before: Position = 0,
+        limit: Limit = 50,
+    ) -> PlanPage: ...
+
+    async def plan_tree(self, plan_id: Id) -> PlanNode: ...
+
+    async def session_plans(self, session_id: Id, *, limit: int = 50) -> list[PlanSummary]: ...
+
+    async def delegation_group(self, group_id: Id) -> DelegationGroup: ...
+
+    async def untaken(
+        self, plan_id: Id | None = None, *, task_id: Id | None = None, limit: int = 50
+    ) -> list[Untaken]: ...
+
+
+class KernelCalls(Protocol):
+    """Calls of the kernel, as one person of one tenant."""
+
+    async def submit(
+        self,
+        goal: str,
+        data: Data,
+        *,
+        session_id: str | None = None,
+        idempotency_key: str | None = None,
+        planner: str | None = None,
+        approve: bool = False,
+    ) -> PlanCalls: ...
+
+    async def cancel(self, plan_id: Id, reason: Note = ...) -> bool: ...
+
+    async def resume(self, plan_id: str, data: Mapping[str, Any] | None = None, *, note: str = "") -> AnswerOutcome: ...
+
+    async def resume_all(self, *, agent: str | None = None) -> list[str]: ...
+
+    async def plans(
+        self, *, status: Status | None = None, session_id: Id | None = None, limit: int = 50
+    ) -> list[PlanRecord]: ...
+
+    async def plan(self, plan_id: Id) -> PlanDetails: ...
+
+    async def prompt(self, plan_id: Id, decision: Ordinal | None = None) -> SentPrompt: ...
+
+    async def trace(self, plan_id: Id) -> Trace: ...
+
+    async def follow(self, plan_id: str) -> PlanCalls: ...
+
+    async def request(
+        self,
+        event_type: str,
+        data: Data,
+        *,
+        timeout: float | timedelta = ...,
+        idempotency_key: str | None = None,
+        session_id: str | None = None,
+        approve: bool = False,
+    ) -> JsonObject: ...
+
+    async def ask(
+        self,
+        event_type: str,
+        data: Data,
+        *,
+        timeout: float | timedelta = ...,
+        idempotency_key: str | None = None,
+        session_id: str | None = None,
+        approve: bool = False,
+    ) -> str: ...
+
+    async def reply(self, request_id: str, *, timeout: float | timedelta = ...) -> JsonObject: ...
+
+    async def publish(
+        self,
+        topic: EventTopic | str,
+        event_type: str,
+        data: Data,
+        *,
+        idempotency_key: str | None = None,
+        correlation_id: str | None = None,
+        plan_id: str | None = None,
+        session_id: str | None = None,
+        approve: bool = False,
+    ) -> str: ...
+
+    async def events(
+        self, *, after: int = 0, limit: int = 100, plan_id: str | None = None, newest: bool = False
+    ) -> EventPage: ...
+
+    async def waits(self, *, limit: int = 50, plan_id: Id | None = None) -> list[Wait]: ...
+
+    async def wait(self, wait_id: Id) -> Wait: ...
+
+    async def answer(
+        self,
+        wait_id: str,
+        payload: Mapping[str, Any],
+        *,
+        decision: str | None = None,
+        note: str = "",
+        answer_id: str | None = None,
+    ) -> AnswerOutcome: ...
+
+    async def sessions(self, *, limit: int = 50) -> list[SessionSummary]: ...
+
+    async def create_session(
+        self, name: Name | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: Id | None = None
+    ) -> SessionSummary: ...
+
+    async def dead_letters(self, *, limit: int = 50) -> list[Letter]: ...
+
+    async def dead_letter(self, letter_id: Position) -> Letter: ...
+
+    async def redrive(self, letter_id: Position) -> bool: ...
+
+    async def discard(self, letter_id: Position, note: Note = "") -> bool: ...
+
+    @property
+    def registry(self) -> RegistryCalls:
+        """Return the calls that find agents and events."""
+        ...
+
+    @property
+    def tracker(self) -> TrackerCalls:
+        """Return the calls that tell how far plans are."""
+        ...

@@ -1,0 +1,61 @@
+"""The same calls for programs without an event loop: each is that of `asynchronous`, over a line that blocks."""
+
+from typing import TYPE_CHECKING, Self
+
+from typing_extensions import Unpack
+
+from soorma_ai.api.clients.address import address_of
+from soorma_ai.api.clients.asynchronous import ClientOptions, bounds_of
+from soorma_ai.api.clients.blocking_calls import BlockingCalls, WorkingMemory
+from soorma_ai.api.clients.blocks import blocking
+from soorma_ai.api.clients.transport import BlockingLine
+from soorma_ai.clients.asynchronous import AsyncClient, AsyncMemory
+from soorma_ai.features.human_tasks.client import Inbox
+from soorma_ai.features.knowledge.blocking import Memos
+
+if TYPE_CHECKING:
+    import httpx
+
+
+class Memory(WorkingMemory[AsyncMemory], Memos[AsyncMemory]):
+    """The working memory of plans; every call raises NotFound for a plan that is not there for who calls."""
+
+
+class Client(BlockingCalls[AsyncClient]):
+    """A platform that is served at a URL, as the holder of a token, for programs without an event loop.
+
+    Only what is safe is sent again when an answer is lost; see `AsyncClient`. Close it by `with`, or `close`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        transport: "httpx.BaseTransport | None" = None,
+        **options: Unpack[ClientOptions],
+    ) -> None:
+        """`transport` is another way than TCP, such as `httpx.HTTPTransport(uds=...)`. Raise ConfigError."""
+        address = address_of(url, token)
+        super().__init__(AsyncClient.over(BlockingLine(address, transport), address.url, bounds_of(options)))
+
+    def __repr__(self) -> str:
+        return repr(self.calls).removeprefix("Async")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    close = blocking(AsyncClient.aclose)
+
+    @property
+    def memory(self) -> Memory:
+        """Return the calls that read and write the working memory of plans."""
+        return Memory(self.calls.memory)
+
+    @property
+    def inbox(self) -> Inbox:
+        """Return the calls that do something about questions, beside answering them."""
+        return Inbox(self.calls.inbox)

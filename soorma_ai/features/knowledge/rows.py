@@ -1,0 +1,77 @@
+"""Calls of memory that outlives plans, over HTTP. Written by `make clients`; do not edit."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from soorma_ai.api.clients.address import Rest
+from soorma_ai.api.clients.messages import Page, delete, post
+from soorma_ai.api.clients.sender import Caller
+from soorma_ai.features.knowledge.records import AgentName, Content, Context, Found, Title
+from soorma_ai.kernel.domain.memos import Memo
+from soorma_ai.kernel.domain.parameters import Id, Name
+from soorma_ai.kernel.domain.values import json_object
+
+
+class MemoRows:
+    """Memory that outlives plans."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    async def delete_knowledge(self, key: Name, *, shared: bool = False, user_id: Id | None = None) -> bool:
+        """Remove the text of a key. False when there was nothing."""
+        return await self._caller.read_key(
+            delete("memory", "knowledge", Rest(key), shared=shared, user_id=user_id), "deleted", bool
+        )
+
+    async def log_interaction(
+        self,
+        agent: Name,
+        role: Title,
+        content: Content,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        user_id: Id | None = None,
+    ) -> str:
+        """Write down what was said between an agent and a user; `role` says by whom. Return its key. The newest
+        thousand are kept."""
+        return await self._caller.read_key(
+            post(
+                "memory",
+                "interactions",
+                body={
+                    "agent": agent,
+                    "role": role,
+                    "content": content,
+                    "metadata": json_object("metadata", metadata or {}),
+                    "user_id": user_id,
+                },
+            ),
+            "key",
+            str,
+        )
+
+    async def get_relevant_skills(
+        self, context: Context, *, agent: AgentName = "", limit: Found = 5, user_id: Id | None = None
+    ) -> list[Memo]:
+        """Return the prompts and rules that are about this, for all agents and for the one named, best first."""
+        return (
+            await self._caller.read(
+                post(
+                    "memory",
+                    "skills",
+                    "search",
+                    body={"query": context, "agent": agent, "limit": limit, "user_id": user_id},
+                    is_safe=True,
+                ),
+                Page[Memo],
+            )
+        ).items
+
+    async def delete_skill(
+        self, name: Name, *, agent: AgentName = "", shared: bool = False, user_id: Id | None = None
+    ) -> bool:
+        """Remove a prompt or a rule. False when there was nothing."""
+        return await self._caller.read_key(
+            delete("memory", "skills", Rest(name), agent=agent, shared=shared, user_id=user_id), "deleted", bool
+        )

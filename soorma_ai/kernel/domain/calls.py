@@ -1,0 +1,106 @@
+"""Calls of a service: each method has one row, of which its route, its clients and the check of its right are made."""
+
+from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
+from typing import Any, TypedDict, TypeVar
+
+from msgspec import Struct, field
+from typing_extensions import Unpack
+
+from soorma_ai.errors import SoormaError
+
+AnyCall = TypeVar("AnyCall", bound=Callable[..., object])
+
+
+class Act(StrEnum):
+    """Kinds of calls: BEGIN something of one's own, SEE and STEER what is somebody's; MEET whom all of the tenant
+    share; OVERSEE and MANAGE what is the tenant's as a whole; GRANT rights to others."""
+
+    BEGIN = "begin"
+    SEE = "see"
+    STEER = "steer"
+    MEET = "meet"
+    OVERSEE = "oversee"
+    MANAGE = "manage"
+    GRANT = "grant"
+
+
+class Right(Struct, frozen=True):
+    """A right to make a call, with the name of the call for refusals."""
+
+    name: str
+    act: Act
+
+
+class RowOptions(TypedDict, total=False):
+    """Options of a row.
+
+    `key`: name of the answer in its JSON object, for an answer that is no object. `by`: place of an item, None for its
+    number; the list comes in pages. `raises`: errors, or their statuses, beside NotFound for a path or a cursor.
+    `missing`: text of NotFound for the answer None, with the parameters. `is_safe`: a client may send it again.
+    `status`: the HTTP status of its answer. `answers`: types of the bodies by status, for a call that chooses it.
+    `form`: name of its body.
+    """
+
+    key: str
+    by: Callable[[Any], str] | None
+    raises: tuple[type[SoormaError] | int, ...]
+    missing: str
+    is_safe: bool
+    status: int
+    answers: Mapping[int, object]
+    form: str
+
+
+class CallRow(Right, frozen=True):
+    """One call. `operation` is its id in OpenAPI, `path` is below /v1; both are empty for a call of this process."""
+
+    call: Callable[..., Any]
+    verb: str = ""
+    path: str = ""
+    operation: str = ""
+    options: RowOptions = field(default_factory=RowOptions)
+
+
+class CallTable:
+    """Rows of one service, by the names of its methods."""
+
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
+        self._rows: dict[str, CallRow] = {}
+
+    def __getitem__(self, name: str) -> CallRow:
+        return self._rows[name]
+
+    def __iter__(self) -> Iterator[CallRow]:
+        return iter(self._rows.values())
+
+    def local(self, act: Act | Right) -> Callable[[AnyCall], AnyCall]:
+        """Note the right of a call that is made in this process only."""
+        return self._note(act)
+
+    def get(
+        self, path: str, act: Act | Right, operation: str, **options: Unpack[RowOptions]
+    ) -> Callable[[AnyCall], AnyCall]:
+        return self._note(act, "GET", path, operation, options)
+
+    def post(
+        self, path: str, act: Act | Right, operation: str, **options: Unpack[RowOptions]
+    ) -> Callable[[AnyCall], AnyCall]:
+        return self._note(act, "POST", path, operation, options)
+
+    def delete(
+        self, path: str, act: Act | Right, operation: str, **options: Unpack[RowOptions]
+    ) -> Callable[[AnyCall], AnyCall]:
+        return self._note(act, "DELETE", path, operation, options)
+
+    def _note(
+        self, act: Act | Right, verb: str = "", path: str = "", operation: str = "", options: RowOptions | None = None
+    ) -> Callable[[AnyCall], AnyCall]:
+        def note(call: AnyCall) -> AnyCall:
+            name = call.__name__
+            right = act if isinstance(act, Right) else Right(self._prefix + name, act)
+            self._rows[name] = CallRow(right.name, right.act, call, verb, path, operation, options or RowOptions())
+            return call
+
+        return note

@@ -1,0 +1,12 @@
+"""All operations over HTTP: those of the kernel, and those of each feature."""
+
+from soorma_ai.api.server import routes
+from soorma_ai.features.human_tasks import operations as human_tasks
+from soorma_ai.features.identity import operations as identity
+from soorma_ai.features.knowledge import operations as knowledge
+from soorma_ai.features.remote import operations as remote
+from soorma_ai.features.upkeep import operations as upkeep
+
+OPERATIONS = (*routes.OPERATIONS, *human_tasks.OPERATIONS, *knowledge.OPERATIONS, *remote.OPERATIONS)
+# With those of the owner of a store.
+OWNER_OPERATIONS = (*OPERATIONS, *upkeep.OWNER_OPERATIONS, *identity.OWNER_OPERATIONS)

@@ -1,0 +1,20 @@
+"""Rights of all calls, by their names."""
+
+from collections.abc import Mapping
+
+from soorma_ai.features.human_tasks import service as inbox
+from soorma_ai.features.identity import keys
+from soorma_ai.features.knowledge import service as memos
+from soorma_ai.features.upkeep import service as upkeep
+from soorma_ai.kernel.domain.calls import Right
+from soorma_ai.kernel.rules import authority
+from soorma_ai.kernel.runtime.client import client, memory, operator
+from soorma_ai.kernel.runtime.views import registry, tracker
+
+_ROWS = (
+    *(client.PLANS, client.REQUESTS, client.EVENTS, client.QUESTIONS, client.SESSIONS),
+    *(memory.CALLS, registry.CALLS, tracker.CALLS, inbox.CALLS, keys.CALLS, memos.CALLS, operator.CALLS, upkeep.CALLS),
+)
+_OTHERS = [one for one in vars(authority).values() if isinstance(one, Right)]
+
+RIGHTS: Mapping[str, Right] = {one.name: one for one in (*_OTHERS, *(row for rows in _ROWS for row in rows))}
