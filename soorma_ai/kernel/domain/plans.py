@@ -76,8 +76,8 @@ class PlanRecord(PlanFacts, frozen=True):
     `is_due`: the action of its current state, or without states its first step, is still to come. `awaits` is the
     expectation that its current state opened. `failure` is the code of the error that ended it, and `reason` has the
     words. `next_call` is what is held for a call of its model by the transaction that leases what comes for it. While
-    it is `paused` until somebody resumes it, a root plan has no deadline. `title` is the planner's title of this goal, filled
-    from the goal data; empty where the planner has none.
+    it is `paused` until somebody resumes it, a root plan has no deadline. `title` is the planner's title of this goal,
+    filled from the goal data; empty where the planner has none.
     """
 
     agent_version: str
