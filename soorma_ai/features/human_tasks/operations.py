@@ -18,7 +18,7 @@ from soorma_ai.kernel.runtime.client.client import QUESTIONS
 HANDLERS = CallTable()
 
 
-@HANDLERS.get("/doubts", QUESTIONS["waits"], "list_doubts", answers={HTTPStatus.OK: Page[Wait]}, raises=(NotFound,))
+@HANDLERS("GET /doubts", QUESTIONS["waits"], "list_doubts", answers={HTTPStatus.OK: Page[Wait]}, raises=(NotFound,))
 async def list_doubts(call: Call, after: Id | None = None, limit: Limit = 50) -> Answer:
     """List the questions about calls outside of which nobody knows whether they happened, the most urgent first."""
     return Answer(await list_waits(call, after, limit, kind=ExpectationKind.DOUBT))

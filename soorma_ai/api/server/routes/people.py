@@ -31,8 +31,8 @@ def tell(outcome: AnswerOutcome) -> Answer:
     return Answer(problem(status, str(outcome), outcome.detail), status)
 
 
-@HANDLERS.post(
-    "/waits/{wait_id}/answer",
+@HANDLERS(
+    "POST /waits/{wait_id}/answer",
     QUESTIONS["answer"],
     "answer_wait",
     answers={HTTPStatus.OK: Outcome},
