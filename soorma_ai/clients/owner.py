@@ -1,4 +1,4 @@
-"""The calls of who keeps a store on this machine, through the socket of the process that owns it."""
+"""Calls of the keeper of a store on this machine, through the socket of its owner process."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
@@ -35,7 +35,7 @@ class KeyCalls(Protocol):
 
 
 class OwnerCalls(Protocol):
-    """What only the owner of a store does, in its process or through its socket."""
+    """Calls of the owner of a store, in its process or through its socket."""
 
     async def prune(
         self,

@@ -1,4 +1,4 @@
-"""What people do about questions, beside answering them: take one in hand, hand it over, be away, send a link."""
+"""Acts about questions beside answering them: claim, assign, absences, links."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Calls of a service: each method has one row, of which its route, its clients and the check of its right are made."""
+"""Rows of calls: one for each method of a service. Routes, clients and checks of rights are made from them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
@@ -14,8 +14,8 @@ AnyCall = TypeVar("AnyCall", bound=Callable[..., object])
 
 
 class Act(StrEnum):
-    """Kinds of calls: BEGIN something of one's own, SEE and STEER what is somebody's; MEET whom all of the tenant
-    share; OVERSEE and MANAGE what is the tenant's as a whole; GRANT rights to others."""
+    """Kinds of calls. BEGIN: a thing of one's own. SEE, STEER: a thing of a person. MEET: agents, shared by the tenant.
+    OVERSEE, MANAGE: the tenant as a whole. GRANT: rights of others."""
 
     BEGIN = "begin"
     SEE = "see"
