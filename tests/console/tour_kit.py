@@ -43,12 +43,12 @@ def courier() -> ChoreographyPlanner:
 
 
 @asynccontextmanager
-async def served(platform: Platform) -> AsyncGenerator[str]:
+async def served(platform: Platform, *, is_open: bool = False) -> AsyncGenerator[str]:
     """Yield the address of the console of a platform."""
     stop, has_begun = asyncio.Event(), asyncio.Event()
     listener = listen("127.0.0.1", 0, is_open=False)
     address = url_of(listener)
-    serving = asyncio.create_task(serve(site(platform), listener, stop, has_begun.set))
+    serving = asyncio.create_task(serve(site(platform, is_open=is_open), listener, stop, has_begun.set))
     await has_begun.wait()
     try:
         yield address
