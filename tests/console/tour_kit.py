@@ -39,7 +39,8 @@ def carrier() -> Tool:
 
 def courier() -> ChoreographyPlanner:
     script = [publish("parcel.bring.requested", to="Lindenweg 4"), publish("parcel.bring.requested", to="nowhere")]
-    return ChoreographyPlanner("courier", goals=["parcels.sent"], reasoner=ScriptedReasoner([*script, complete({})]))
+    reasoner = ScriptedReasoner([*script, complete({"brought": 1})], usd_per_token=0.0002)
+    return ChoreographyPlanner("courier", goals=["parcels.sent"], reasoner=reasoner, title="Parcels of {order_id}")
 
 
 @asynccontextmanager
