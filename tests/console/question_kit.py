@@ -27,7 +27,7 @@ REASONING = "The goods are reserved and the supplier is known. " * 40
 def desk() -> Tool:
     tool = Tool("desk")
 
-    @tool.on_invoke("record.change.requested", approval=Approval(approvers=MANAGERS))
+    @tool.on_invoke("record.change.requested", approval="always")
     async def change(request: InvocationContext[Any], context: PlatformContext) -> dict[str, Any]:
         return {}
 

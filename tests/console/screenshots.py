@@ -19,7 +19,13 @@ SIZES = {"desktop": (1100, 700), "phone": (390, 700)}
 SMALL = {"type": "jpeg", "quality": 75}
 SCHEMES = ("light", "dark")
 # Name, path by the tour's name, and the part of the page.
-SHOWN = (("inbox", "inbox", ""), ("plan", "waiting", ""), ("graph", "plan", "#graph"), ("error", "error", ""))
+SHOWN = (
+    ("home", "home", ""),
+    ("inbox", "inbox", ""),
+    ("plan", "waiting", ""),
+    ("graph", "plan", "#graph"),
+    ("error", "error", ""),
+)
 
 
 async def shoot(folder: Path) -> None:
@@ -31,8 +37,21 @@ async def shoot(folder: Path) -> None:
                     for name, at, place_of in SHOWN:
                         await page.goto(tour.pages[at] + place_of)
                         await page.screenshot(path=folder / f"{name}-{size}-{scheme}.jpg", **SMALL)
+                    if size == "desktop" and scheme == "light":
+                        await shoot_fault(page, folder / "fault.jpg")
                     page = await open_page(browser, tour, tour.nobodys, size, scheme)
                     await page.screenshot(path=folder / f"empty-{size}-{scheme}.jpg", **SMALL)
+
+
+async def shoot_fault(page: Page, path: Path) -> None:
+    """Shoot an edited payload with an error at its field."""
+    await page.goto("/inbox")
+    await page.get_by_role("button", name="Edit", exact=True).click()
+    amount = page.get_by_label("amount")
+    await amount.fill("6000")
+    await page.get_by_role("button", name="Approve with changes").click()
+    await amount.scroll_into_view_if_needed()
+    await page.screenshot(path=path, **SMALL)
 
 
 async def open_page(browser: Browser, tour: Tour, token: str, size: str, scheme: str) -> Page:

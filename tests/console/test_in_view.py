@@ -34,8 +34,11 @@ OUTSIDE = """selectors => {
 
 @dataclass
 class Console:
+    """A console with questions; `local` is its address without sign-in, with the notice of that on each page."""
+
     url: str
     token: str
+    local: str
     questions: dict[str, str]
 
 
@@ -45,8 +48,8 @@ async def console(tmp_path: Path) -> AsyncIterator[Console]:
     async with Platform(f"sqlite:///{tmp_path / 'view.db'}") as platform:
         questions = await questions_of_many_kinds(platform)
         token = await key_for(platform, "maria", "manager", "operator")
-        async with served(platform) as url:
-            yield Console(url, token, questions)
+        async with served(platform) as url, served(platform, is_open=True) as local:
+            yield Console(url, token, local, questions)
 
 
 async def signed_in(browser: Browser, console: Console, size: tuple[int, int], *, has_script: bool = True) -> Page:
@@ -71,9 +74,11 @@ async def test_what_a_decision_needs_and_its_buttons_are_in_the_first_window(
     async with chromium() as browser:
         page = await signed_in(browser, console, size)
         for name, wait_id in console.questions.items():
-            await page.goto(f"/inbox/{wait_id}")
-            outside[name] = await page.evaluate(OUTSIDE, [*DECIDING])
-            assert await page.locator(".bar button:visible").count() > 0, name
+            for url in (console.url, console.local):
+                await page.goto(f"{url}/inbox/{wait_id}")
+                outside[f"{name} at {url}"] = await page.evaluate(OUTSIDE, [*DECIDING])
+                if url == console.url or name == "forty long fields":
+                    assert await page.locator(".bar button:visible").count() > 0, name
         assert {name: found for name, found in outside.items() if found} == {}
         await page.goto(f"/inbox/{console.questions['forty long fields']}")
         assert await page.locator("[data-payload] > div").count() == FIELDS
@@ -119,7 +124,7 @@ async def test_a_plan_of_two_hundred_parts_is_three_windows_high_with_its_progre
         token = await key_for(platform, "maria", "operator")
         async with served(platform) as url, chromium() as browser:
             for size in SIZES:
-                page = await signed_in(browser, Console(url, token, {}), size)
+                page = await signed_in(browser, Console(url, token, "", {}), size)
                 await page.goto(f"/plans/{plan_id}")
                 await expect(page.get_by_role("heading", name="Load sales")).to_be_visible()
                 await expect(page.get_by_text(words)).to_be_visible()

@@ -39,16 +39,17 @@ def carrier() -> Tool:
 
 def courier() -> ChoreographyPlanner:
     script = [publish("parcel.bring.requested", to="Lindenweg 4"), publish("parcel.bring.requested", to="nowhere")]
-    return ChoreographyPlanner("courier", goals=["parcels.sent"], reasoner=ScriptedReasoner([*script, complete({})]))
+    reasoner = ScriptedReasoner([*script, complete({"brought": 1})], usd_per_token=0.0002)
+    return ChoreographyPlanner("courier", goals=["parcels.sent"], reasoner=reasoner, title="Parcels of {order_id}")
 
 
 @asynccontextmanager
-async def served(platform: Platform) -> AsyncGenerator[str]:
+async def served(platform: Platform, *, is_open: bool = False) -> AsyncGenerator[str]:
     """Yield the address of the console of a platform."""
     stop, has_begun = asyncio.Event(), asyncio.Event()
     listener = listen("127.0.0.1", 0, is_open=False)
     address = url_of(listener)
-    serving = asyncio.create_task(serve(site(platform), listener, stop, has_begun.set))
+    serving = asyncio.create_task(serve(site(platform, is_open=is_open), listener, stop, has_begun.set))
     await has_begun.wait()
     try:
         yield address

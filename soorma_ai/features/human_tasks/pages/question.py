@@ -26,6 +26,7 @@ from soorma_ai.features.human_tasks.pages.facts import Facts, facts_of, found_li
 from soorma_ai.features.human_tasks.question import QuestionDetails, question_details
 from soorma_ai.features.human_tasks.service import inbox_of
 from soorma_ai.features.human_tasks.summary import urgency
+from soorma_ai.kernel.domain.events import CLIENT
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, AnswerDecision, Ask
 from soorma_ai.kernel.domain.values import Json, clip
@@ -189,7 +190,7 @@ def _subject_values(details: QuestionDetails, ask: Ask) -> dict[str, object]:
         "title": clip(sentence, LONGEST_TITLE),
         "is_small": len(sentence) > SMALL_TITLE,
         "is_cut": len(sentence) > LONGEST_TITLE,
-        "who": f"{agent} on behalf of {asked.user_id}" if asked.user_id else agent,
+        "who": _requester(agent, asked.user_id),
         "facts": facts_of(held.data, details.earlier.last_payload) if held else Facts(),
         "payload": payload,
         "payload_is_cut": is_cut,
@@ -200,6 +201,13 @@ def _subject_values(details: QuestionDetails, ask: Ask) -> dict[str, object]:
         "reason_is_cut": len(reasoning) > LONGEST_REASON,
         "model": why.model if why and why.model != SCRIPT else "",
     }
+
+
+def _requester(agent: str, user_id: str) -> str:
+    """Return the name of an agent, with its user; of a client, the user alone."""
+    if not user_id:
+        return agent
+    return user_id if agent == CLIENT else f"{agent} on behalf of {user_id}"
 
 
 def _time_values(details: QuestionDetails, ask: Ask, now: datetime) -> dict[str, object]:
