@@ -1,4 +1,4 @@
-"""Answers over HTTP that are no records of the domain: the server writes them, the clients read them."""
+"""Answers over HTTP beside the records of the domain: the server writes them, the clients read them."""
 
 from typing import Literal
 
@@ -78,7 +78,7 @@ class Value(Record, frozen=True):
 
 
 class Discovered(Record, frozen=True):
-    """`unmet` is what was required and no live agent has."""
+    """`unmet` are the requirements without a live agent."""
 
     agents: list[DiscoveredAgent]
     unmet: list[str]

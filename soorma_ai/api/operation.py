@@ -1,4 +1,4 @@
-"""Operations over HTTP, made of the rows of calls: the forms of what is sent, the types of the answers, the call."""
+"""Operations over HTTP, made from the rows of calls: the forms of parameters, the types of answers, the call."""
 
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping

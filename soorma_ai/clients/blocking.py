@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 
 class Memory(WorkingMemory[AsyncMemory], Memos[AsyncMemory]):
-    """The working memory of plans; every call raises NotFound for a plan that is not there for who calls."""
+    """The working memory of plans, and long-term memory. Every call about a plan raises NotFound for a plan that its
+    caller does not see."""
 
 
 class Client(BlockingCalls[AsyncClient]):
     """A platform that is served at a URL, as the holder of a token, for programs without an event loop.
 
-    Only what is safe is sent again when an answer is lost; see `AsyncClient`. Close it by `with`, or `close`.
+    Only safe calls are sent again when an answer is lost; see `AsyncClient`. Close it by `with`, or `close`.
     """
 
     def __init__(
@@ -52,10 +53,10 @@ class Client(BlockingCalls[AsyncClient]):
 
     @property
     def memory(self) -> Memory:
-        """Return the calls that read and write the working memory of plans."""
+        """Return the calls of memory."""
         return Memory(self.calls.memory)
 
     @property
     def inbox(self) -> Inbox:
-        """Return the calls that do something about questions, beside answering them."""
+        """Return the calls about questions beside answering them."""
         return Inbox(self.calls.inbox)

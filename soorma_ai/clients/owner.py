@@ -1,4 +1,4 @@
-"""The calls of who keeps a store on this machine, through the socket of the process that owns it."""
+"""Calls of the keeper of a store on this machine, through the socket of its owner process."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta

@@ -8,7 +8,7 @@ from soorma_ai.features.knowledge.calls import MemoCalls
 
 
 class MemoryCalls(WorkingMemoryCalls, MemoCalls, Protocol):
-    """The working memory of plans, and what outlives them."""
+    """The working memory of plans, and long-term memory."""
 
 
 class PlatformClient(KernelCalls, Protocol):
@@ -21,5 +21,5 @@ class PlatformClient(KernelCalls, Protocol):
 
     @property
     def inbox(self) -> InboxCalls:
-        """What is done about questions, beside answering them."""
+        """Calls about questions beside answering them."""
         ...

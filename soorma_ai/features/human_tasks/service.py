@@ -1,4 +1,4 @@
-"""What people do about questions, beside answering them: take one in hand, hand it over, be away, send a link."""
+"""Acts about questions beside answering them: claim, assign, absences, links."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -79,7 +79,7 @@ class Inbox:
         self._caller = caller
         self._links = links
 
-    @CALLS.post("/waits/{wait_id}/claim", Act.SEE, "claim_wait", is_safe=True)
+    @CALLS("POST /waits/{wait_id}/claim", Act.SEE, "claim_wait", is_safe=True)
     async def claim(self, wait_id: Id, *, insist: bool = False) -> Claim:
         """Claim a question, for an hour or until it is answered, and return the claim. It is told to others and stops
         none of them. Again, it stays what it was. With `insist`, take it from another person. Raise LocalProtocolError
@@ -98,7 +98,7 @@ class Inbox:
                     return made
         raise VersionConflict(f"question {wait_id} is taken in hand by others all the time: try again")
 
-    @CALLS.post("/waits/{wait_id}/release", Act.SEE, "release_wait", key="released", is_safe=True)
+    @CALLS("POST /waits/{wait_id}/release", Act.SEE, "release_wait", key="released", is_safe=True)
     async def release(self, wait_id: Id) -> bool:
         """End a claim of this person. False where there is none."""
         must_be_outside()
@@ -109,7 +109,7 @@ class Inbox:
                 return False
             return await change.store.part(PEOPLE).release(found)
 
-    @CALLS.post("/waits/{wait_id}/hand-over", Act.STEER, "hand_over_wait", is_safe=True)
+    @CALLS("POST /waits/{wait_id}/hand-over", Act.STEER, "hand_over_wait", is_safe=True)
     async def hand_over(self, wait_id: Id, to: Name) -> Claim:
         """Assign a question to a colleague, tell them, and return the claim. Again, it stays what it was, and nobody is
         told. The colleague is known to be allowed to answer it and gets no right by this; raise LocalProtocolError for
@@ -128,7 +128,7 @@ class Inbox:
                     return made
         raise VersionConflict(f"question {wait_id} is taken in hand by others all the time: try again")
 
-    @CALLS.get("/waits/{wait_id}/colleagues", Act.SEE, "list_colleagues")
+    @CALLS("GET /waits/{wait_id}/colleagues", Act.SEE, "list_colleagues")
     async def colleagues(self, wait_id: Id) -> list[str]:
         """List the names of others that are known to be allowed to answer a question."""
         asked, now = await self._question(wait_id, to_steer=True), self._now()
@@ -140,7 +140,7 @@ class Inbox:
         roles = {name: known_roles(keys, known.get(name), name, now) for name in names}
         return sorted(name for name in names if not hand_over_fault(asked, name, roles[name], now))
 
-    @CALLS.post("/absences", Act.BEGIN, "be_away", is_safe=True)
+    @CALLS("POST /absences", Act.BEGIN, "be_away", is_safe=True)
     async def away(self, until: datetime, deputy: Name) -> Absence:
         """Let a colleague, the `deputy`, answer the questions of this person `until` then, by the roles of this person
         now. It takes the place of the absence before. Raise LocalProtocolError where that cannot be."""
@@ -165,7 +165,7 @@ class Inbox:
             await change.store.part(PEOPLE).leave(wanted)
         return wanted
 
-    @CALLS.post("/absences/end", Act.STEER, "end_absence", key="back", raises=(NotFound,), is_safe=True)
+    @CALLS("POST /absences/end", Act.STEER, "end_absence", key="back", raises=(NotFound,), is_safe=True)
     async def back(self, user_id: Name | None = None) -> bool:
         """End an absence before its time is over: one's own, or as an operator that of `user_id`. False where there is
         none."""
@@ -176,7 +176,7 @@ class Inbox:
             check(self._person, CALLS["back"], Owner(self._person.tenant_id, name), missing)
             return await change.store.part(PEOPLE).come_back(self._person.tenant_id, name)
 
-    @CALLS.get("/absences", Act.MEET, "list_absences")
+    @CALLS("GET /absences", Act.MEET, "list_absences")
     async def absences(self) -> list[Absence]:
         """List the absences of the tenant: persons, ends and deputies."""
         return await self._services.store.part(PEOPLE).absences(self._person.tenant_id, self._now())
@@ -186,7 +186,7 @@ class Inbox:
         """Return the names of those who are away and for whom this person answers now."""
         return [one.user_id for one in await absent_of(self._services.store, self._person, self._now())]
 
-    @CALLS.get("/waits/{wait_id}/notices", Act.SEE, "list_notices")
+    @CALLS("GET /waits/{wait_id}/notices", Act.SEE, "list_notices")
     async def notices(self, wait_id: Id) -> list[Notice]:
         """List the persons that were told about a question, by channel, and those that have looked at it."""
         await own_question(self._services.store, self._person, wait_id, self._now())
@@ -206,7 +206,7 @@ class Inbox:
         colleague = Colleague(person.tenant_id, person.user_id, person.roles or frozenset(), now)
         await self._services.store.part(PEOPLE).look(seen, colleague)
 
-    @CALLS.post("/links", Act.BEGIN, "make_link", raises=(NotFound,))
+    @CALLS("POST /links", Act.BEGIN, "make_link", raises=(NotFound,))
     async def make_link(
         self,
         kind: LinkKind,
@@ -247,14 +247,14 @@ class Inbox:
             await change.store.part(PEOPLE).add_link(made)
         return NewLink(made, self._links.path(made.link) if self._links else "")
 
-    @CALLS.get("/links", Act.OVERSEE, "list_links")
+    @CALLS("GET /links", Act.OVERSEE, "list_links")
     async def links(self, about: Id = "") -> list[MadeLink]:
         """List the links to a question or to a plan's, the last made first; `about` nothing, those to whole inboxes.
         Raise Forbidden for others than auditors and operators."""
         check(self._person, CALLS["links"], Owner(self._person.tenant_id), "")
         return await self._services.store.part(PEOPLE).links(self._person.tenant_id, about, MOST_LINKS)
 
-    @CALLS.post("/links/revoke", Act.STEER, "revoke_link", key="revoked", raises=(NotFound,), is_safe=True)
+    @CALLS("POST /links/revoke", Act.STEER, "revoke_link", key="revoked", raises=(NotFound,), is_safe=True)
     async def revoke_link(self, kind: LinkKind, about: Short = "", *, user_id: Name | None = None) -> bool:
         """End the links of a person about the same, those of agents too, that were made until now. Kind `session` ends
         sessions of the console: the one of this id, or all of the person; `user_id="*"` means everybody of the tenant.

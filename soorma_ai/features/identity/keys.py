@@ -37,7 +37,7 @@ class KeyRing:
         self._check(CALLS["ls"], self._person.tenant_id)
         return await self._services.store.part(KEYS).ls(self._person.tenant_id, limit)
 
-    @CALLS.post("/keys/{key_id}/revoke", Act.GRANT, "revoke_key", key="revoked")
+    @CALLS("POST /keys/{key_id}/revoke", Act.GRANT, "revoke_key", key="revoked")
     async def revoke(self, key_id: Id) -> bool:
         """End a key, from the next call on that comes with it. False when it was revoked before. Raise NotFound."""
         must_be_outside()

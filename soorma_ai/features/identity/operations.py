@@ -9,7 +9,7 @@ from soorma_ai.kernel.domain.identity import ApiKey
 HANDLERS = CallTable()
 
 
-@HANDLERS.post("/keys", CALLS["add"], "add_key", key="key_id")
+@HANDLERS("POST /keys", CALLS["add"], "add_key", key="key_id")
 async def add_key(call: Call, key: ApiKey) -> str:
     """Store an API key, with the hash of a secret that never comes here."""
     await key_ring_of(call.client).add(key)

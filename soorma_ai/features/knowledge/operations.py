@@ -20,7 +20,7 @@ Tags = Annotated[Sequence[Name], Field(max_length=MOST_TAGS)]
 Expiry = Annotated[float, Field(gt=0, le=LONGEST_WAIT_SECONDS)]
 
 
-@HANDLERS.post("/memory/knowledge", CALLS["store_knowledge"], "store_knowledge", key="key", raises=(NotFound,))
+@HANDLERS("POST /memory/knowledge", CALLS["store_knowledge"], "store_knowledge", key="key", raises=(NotFound,))
 async def store_knowledge(
     call: Call,
     content: Content,
@@ -51,7 +51,7 @@ async def store_knowledge(
     )
 
 
-@HANDLERS.post("/memory/knowledge/search", CALLS["search_knowledge"], "search_knowledge", raises=(NotFound,))
+@HANDLERS("POST /memory/knowledge/search", CALLS["search_knowledge"], "search_knowledge", raises=(NotFound,))
 async def search_knowledge(
     call: Call,
     query: Sought = "",
@@ -80,7 +80,7 @@ async def search_knowledge(
     )
 
 
-@HANDLERS.post("/memory/interactions/search", CALLS["search_interactions"], "search_interactions", raises=(NotFound,))
+@HANDLERS("POST /memory/interactions/search", CALLS["search_interactions"], "search_interactions", raises=(NotFound,))
 async def search_interactions(
     call: Call, agent: Name, query: Sought = "", limit: Found = 20, user_id: Id | None = None
 ) -> list[Memo]:
@@ -88,7 +88,7 @@ async def search_interactions(
     return await memos_of(call.client).search_interactions(agent, query, limit=limit, user_id=user_id)
 
 
-@HANDLERS.post("/memory/skills", CALLS["store_skill"], "store_skill", key="key", raises=(NotFound,))
+@HANDLERS("POST /memory/skills", CALLS["store_skill"], "store_skill", key="key", raises=(NotFound,))
 async def store_skill(
     call: Call,
     name: Name,

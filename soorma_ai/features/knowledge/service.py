@@ -51,7 +51,7 @@ class PersonMemos:
         await self._keep(CALLS["store_knowledge"], shelf, made, content, about)
         return made
 
-    @CALLS.get("/memory/knowledge/{key:path}", Act.SEE, "get_knowledge", missing="nothing is known as {key!r}")
+    @CALLS("GET /memory/knowledge/{key:path}", Act.SEE, "get_knowledge", missing="nothing is known as {key!r}")
     async def get_knowledge(self, key: Name, *, shared: bool = False, user_id: Id | None = None) -> Memo | None:
         """Return the text of a key, None where there is none."""
         self._check(CALLS["get_knowledge"], user_id)
@@ -73,13 +73,13 @@ class PersonMemos:
         self._check(CALLS["search_knowledge"], user_id)
         return await self._find(self._shelves(MemoKind.KNOWLEDGE, user_id, "", shared), query, limit, given)
 
-    @CALLS.delete("/memory/knowledge/{key:path}", Act.STEER, "delete_knowledge", key="deleted")
+    @CALLS("DELETE /memory/knowledge/{key:path}", Act.STEER, "delete_knowledge", key="deleted")
     async def delete_knowledge(self, key: Name, *, shared: bool = False, user_id: Id | None = None) -> bool:
         """Remove the text of a key. False when there was nothing."""
         shelf = self._shelf(MemoKind.KNOWLEDGE, user_id, shared=shared)
         return await self._drop(CALLS["delete_knowledge"], shelf, key)
 
-    @CALLS.post("/memory/interactions", Act.STEER, "log_interaction", key="key", raises=(NotFound,))
+    @CALLS("POST /memory/interactions", Act.STEER, "log_interaction", key="key", raises=(NotFound,))
     async def log_interaction(
         self,
         agent: Name,
@@ -125,7 +125,7 @@ class PersonMemos:
         shelf = self._shelf(MemoKind.SKILL, user_id, agent, shared=shared)
         await self._keep(CALLS["store_skill"], shelf, name, text, About(title=when_to_use))
 
-    @CALLS.post("/memory/skills/search", Act.SEE, "get_relevant_skills", is_safe=True, raises=(NotFound,))
+    @CALLS("POST /memory/skills/search", Act.SEE, "get_relevant_skills", is_safe=True, raises=(NotFound,))
     async def get_relevant_skills(
         self, context: Context, *, agent: AgentName = "", limit: Found = 5, user_id: Id | None = None
     ) -> list[Memo]:
@@ -133,7 +133,7 @@ class PersonMemos:
         self._check(CALLS["get_relevant_skills"], user_id)
         return await self._find(self._shelves(MemoKind.SKILL, user_id, agent, None), context, limit, {})
 
-    @CALLS.delete("/memory/skills/{name:path}", Act.STEER, "delete_skill", key="deleted")
+    @CALLS("DELETE /memory/skills/{name:path}", Act.STEER, "delete_skill", key="deleted")
     async def delete_skill(
         self, name: Name, *, agent: AgentName = "", shared: bool = False, user_id: Id | None = None
     ) -> bool:

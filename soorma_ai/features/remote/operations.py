@@ -42,7 +42,7 @@ _OF_ALL = "/agents/{name}/deliveries"
 _OF_ONE = "/agents/{name}/deliveries/{seq}/{fence}"
 
 
-@HANDLERS.post("/agents", REGISTER_AGENT, "register_agents", raises=_ENDED)
+@HANDLERS("POST /agents", REGISTER_AGENT, "register_agents", raises=_ENDED)
 async def register_agents(
     call: Call, agents: Annotated[list[Newcomer], Field(min_length=1, max_length=100)]
 ) -> Registered:
@@ -52,19 +52,19 @@ async def register_agents(
     return Registered(agents=[one.name for one in agents], tenant_id=_caller(call).person.tenant_id)
 
 
-@HANDLERS.post("/agents/{name}/confirm", REGISTER_AGENT, "confirm_agent", raises=_ENDED)
+@HANDLERS("POST /agents/{name}/confirm", REGISTER_AGENT, "confirm_agent", raises=_ENDED)
 async def confirm_agent(call: Call, name: Name) -> None:
     """Say that an agent lives. Who says nothing for five minutes is gone."""
     await _lending(call, name).confirm()
 
 
-@HANDLERS.post("/agents/{name}/leave", REGISTER_AGENT, "leave", raises=_ENDED)
+@HANDLERS("POST /agents/{name}/leave", REGISTER_AGENT, "leave", raises=_ENDED)
 async def leave(call: Call, name: Name) -> None:
     """Say that an agent has ended. What comes for it is kept until it registers again."""
     await _lending(call, name).leave()
 
 
-@HANDLERS.get(_OF_ALL, REGISTER_AGENT, "await_deliveries", key="has_come", raises=_ENDED)
+@HANDLERS(f"GET {_OF_ALL}", REGISTER_AGENT, "await_deliveries", key="has_come", raises=_ENDED)
 async def await_deliveries(call: Call, name: Name, wait: Patience = 0) -> bool:
     """Wait until something has come for an agent, which is leased by another call."""
     try:
@@ -73,7 +73,7 @@ async def await_deliveries(call: Call, name: Name, wait: Patience = 0) -> bool:
         return False
 
 
-@HANDLERS.post(f"{_OF_ALL}/lease", REGISTER_AGENT, "lease_deliveries", raises=_ENDED)
+@HANDLERS(f"POST {_OF_ALL}/lease", REGISTER_AGENT, "lease_deliveries", raises=_ENDED)
 async def lease_deliveries(
     call: Call,
     name: Name,
@@ -95,25 +95,25 @@ async def lease_deliveries(
     return Loan(deliveries=[_tell_delivery(one) for one in taken], loan=number)
 
 
-@HANDLERS.post(f"{_OF_ALL}/renew", REGISTER_AGENT, "renew_leases", key="leases", raises=_ENDED)
+@HANDLERS(f"POST {_OF_ALL}/renew", REGISTER_AGENT, "renew_leases", key="leases", raises=_ENDED)
 async def renew_leases(call: Call, name: Name, leases: Leases) -> list[Lease]:
     """Prolong leases. One that is not in the answer is lost: what was done under it cannot be committed."""
     return await _lending(call, name).renew(leases)
 
 
-@HANDLERS.post(f"{_OF_ALL}/release", REGISTER_AGENT, "release_leases", raises=_ENDED)
+@HANDLERS(f"POST {_OF_ALL}/release", REGISTER_AGENT, "release_leases", raises=_ENDED)
 async def release_leases(call: Call, name: Name, leases: Leases) -> None:
     """Give back what was not handled, which is no attempt."""
     await _lending(call, name).release(leases)
 
 
-@HANDLERS.post(f"{_OF_ONE}/begin", REGISTER_AGENT, "begin_delivery", raises=_ENDED)
+@HANDLERS(f"POST {_OF_ONE}/begin", REGISTER_AGENT, "begin_delivery", raises=_ENDED)
 async def begin_delivery(call: Call, name: Name, seq: RowId, fence: RowId) -> None:
     """Say, before it runs, that a handler begins that must not run twice."""
     await _lending(call, name).begin(Lease(seq=seq, fence=fence))
 
 
-@HANDLERS.post(f"{_OF_ONE}/progress", REGISTER_AGENT, "report_progress", raises=_ENDED)
+@HANDLERS(f"POST {_OF_ONE}/progress", REGISTER_AGENT, "report_progress", raises=_ENDED)
 async def report_progress(
     call: Call,
     name: Name,
@@ -127,7 +127,7 @@ async def report_progress(
     await _lending(call, name).report(Lease(seq=seq, fence=fence), report_id, progress, message)
 
 
-@HANDLERS.post(f"{_OF_ONE}/read", REGISTER_AGENT, "read_for_delivery", key="value", raises=_ENDED)
+@HANDLERS(f"POST {_OF_ONE}/read", REGISTER_AGENT, "read_for_delivery", key="value", raises=_ENDED)
 async def read_for_delivery(call: Call, name: Name, seq: RowId, fence: RowId, read: Read) -> Json:
     """Read what a handler may look up: of the user or the tree of plans that its delivery is for."""
     delivery = await _lending(call, name).delivery(Lease(seq=seq, fence=fence))
@@ -135,7 +135,7 @@ async def read_for_delivery(call: Call, name: Name, seq: RowId, fence: RowId, re
     return _write(read.what, await readings.read(read))
 
 
-@HANDLERS.post(f"{_OF_ONE}/commit", REGISTER_AGENT, "commit_delivery", raises=_ENDED)
+@HANDLERS(f"POST {_OF_ONE}/commit", REGISTER_AGENT, "commit_delivery", raises=_ENDED)
 async def commit_delivery(
     call: Call,
     name: Name,

@@ -20,7 +20,7 @@ HANDLERS = CallTable()
 Batches = Annotated[int, Field(ge=1, le=MOST_BATCHES)]
 
 
-@HANDLERS.post("/prune", CALLS["prune"], "prune")
+@HANDLERS("POST /prune", CALLS["prune"], "prune")
 async def prune(
     call: Call,
     older_than: Annotated[float, Field(gt=0, le=LONGEST_WAIT_SECONDS)],
@@ -33,7 +33,7 @@ async def prune(
     return await upkeep_of(call.client).prune(timedelta(seconds=older_than), statuses, after=after, batches=batches)
 
 
-@HANDLERS.post("/forget", CALLS["forget"], "forget")
+@HANDLERS("POST /forget", CALLS["forget"], "forget")
 async def forget(call: Call, user_id: Name, batches: Batches) -> Forgotten:
     """Remove all that is a user's, so many `batches` at a time; `is_done` of the answer says whether that was the
     last."""

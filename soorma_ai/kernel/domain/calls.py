@@ -1,7 +1,8 @@
-"""Calls of a service: each method has one row, of which its route, its clients and the check of its right are made."""
+"""Rows of calls: one for each method of a service. Routes, clients and checks of rights are made from them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
+from functools import partial
 from typing import Any, TypedDict, TypeVar
 
 from msgspec import Struct, field
@@ -13,8 +14,8 @@ AnyCall = TypeVar("AnyCall", bound=Callable[..., object])
 
 
 class Act(StrEnum):
-    """Kinds of calls: BEGIN something of one's own, SEE and STEER what is somebody's; MEET whom all of the tenant
-    share; OVERSEE and MANAGE what is the tenant's as a whole; GRANT rights to others."""
+    """Kinds of calls. BEGIN: a thing of one's own. SEE, STEER: a thing of a person. MEET: agents, shared by the tenant.
+    OVERSEE, MANAGE: the tenant as a whole. GRANT: rights of others."""
 
     BEGIN = "begin"
     SEE = "see"
@@ -75,32 +76,20 @@ class CallTable:
     def __iter__(self) -> Iterator[CallRow]:
         return iter(self._rows.values())
 
+    def __call__(
+        self, place: str, act: Act | Right, operation: str, **options: Unpack[RowOptions]
+    ) -> Callable[[AnyCall], AnyCall]:
+        """Note a call over HTTP, by its verb and its path: `GET /waits/{wait_id}`."""
+        return partial(self._note, act, *place.split(" "), operation, options)
+
     def local(self, act: Act | Right) -> Callable[[AnyCall], AnyCall]:
         """Note the right of a call that is made in this process only."""
-        return self._note(act)
-
-    def get(
-        self, path: str, act: Act | Right, operation: str, **options: Unpack[RowOptions]
-    ) -> Callable[[AnyCall], AnyCall]:
-        return self._note(act, "GET", path, operation, options)
-
-    def post(
-        self, path: str, act: Act | Right, operation: str, **options: Unpack[RowOptions]
-    ) -> Callable[[AnyCall], AnyCall]:
-        return self._note(act, "POST", path, operation, options)
-
-    def delete(
-        self, path: str, act: Act | Right, operation: str, **options: Unpack[RowOptions]
-    ) -> Callable[[AnyCall], AnyCall]:
-        return self._note(act, "DELETE", path, operation, options)
+        return partial(self._note, act, "", "", "", RowOptions())
 
     def _note(
-        self, act: Act | Right, verb: str = "", path: str = "", operation: str = "", options: RowOptions | None = None
-    ) -> Callable[[AnyCall], AnyCall]:
-        def note(call: AnyCall) -> AnyCall:
-            name = call.__name__
-            right = act if isinstance(act, Right) else Right(self._prefix + name, act)
-            self._rows[name] = CallRow(right.name, right.act, call, verb, path, operation, options or RowOptions())
-            return call
-
-        return note
+        self, act: Act | Right, verb: str, path: str, operation: str, options: RowOptions, call: AnyCall
+    ) -> AnyCall:
+        name = call.__name__
+        right = act if isinstance(act, Right) else Right(self._prefix + name, act)
+        self._rows[name] = CallRow(right.name, right.act, call, verb, path, operation, options)
+        return call

@@ -20,8 +20,8 @@ from soorma_ai.kernel.runtime.client.client import EVENTS
 HANDLERS = CallTable()
 
 
-@HANDLERS.post(
-    "/events",
+@HANDLERS(
+    "POST /events",
     EVENTS["publish"],
     "publish",
     answers={HTTPStatus.CREATED: Published, HTTPStatus.ACCEPTED: HeldAnswer},
@@ -56,8 +56,8 @@ async def publish(
     return Answer(Published(event_id=event_id), HTTPStatus.CREATED)
 
 
-@HANDLERS.get(
-    "/events", EVENTS["events"], "list_events", answers={HTTPStatus.OK: Page[PlacedEvent]}, raises=(NotFound,)
+@HANDLERS(
+    "GET /events", EVENTS["events"], "list_events", answers={HTTPStatus.OK: Page[PlacedEvent]}, raises=(NotFound,)
 )
 async def list_events(
     call: Call,
@@ -83,7 +83,7 @@ async def list_events(
     return Answer(make_page(rows, None if page.is_end else str(page.after)))
 
 
-@HANDLERS.get("/events/stream", EVENTS["events"], "stream_events", answers={HTTPStatus.OK: str})
+@HANDLERS("GET /events/stream", EVENTS["events"], "stream_events", answers={HTTPStatus.OK: str})
 async def stream_events(
     call: Call, after: Annotated[int, Field(ge=0, le=2**62)] | None = None, last_event_id: int | None = None
 ) -> Stream:

@@ -23,8 +23,12 @@ _REFUSED = (IllegalTransition,)
 _TASK = "/memory/task-context"
 
 
-@HANDLERS.post(
-    _TASK, CALLS["get_task_context"], "store_task_context", answers=_NEVER, raises=(NotFound, IllegalTransition)
+@HANDLERS(
+    f"POST {_TASK}",
+    CALLS["get_task_context"],
+    "store_task_context",
+    answers=_NEVER,
+    raises=(NotFound, IllegalTransition),
 )
 async def store_task_context(call: Call, task_id: Id, context: JsonObject, plan_id: Id | None = None) -> NoReturn:
     """Refuse: a task's state is changed by its own handlers only, so that nothing is lost."""
@@ -35,8 +39,8 @@ async def store_task_context(call: Call, task_id: Id, context: JsonObject, plan_
     )
 
 
-@HANDLERS.delete(
-    f"{_TASK}/{{task_id}}", CALLS["get_task_context"], "delete_task_context", key="deleted", raises=_REFUSED
+@HANDLERS(
+    f"DELETE {_TASK}/{{task_id}}", CALLS["get_task_context"], "delete_task_context", key="deleted", raises=_REFUSED
 )
 async def delete_task_context(call: Call, task_id: Id) -> bool:
     """Refuse for a task that goes on: its row goes when it ends."""
@@ -46,7 +50,7 @@ async def delete_task_context(call: Call, task_id: Id) -> bool:
     )
 
 
-@HANDLERS.post("/memory/plans", PLANS["submit"], "create_plan", answers=_NEVER, raises=_REFUSED)
+@HANDLERS("POST /memory/plans", PLANS["submit"], "create_plan", answers=_NEVER, raises=_REFUSED)
 async def create_plan(
     call: Call,
     goal_event: Name,
@@ -61,8 +65,12 @@ async def create_plan(
     )
 
 
-@HANDLERS.get(
-    "/memory/plans", PLANS["plans"], "list_plan_records", answers={HTTPStatus.OK: Page[PlanSummary]}, raises=(NotFound,)
+@HANDLERS(
+    "GET /memory/plans",
+    PLANS["plans"],
+    "list_plan_records",
+    answers={HTTPStatus.OK: Page[PlanSummary]},
+    raises=(NotFound,),
 )
 async def list_plan_records(
     call: Call, status: Status | None = None, session_id: Id | None = None, after: Id | None = None, limit: Limit = 50
@@ -76,7 +84,7 @@ async def list_plan_records(
     return Answer(await page_of(load, lambda plan: plan.plan_id, after, limit))
 
 
-@HANDLERS.get("/working-memory/{plan_id}/{key:path}", CALLS["retrieve"], "retrieve")
+@HANDLERS("GET /working-memory/{plan_id}/{key:path}", CALLS["retrieve"], "retrieve")
 async def retrieve(call: Call, plan_id: Id, key: Name) -> Value:
     """Return a value of a plan's working memory. Raise 404 for what is not there."""
     value: Json = await call.client.memory.retrieve(key, plan_id)

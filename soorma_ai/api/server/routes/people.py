@@ -35,8 +35,8 @@ def tell(outcome: AnswerOutcome) -> Answer:
     return Answer(problem(status, str(outcome), outcome.detail), status)
 
 
-@HANDLERS.post(
-    "/waits/{wait_id}/answer",
+@HANDLERS(
+    "POST /waits/{wait_id}/answer",
     QUESTIONS["answer"],
     "answer_wait",
     answers={HTTPStatus.OK: Outcome},
@@ -59,7 +59,7 @@ async def answer_wait(
     return tell(await call.client.answer(wait_id, payload, decision=decision, note=note, answer_id=answer_id))
 
 
-@HANDLERS.get("/doubts", QUESTIONS["waits"], "list_doubts", answers={HTTPStatus.OK: Page[Wait]}, raises=(NotFound,))
+@HANDLERS("GET /doubts", QUESTIONS["waits"], "list_doubts", answers={HTTPStatus.OK: Page[Wait]}, raises=(NotFound,))
 async def list_doubts(call: Call, after: Id | None = None, limit: Limit = 50) -> Answer:
     """List the questions about calls outside of which nobody knows whether they happened, the most urgent first."""
     return Answer(await list_waits(call, after, limit, kind=ExpectationKind.DOUBT))

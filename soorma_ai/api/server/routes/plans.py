@@ -23,8 +23,8 @@ HANDLERS = CallTable()
 _OK, _OPEN = HTTPStatus.OK, HTTPStatus.ACCEPTED
 
 
-@HANDLERS.post(
-    "/plans",
+@HANDLERS(
+    "POST /plans",
     PLANS["submit"],
     "submit",
     answers={HTTPStatus.CREATED: Submitted, _OK: End, _OPEN: HeldAnswer},
@@ -59,7 +59,7 @@ async def submit(
     return Answer(made, HTTPStatus.CREATED, {"location": f"/v1/plans/{plan.plan_id}"})
 
 
-@HANDLERS.get("/plans/{plan_id}/result", PLANS["follow"], "show_result", answers={_OK: End, _OPEN: NotEnded})
+@HANDLERS("GET /plans/{plan_id}/result", PLANS["follow"], "show_result", answers={_OK: End, _OPEN: NotEnded})
 async def show_result(call: Call, plan_id: Id, wait: Patience = 0) -> Answer:
     """Return the end of a plan, or 202 while it has not ended. `wait` waits for it."""
     plan = await call.client.follow(plan_id)
@@ -69,8 +69,8 @@ async def show_result(call: Call, plan_id: Id, wait: Patience = 0) -> Answer:
     return Answer(end)
 
 
-@HANDLERS.get(
-    "/plans/{plan_id}/events", PLANS["follow"], "stream_plan", answers={_OK: str, HTTPStatus.NO_CONTENT: None}
+@HANDLERS(
+    "GET /plans/{plan_id}/events", PLANS["follow"], "stream_plan", answers={_OK: str, HTTPStatus.NO_CONTENT: None}
 )
 async def stream_plan(
     call: Call,
@@ -94,14 +94,14 @@ async def stream_plan(
     return Stream(follow_plan(client, call.surroundings, plan_id, begin))
 
 
-@HANDLERS.get("/plans/{plan_id}/trace", PLANS["trace"], "show_trace")
+@HANDLERS("GET /plans/{plan_id}/trace", PLANS["trace"], "show_trace")
 async def show_trace(call: Call, plan_id: Id) -> Trace:
     """Return why everything in a plan happened: who did what because of what, and when."""
     return await call.client.trace(plan_id)
 
 
-@HANDLERS.post(
-    "/plans/{plan_id}/resume",
+@HANDLERS(
+    "POST /plans/{plan_id}/resume",
     PLANS["resume"],
     "resume_plan",
     answers={_OK: Outcome},

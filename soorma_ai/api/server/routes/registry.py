@@ -19,7 +19,7 @@ from soorma_ai.kernel.runtime.views.registry import CALLS, nearest
 HANDLERS = CallTable()
 
 
-@HANDLERS.get("/agents/{name}", CALLS["query"], "show_agent")
+@HANDLERS("GET /agents/{name}", CALLS["query"], "show_agent")
 async def show_agent(call: Call, name: Name) -> DiscoveredAgent:
     """Return an agent, also one that is gone."""
     found = await call.client.registry.query(name=name, live=False)
@@ -28,7 +28,7 @@ async def show_agent(call: Call, name: Name) -> DiscoveredAgent:
     return nearest(name, found)
 
 
-@HANDLERS.post("/discover", CALLS["discover"], "discover", answers={HTTPStatus.OK: Discovered})
+@HANDLERS("POST /discover", CALLS["discover"], "discover", answers={HTTPStatus.OK: Discovered})
 async def discover(
     call: Call, requirements: Annotated[list[Name], Field(max_length=100)], include_events: bool = True
 ) -> Answer:
@@ -41,7 +41,7 @@ async def discover(
     return Answer(Discovered(found, [*found.unmet]))
 
 
-@HANDLERS.get("/asyncapi.json", CALLS["query"], "export_asyncapi")
+@HANDLERS("GET /asyncapi.json", CALLS["query"], "export_asyncapi")
 async def export_asyncapi(call: Call) -> JsonObject:
     """Return what live agents take and make as an AsyncAPI 3.1 document."""
     return document(await call.client.registry.query())

@@ -22,7 +22,7 @@ _A_DAY = 24 * 3600.0
 _ANSWERS: Mapping[int, object] = {HTTPStatus.OK: JsonObject, HTTPStatus.ACCEPTED: OpenRequest}
 
 
-@HANDLERS.post("/requests", REQUESTS["ask"], "ask", answers=_ANSWERS, raises=(NotFound, IllegalTransition))
+@HANDLERS("POST /requests", REQUESTS["ask"], "ask", answers=_ANSWERS, raises=(NotFound, IllegalTransition))
 async def ask(
     call: Call,
     event_type: Name,
@@ -56,7 +56,7 @@ async def ask(
     return await _reply(call, request_id, wait, wait_id)
 
 
-@HANDLERS.get("/requests/{request_id}", REQUESTS["reply"], "show_reply", answers=_ANSWERS)
+@HANDLERS("GET /requests/{request_id}", REQUESTS["reply"], "show_reply", answers=_ANSWERS)
 async def show_reply(call: Call, request_id: Id, wait: Patience = 0) -> Answer:
     """Return the reply to a request, or 202 while there is none. Replies are kept for a day."""
     return await _reply(call, request_id, wait)

@@ -218,13 +218,13 @@ class Client(OperatorCalls):
                 await intake.take_from(change.services, self.person, event)
         return event.id
 
-    @QUESTIONS.get("/waits", LIST_WAITS, "list_waits", by=lambda one: one.wait_id)
+    @QUESTIONS("GET /waits", LIST_WAITS, "list_waits", by=lambda one: one.wait_id)
     async def waits(self, *, limit: int = 50, plan_id: Id | None = None) -> list[Wait]:
         """Return open questions that are this person's to see or to answer, the most urgent first; with a `plan_id`
         those of its tree."""
         return (await question_page(self.services, self.person, limit, plan_id)).waits
 
-    @QUESTIONS.get("/waits/{wait_id}", Act.SEE, "show_wait")
+    @QUESTIONS("GET /waits/{wait_id}", Act.SEE, "show_wait")
     async def wait(self, wait_id: Id) -> Wait:
         """Return a question, open or closed. Raise NotFound for what is not theirs to see or to answer."""
         asked = await own_question(self.services.store, self.person, wait_id, self._now())
@@ -266,7 +266,7 @@ class Client(OperatorCalls):
             change.expect(str(outcome), given.for_user)
         return outcome
 
-    @PLANS.post("/plans/{plan_id}/cancel", Act.STEER, "cancel_plan", key="cancelled", raises=(IllegalTransition,))
+    @PLANS("POST /plans/{plan_id}/cancel", Act.STEER, "cancel_plan", key="cancelled", raises=(IllegalTransition,))
     async def cancel(self, plan_id: Id, reason: Note = CANCELLED) -> bool:
         """Ask a plan to stop. False when it had ended already. Raise NotFound, Forbidden."""
         must_be_outside()
@@ -291,7 +291,7 @@ class Client(OperatorCalls):
             raise IllegalTransition(f"plan {plan_id} is {plan.status}, and nobody has to resume it")
         return AnswerOutcome(ACCEPTED)
 
-    @PLANS.post("/resumptions", Act.BEGIN, "resume_plans", key="plan_ids", is_safe=True)
+    @PLANS("POST /resumptions", Act.BEGIN, "resume_plans", key="plan_ids", is_safe=True)
     async def resume_all(self, *, agent: str | None = None) -> list[str]:
         """Let all plans of this person, or of the tenant for its operators, go on that need an operator; those of one
         planner, if it is named. Return their ids."""
@@ -299,20 +299,20 @@ class Client(OperatorCalls):
         async with self._changing("resume", agent or "all") as change:
             return await resume_all(change.store, self.person, self._now(), agent)
 
-    @PLANS.get("/plans", LIST_PLANS, "list_plans", by=lambda one: one.plan_id)
+    @PLANS("GET /plans", LIST_PLANS, "list_plans", by=lambda one: one.plan_id)
     async def plans(
         self, *, status: Status | None = None, session_id: Id | None = None, limit: int = 50
     ) -> list[PlanRecord]:
         """Return plans, the newest first. `status` may be 'active' too: every plan that has not ended."""
         return await reading.plans(self.services, self.person, status, session_id, limit)
 
-    @SESSIONS.get("/memory/sessions", Act.SEE, "list_sessions", by=lambda one: one.session_id)
+    @SESSIONS("GET /memory/sessions", Act.SEE, "list_sessions", by=lambda one: one.session_id)
     async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
         """Return conversations, the one in which something happened last first."""
         person = self.person
         return await self.services.store.memory.sessions(person.tenant_id, limit, user_id=only_user(person))
 
-    @SESSIONS.post("/memory/sessions", Act.BEGIN, "create_session", status=201, raises=(NotFound, IllegalTransition))
+    @SESSIONS("POST /memory/sessions", Act.BEGIN, "create_session", status=201, raises=(NotFound, IllegalTransition))
     async def create_session(
         self, name: Name | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: Id | None = None
     ) -> SessionSummary:
@@ -338,12 +338,12 @@ class Client(OperatorCalls):
     def tracker(self) -> Tracker:
         return Tracker(self.services, self.person)
 
-    @PLANS.get("/plans/{plan_id}", SEE_PLAN, "show_plan")
+    @PLANS("GET /plans/{plan_id}", SEE_PLAN, "show_plan")
     async def plan(self, plan_id: Id) -> PlanDetails:
         """Return all that is known of a plan: its steps, decisions, usage, and what it waits for. Raise NotFound."""
         return await reading.plan_details(self.services, self.person, plan_id)
 
-    @PLANS.get("/plans/{plan_id}/prompt", SEE_PROMPT, "show_prompt")
+    @PLANS("GET /plans/{plan_id}/prompt", SEE_PROMPT, "show_prompt")
     async def prompt(self, plan_id: Id, decision: Ordinal | None = None) -> SentPrompt:
         """Return what a model was sent for a decision of a plan, counted from 1; by default the last one. It is made
         again of what is stored, and says where it is not what was sent. Raise NotFound."""

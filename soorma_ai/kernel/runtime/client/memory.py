@@ -46,13 +46,13 @@ class PlanMemory:
         """Return a value, None for what is not there."""
         return (await self._services.store.memory.recall(await self._at(CALLS["retrieve"], key, plan_id))).value
 
-    @CALLS.get("/working-memory/{plan_id}", Act.SEE, "list_keys", key="keys")
+    @CALLS("GET /working-memory/{plan_id}", Act.SEE, "list_keys", key="keys")
     async def keys(self, plan_id: Id) -> list[str]:
         """List the keys of a plan's working memory."""
         await reading.own_plan(self._services, self._person, plan_id, CALLS["keys"])
         return await self._services.store.memory.memory_keys(self._person.tenant_id, plan_id)
 
-    @CALLS.post("/working-memory/{plan_id}", Act.STEER, "store", key="stored", raises=_ENDED)
+    @CALLS("POST /working-memory/{plan_id}", Act.STEER, "store", key="stored", raises=_ENDED)
     async def store(self, key: Name, value: Any, plan_id: Id) -> None:
         """Set a value in a plan's working memory."""
         async with self._changing(CALLS["store"], key, plan_id) as (at, store):
@@ -70,7 +70,7 @@ class PlanMemory:
         async with self._changing(CALLS["append"], key, plan_id) as (at, store):
             await self._do(store, AppendMemory(at, (json_value(key, value),)))
 
-    @CALLS.delete("/working-memory/{plan_id}/{key:path}", Act.STEER, "delete_key", key="deleted", raises=_ENDED)
+    @CALLS("DELETE /working-memory/{plan_id}/{key:path}", Act.STEER, "delete_key", key="deleted", raises=_ENDED)
     async def delete(self, key: Name, plan_id: Id) -> bool:
         """Remove a value from a plan's working memory. False when there was nothing."""
         async with self._changing(CALLS["delete"], key, plan_id) as (at, store):
@@ -106,13 +106,13 @@ class PlanMemory:
             return True
         return False
 
-    @CALLS.get("/memory/plan-context/{plan_id}", Act.SEE, "get_plan_context")
+    @CALLS("GET /memory/plan-context/{plan_id}", Act.SEE, "get_plan_context")
     async def get_plan_context(self, plan_id: Id) -> JsonObject:
         """Return the plan's row with its working memory as `state`."""
         plan = await reading.own_plan(self._services, self._person, plan_id, CALLS["get_plan_context"])
         return plan_summary(plan, await self.everything(plan.plan_id))
 
-    @CALLS.get("/memory/plan-context/by-correlation/{correlation_id}", Act.SEE, "get_plan_by_correlation")
+    @CALLS("GET /memory/plan-context/by-correlation/{correlation_id}", Act.SEE, "get_plan_by_correlation")
     async def get_plan_by_correlation(self, correlation_id: Id) -> JsonObject:
         """Return the context of a plan by the reply key of anything that it or one of its workers asked, or of its
         goal."""
@@ -133,7 +133,7 @@ class PlanMemory:
         check(self._person, CALLS["get_plan_by_correlation"], plan.lineage, missing)
         return await self.get_plan_context(plan.plan_id)
 
-    @CALLS.post("/memory/plan-context", Act.STEER, "store_plan_context", key="stored", raises=(NotFound, *_ENDED))
+    @CALLS("POST /memory/plan-context", Act.STEER, "store_plan_context", key="stored", raises=(NotFound, *_ENDED))
     async def store_plan_context(self, plan_id: Id, session_id: Id | None, context: Mapping[str, Any]) -> None:
         """Store each key in the plan's working memory, all of them or none. Raise LocalProtocolError for a session that
         the plan does not belong to."""
@@ -147,7 +147,7 @@ class PlanMemory:
             changes = [StoreMemory(MemoryKey(tenant_id, plan_id, key), json_value(key, given[key])) for key in given]
             await change.store.memory.memorize(changes, services.clock.now())
 
-    @CALLS.get("/memory/task-context/{task_id}", Act.SEE, "get_task_context")
+    @CALLS("GET /memory/task-context/{task_id}", Act.SEE, "get_task_context")
     async def get_task_context(self, task_id: Id) -> JsonObject:
         """Return a task that has not ended. Raise NotFound."""
         missing = f"no task {task_id} of tenant {self._person.tenant_id!r} goes on"
@@ -156,7 +156,7 @@ class PlanMemory:
                 return found
         raise NotFound(missing)
 
-    @CALLS.get("/memory/task-context/by-subtask/{sub_task_id}", Act.SEE, "get_task_by_subtask")
+    @CALLS("GET /memory/task-context/by-subtask/{sub_task_id}", Act.SEE, "get_task_by_subtask")
     async def get_task_by_subtask(self, sub_task_id: Id) -> JsonObject:
         """Return the task that asked for it, while it has not ended. Raise NotFound."""
         missing = f"no task of tenant {self._person.tenant_id!r} that goes on asked for {sub_task_id}"

@@ -44,19 +44,19 @@ class OperatorCalls:
         check(self.person, CALLS["audit"], Owner(self.person.tenant_id), "")
         return await self.services.store.audit.entries(self.person.tenant_id, limit, before=before)
 
-    @CALLS.get("/dead-letters", Act.SEE, "list_letters", by=lambda one: str(one.letter_id))
+    @CALLS("GET /dead-letters", Act.SEE, "list_letters", by=lambda one: str(one.letter_id))
     async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
         """Return what could not be handled and waits for somebody to decide about it, the newest first."""
         must_be_outside()
         return [*(await letter_page(self.services, self.person, limit)).letters]
 
-    @CALLS.get("/dead-letters/{letter_id}", Act.SEE, "show_letter")
+    @CALLS("GET /dead-letters/{letter_id}", Act.SEE, "show_letter")
     async def dead_letter(self, letter_id: Position) -> Letter:
         """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
         must_be_outside()
         return letter_of(await own_row(self.services, self.person, letter_id, CALLS["dead_letter"]))
 
-    @CALLS.post("/dead-letters/{letter_id}/redrive", REDRIVE, "redrive_letter", key="redriven", raises=_ENDED)
+    @CALLS("POST /dead-letters/{letter_id}/redrive", REDRIVE, "redrive_letter", key="redriven", raises=_ENDED)
     async def redrive(self, letter_id: Position) -> bool:
         """Deliver it again, as if for the first time but with the same `idempotency_key`. False when it is not dead
         (any more). Raise NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read.
@@ -68,7 +68,7 @@ class OperatorCalls:
         async with self._changing("redrive", str(letter_id)) as change:
             return await redrive(change.services, self.person, letter_id)
 
-    @CALLS.post("/dead-letters/{letter_id}/discard", Act.STEER, "discard_letter", key="discarded", raises=_ENDED)
+    @CALLS("POST /dead-letters/{letter_id}/discard", Act.STEER, "discard_letter", key="discarded", raises=_ENDED)
     async def discard(self, letter_id: Position, note: Note = "") -> bool:
         """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
         must_be_outside()

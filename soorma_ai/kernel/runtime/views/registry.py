@@ -69,7 +69,7 @@ class Directory:
         named = (replace(one, capabilities=tuple(map(name_of, one.capabilities)), events=()) for one in found)
         return Discovery(named, found.unmet)
 
-    @CALLS.get("/agents", Act.MEET, "list_agents", by=lambda one: one.agent_id)
+    @CALLS("GET /agents", Act.MEET, "list_agents", by=lambda one: one.agent_id)
     async def query(
         self,
         *,
@@ -91,7 +91,7 @@ class Directory:
             and ((event is None and where is None) or any(_is_called(known, event, where) for known in _events_of(one)))
         ]
 
-    @CALLS.get("/events/definitions", Act.MEET, "list_definitions", by=place_of)
+    @CALLS("GET /events/definitions", Act.MEET, "list_definitions", by=place_of)
     async def events(
         self, *, owner: Name | None = None, name: Name | None = None, topic: Topic | None = None, live: bool = True
     ) -> list[RegisteredEvent]:
@@ -120,8 +120,8 @@ class Directory:
         await self._services.presence.confirm(registry, now)
         return await registry.live_events(self._person.tenant_id, now)
 
-    @CALLS.get(
-        "/events/definitions/{event_name}",
+    @CALLS(
+        "GET /events/definitions/{event_name}",
         Act.MEET,
         "show_definition",
         missing="no live agent registered {event_name!r}",
@@ -146,14 +146,14 @@ class Directory:
         found = await self.get_event(event_name, version, topic=topic)
         return found.payload_schema if found else None
 
-    @CALLS.get("/backlogs", Act.OVERSEE, "list_backlogs", by=lambda one: one.agent)
+    @CALLS("GET /backlogs", Act.OVERSEE, "list_backlogs", by=lambda one: one.agent)
     async def backlogs(self) -> list[Backlog]:
         """Return how much of the tenant's waits for which agent; of very much, a part. Raise Forbidden."""
         here = self._person.tenant_id
         check(self._person, CALLS["backlogs"], Owner(here), "")
         return await self._services.store.queue.backlogs(here, MOST_COUNTED)
 
-    @CALLS.delete("/agents/{name}", Act.MANAGE, "deregister", key="removed", raises=(IllegalTransition,))
+    @CALLS("DELETE /agents/{name}", Act.MANAGE, "deregister", key="removed", raises=(IllegalTransition,))
     async def deregister(self, agent: Agent) -> list[EventDefinition]:
         """Remove an agent that is gone for good, and return the definitions that it alone registered, also removed.
 

@@ -37,23 +37,23 @@ class Tracker:
         self._person = person
         self._tenant_id = person.tenant_id
 
-    @CALLS.get("/tracker/plans/{plan_id}", Act.SEE, "track_plan")
+    @CALLS("GET /tracker/plans/{plan_id}", Act.SEE, "track_plan")
     async def plan_progress(self, plan_id: Id) -> PlanProgress:
         """Return how far a plan is: how many of its requests have ended, and how."""
         plan = await self._plan(plan_id)
         return tracking.progress(plan, await self._actions(plan))
 
-    @CALLS.get("/tracker/plans/{plan_id}/actions", Act.SEE, "track_actions", by=lambda one: one.action_id)
+    @CALLS("GET /tracker/plans/{plan_id}/actions", Act.SEE, "track_actions", by=lambda one: one.action_id)
     async def actions(self, plan_id: Id) -> list[Action]:
         """Return each request of the plan, and those that its workers made for parts of their tasks, in order."""
         return await self._actions(await self._plan(plan_id))
 
-    @CALLS.get("/tracker/plans/{plan_id}/timeline", Act.SEE, "track_timeline", by=None)
+    @CALLS("GET /tracker/plans/{plan_id}/timeline", Act.SEE, "track_timeline", by=None)
     async def timeline(self, plan_id: Id) -> list[TimelineEntry]:
         """Return the lines of `soorma plans show`: the history of a plan, in the order of time."""
         return tracking.timeline(await reading.trace_of(self._services, self._person, plan_id))
 
-    @CALLS.get("/tracker/plans", Act.SEE, "track_plans")
+    @CALLS("GET /tracker/plans", Act.SEE, "track_plans")
     async def plans(
         self,
         *,
@@ -69,19 +69,19 @@ class Tracker:
         wanted = PlanFilter(reading.statuses_of(status), session_id, search)
         return await reading.plan_page(self._services, self._person, wanted, before, limit)
 
-    @CALLS.get("/tracker/plans/{plan_id}/tree", Act.SEE, "track_tree")
+    @CALLS("GET /tracker/plans/{plan_id}/tree", Act.SEE, "track_tree")
     async def plan_tree(self, plan_id: Id) -> PlanNode:
         """Return the plan, and those that it led to, as a tree."""
         plan = await self._plan(plan_id)
         return tracking.tree(plan, await reading.tree_plans(self._services, self._tenant_id, plan.root_plan_id))
 
-    @CALLS.get("/tracker/sessions/{session_id}/plans", Act.SEE, "track_session", by=lambda one: one.plan_id)
+    @CALLS("GET /tracker/sessions/{session_id}/plans", Act.SEE, "track_session", by=lambda one: one.plan_id)
     async def session_plans(self, session_id: Id, *, limit: int = 50) -> list[PlanSummary]:
         """Return the plans of a session, newest first."""
         found = await reading.plans(self._services, self._person, None, session_id, limit)
         return [PlanSummary.of(plan) for plan in found]
 
-    @CALLS.get("/tracker/groups/{group_id}", Act.SEE, "track_group")
+    @CALLS("GET /tracker/groups/{group_id}", Act.SEE, "track_group")
     async def delegation_group(self, group_id: Id) -> DelegationGroup:
         """Return what a worker asked for with `delegate_parallel`, also when its task has ended."""
         missing = f"no group {group_id} in tenant {self._tenant_id!r}; delegate_parallel returns its id"
@@ -97,7 +97,7 @@ class Tracker:
         actions = await self._load_actions(requests, root, untaken)
         return tracking.group(group_id, members, actions)
 
-    @CALLS.get("/tracker/untaken", Act.SEE, "track_untaken", by=lambda one: one.request_id)
+    @CALLS("GET /tracker/untaken", Act.SEE, "track_untaken", by=lambda one: one.request_id)
     async def untaken(self, plan_id: Id | None = None, *, task_id: Id | None = None, limit: int = 50) -> list[Untaken]:
         """Return requests that nobody takes yet, oldest first: of all, of a plan's tree, or for parts of a task."""
         root = (await self._plan(plan_id)).root_plan_id if plan_id is not None else None
