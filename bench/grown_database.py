@@ -161,7 +161,7 @@ class Bench:
         await self._time("plans page", lambda: platform.plans(limit=50))
         await self._time("commit", lambda: platform.publish("action-requests", "idle.asked", {}))
         await self._time("claim", lambda: store.queue.claim("idle", clock.now(), LEASE, 1))
-        await self._time("metrics", lambda: store.queue.standing("default", clock.now(), 5_000))
+        await self._time("metrics", lambda: store.queue.tenant_stats("default", clock.now(), 5_000))
 
     async def _time(self, what: str, do: Callable[[], Awaitable[object]]) -> None:
         began = perf_counter()

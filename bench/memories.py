@@ -23,7 +23,7 @@ from typing import Any
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.features.knowledge.ports import MEMOS
-from soorma_ai.features.knowledge.records import Embedded, KeepMemo
+from soorma_ai.features.knowledge.records import KeepMemo, MemoVector
 from soorma_ai.features.knowledge.rules import keep, make_memo, make_query, own_shelf
 from soorma_ai.kernel.domain.memos import About, MemoKind
 from soorma_ai.kernel.domain.values import Json
@@ -52,7 +52,7 @@ def parameters(schema: Json) -> Iterator[str]:
         yield from parameters(schema.get("items"))
 
 
-def change_of(row: Row, key: str, embedded: Embedded | None = None) -> KeepMemo:
+def change_of(row: Row, key: str, embedded: MemoVector | None = None) -> KeepMemo:
     content = f"{row['description']}\n{' '.join(parameters(row['payload_schema']))}"[:30_000] or "-"
     return keep(make_memo(SHELF, key, content, "bench", START, About()), embedded)
 

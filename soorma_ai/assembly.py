@@ -7,11 +7,11 @@ from functools import partial
 
 from msgspec import Struct
 
-from soorma_ai.adapters.clock import KeptClock, SteadyClock, SystemClock
+from soorma_ai.adapters.clock import HostClock, SteadyClock, SystemClock
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.single_writer.control import ControlSocket, Converse
-from soorma_ai.adapters.single_writer.lock import Owner
+from soorma_ai.adapters.single_writer.lock import OwnerLock
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.context_parts import ALL_PARTS
 from soorma_ai.errors import ConfigError, SoormaError
@@ -45,7 +45,7 @@ ALL_FEATURES = feature_set(EVERY)
 LOOK_SECONDS = 30.0
 
 
-class Given(Struct, frozen=True):
+class Overrides(Struct, frozen=True):
     """What a program gives itself, in the place of what the settings choose."""
 
     store: Store | None = None
@@ -56,7 +56,7 @@ class Given(Struct, frozen=True):
 
 
 async def assemble(
-    opened: AsyncExitStack, settings: Settings, purpose: str, given: Given, extensions: Sequence[Extension] = EVERY
+    opened: AsyncExitStack, settings: Settings, purpose: str, given: Overrides, extensions: Sequence[Extension] = EVERY
 ) -> tuple[Services, Supervisor]:
     """Open what a platform needs, with these extensions. `opened` closes it, the last one first, whatever one of them
     raises. A store that is given has features of its own."""
@@ -64,7 +64,7 @@ async def assemble(
     signals, store = Signals(), given.store
     clock = SteadyClock(given.clock) if given.clock else await _open_clock(opened, settings.store_url, store)
     path = None if store or is_postgres(settings.store_url) else sqlite_path(settings.store_url)
-    owner = opened.enter_context(Owner.take(path, purpose=purpose)) if path else None
+    owner = opened.enter_context(OwnerLock.take(path, purpose=purpose)) if path else None
     store = store or _make_store(settings, extensions)
     opened.push_async_callback(store.close)
     services = Services(
@@ -100,7 +100,7 @@ async def assemble(
     return services, supervisor
 
 
-async def _open_control(opened: AsyncExitStack, owner: Owner, services: Services) -> None:
+async def _open_control(opened: AsyncExitStack, owner: OwnerLock, services: Services) -> None:
     """Serve the control socket, which the user of this process alone can open."""
     control = ControlSocket(owner.info.socket, partial(_begin_to_converse, services))
     await control.start()
@@ -140,7 +140,7 @@ async def make_clock(store_url: str) -> Clock:
     """Return the clock of a store. All who share a database go by that of its server."""
     if not is_postgres(store_url):
         return SystemClock()
-    clock = KeptClock()
+    clock = HostClock()
     await asyncio.to_thread(_look_at_clock, clock, store_url)
     return clock
 
@@ -148,21 +148,21 @@ async def make_clock(store_url: str) -> Clock:
 async def _open_clock(opened: AsyncExitStack, store_url: str, given: Store | None) -> Clock:
     """Return the clock of a store, which is looked at again as long as the platform is open."""
     clock = SystemClock() if given else await make_clock(store_url)
-    if isinstance(clock, KeptClock):
+    if isinstance(clock, HostClock):
         looking = asyncio.create_task(_keep_looking(clock, store_url))
         opened.push_async_callback(asyncio.wait, [looking])
         opened.callback(looking.cancel)
     return clock
 
 
-async def _keep_looking(clock: KeptClock, store_url: str) -> None:
+async def _keep_looking(clock: HostClock, store_url: str) -> None:
     while True:
         await clock.sleep(LOOK_SECONDS)
         with suppress(SoormaError):  # a server that is away for a while; the clock goes on
             await asyncio.to_thread(_look_at_clock, clock, store_url)
 
 
-def _look_at_clock(clock: KeptClock, store_url: str) -> None:
+def _look_at_clock(clock: HostClock, store_url: str) -> None:
     try:
         from soorma_ai.features.upkeep.postgres import time_at
     except ImportError as error:

@@ -96,11 +96,11 @@ class Platform(LocalClient):
 
     async def _open(self, opened: AsyncExitStack) -> None:
         # A program that only names its agents opens nothing, and loads no adapter.
-        from soorma_ai.assembly import Given, assemble
+        from soorma_ai.assembly import Overrides, assemble
 
         opened.callback(self._forget)
         options = self._options
-        given = Given(
+        given = Overrides(
             store=options.get("store"),
             bus=options.get("bus"),
             clock=options.get("clock"),

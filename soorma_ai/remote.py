@@ -9,8 +9,8 @@ from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.agents.agent import Agent
 from soorma_ai.api.clients.address import address_of
-from soorma_ai.api.clients.sender import Bounds, Caller
-from soorma_ai.api.clients.transport import AsyncLine
+from soorma_ai.api.clients.sender import CallBounds, Sender
+from soorma_ai.api.clients.transport import AsyncTransport
 from soorma_ai.assembly import build_models, make_reasoner
 from soorma_ai.context_parts import ALL_PARTS
 from soorma_ai.errors import ConfigError, LocalProtocolError, TransientError
@@ -51,9 +51,9 @@ class RemoteAgents:
         if server is None:
             raise ConfigError(f"the URL of the server is missing: give url=, or set {SERVER_URL} (and {TOKEN})")
         self._address = address_of(server.url, server.token)
-        self._line = AsyncLine(self._address, transport)
+        self._line = AsyncTransport(self._address, transport)
         self._clock = SteadyClock(clock) if clock else SystemClock()
-        self._store = RemoteStore(Caller(self._line, self._address.url, Bounds(most_bytes=MOST_BYTES)), self._clock)
+        self._store = RemoteStore(Sender(self._line, self._address.url, CallBounds(most_bytes=MOST_BYTES)), self._clock)
         self._supervisor: Supervisor | None = None
         self._closing = AsyncExitStack()
 

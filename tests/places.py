@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 import soorma_ai.platform
 from soorma_ai.kernel.ports import Store
-from soorma_ai.kernel.sql.parts import Part, SqlStore
+from soorma_ai.kernel.sql.parts import SqlStore, StorePart
 from soorma_ai.settings import Settings, is_postgres, read_settings, sqlite_path
 
 ON_POSTGRES = postgres_server.IS_MEANT
@@ -79,7 +79,7 @@ def _let_stores_within_tenants_keep_what_is_replaced() -> None:
     def within_and_replaced(self: SqlStore, tenant_id: str) -> Store:
         scoped = within(self, tenant_id)
         for name, part in vars(self).items():
-            if isinstance(part, Part) and scoped is not self:
+            if isinstance(part, StorePart) and scoped is not self:
                 made = getattr(scoped, name)
                 for key in vars(part).keys() & set(dir(type(part))):
                     setattr(made, key, getattr(part, key))

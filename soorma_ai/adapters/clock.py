@@ -75,7 +75,7 @@ class SteadyClock:
         return self._clock.new_id()
 
 
-class KeptClock(SystemClock):
+class HostClock(SystemClock):
     """Goes by the clock of another host, such as that of a database which several share, and never by this host's: what
     one writes down, such as the end of a lease, means the same to all.
 

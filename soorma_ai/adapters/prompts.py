@@ -19,7 +19,7 @@ SUFFIX = ".md.j2"
 SHORT_HASH = 8
 
 
-class _Source(Struct, frozen=True):
+class _PromptSource(Struct, frozen=True):
     prompt_id: str
     version: str
     inputs: frozenset[str]
@@ -86,7 +86,7 @@ def _parse(body: str) -> "Template":
 
 
 @lru_cache(maxsize=64)
-def _load(path: Path) -> _Source:
+def _load(path: Path) -> _PromptSource:
     import yaml
     from jinja2 import TemplateError
 
@@ -94,7 +94,7 @@ def _load(path: Path) -> _Source:
     _, front, body = text.split("---\n", 2) if text.startswith("---\n") else ("", "", text)
     try:
         about = cast(dict[str, object], yaml.safe_load(front))
-        return _Source(
+        return _PromptSource(
             prompt_id=str(about["id"]),
             version=str(about["version"]),
             inputs=frozenset(cast(list[str], about["inputs"])),

@@ -13,7 +13,7 @@ from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.handler_options import (
     MISSING,
     HandlerOptions,
-    Registered,
+    RegisteredHandler,
     handler_of,
     most_attempts,
     must_be_name,
@@ -238,14 +238,14 @@ class Agent:
         if definition is not None:
             self._taken.append((role, self._describe(definition)))
 
-    async def _run(self, handling: Handling, handler: Registered, *given: object) -> Any:
+    async def _run(self, handling: Handling, handler: RegisteredHandler, *given: object) -> Any:
         """Call a handler of this agent's author, by whose tries its delivery goes from now on."""
         handling.tries = handler.tries
         if handler.tries.attempts == 1:
             handling.must_be_first()  # one that is called in vain would be called again
         return await self._threads.call(handler.function, *given)
 
-    async def _hear(self, handling: Handling, handler: Registered) -> None:
+    async def _hear(self, handling: Handling, handler: RegisteredHandler) -> None:
         await self._run(handling, handler, handling.event, PlatformContext(handling))
 
     async def _event_failed(self, handling: Handling, failure: Failure) -> None:

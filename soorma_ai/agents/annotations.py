@@ -18,7 +18,7 @@ Handler = Callable[..., Any]
 _UNTYPED = (dict, None, type(None), Any, inspect.Parameter.empty)
 
 
-class Shape:
+class PayloadShape:
     """Conversion of a payload into what the handler takes, and back. Without a type, payloads stay dicts."""
 
     def __init__(self, annotation: object, given: SchemaSource | None) -> None:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from pydantic import ValidationError
 from typing_extensions import TypedDict
 
-from soorma_ai.agents.annotations import Handler, Shape
+from soorma_ai.agents.annotations import Handler, PayloadShape
 from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.domain.doubts import OutsideEffects
 from soorma_ai.kernel.domain.events import name_fault
@@ -65,23 +65,23 @@ class InvokeOptions(RequestOptions, total=False):
     outcome. Without it, or when it does not know either, a person is asked."""
 
 
-class Registered(Struct, frozen=True):
+class RegisteredHandler(Struct, frozen=True):
     """A handler, as its decorator was given it."""
 
     function: Handler
     tries: Tries = USUAL
 
 
-def handler_of(what: str, handler: Handler, options: HandlerOptions, known: type = HandlerOptions) -> Registered:
+def handler_of(what: str, handler: Handler, options: HandlerOptions, known: type = HandlerOptions) -> RegisteredHandler:
     """Return the handler of the decorator `what`. Raise ConfigError for wrong arguments of the handler, and for options
     outside of `known`."""
     must_take(2, what, handler)
     must_know(what, options, known)
-    return Registered(handler, tries_of(what, options))
+    return RegisteredHandler(handler, tries_of(what, options))
 
 
 def event_taken(
-    handler: Handler, event_type: str, takes: Shape, gives: Shape, options: RequestOptions
+    handler: Handler, event_type: str, takes: PayloadShape, gives: PayloadShape, options: RequestOptions
 ) -> EventDefinition:
     """Return the definition of a handler's event. Raise ConfigError."""
     try:
@@ -142,7 +142,7 @@ def tries_of(what: str, options: HandlerOptions) -> Tries:
     return Tries(attempts, cast("tuple[type[Exception], ...]", kinds))
 
 
-def most_attempts(handlers: Iterable[Registered]) -> int:
+def most_attempts(handlers: Iterable[RegisteredHandler]) -> int:
     """Return how often a delivery to any of these may be handed over; fewer tries are no reason to set aside earlier
     what was in hand when the process ended."""
     return max(MAX_ATTEMPTS, *(handler.tries.attempts for handler in handlers), 0)

@@ -5,9 +5,9 @@ from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.planner_base import BasePlanner
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.kernel.domain.decisions import (
+    AcceptedDecision,
     CompleteAction,
     DelegateAction,
-    Judged,
     PublishAction,
     PublishAllAction,
     WaitAction,
@@ -41,7 +41,7 @@ class Planner(BasePlanner):
         trigger = handling.trigger = _trigger(handling, event)
         try:
             judged = await self._engine.decide(handling, trigger, await self.ask_custom_context(handling))
-        except planning.planner.Parked:
+        except planning.planner.PlanParked:
             return None
         await self._engine.carry_out(handling, judged, trigger)
         return _name_of_request(judged)
@@ -62,7 +62,7 @@ def _trigger(handling: Handling, given: EventContext | TransitionContext | GoalC
     return known if known and event.id in ids else Trigger(f"{event.type} came.", event.data)
 
 
-def _name_of_request(judged: Judged) -> str | None:
+def _name_of_request(judged: AcceptedDecision) -> str | None:
     match judged.decision.next_action:
         case PublishAction(event_type=name) | DelegateAction(goal_event=name):
             return None if judged.approval else name

@@ -15,7 +15,7 @@ from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.handler_options import (
     MISSING,
     HandlerOptions,
-    Registered,
+    RegisteredHandler,
     handler_of,
     most_attempts,
     must_be_name,
@@ -40,10 +40,10 @@ from soorma_ai.kernel.domain.schemas import ANY_OBJECT, SchemaSource, describe, 
 from soorma_ai.kernel.domain.states import StateMachine, States, initial_of, states_of
 from soorma_ai.kernel.domain.values import JsonObject, json_object
 from soorma_ai.kernel.ports import ModelSettings, Reasoner
-from soorma_ai.kernel.rules.plans.recurring import Recurring
+from soorma_ai.kernel.rules.plans.recurring import Recurrence
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.state_machine.machine import check as check_machine
-from soorma_ai.kernel.rules.state_machine.step import View
+from soorma_ai.kernel.rules.state_machine.step import MachineView
 from soorma_ai.kernel.runtime import planning
 from soorma_ai.kernel.runtime.flow import Route
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
@@ -71,9 +71,9 @@ class BasePlanner(Agent):
         self.reply_timeout = self._settings.reply_timeout
         self.goals: dict[str, EventDefinition] = {}
         self.machines: dict[str, tuple[States, str]] = {}
-        self.goal_handlers: dict[str, Registered] = {}
+        self.goal_handlers: dict[str, RegisteredHandler] = {}
         self._schedules = Schedules(self.agent_id)
-        self._transition_handler: Registered | None = None
+        self._transition_handler: RegisteredHandler | None = None
         self._context_handler: Handler | None = None
         self._engine = engine = planning.planner.PlanningEngine(self)
         for goal in definitions_of("goals", options.get("goals", ()), EventTopic.ACTION_REQUESTS):
@@ -132,7 +132,7 @@ class BasePlanner(Agent):
         must_be_name("every", when if callable(when) else goal, "'0 9 * * *', 'report.wanted'")
         given = data_of(f"planner {self.name}: every(..., {goal!r}), data", data)
         tenant_id = self.tenant_id or Lineage().tenant_id
-        self._schedules.add(Recurring(self.agent_id, tenant_id, goal, given, when, zone_of("zone", self.name, zone)))
+        self._schedules.add(Recurrence(self.agent_id, tenant_id, goal, given, when, zone_of("zone", self.name, zone)))
         return self.on_goal(goal, **options)
 
     def on_transition(self, *given: Never, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
@@ -174,7 +174,7 @@ class BasePlanner(Agent):
         await handling.read_values()
         material = await planning.decide.material_now(handling, settings, chosen_agents(agents, goal))
         if material.offer.is_empty:
-            raise planning.planner.PutOff(material.wanted)
+            raise planning.planner.HandlerPostponed(material.wanted)
         drawn = await planning.decide.draft(handling, settings, material, await self.ask_custom_context(handling))
         return await PlanContext.create_from_goal(goal, context, state_machine=drawn)
 
@@ -246,7 +246,7 @@ class BasePlanner(Agent):
         if handler is None:
             return None
 
-        async def transition(handling: Handling, trigger: Trigger, view: View) -> None:
+        async def transition(handling: Handling, trigger: Trigger, view: MachineView) -> None:
             seen = view.seen if view.states else None
             plan = await PlanContext.of(handling)
             what = TransitionContext(seen or handling.event, plan, trigger.text, trigger.data)
@@ -275,8 +275,8 @@ class BasePlanner(Agent):
             raise RemoteProtocolError(f"goal {goal.type!r} is off its schema: {describe(faults)}")
         await self._engine.begin(handling)
 
-    async def _hear(self, handling: Handling, handler: Registered) -> None:
-        with suppress(planning.planner.Parked):
+    async def _hear(self, handling: Handling, handler: RegisteredHandler) -> None:
+        with suppress(planning.planner.PlanParked):
             await super()._hear(handling, handler)
 
     async def _event_failed(self, handling: Handling, failure: Failure) -> None:

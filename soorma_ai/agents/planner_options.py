@@ -13,14 +13,14 @@ from soorma_ai.agents.agent import AgentOptions, EventLike, definitions_of, span
 from soorma_ai.agents.arguments import describe, must_be_number, must_have
 from soorma_ai.agents.contexts.plan import GoalContext
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
-from soorma_ai.kernel.domain.decisions import Room
+from soorma_ai.kernel.domain.decisions import OfferRoom
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.limits import Limits
 from soorma_ai.kernel.domain.memos import MemoKind, Recollection
 from soorma_ai.kernel.domain.registry import DiscoveredAgent
 from soorma_ai.kernel.domain.values import JsonObject, clip, json_object
 from soorma_ai.kernel.ports import Embedder, ModelOptions, ModelSettings, Reasoner
-from soorma_ai.kernel.runtime.handling.semantic_search import Meanings
+from soorma_ai.kernel.runtime.handling.semantic_search import SemanticSearch
 from soorma_ai.kernel.runtime.planning.settings import PlannerSettings, without_model
 
 MEMORY_TOKENS = 1_000
@@ -102,7 +102,7 @@ def settings_of(name: str, version: str, prompt_id: str | None, options: Planner
         strategy=strategy,
         awaits=tuple(external),
         room=room_of(who, options),
-        meanings=Meanings(embedder) if embedder else None,
+        meanings=SemanticSearch(embedder) if embedder else None,
         zone=None if zone is None else zone_of("tells_date_in", name, zone),
         recollection=recollection_of(name, options.get("memory", ()), options.get("memory_tokens", MEMORY_TOKENS)),
         earlier_plans=earlier_plans,
@@ -155,15 +155,15 @@ def zone_of(what: str, planner: str, name: object) -> tzinfo:
         ) from error
 
 
-def room_of(who: str, options: RoomOptions) -> Room:
+def room_of(who: str, options: RoomOptions) -> OfferRoom:
     """Raise ConfigError, which names `who` gave it, for room in which nothing can be shown."""
-    tokens, schemas = options.get("offer_tokens", Room().tokens), options.get("offer_schemas", Room().schemas)
+    tokens, schemas = options.get("offer_tokens", OfferRoom().tokens), options.get("offer_schemas", OfferRoom().schemas)
     pinned = options.get("pinned_events", ())
     if isinstance(pinned, str):
         raise ConfigError(f"{who}: pinned_events={pinned!r} would be its letters; give a list of names")
     must_be_number(who, "offer_tokens", tokens, 1)
     must_be_number(who, "offer_schemas", schemas, 1)
-    return Room(tokens, schemas, tuple(pinned))
+    return OfferRoom(tokens, schemas, tuple(pinned))
 
 
 def recollection_of(name: str, kinds: Iterable[MemoKind | str], tokens: int) -> Recollection | None:

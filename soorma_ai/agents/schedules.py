@@ -9,7 +9,7 @@ from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.schemas import describe, violations
-from soorma_ai.kernel.rules.plans.recurring import Recurring, check_schedule, next_due, timer_for, timers_of
+from soorma_ai.kernel.rules.plans.recurring import Recurrence, check_schedule, next_due, timer_for, timers_of
 from soorma_ai.kernel.runtime.handling.handling import Services
 
 # A moment that never comes never comes from any other one either.
@@ -19,9 +19,9 @@ _ANY_MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 class Schedules:
     def __init__(self, planner: str) -> None:
         self._planner = planner
-        self._by_id: dict[str, Recurring] = {}
+        self._by_id: dict[str, Recurrence] = {}
 
-    def add(self, goal: Recurring) -> None:
+    def add(self, goal: Recurrence) -> None:
         """Raise ConfigError for what has no next moment."""
         check_schedule(goal, _ANY_MOMENT)
         self._by_id[goal.id] = goal

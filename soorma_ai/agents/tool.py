@@ -8,9 +8,9 @@ from msgspec import Struct
 from typing_extensions import TypeVar, Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, EventLike, H
-from soorma_ai.agents.annotations import Shape, payload_type, return_type
+from soorma_ai.agents.annotations import PayloadShape, payload_type, return_type
 from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.agents.handler_options import InvokeOptions, Registered, event_taken, handler_of, most_attempts
+from soorma_ai.agents.handler_options import InvokeOptions, RegisteredHandler, event_taken, handler_of, most_attempts
 from soorma_ai.errors import ConfigError, OutcomeUnknown, Reject, Retry, TransientError
 from soorma_ai.kernel.domain.doubts import Done, Failed, Finding, NotDone, OutsideEffects, StillUnknown
 from soorma_ai.kernel.domain.events import EventTopic, Lineage, completion_of, name_fault
@@ -75,8 +75,8 @@ class Tool(Agent):
 
         def register(handler: H) -> H:
             invoked = handler_of(f"on_invoke({event_type!r})", handler, options, InvokeOptions)
-            takes = Shape(payload_type(handler, InvocationContext), options.get("payload_schema"))
-            gives = Shape(return_type(handler), options.get("response_schema"))
+            takes = PayloadShape(payload_type(handler, InvocationContext), options.get("payload_schema"))
+            gives = PayloadShape(return_type(handler), options.get("response_schema"))
             definition = event_taken(handler, event_type, takes, gives, options)
             invocation = _Invocation(
                 run=self._run,
@@ -84,7 +84,7 @@ class Tool(Agent):
                 reconcile=handler_of(f"on_invoke({event_type!r}, reconcile=...)", reconcile, {}) if reconcile else None,
                 is_once=once,
                 takes=takes,
-                gives=gives if gives.schema else Shape(None, self._result_schema(event_type)),
+                gives=gives if gives.schema else PayloadShape(None, self._result_schema(event_type)),
                 default_event=self._default_response_event or completion_of(event_type),
             )
             route = Route(
@@ -113,11 +113,11 @@ async def _look(asking: Callable[[], Awaitable[Finding]]) -> Finding:
 
 class _Invocation(Struct, frozen=True):
     run: Callable[..., Awaitable[Any]]
-    handler: Registered
-    reconcile: Registered | None
+    handler: RegisteredHandler
+    reconcile: RegisteredHandler | None
     is_once: bool
-    takes: Shape
-    gives: Shape
+    takes: PayloadShape
+    gives: PayloadShape
     default_event: str
 
     async def decide(self, handling: Handling) -> None:

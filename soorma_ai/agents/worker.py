@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, EventLike, H
-from soorma_ai.agents.annotations import Shape, payload_type
+from soorma_ai.agents.annotations import PayloadShape, payload_type
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.contexts.task import ResultContext, TaskContext
 from soorma_ai.agents.handler_options import (
     HandlerOptions,
-    Registered,
+    RegisteredHandler,
     RequestOptions,
     event_taken,
     handler_of,
@@ -44,7 +44,7 @@ class Worker(Agent):
     def __init__(self, name: str, description: str = "", **options: Unpack[AgentOptions]) -> None:
         super().__init__(name, description, **options)
         self._task_handlers: dict[str, _Task] = {}
-        self._result_handlers: dict[str, Registered] = {}
+        self._result_handlers: dict[str, RegisteredHandler] = {}
         # Without an on_result as well: what an earlier version waited for has to end.
         self._routes.append(Route(None, "", self._continue, self._report_failure, continues=True))
 
@@ -55,10 +55,10 @@ class Worker(Agent):
 
         def register(handler: H) -> H:
             working = handler_of(f"on_task({event_type!r})", handler, options, RequestOptions)
-            takes = Shape(payload_type(handler, TaskContext), options.get("payload_schema"))
-            gives = Shape(None, options.get("response_schema"))
+            takes = PayloadShape(payload_type(handler, TaskContext), options.get("payload_schema"))
+            gives = PayloadShape(None, options.get("response_schema"))
             definition = event_taken(handler, event_type, takes, gives, options)
-            promised = gives if gives.schema else Shape(None, self._result_schema(event_type))
+            promised = gives if gives.schema else PayloadShape(None, self._result_schema(event_type))
             self._task_handlers[event_type] = _Task(working, takes, promised, completion_of(event_type))
             most = most_attempts([working])
             route = Route(EventTopic.ACTION_REQUESTS, event_type, self._begin, self._report_failure, attempts=most)
@@ -118,7 +118,7 @@ class Worker(Agent):
         taken = self._task_handlers[handling.event.type]
         in_hand = TaskInHand.take(handling, taken.default_event)
         task = await self._context(in_hand)
-        await self._hand_over(taken.handler, task, task)
+        await self._call_author(taken.handler, task, task)
         await in_hand.save()
 
     async def _continue(self, handling: Handling) -> None:
@@ -128,7 +128,7 @@ class Worker(Agent):
         if in_hand.is_abandoned:
             await in_hand.cancel()
             return
-        closing = await in_hand.closed_wait()
+        closing = await in_hand.find_closed_wait()
         if closing is None:
             return
         met, event = closing
@@ -136,10 +136,10 @@ class Worker(Agent):
         task = await self._context(in_hand)
         name = await self._name_of(met, in_hand)
         if name is not None:
-            await self._hand_over(self._result_handlers[name], _result(name, met, came, task), task)
+            await self._call_author(self._result_handlers[name], _result(name, met, came, task), task)
         await in_hand.save()
 
-    async def _hand_over(self, handler: Registered, given: object, task: TaskContext[Any]) -> None:
+    async def _call_author(self, handler: RegisteredHandler, given: object, task: TaskContext[Any]) -> None:
         """Call the handler. Raise LocalProtocolError for a question whose answer nobody would take."""
         handling = task.in_hand.handling
         await self._run(handling, handler, given, PlatformContext(handling, task.in_hand, task))
@@ -197,9 +197,9 @@ class Worker(Agent):
 
 
 class _Task(Struct, frozen=True):
-    handler: Registered
-    takes: Shape
-    gives: Shape
+    handler: RegisteredHandler
+    takes: PayloadShape
+    gives: PayloadShape
     default_event: str
 
 

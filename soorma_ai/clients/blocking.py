@@ -8,9 +8,9 @@ from soorma_ai.api.clients.address import address_of
 from soorma_ai.api.clients.asynchronous import ClientOptions, bounds_of
 from soorma_ai.api.clients.blocking_calls import BlockingCalls, WorkingMemory
 from soorma_ai.api.clients.blocks import blocking
-from soorma_ai.api.clients.transport import BlockingLine
+from soorma_ai.api.clients.transport import BlockingTransport
 from soorma_ai.clients.asynchronous import AsyncClient, AsyncMemory
-from soorma_ai.features.human_tasks.client import Inbox
+from soorma_ai.features.human_tasks.client import BlockingInbox
 from soorma_ai.features.knowledge.blocking import Memos
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Client(BlockingCalls[AsyncClient]):
     ) -> None:
         """`transport` is another way than TCP, such as `httpx.HTTPTransport(uds=...)`. Raise ConfigError."""
         address = address_of(url, token)
-        super().__init__(AsyncClient.over(BlockingLine(address, transport), address.url, bounds_of(options)))
+        super().__init__(AsyncClient.over(BlockingTransport(address, transport), address.url, bounds_of(options)))
 
     def __repr__(self) -> str:
         return repr(self.calls).removeprefix("Async")
@@ -57,6 +57,6 @@ class Client(BlockingCalls[AsyncClient]):
         return Memory(self.calls.memory)
 
     @property
-    def inbox(self) -> Inbox:
+    def inbox(self) -> BlockingInbox:
         """Return the calls about questions beside answering them."""
-        return Inbox(self.calls.inbox)
+        return BlockingInbox(self.calls.inbox)

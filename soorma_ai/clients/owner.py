@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from soorma_ai.api.clients.messages import post
-from soorma_ai.api.clients.sender import Caller
+from soorma_ai.api.clients.sender import Sender
 from soorma_ai.api.clients.transport import timed_out, way_by
 from soorma_ai.clients.asynchronous import AsyncClient
 from soorma_ai.errors import ConfigError, ServerUnavailable, StoreUnavailable
@@ -57,7 +57,7 @@ class OwnerClient(AsyncClient):
 
 
 class OwnerKeys:
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: Sender) -> None:
         self._caller = caller
 
     async def add(self, key: ApiKey) -> None:

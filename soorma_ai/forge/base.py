@@ -45,7 +45,7 @@ class BaseForgeAgent(PhaseAgent):
 
     async def _answers_of(self, event_name: str) -> list[Json]:
         """Return what this journey was answered to its requests of this name, oldest first."""
-        handling = self._hand.journey.handling
+        handling = self._turn.journey.handling
         stored = await handling.services.store.plans.steps(handling.plan.plan_id)
         steps = [*stored, *(step for step in handling.steps_recorded if step.ordinal >= len(stored))]
         kinds = (StepKind.REPLIED, StepKind.LATE)

@@ -64,7 +64,7 @@ async def types_of(client: KernelCalls, plan_id: str, event_ids: Iterable[str]) 
     return types
 
 
-async def find_letter(client: KernelCalls, named: str) -> Letter:
+async def find_dead_letter(client: KernelCalls, named: str) -> Letter:
     """Return the letter of this number, whatever became of it, or the one dead letter whose event's id begins so.
 
     Raise NotFound for none, and for several.

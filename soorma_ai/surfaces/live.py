@@ -50,7 +50,7 @@ _TOLD_TO_PLANS = {CANCEL_REQUESTED: "was asked to stop", DEADLINE_REACHED: "its 
 _ENDS = frozenset({PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED})
 
 
-class Told(Struct, frozen=True):
+class LiveLine(Struct, frozen=True):
     """One line, and when it happened. `mark` is the same for what is the same, whenever it is looked at. `wait` is the
     question to people that the line is about."""
 
@@ -62,10 +62,10 @@ class Told(Struct, frozen=True):
     wait: Wait | None = None
 
 
-def news(trace: Trace, told: AbstractSet[Hashable]) -> list[Told]:
+def news(trace: Trace, told: AbstractSet[Hashable]) -> list[LiveLine]:
     """Return what of a trace is not `told` yet, by its marks, in order of time. Of turns only that of the goal: what
     began others is there. What still lasts is no news, but for a request that nobody takes."""
-    found: dict[Hashable, Told] = {}
+    found: dict[Hashable, LiveLine] = {}
     for line in sorted(flatten(trace.lines), key=lambda line: line.time):
         lasts = line.kind is LineKind.OPEN and line.event_id is None
         if lasts or (line.kind is LineKind.TURN and line.data is None):
@@ -73,7 +73,7 @@ def news(trace: Trace, told: AbstractSet[Hashable]) -> list[Told]:
         at = trace.started_at + line.time
         mark = _mark(line, at)
         if mark not in told:
-            found.setdefault(mark, Told(at, line, mark, trace.plan_id, trace.tenant_id))
+            found.setdefault(mark, LiveLine(at, line, mark, trace.plan_id, trace.tenant_id))
     return list(found.values())
 
 
@@ -89,7 +89,7 @@ def _mark(line: Line, at: datetime) -> Hashable:
     return (line.kind, name, line.what) if name else (line.kind, line.who, line.what, at)
 
 
-class Wanted(Struct, frozen=True):
+class RowNames(Struct, frozen=True):
     """Names of rows to be looked up for the lines of an event: the handling in which a model may have decided on it,
     as (agent, cause), the expectation that it is about, and the request that it answers."""
 
@@ -98,35 +98,35 @@ class Wanted(Struct, frozen=True):
     request_id: str | None = None
 
 
-class Found(Struct, frozen=True):
-    """The rows of a `Wanted`, as far as they are there. Of `decisions` those that are not told yet."""
+class LineRows(Struct, frozen=True):
+    """The rows of a `RowNames`, as far as they are there. Of `decisions` those that are not told yet."""
 
     decisions: Sequence[JournalEntry] = ()
     expectation: Expectation | None = None
     request: EventEnvelope | None = None
 
 
-def lookups_of(event: EventEnvelope) -> Wanted:
+def lookups_of(event: EventEnvelope) -> RowNames:
     """Return what has to be looked up for the lines of an event."""
     made_by = (
         (event.source, event.causation_id) if event.causation_id and event.source not in (CLIENT, SYSTEM) else None
     )
     is_about = event.source == SYSTEM and event.type in (ANSWERED, EXPIRED)
     asks = event.type == HUMAN_INPUT or event.type in _ASKED_AGAIN
-    return Wanted(
+    return RowNames(
         handling=made_by if event.type not in _ASKED_AGAIN else None,
         expectation_id=event.subject if is_about or asks else None,
         request_id=event.answers,
     )
 
 
-def lines_of(event: EventEnvelope, found: Found) -> list[Told]:
+def lines_of(event: EventEnvelope, found: LineRows) -> list[LiveLine]:
     """Return what an event tells, in order: the decisions that led to it, and what it is itself."""
-    decisions = [Told(entry.at, _decision(entry)) for entry in found.decisions]
+    decisions = [LiveLine(entry.at, _decision(entry)) for entry in found.decisions]
     itself = _line_of(event, found)
     asked = found.expectation if itself and itself.asked else None
     wait = Wait.of(asked) if asked else None
-    told = [*decisions, *([Told(event.time, itself, event.id, wait=wait)] if itself else [])]
+    told = [*decisions, *([LiveLine(event.time, itself, event.id, wait=wait)] if itself else [])]
     return [replace(one, plan_id=event.plan_id, tenant_id=event.tenant_id) for one in told]
 
 
@@ -134,11 +134,11 @@ def _decision(entry: JournalEntry) -> Line:
     return (choice_line if entry.prompt_id == SELECT else decision_line)(entry, entry.at)
 
 
-def _line_of(event: EventEnvelope, found: Found) -> Line | None:
+def _line_of(event: EventEnvelope, found: LineRows) -> Line | None:
     if event.topic is EventTopic.NOTIFICATION_EVENTS and found.expectation is not None:
         return _question(event, found.expectation)
     if event.source == SYSTEM and event.type in WAKE_EVENTS:
-        return _woken(event, found.expectation)
+        return _wake_line(event, found.expectation)
     source = plain_name(event.source)
     if event.source == SYSTEM and event.type == OPERATOR_NEEDED:
         needs = f"needs an operator: {event.data.get('reason')}"
@@ -174,7 +174,7 @@ def _question(event: EventEnvelope, asked: Expectation) -> Line | None:
     )
 
 
-def _woken(event: EventEnvelope, expected: Expectation | None) -> Line | None:
+def _wake_line(event: EventEnvelope, expected: Expectation | None) -> Line | None:
     if event.type in _TOLD_TO_PLANS:
         return Line(LineKind.TURN, _NOW, "", "the plan", _TOLD_TO_PLANS[event.type], event_id=event.id)
     if expected is None:

@@ -30,7 +30,7 @@ _tenant = click.option("--tenant", metavar="NAME", default="default", show_defau
 
 
 @dataclass(frozen=True)
-class Server:
+class ServerOption:
     """A server that is asked instead of the store. Its token says who asks."""
 
     url: str
@@ -44,7 +44,7 @@ class Access(Struct, frozen=True):
     store_url: str
     tenant_id: str
     flags: str = ""
-    server: Server | None = None
+    server: ServerOption | None = None
 
 
 def with_access(command: Callable[Concatenate[Access, P], T]) -> Callable[P, T]:
@@ -77,7 +77,7 @@ def with_platform(command: Callable[Concatenate[Access, P], T]) -> Callable[P, T
     return with_options
 
 
-def _server(url: str | None, token: str | None) -> Server | None:
+def _server(url: str | None, token: str | None) -> ServerOption | None:
     """Return the server to ask. What is typed goes before the environment, where either names one."""
     is_typed = _is_typed("url")
     if url is None or (_is_typed("store") and not is_typed):
@@ -89,7 +89,7 @@ def _server(url: str | None, token: str | None) -> Server | None:
     said = [option for name, option in _WHO.items() if _is_typed(name)]
     if said:
         raise click.UsageError(f"a server knows by the token who asks it: leave out {', '.join(said)}")
-    return Server(url, token)
+    return ServerOption(url, token)
 
 
 def refuse_url(context: click.Context, parameter: click.Parameter, url: str | None) -> None:

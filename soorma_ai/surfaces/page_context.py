@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from soorma_ai.api.server.app_state import Surroundings
+from soorma_ai.api.server.app_state import AppState
 from soorma_ai.kernel.ports import Place
 from soorma_ai.kernel.runtime.client.client import Client
 
@@ -54,7 +54,7 @@ class Render(Protocol):
     def __call__(self, template: str, values: Mapping[str, object]) -> str: ...
 
 
-class Frame(Struct, frozen=True):
+class PageFrame(Struct, frozen=True):
     """What every page shows around its subject. `root` is the path that the console is mounted at, `user` who is signed
     in; `is_open` where nobody is asked who they are. `ancestors` are the sites whose pages may show this one."""
 
@@ -106,14 +106,14 @@ class OpenedLink(Protocol):
     def about(self) -> str: ...
 
 
-class Visitor(Struct, frozen=True):
+class PageContext(Struct, frozen=True):
     """Somebody who was let in. `client` has their calls; `sent` are the fields of a form, in their order; `link` is
     that by which they came, with what it opens."""
 
     request: Request
     client: Client
-    frame: Frame
-    surroundings: Surroundings
+    frame: PageFrame
+    surroundings: AppState
     sent: Sequence[tuple[str, str]] = field(default=())
     link: OpenedLink | None = None
 
@@ -143,7 +143,7 @@ class Visitor(Struct, frozen=True):
         return next((value for key, value in self.sent if key == name), default)
 
 
-Handler = Callable[[Visitor], Awaitable[ASGIApp]]
+Handler = Callable[[PageContext], Awaitable[ASGIApp]]
 
 
 class PageRoute(Struct, frozen=True):

@@ -13,7 +13,7 @@ BYTES = 32
 SHORTEST_SECRET = 32
 
 
-def kept_secret(store: Path | None) -> str:
+def secret_of_store(store: Path | None) -> str:
     """Return the secret beside the file of a store, which is made at first; of a store in memory, a new one. Raise
     ConfigError where it can be neither read nor made."""
     if store is None:

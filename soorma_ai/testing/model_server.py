@@ -59,7 +59,7 @@ class ModelServer:
         self._one_at_a_time = threading.Lock()
         self._closing = threading.Event()
         self._faults: list[BaseException] = []
-        self._http: _Server | None = None
+        self._http: _HttpServer | None = None
 
     @property
     def url(self) -> str:
@@ -69,7 +69,7 @@ class ModelServer:
 
     def __enter__(self) -> Self:
         self._closing.clear()
-        self._http = _Server(self._answer, self._faults)
+        self._http = _HttpServer(self._answer, self._faults)
         threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True, name="model-server").start()
         return self
 
@@ -95,7 +95,7 @@ class ModelServer:
         return reply
 
 
-class _Server(ThreadingHTTPServer):
+class _HttpServer(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
     request_queue_size = 128
@@ -133,8 +133,8 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1  # one write per answer
 
     @property
-    def _owner(self) -> _Server:
-        assert isinstance(self.server, _Server)
+    def _owner(self) -> _HttpServer:
+        assert isinstance(self.server, _HttpServer)
         return self.server
 
     def setup(self) -> None:

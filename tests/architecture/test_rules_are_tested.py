@@ -10,7 +10,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # Rules that flows test, and no unit test yet. The list only shrinks.
 BY_FLOWS = {
-    "asked_in_vain",
+    "branches_left_behind",
     "tell_results",
     "trace_of_part",
     "is_indexed",

@@ -27,11 +27,11 @@ DOCS = Path(__file__).parents[2] / "docs"
 # Part: its Protocol, in-process class, async client, blocking client.
 PARTS: dict[str, tuple[type, type, type, type]] = {
     "client": (platform_client.PlatformClient, LocalClient, asynchronous.AsyncClient, blocking.Client),
-    "plan": (plan_protocol.PlanCalls, PlanHandle, plan.AsyncPlan, blocking_plan.Plan),
+    "plan": (plan_protocol.PlanCalls, PlanHandle, plan.AsyncPlan, blocking_plan.BlockingPlan),
     "memory": (platform_client.MemoryCalls, Memory, asynchronous.AsyncMemory, blocking.Memory),
-    "registry": (calls.RegistryCalls, Directory, views.AsyncRegistry, blocking_calls.Registry),
-    "inbox": (inbox_calls.InboxCalls, Inbox, client.AsyncInbox, client.Inbox),
-    "tracker": (calls.TrackerCalls, Tracker, rows.AsyncTracker, blocking_calls.Tracker),
+    "registry": (calls.RegistryCalls, Directory, views.AsyncRegistry, blocking_calls.BlockingRegistry),
+    "inbox": (inbox_calls.InboxCalls, Inbox, client.AsyncInbox, client.BlockingInbox),
+    "tracker": (calls.TrackerCalls, Tracker, rows.AsyncTracker, blocking_calls.BlockingTracker),
 }
 
 # In-process calls without a counterpart over HTTP, with the reason.

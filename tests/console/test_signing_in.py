@@ -13,7 +13,7 @@ from soorma_ai import Platform
 from soorma_ai.api.server.streams import CHECKED_EVERY
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.features.human_tasks.records import LinkKind
-from soorma_ai.surfaces.secret import kept_secret
+from soorma_ai.surfaces.secret import secret_of_store
 from soorma_ai.testing.clock import VirtualClock
 
 
@@ -225,13 +225,13 @@ async def test_the_first_page_is_small(platform: Platform) -> None:
 
 def test_the_secret_is_made_once_beside_the_store_and_is_nobody_elses(tmp_path: Path) -> None:
     store = tmp_path / "soorma.db"
-    first = kept_secret(store)
-    assert kept_secret(store) == first
+    first = secret_of_store(store)
+    assert secret_of_store(store) == first
     assert len(first) >= 32
     assert [(path.name, path.stat().st_mode & 0o777) for path in tmp_path.iterdir()] == [("soorma.db.console", 0o600)]
-    assert kept_secret(None) != kept_secret(None)
+    assert secret_of_store(None) != secret_of_store(None)
     with pytest.raises(ConfigError, match="cannot be read or made"):
-        kept_secret(tmp_path / "nowhere" / "soorma.db")
+        secret_of_store(tmp_path / "nowhere" / "soorma.db")
 
 
 async def test_a_form_that_is_no_form_is_refused_as_such(platform: Platform) -> None:

@@ -10,8 +10,8 @@ import httpx
 
 from soorma_ai import Approval, AsyncClient, Platform, PlatformClient, Tool
 from soorma_ai.api.clients.address import address_of
-from soorma_ai.api.clients.sender import Bounds
-from soorma_ai.api.clients.transport import AsyncLine
+from soorma_ai.api.clients.sender import CallBounds
+from soorma_ai.api.clients.transport import AsyncTransport
 from soorma_ai.api.server.serve import listen, serve, url_of
 from soorma_ai.server import app
 
@@ -61,7 +61,7 @@ def delivery(approval: Approval) -> Tool:
     return tool
 
 
-class HurriedLine(AsyncLine):
+class HurriedLine(AsyncTransport):
     """A line whose pauses take no time, and are written down."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
@@ -79,7 +79,7 @@ class HurriedLine(AsyncLine):
 async def hurried(url: str, **bounds: Any) -> AsyncGenerator[tuple[AsyncClient, list[float]]]:
     """A client that waits for nothing before it tries again, and its pauses."""
     line = HurriedLine(url, "geheim")
-    async with AsyncClient.over(line, url, Bounds(**bounds)) as client:
+    async with AsyncClient.over(line, url, CallBounds(**bounds)) as client:
         yield client, line.pauses
 
 

@@ -363,7 +363,7 @@ class FreeHands:
     def give_back(self, agent: str) -> None:
         self.free[agent] += 1
 
-    def hand_over(self, delivery: Delivery) -> None:
+    def start(self, delivery: Delivery) -> None:
         self.held.append(delivery)
 
     def note_claim(self, agent: str, found: int) -> None: ...

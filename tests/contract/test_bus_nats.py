@@ -17,7 +17,7 @@ from soorma_ai.adapters.nats.bus import NatsBus
 from soorma_ai.adapters.nats.configuration import consumer_name, stream_config
 from soorma_ai.adapters.nats.subjects import subject_of
 from soorma_ai.errors import BusUnavailable, ConfigError, LocalProtocolError, StoreUnavailable
-from soorma_ai.kernel.runtime.handling.handler_task import Sheltered
+from soorma_ai.kernel.runtime.handling.handler_task import ShieldedTask
 from soorma_ai.settings import nats_url
 
 
@@ -190,7 +190,7 @@ async def test_a_task_of_the_library_that_somebody_cancelled_is_missed(broker: B
     await receiver.has("1")
     for task in asyncio.all_tasks() - before:
         # As a handler may, which can end no sheltered one.
-        if not isinstance(task, Sheltered):
+        if not isinstance(task, ShieldedTask):
             task.cancel()
     await send(bus, event("2"))
     await receiver.has("2")

@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from soorma_ai.adapters.single_writer.lock import AlreadyOwned, Owner, owner_of
+from soorma_ai.adapters.single_writer.lock import AlreadyOwned, OwnerLock, owner_of
 from soorma_ai.errors import ConfigError
 
 TAKE_AND_STAY = """
 import sys
 from pathlib import Path
-from soorma_ai.adapters.single_writer.lock import Owner
+from soorma_ai.adapters.single_writer.lock import OwnerLock
 
-owner = Owner.take(Path(sys.argv[1]), purpose="soorma run orders.py")
+owner = OwnerLock.take(Path(sys.argv[1]), purpose="soorma run orders.py")
 print("taken", flush=True)
 sys.stdin.read()
 """
@@ -30,9 +30,9 @@ sys.stdin.read()
 TAKE_AND_FORK = """
 import os, sys
 from pathlib import Path
-from soorma_ai.adapters.single_writer.lock import Owner
+from soorma_ai.adapters.single_writer.lock import OwnerLock
 
-owner = Owner.take(Path(sys.argv[1]), purpose="parent")
+owner = OwnerLock.take(Path(sys.argv[1]), purpose="parent")
 child = os.fork()
 if child == 0:
     owner.release()
@@ -75,7 +75,7 @@ def far(tmp_path: Path) -> Path:
 
 def test_the_refusal_says_who_owns_the_file_and_what_to_do(database: Path) -> None:
     with another_process(TAKE_AND_STAY, database) as (process, _), pytest.raises(AlreadyOwned) as refused:
-        Owner.take(database, purpose="soorma run billing.py")
+        OwnerLock.take(database, purpose="soorma run billing.py")
     message = str(refused.value)
     assert isinstance(refused.value, ConfigError)
     assert refused.value.info.pid == process.pid
@@ -87,10 +87,10 @@ def test_the_refusal_says_who_owns_the_file_and_what_to_do(database: Path) -> No
 
 
 def test_after_release_the_next_one_takes_it_and_releasing_twice_takes_nothing_from_it(database: Path) -> None:
-    with Owner.take(database, purpose="first") as first:
+    with OwnerLock.take(database, purpose="first") as first:
         assert owner_of(database) == first.info
     assert owner_of(database) is None
-    with Owner.take(database, purpose="second") as second:
+    with OwnerLock.take(database, purpose="second") as second:
         first.release()
         assert owner_of(database) == second.info
 
@@ -102,7 +102,7 @@ def test_the_lock_falls_with_a_killed_process(database: Path) -> None:
         process.send_signal(signal.SIGKILL)
         process.wait()
         assert owner_of(database) is None
-        Owner.take(database, purpose="next").release()
+        OwnerLock.take(database, purpose="next").release()
 
 
 def test_a_forked_child_neither_keeps_nor_drops_the_lock_of_its_parent(database: Path) -> None:
@@ -130,27 +130,27 @@ def test_whoever_removes_the_lock_file_of_another_process_does_not_become_the_ow
         with pytest.raises(
             AlreadyOwned, match=r"another process \(whose \.owner file somebody has removed\)"
         ) as refused:
-            Owner.take(database, purpose="second")
+            OwnerLock.take(database, purpose="second")
         assert refused.value.info.socket == database.with_name(f"{database.name}.sock")
         process.kill()
         process.wait()
-        Owner.take(database, purpose="third").release()
+        OwnerLock.take(database, purpose="third").release()
 
 
 @locks_of_files
 def test_whoever_removes_the_lock_file_in_its_own_process_does_not_become_the_owner_twice(database: Path) -> None:
-    with Owner.take(database, purpose="first"), closing(sqlite3.connect(database)) as store:
+    with OwnerLock.take(database, purpose="first"), closing(sqlite3.connect(database)) as store:
         store.execute("PRAGMA journal_mode = WAL")
         store.execute("CREATE TABLE one (n)")
         for _ in range(2):
             remove_its_file(database)
             with pytest.raises(AlreadyOwned, match=r"this process \(first\) already"):
-                Owner.take(database, purpose="second")
+                OwnerLock.take(database, purpose="second")
         locks = Path("/proc/locks").read_text().splitlines()
         assert [line for line in locks if "POSIX" in line and f":{database.stat().st_ino} " in line], (
             "SQLite's own stay"
         )
-    Owner.take(database, purpose="third").release()
+    OwnerLock.take(database, purpose="third").release()
 
 
 def test_nobody_owns_a_file_that_was_never_owned_and_looking_leaves_no_trace(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_nobody_owns_a_file_that_was_never_owned_and_looking_leaves_no_trace(tmp
 
 
 def test_looking_never_keeps_anybody_from_taking(database: Path) -> None:
-    Owner.take(database, purpose="made").release()
+    OwnerLock.take(database, purpose="made").release()
     done = threading.Event()
 
     def look() -> None:
@@ -171,7 +171,7 @@ def test_looking_never_keeps_anybody_from_taking(database: Path) -> None:
         looker.start()
     try:
         for _ in range(300):
-            Owner.take(database, purpose="again").release()
+            OwnerLock.take(database, purpose="again").release()
     finally:
         done.set()
         for looker in lookers:
@@ -183,30 +183,30 @@ def test_a_link_and_a_relative_path_lead_to_the_same_owner(database: Path, monke
     alias = database.with_name("alias.db")
     alias.symlink_to(database)
     monkeypatch.chdir(database.parent)
-    with Owner.take(Path("orders.db"), purpose="first"), pytest.raises(AlreadyOwned):
-        Owner.take(alias, purpose="second")
+    with OwnerLock.take(Path("orders.db"), purpose="first"), pytest.raises(AlreadyOwned):
+        OwnerLock.take(alias, purpose="second")
 
 
 def test_the_lock_file_is_for_its_user_only_even_if_it_was_open_before(tmp_path: Path, database: Path) -> None:
     lock = tmp_path / "orders.db.owner"
     lock.touch()
     lock.chmod(0o666)
-    with Owner.take(database, purpose="first"):
+    with OwnerLock.take(database, purpose="first"):
         assert stat.S_IMODE(lock.stat().st_mode) == 0o600
 
 
 def test_an_owner_that_has_not_written_yet_is_an_owner(tmp_path: Path, database: Path) -> None:
-    with Owner.take(database, purpose="first") as owner:
+    with OwnerLock.take(database, purpose="first") as owner:
         assert owner.info.socket == tmp_path / "orders.db.sock"
         (tmp_path / "orders.db.owner").write_text('{"pid": 1')
         found = owner_of(database)
         assert found and found.socket == owner.info.socket
         with pytest.raises(AlreadyOwned, match="just started"):
-            Owner.take(database, purpose="second")
+            OwnerLock.take(database, purpose="second")
 
 
 def test_where_the_path_is_too_long_the_socket_has_a_private_directory(far: Path, short_temp: Path) -> None:
-    with Owner.take(far, purpose="first") as owner:
+    with OwnerLock.take(far, purpose="first") as owner:
         found = owner_of(far)
         assert found and found.socket == owner.info.socket
         assert len(os.fsencode(owner.info.socket)) <= 100
@@ -214,17 +214,17 @@ def test_where_the_path_is_too_long_the_socket_has_a_private_directory(far: Path
         assert private.parent == short_temp
         assert stat.S_IMODE(private.stat().st_mode) == 0o700
     assert not private.exists()
-    with Owner.take(far, purpose="again") as owner:
+    with OwnerLock.take(far, purpose="again") as owner:
         assert owner.info.socket.parent == private
     private.mkdir(mode=0o755)
     with pytest.raises(ConfigError, match="mode 0700"):
-        Owner.take(far, purpose="where others can enter")
+        OwnerLock.take(far, purpose="where others can enter")
     assert owner_of(far) is None
 
 
 def test_a_directory_that_does_not_exist_is_a_fault_of_the_set_up(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="directory does not exist"):
-        Owner.take(tmp_path / "nowhere" / "orders.db", purpose="first")
+        OwnerLock.take(tmp_path / "nowhere" / "orders.db", purpose="first")
 
 
 def test_a_link_in_place_of_the_lock_file_is_not_followed(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_a_link_in_place_of_the_lock_file_is_not_followed(tmp_path: Path) -> Non
     precious.write_text("keep")
     (tmp_path / "orders.db.owner").symlink_to(precious)
     with pytest.raises(ConfigError, match="cannot be opened"):
-        Owner.take(tmp_path / "orders.db", purpose="first")
+        OwnerLock.take(tmp_path / "orders.db", purpose="first")
     assert precious.read_text() == "keep"
 
 
@@ -256,16 +256,16 @@ def no_room_for_a_byte() -> Iterator[None]:
 
 def test_a_disk_that_takes_nothing_is_told_in_our_words_and_leaves_no_owner(database: Path) -> None:
     with no_room_for_a_byte(), pytest.raises(ConfigError, match=r"orders\.db\.owner.*cannot be written"):
-        Owner.take(database, purpose="first")
+        OwnerLock.take(database, purpose="first")
     assert owner_of(database) is None
-    Owner.take(database, purpose="second").release()
+    OwnerLock.take(database, purpose="second").release()
 
 
 def test_release_lets_go_even_where_nothing_can_be_written(database: Path) -> None:
-    taken = Owner.take(database, purpose="first")
+    taken = OwnerLock.take(database, purpose="first")
     lock = database.with_name("orders.db.owner")
     taken.let_go()
     unwritable = os.open(lock, os.O_RDONLY)
     fcntl.flock(unwritable, fcntl.LOCK_EX)
-    Owner(unwritable, taken.info).release()
+    OwnerLock(unwritable, taken.info).release()
     assert owner_of(database) is None

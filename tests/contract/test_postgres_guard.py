@@ -31,7 +31,7 @@ from soorma_ai.kernel.domain.plans import ValueKind
 from soorma_ai.kernel.ports import Settlement
 from soorma_ai.kernel.sql.connection import Reader
 from soorma_ai.kernel.sql.schema import statements
-from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
+from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
 
 # Roles of raw clients, by what each was admitted to. All is granted to those of tenants, and to those of users what
 # they may see at all: policies hold, whatever is granted.
@@ -205,7 +205,7 @@ async def test_whose_a_memo_is_says_its_shelf_and_no_users_credentials_reach_mem
     with connected(url, "raw_a") as raw:
         assert users_of_memos(raw) == {"ann", "bob"}, "a tenant's role reads for all its users"
         assert raw.execute("SELECT DISTINCT whose FROM memo_word").fetchall() == [("a",)]
-    assert await store.database.read(users_of_memos, Acting("a", "ann")) == {"ann"}
+    assert await store.database.read(users_of_memos, TenantScope("a", "ann")) == {"ann"}
     with connected(url, "raw_ann") as raw:
         for table in ("shelf", "memo", "memo_word", "memo_length", "memo_signs", "memo_numbers"):
             with pytest.raises(errors.InsufficientPrivilege, match="permission denied"):
@@ -223,10 +223,10 @@ def all_plans(db: Reader) -> set[str]:
 
 async def test_a_statement_that_forgets_the_tenant_finds_what_is_the_tenants(store: PostgresStore) -> None:
     assert await store.database.read(all_plans) == {"plan-a", "plan-b"}, "the house sees all"
-    assert await store.database.read(all_plans, Acting("a")) == {"plan-a"}
-    assert await store.database.read(all_plans, Acting("a", "bob")) == set()
-    assert await store.database.read(all_plans, Acting(None)) == set(), "who is nobody sees nothing"
-    assert await store.database.read(all_plans, Acting("' OR true --")) == set()
+    assert await store.database.read(all_plans, TenantScope("a")) == {"plan-a"}
+    assert await store.database.read(all_plans, TenantScope("a", "bob")) == set()
+    assert await store.database.read(all_plans, TenantScope(None)) == set(), "who is nobody sees nothing"
+    assert await store.database.read(all_plans, TenantScope("' OR true --")) == set()
     scoped = store.within("a").plans
     assert await scoped.plan("plan-b") is None
     assert await scoped.expectation("wait-b") is None
@@ -246,11 +246,11 @@ async def test_of_a_group_each_operation_is_done_in_the_name_of_its_own(store: P
     def find(db: Reader) -> set[str]:
         return all_plans(db)
 
-    wanted = [*(Acting(one) for one in "abab"), HOUSE, Acting("nobody")]
+    wanted = [*(TenantScope(one) for one in "abab"), HOUSE, TenantScope("nobody")]
     found, counts, failed = await asyncio.gather(
         asyncio.gather(*(store.database.write(find, acting) for acting in wanted)),
         asyncio.gather(*(store.database.write(touch, acting) for acting in wanted)),
-        asyncio.gather(*(store.database.write(touch_and_fail, Acting("b")) for _ in "12"), return_exceptions=True),
+        asyncio.gather(*(store.database.write(touch_and_fail, TenantScope("b")) for _ in "12"), return_exceptions=True),
     )
     assert found == [{"plan-a"}, {"plan-b"}, {"plan-a"}, {"plan-b"}, {"plan-a", "plan-b"}, set()]
     assert counts == [1, 1, 1, 1, 2, 0]
@@ -324,8 +324,8 @@ async def test_a_database_from_before_is_guarded_when_it_is_brought_forward(post
         for table in ("inbox", "plan_value", "timer", "memo", "memo_word"):
             assert tenants_in(owner, table) == ["b"]
     async with opened(PostgresStore(as_role(url, SERVING), ALL_FEATURES)) as store:
-        assert await store.database.read(all_plans, Acting("b")) == {"p"}
-        assert await store.database.read(all_plans, Acting("a")) == set()
+        assert await store.database.read(all_plans, TenantScope("b")) == {"p"}
+        assert await store.database.read(all_plans, TenantScope("a")) == set()
 
 
 OLD_ROWS = (

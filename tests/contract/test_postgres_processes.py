@@ -82,16 +82,16 @@ async def test_a_registration_that_has_returned_is_seen_by_every_later_commit(bo
 async def test_what_is_registered_is_put_together_once_for_each_change_by_anybody(both: Pair) -> None:
     one, other = both
     await other.registry.register([planner("b", "goal.first")], NOW)
-    first = await one.registry.known_events("default")
-    assert await one.registry.known_events("default") is first
+    first = await one.registry.all_events("default")
+    assert await one.registry.all_events("default") is first
     await other.queue.send([event("unrelated")], None, NOW)
     with pytest.raises(LeaseLost):
         await other.queue.begin(Delivery(99, "b", "b", event("none"), 1, 1))
-    assert await one.registry.known_events("default") is first
+    assert await one.registry.all_events("default") is first
     # It is the first revision again, and says something else.
     await other.registry.deregister("b", later(3600))
     await other.registry.register([planner("b", "goal.second")], later(3600))
-    assert [known.definition.event_name for known in await one.registry.known_events("default")] == ["goal.second"]
+    assert [known.definition.event_name for known in await one.registry.all_events("default")] == ["goal.second"]
 
 
 async def test_parts_of_prompts_are_known_until_somebody_removes_some(both: Pair) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from store_kit import NOW, claimed, do, in_hand, opened, plan, running, step
 
-from soorma_ai.adapters.single_writer.lock import Owner
+from soorma_ai.adapters.single_writer.lock import OwnerLock
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError, NotFound
@@ -136,7 +136,7 @@ async def test_a_store_in_use_is_no_place_for_a_backup(source: Path, place: Path
             back_up(source, place / "other.db", replace=True)
         assert await other.plans.plan("plan-1") == plan()
     before = dump(place / "other.db")
-    with Owner.take(place / "other.db", purpose="the shop"), pytest.raises(ConfigError) as told:
+    with OwnerLock.take(place / "other.db", purpose="the shop"), pytest.raises(ConfigError) as told:
         back_up(source, place / "other.db", replace=True)
     assert str(told.value) == (
         f"{place / 'other.db'} is in use by process {os.getpid()} (the shop): stop it, or give another name"

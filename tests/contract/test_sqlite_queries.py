@@ -378,7 +378,7 @@ async def test_the_next_event_of_an_owner_with_many_is_found_at_once(store: Sqli
 
 async def test_open_questions_are_counted_by_an_index_that_holds_all_of_it(store: SqliteStore) -> None:
     with traced(store) as seen:
-        await store.database.read(lambda db: tenant_stats.standing(db, "default", NOW, 5_000))
+        await store.database.read(lambda db: tenant_stats.tenant_stats(db, "default", NOW, 5_000))
     (counting,) = [sql for sql in seen if "AS asked GROUP BY" in sql]
     looks = [line for line in await explained(store, counting) if "expectation" in line]
     assert looks == ["SEARCH expectation USING COVERING INDEX expectation_age (tenant=? AND kind=?)"] * 3

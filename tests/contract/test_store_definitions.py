@@ -100,7 +100,7 @@ async def test_an_event_that_an_agent_declares_is_its_own(store: Store) -> None:
     await do(store, Declare("shop", made("a", "1")[1]), Declare("shop", made("b")[1]))
     await do(store, Declare("shop", made("a", "2")[1]))
     found = [
-        (one.agent, one.definition.event_name, one.definition.version) for one in await store.registry.known_events("x")
+        (one.agent, one.definition.event_name, one.definition.version) for one in await store.registry.all_events("x")
     ]
     assert found == [("shop", "a", "2"), ("shop", "b", "1")]
     assert {version for _, version in await stored(store, "a")} == {"1", "2"}

@@ -48,7 +48,7 @@ from soorma_ai.kernel.domain.expectations import Arrival, Expectation, Expectati
 from soorma_ai.kernel.domain.history import JoinProgress
 from soorma_ai.kernel.domain.limits import Limits, Spent
 from soorma_ai.kernel.domain.people import Ask, Proposal
-from soorma_ai.kernel.domain.plans import Marked, PlanInHand, PlanStatus, PlanValue, ValueKind
+from soorma_ai.kernel.domain.plans import PlanInHand, PlanStatus, PlanValue, StepMark, ValueKind
 from soorma_ai.kernel.ports import Place, Store, Work
 
 
@@ -128,7 +128,7 @@ async def test_steps_are_counted_by_their_fingerprint_and_the_last_of_each_is_to
     prints = ["a", "b", "a", None]
     await do(store, *(AppendStep(step(n, fingerprint=print)) for n, print in enumerate(prints)))
     await do(store, AppendStep(step(0, "plan-2", fingerprint="a")))
-    assert await store.plans.find_marked("plan-1", ["a", "c"]) == {"a": Marked(2, step(2, fingerprint="a"))}
+    assert await store.plans.find_marked("plan-1", ["a", "c"]) == {"a": StepMark(2, step(2, fingerprint="a"))}
     assert {*await store.plans.find_marked("plan-1", ["a", "b"])} == {"a", "b"}
     assert await store.plans.find_marked("plan-2", ["b"]) == {}
     assert await store.plans.find_marked("plan-1", []) == {}

@@ -16,7 +16,7 @@ from soorma_ai.kernel.ports import Borrower, Delivery, Store
 async def suspects(store: Store, after: float = 0.0) -> list[str]:
     """Claim all suspects so many seconds later, and return the ids of their events."""
     found: list[str] = []
-    while (suspect := await store.queue.claim_suspect(["worker"], later(after), LEASE)) is not None:
+    while (suspect := await store.queue.claim_poison_candidate(["worker"], later(after), LEASE)) is not None:
         found.append(suspect.event.id)
     return found
 
@@ -97,7 +97,7 @@ async def test_the_suspect_that_was_there_more_often_comes_last(crash: Callable[
     await in_hand(await crash(), "e-1", "e-2", "e-3")
     for _ in range(2):
         await claimed(await crash())
-    suspect = await (await crash()).queue.claim_suspect(["worker"], NOW, LEASE)
+    suspect = await (await crash()).queue.claim_poison_candidate(["worker"], NOW, LEASE)
     assert suspect is not None and suspect.event.id == "e-1"
     assert await suspects(await crash(), 9999) == ["e-2", "e-3", "e-1"]
 
@@ -141,11 +141,11 @@ async def test_whoever_claims_suspects_is_told_of_one_that_may_be_claimed_again(
         await claimed(await crash(), "planner")
     store, told = await crash(), list[str]()
     store.notify(lambda is_leaving: None, lambda arrival: told.extend(arrival.agents))
-    suspect = await store.queue.claim_suspect(["planner"], NOW, LEASE)
+    suspect = await store.queue.claim_poison_candidate(["planner"], NOW, LEASE)
     assert suspect is not None and SUSPECTS not in told
     await free(store, suspect)
     assert SUSPECTS in told
-    assert await store.queue.claim_suspect(["planner"], NOW, LEASE) is not None
+    assert await store.queue.claim_poison_candidate(["planner"], NOW, LEASE) is not None
 
 
 async def test_what_was_lent_is_no_suspect_when_its_lender_ends(crash: Callable[[], Awaitable[Store]]) -> None:

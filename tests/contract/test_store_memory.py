@@ -15,8 +15,8 @@ from soorma_ai.kernel.domain.memory import (
     IncrementMemory,
     MemoryKey,
     OpenSession,
-    Remembered,
     SessionSummary,
+    StoredValue,
     StoreMemory,
 )
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
@@ -33,10 +33,10 @@ async def value(store: Store, at: MemoryKey = AT) -> Json:
 
 @pytest.mark.parametrize("given", [None, 0, 1.5, "text", [], [1, [2]], {"a": [None, True]}, "[", "é\n", 2**70])
 async def test_what_is_stored_is_read_and_what_never_was_is_not_there(store: Store, given: Json) -> None:
-    assert await store.memory.recall(AT) == Remembered(0, exists=False, value=None)
+    assert await store.memory.recall(AT) == StoredValue(0, exists=False, value=None)
     assert await store.memory.memory_keys("default", "plan-1") == []
     await do(store, StoreMemory(AT, given))
-    assert await store.memory.recall(AT) == Remembered(1, exists=True, value=given)
+    assert await store.memory.recall(AT) == StoredValue(1, exists=True, value=given)
 
 
 async def test_every_change_is_another_version_and_a_deletion_too(store: Store) -> None:
@@ -199,8 +199,8 @@ async def test_expectations_are_found_by_group_and_by_name(store: Store) -> None
     await do(store, *(Expect(one) for one in (*ours, expectation("alone"))))
     assert await store.plans.group("g") == ours
     assert await store.plans.group("h") == []
-    assert await store.plans.named_expectations(["q-1", "nobody"]) == [ours[1]]
-    assert await store.plans.named_expectations([]) == []
+    assert await store.plans.expectations_by_id(["q-1", "nobody"]) == [ours[1]]
+    assert await store.plans.expectations_by_id([]) == []
 
 
 async def test_how_far_the_receivers_are_is_told(store: Store) -> None:

@@ -9,7 +9,7 @@ from store_kit import NOW, do, in_hand, later
 
 from soorma_ai.errors import LocalProtocolError, SoormaError
 from soorma_ai.features.knowledge.ports import MEMOS
-from soorma_ai.features.knowledge.records import DropMemo, Embedded, KeepMemo, MemoQuery
+from soorma_ai.features.knowledge.records import DropMemo, KeepMemo, MemoQuery, MemoVector
 from soorma_ai.features.knowledge.rules import keep, make_memo, make_query
 from soorma_ai.kernel.domain.effects import Ack
 from soorma_ai.kernel.domain.memos import About, MemoKind, Shelf
@@ -200,8 +200,8 @@ async def test_they_are_kept_with_a_handling_or_not_at_all(store: Store) -> None
 
 
 async def test_vectors_are_kept_by_embedder_and_go_with_their_memo(store: Store) -> None:
-    def vector(by: str) -> Embedded:
-        return Embedded(by, b"\0\0\x80?" * 2, b"\xc0")
+    def vector(by: str) -> MemoVector:
+        return MemoVector(by, b"\0\0\x80?" * 2, b"\xc0")
 
     await do(
         store, replace(kept("a", "cats"), embedded=vector("one")), replace(kept("b", "dogs"), embedded=vector("two"))

@@ -55,14 +55,14 @@ async def test_an_agent_is_live_while_its_heart_beats_and_its_events_are_known_f
     assert await names(store, seconds=GONE) == [("one", "a")]
     assert await names(store, seconds=GONE + 60) == []
     assert [row.live for row in await store.registry.agents(later(GONE))] == [True, False]
-    assert len(await store.registry.known_events("default")) == 2
+    assert len(await store.registry.all_events("default")) == 2
 
 
 async def test_an_agent_that_left_is_known_and_not_live(store: Store) -> None:
     await store.registry.register([agent("one", events=(takes("a"),))], NOW)
     await store.registry.leave(["one"])
     assert await names(store) == []
-    assert [one.definition.event_name for one in await store.registry.known_events("default")] == ["a"]
+    assert [one.definition.event_name for one in await store.registry.all_events("default")] == ["a"]
     assert [row.live for row in await store.registry.agents(NOW)] == [False]
     await store.registry.heartbeat(["one"], later(1))
     assert await names(store, seconds=1) == [], "a last heart-beat does not bring it back"
@@ -81,7 +81,7 @@ async def test_a_tenant_sees_its_own_agents_and_the_shared_ones(store: Store) ->
     )
     assert await names(store, "one") == [("ours@one", "a"), ("shared", "c")]
     assert await names(store, "two") == [("theirs@two", "b"), ("shared", "c")]
-    assert {one.agent for one in await store.registry.known_events("one")} == {"ours@one", "shared"}
+    assert {one.agent for one in await store.registry.all_events("one")} == {"ours@one", "shared"}
 
 
 async def test_each_tenant_has_names_of_its_own_beside_the_shared_ones(store: Store) -> None:

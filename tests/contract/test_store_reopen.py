@@ -72,7 +72,7 @@ async def dump(store: Store) -> list[object]:
         await store.events.events(),
         await store.queue.unsent(99),
         await store.registry.agents(NOW),
-        await store.registry.known_events("default"),
+        await store.registry.all_events("default"),
         await store.letters.dead_letters(None, 9),
         await store.queue.next_due([], NOW),
     ]

@@ -152,9 +152,9 @@ async def test_a_plan_finds_what_an_event_closed(store: Store) -> None:
     assert await store.plans.find_met("plan-1", "r-2") is None
     assert await store.plans.find_met("plan-1", "nothing") is None
     plan = await find_plan(store)
-    assert await store.plans.came_for("plan-1", "r-1") == (plan, await find(store, "q-1"))
-    assert await store.plans.came_for("plan-1", "r-2") == (plan, None)
-    assert await store.plans.came_for("none", "r-1") is None
+    assert await store.plans.plan_of_event("plan-1", "r-1") == (plan, await find(store, "q-1"))
+    assert await store.plans.plan_of_event("plan-1", "r-2") == (plan, None)
+    assert await store.plans.plan_of_event("none", "r-1") is None
 
 
 async def test_a_wake_up_goes_to_the_agent_of_its_plan(store: Store) -> None:

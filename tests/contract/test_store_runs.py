@@ -182,7 +182,7 @@ async def test_of_those_that_are_in_hand_at_two_ends_of_the_process_the_first_al
         assert ids(await claimed(store, "planner")) == ["r-0"]
     async with opened(lasting.make()) as store:
         assert await claimed(store, "planner") == []
-        suspect = await store.queue.claim_suspect(["planner"], NOW, LEASE)
+        suspect = await store.queue.claim_poison_candidate(["planner"], NOW, LEASE)
         assert suspect is not None and suspect.event.id == "r-0"
         await end(store, suspect)
         assert await drain(store) == ["r-1", "r-2"]

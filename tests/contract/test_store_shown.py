@@ -9,7 +9,7 @@ from store_kit import NOW, entry, settle
 
 from soorma_ai.errors import VersionConflict
 from soorma_ai.kernel.domain.decisions import Showing
-from soorma_ai.kernel.domain.history import Kept
+from soorma_ai.kernel.domain.history import PromptPart
 from soorma_ai.kernel.domain.limits import Charge
 from soorma_ai.kernel.ports import Settlement, Store
 
@@ -59,11 +59,11 @@ async def test_what_was_shown_for_another_purpose_is_not_what_was_shown_before(s
     assert await store.plans.last_shown("plan-1", "e-9", "selector/select") == MORE
 
 
-COMMON, OWN = Kept("c", "common", tenant_id="default"), Kept("o", "own", plan_id="plan-1")
+COMMON, OWN = PromptPart("c", "common", tenant_id="default"), PromptPart("o", "own", plan_id="plan-1")
 BOTH = ["c", "o"]
 
 
-async def tell(store: Store, cause: str, *kept: Kept, at: datetime = NOW) -> None:
+async def tell(store: Store, cause: str, *kept: PromptPart, at: datetime = NOW) -> None:
     charge = Charge("plan-1", 1, 10, 0.0)
     await settle(store, Settlement(charge, charge, replace(entry(cause=cause), at=at), None, kept))
 

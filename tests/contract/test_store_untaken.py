@@ -28,7 +28,7 @@ def request(event_id: str, **changes: object) -> EventEnvelope:
 async def handed(store: Store, seconds: float = 0, *, worker: str = "worker") -> list[str]:
     place: int | None = 0
     while place is not None:
-        place, _ = await store.queue.hand_over(place, 2, later(seconds))
+        place, _ = await store.queue.offer_untaken(place, 2, later(seconds))
     return [delivery.event.id for delivery in await claimed(store, worker, now=later(seconds))]
 
 

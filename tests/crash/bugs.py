@@ -20,7 +20,7 @@ from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.ports import Delivery, Hands, Settlement, Work
 from soorma_ai.kernel.sql import arrivals, due_timers, effects
 from soorma_ai.kernel.sql.connection import Connection
-from soorma_ai.kernel.sql.database import Part
+from soorma_ai.kernel.sql.database import StorePart
 from soorma_ai.kernel.sql.parts import SqlPlans, SqlQueue, SqlStore
 from soorma_ai.kernel.sql.tables import batch, budget, expectations, inbox
 from soorma_ai.kernel.sql.tables import events as log
@@ -217,7 +217,7 @@ class NewKeyEachTime(Outside):
 S = TypeVar("S", bound=SqlStore)
 
 
-def with_parts(kind: type[S], **parts: type[Part]) -> type[S]:
+def with_parts(kind: type[S], **parts: type[StorePart]) -> type[S]:
     """A store of this kind, some of whose parts are others."""
 
     def make_parts(store: Any) -> None:
@@ -231,11 +231,11 @@ def with_parts(kind: type[S], **parts: type[Part]) -> type[S]:
 def commit_before_its_answer() -> None:
     """A commit on a server is told as soon as it is sent; what becomes of it is read when the next one begins."""
     from soorma_ai.adapters.postgres.connection import Connection
-    from soorma_ai.adapters.postgres.writer import Writer
+    from soorma_ai.adapters.postgres.writer import PostgresWriter
 
     begin = Connection.begin
 
-    def send(self: Writer, group: object, last: str, *, wrote: bool) -> None:
+    def send(self: PostgresWriter, group: object, last: str, *, wrote: bool) -> None:
         with suppress(psycopg.Error):
             self.connection.raw.pgconn.send_query(f"{last}; COMMIT".encode())
             self.connection.raw.pgconn.flush()
@@ -247,7 +247,7 @@ def commit_before_its_answer() -> None:
                 pass
         begin(self, *statements)
 
-    Writer._commit, Connection.begin = send, read_and_begin
+    PostgresWriter._commit, Connection.begin = send, read_and_begin
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,7 @@ class Bug:
     """`parts` and `sqlite` are of the store, `outside` is what the tools have, and `patch` puts something else in the
     place of a part of the adapter."""
 
-    parts: Mapping[str, type[Part]] = field(default_factory=dict[str, type[Part]])
+    parts: Mapping[str, type[StorePart]] = field(default_factory=dict[str, type[StorePart]])
     sqlite: type[SqliteStore] = SqliteStore
     outside: type[Outside] = Outside
     patch: Callable[[], None] | None = None

@@ -29,12 +29,12 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.api.clients.transport import AsyncLine
+from soorma_ai.api.clients.transport import AsyncTransport
 from soorma_ai.api.server.serve import listen, serve
 from soorma_ai.errors import LeaseLost, TransientError
 from soorma_ai.features.remote.admit import disposition_of
-from soorma_ai.features.remote.elsewhere.calls import Door
-from soorma_ai.features.remote.leases import Lending
+from soorma_ai.features.remote.elsewhere.calls import RemoteCalls
+from soorma_ai.features.remote.leases import AgentLeases
 from soorma_ai.features.remote.records import AnyAct, AnyEnding, Lease
 from soorma_ai.kernel.ports import Delivery, Work
 from soorma_ai.kernel.runtime.handling.execute import validate
@@ -117,9 +117,9 @@ async def elsewhere(life: Life) -> None:
 
 def _hurry_calls() -> None:
     """Let calls be tried again by the clock of the rest, by which an agent that is silent for long is gone."""
-    monotonic, pause = AsyncLine.monotonic, AsyncLine.pause
-    AsyncLine.monotonic = lambda line: monotonic(line) * HURRY
-    AsyncLine.pause = lambda line, seconds: pause(line, seconds / HURRY)
+    monotonic, pause = AsyncTransport.monotonic, AsyncTransport.pause
+    AsyncTransport.monotonic = lambda line: monotonic(line) * HURRY
+    AsyncTransport.pause = lambda line, seconds: pause(line, seconds / HURRY)
 
 
 def _end(life: Life) -> None:
@@ -156,7 +156,7 @@ def _insistent(tell: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[
 def _without_fence() -> None:
     """The planted bug: what is said of a delivery is stored, whoever holds it by now, and also when it has ended."""
 
-    async def commit(self: Lending, lease: Lease, acts: Sequence[AnyAct], ending: AnyEnding) -> None:
+    async def commit(self: AgentLeases, lease: Lease, acts: Sequence[AnyAct], ending: AnyEnding) -> None:
         row, database = await self._row(), self._queue.database
         body = await database.read(lambda db: db.execute(_ANY_STATE, (lease.seq,)).fetchone())
         agent, owner, attempt, redriven, event = body
@@ -172,20 +172,20 @@ def _without_fence() -> None:
 
         await database.publish(store, now)
 
-    Lending.commit = commit
+    AgentLeases.commit = commit
 
 
 async def story(life: Life) -> None:
     if life.options["side"] == "store":
         if life.bug == "commit without fence":
             _without_fence()
-        Lending.commit = _pointed(life, "commit", Lending.commit)
-        Lending.lend_to = _pointed(life, "lease", Lending.lend_to)
+        AgentLeases.commit = _pointed(life, "commit", AgentLeases.commit)
+        AgentLeases.lend_to = _pointed(life, "lease", AgentLeases.lend_to)
         await beside_the_store(life)
     else:
-        Door.tell = _insistent(Door.tell)
+        RemoteCalls.tell = _insistent(RemoteCalls.tell)
         for name in ("tell", "lease", "read", "register"):
-            setattr(Door, name, _pointed(life, name, getattr(Door, name)))
+            setattr(RemoteCalls, name, _pointed(life, name, getattr(RemoteCalls, name)))
         await elsewhere(life)
 
 

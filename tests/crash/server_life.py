@@ -8,7 +8,7 @@ from failpoints import Failpoints, point_of
 from soorma_ai.adapters.postgres import database, listener
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.store import PostgresStore
-from soorma_ai.adapters.postgres.writer import Writer
+from soorma_ai.adapters.postgres.writer import PostgresWriter
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import StoreUnavailable
 from soorma_ai.kernel.sql import connection as family
@@ -46,9 +46,9 @@ def watch_writer(points: Failpoints) -> None:
             if name := point_of(sql):
                 points.hit(name, self._raw)
 
-    commit = Writer._commit
+    commit = PostgresWriter._commit
 
-    def watched(self: Writer, group: list[Any], last: str, *, wrote: bool) -> StoreUnavailable | None:
+    def watched(self: PostgresWriter, group: list[Any], last: str, *, wrote: bool) -> StoreUnavailable | None:
         raw = self.connection.raw
         points.hit("sql.commit", raw)
         wait = raw.wait
@@ -62,7 +62,7 @@ def watch_writer(points: Failpoints) -> None:
         return fault
 
     database.Connection = Watched
-    Writer._commit = watched
+    PostgresWriter._commit = watched
 
 
 def _told(answer: Generator[Any, Any, Any], sent: Callable[[], None]) -> Generator[Any, Any, Any]:

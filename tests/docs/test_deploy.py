@@ -18,7 +18,7 @@ from reading import blocks
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.api.server.metrics import metrics
 from soorma_ai.apps.cli.main import cli
-from soorma_ai.kernel.domain.tenant_stats import Standing
+from soorma_ai.kernel.domain.tenant_stats import TenantStats
 from soorma_ai.settings import VARIABLES
 
 PAGE = DOCS / "deploy.md"
@@ -70,7 +70,7 @@ def test_every_command_of_the_page_is_one_that_there_is(line: list[str]) -> None
 
 def test_every_metric_is_on_the_page_and_none_that_is_not_there() -> None:
     told = set(re.findall(r"`(soorma_[a-z_]+)`", PAGE.read_text(encoding="utf-8")))
-    assert told == {one.name for one in metrics(Standing(), {}, datetime(2030, 1, 1, tzinfo=UTC))}
+    assert told == {one.name for one in metrics(TenantStats(), {}, datetime(2030, 1, 1, tzinfo=UTC))}
 
 
 async def test_a_role_with_the_grants_of_the_page_can_run_agents(postgres: Server) -> None:

@@ -42,7 +42,7 @@ class MortalStore(SqliteStore):
 
 
 class AcksFirst(bus.NatsBus):
-    async def _hand_over(self, messages: Sequence[Msg], receive: bus.Receive) -> None:
+    async def _receive_batch(self, messages: Sequence[Msg], receive: bus.Receive) -> None:
         for message in messages:
             await message.ack()
         await self._connection.flush()

@@ -50,7 +50,7 @@ async def test_a_typed_handler_registers_its_schemas_and_gets_its_model(platform
     await platform.start(adder())
     reply = await platform.request("sum.requested", {"a": 2, "b": 3}, timeout=5)
     assert (reply["success"], reply["status"], reply["result"]) == (True, "completed", {"total": 5})
-    known = (await platform.services.store.registry.known_events("default"))[0].definition
+    known = (await platform.services.store.registry.all_events("default"))[0].definition
     assert known.description == "Adds two numbers."
     assert set(known.payload_schema["properties"]) == {"a", "b"}  # type: ignore[arg-type]
     assert known.response_schema is not None

@@ -16,7 +16,7 @@ from soorma_ai.errors import ConfigError, StoreUnavailable, VersionConflict
 from soorma_ai.kernel.domain.effects import Ack
 from soorma_ai.kernel.domain.limits import Charge
 from soorma_ai.kernel.ports import Settlement, Work
-from soorma_ai.kernel.runtime.handling.charges import Bill
+from soorma_ai.kernel.runtime.handling.charges import Charges
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 
@@ -149,7 +149,7 @@ NOTHING = Charge("plan-1", 0, 0, 0.0)
 
 
 def test_what_is_held_and_not_used_is_given_back_with_the_commit_that_ends_the_delivery() -> None:
-    bill, answered = Bill(CALL), Settlement(CALL, NOTHING)
+    bill, answered = Charges(CALL), Settlement(CALL, NOTHING)
     assert bill.take_hold("another") is None
     bill.owe(answered)
     assert bill.settlements == (answered, Settlement(CALL, NOTHING))

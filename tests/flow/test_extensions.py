@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from soorma_ai import Approval, InvocationContext, NotFound, Platform, PlatformContext, Tool
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.adapters.tokens.api_keys import ApiKeys, new_key
-from soorma_ai.assembly import EVERY, HUMAN_TASKS, IDENTITY, KNOWLEDGE, UPKEEP, Given, assemble
+from soorma_ai.assembly import EVERY, HUMAN_TASKS, IDENTITY, KNOWLEDGE, UPKEEP, Overrides, assemble
 from soorma_ai.errors import LocalProtocolError, Unauthenticated
 from soorma_ai.features.human_tasks.ports import PEOPLE
 from soorma_ai.features.knowledge.ports import MEMOS
@@ -168,7 +168,7 @@ async def test_the_composition_switches_extensions_on(
     path: Path, clock: VirtualClock, extensions: tuple[Extension, ...]
 ) -> None:
     async with AsyncExitStack() as opened:
-        given = Given(clock=clock)
+        given = Overrides(clock=clock)
         settings = read_settings(f"sqlite:///{path}")
         services, supervisor = await assemble(opened, settings, "a test", given, extensions)
         assert services.store.features == {one.name for one in extensions}

@@ -7,7 +7,7 @@ import pytest
 
 from soorma_ai.errors import ModelUnavailable
 from soorma_ai.kernel.domain.registry import EventDefinition
-from soorma_ai.kernel.runtime.handling.semantic_search import QUERY_CHARS, TEXTS_AT_ONCE, Meanings
+from soorma_ai.kernel.runtime.handling.semantic_search import QUERY_CHARS, TEXTS_AT_ONCE, SemanticSearch
 from soorma_ai.testing.clock import VirtualClock
 
 COLOURS = ("red", "green", "blue")
@@ -39,7 +39,7 @@ def paint(*colours: str) -> list[EventDefinition]:
 
 async def test_each_text_is_embedded_once_for_as_long_as_it_stays_as_it_is() -> None:
     embedder = ByColour()
-    meanings = Meanings(embedder)
+    meanings = SemanticSearch(embedder)
     walls = paint("red", "green", "blue")
     assert await meanings.rank(walls, "a green wall", 1, VirtualClock()) == ["paint.1"]
     assert await meanings.rank(walls, "a blue wall", 1, VirtualClock()) == ["paint.2"]
@@ -50,13 +50,13 @@ async def test_each_text_is_embedded_once_for_as_long_as_it_stays_as_it_is() -> 
 
 async def test_many_events_are_embedded_in_parts() -> None:
     embedder = ByColour()
-    assert len(await Meanings(embedder).rank(paint(*(["red"] * 300)), "red", 400, VirtualClock())) == 300
+    assert len(await SemanticSearch(embedder).rank(paint(*(["red"] * 300)), "red", 400, VirtualClock())) == 300
     assert len(embedder.embedded) == 301
 
 
 async def test_while_the_embedder_is_away_words_have_to_do() -> None:
     embedder = ByColour()
-    meanings = Meanings(embedder)
+    meanings = SemanticSearch(embedder)
     embedder.fault = ModelUnavailable("away")
     assert await meanings.rank(paint("red"), "red", 1, VirtualClock()) == []
     embedder.fault = None
@@ -68,7 +68,7 @@ async def test_what_does_not_compare_is_told_once_and_words_have_to_do(
     wrong: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     embedder = ByColour()
-    meanings = Meanings(embedder)
+    meanings = SemanticSearch(embedder)
     await meanings.rank(paint("red"), "red", 1, VirtualClock())
     embedder.wrong = lambda: wrong
     for _ in range(2):
@@ -80,7 +80,7 @@ async def test_what_does_not_compare_is_told_once_and_words_have_to_do(
 
 async def test_where_the_length_of_vectors_changes_all_texts_are_embedded_anew() -> None:
     embedder = ByColour()
-    meanings = Meanings(embedder)
+    meanings = SemanticSearch(embedder)
     await meanings.rank(paint("red"), "red", 1, VirtualClock())
     embedder.wrong = lambda: [[1.0]]
     assert await meanings.rank(paint("red"), "blue", 1, VirtualClock()) == []
@@ -89,13 +89,13 @@ async def test_where_the_length_of_vectors_changes_all_texts_are_embedded_anew()
 
 async def test_of_an_endless_query_the_beginning_is_asked() -> None:
     embedder = ByColour()
-    await Meanings(embedder).rank(paint("red"), "red " * 99_999, 1, VirtualClock())
+    await SemanticSearch(embedder).rank(paint("red"), "red " * 99_999, 1, VirtualClock())
     assert max(map(len, embedder.embedded)) == QUERY_CHARS
 
 
 @pytest.mark.parametrize("query", ["", "  "])
 async def test_nothing_is_asked_for_nothing(query: str) -> None:
     embedder = ByColour()
-    assert await Meanings(embedder).rank(paint("red"), query, 1, VirtualClock()) == []
-    assert await Meanings(embedder).rank([], "red", 1, VirtualClock()) == []
+    assert await SemanticSearch(embedder).rank(paint("red"), query, 1, VirtualClock()) == []
+    assert await SemanticSearch(embedder).rank([], "red", 1, VirtualClock()) == []
     assert embedder.embedded == []

@@ -38,7 +38,7 @@ from soorma_ai import (
     Worker,
 )
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.adapters.nats.library import Listening
+from soorma_ai.adapters.nats.library import Subscriber
 from soorma_ai.adapters.nats.subjects import subject_between, subject_of
 from soorma_ai.features.federation import loop
 from soorma_ai.features.federation.receipts import read_receipt
@@ -377,7 +377,7 @@ async def test_a_request_that_was_refused_is_not_taken_when_it_comes_again(pair:
 
     async with raw_client(pair.url) as raw:
         namespace = pair.url.rpartition("/")[2]
-        listening: Listening = raw
+        listening: Subscriber = raw
         await listening.subscribe(f"{namespace}.asker.>", cb=hear)
         for minutes in (-1, 60):
             deadline = CLOCK.now() + timedelta(minutes=minutes)

@@ -13,7 +13,7 @@ from soorma_ai.kernel.runtime.handling.process.histories import Histories
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, wait
 
-OF_A_STEP = {"came_for", "in_hand", "steps", "find_marked"}
+OF_A_STEP = {"plan_of_event", "in_hand", "steps", "find_marked"}
 OTHERS = {"find_met", "expectations", "plan_values", "read_spent", "journal", "decisions", "find_shown", "steps_at"}
 ASKED = [publish("inventory.reserve.requested", order_id=f"A{number}") for number in range(6)]
 
@@ -40,7 +40,7 @@ async def test_each_step_reads_what_is_stored_once(platform: Platform, monkeypat
     plan = await pursue(platform, "order.received", {}, planner([*ASKED, complete({})]), stock())
     await plan.result(timeout=5)
     # The first step is that of a plan which is just begun, and of which no steps are stored.
-    assert reads == {"came_for": 6, "in_hand": 7, "steps": 6, "find_marked": 7}
+    assert reads == {"plan_of_event": 6, "in_hand": 7, "steps": 6, "find_marked": 7}
 
 
 async def test_a_step_reads_only_the_steps_that_are_new(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,12 +31,12 @@ class AwayAtFirst(SqlQueue):
         self.was_away = False
         self.is_back = asyncio.Event()
 
-    async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[int | None, Arrival]:
+    async def offer_untaken(self, after: int, limit: int, now: datetime) -> tuple[int | None, Arrival]:
         if not self.was_away:
             self.was_away = True
             raise StoreUnavailable("the server starts up")
         self.is_back.set()
-        return await super().hand_over(after, limit, now)
+        return await super().offer_untaken(after, limit, now)
 
 
 async def test_what_others_write_while_a_platform_opens_breaks_nothing(path: Path) -> None:

@@ -211,7 +211,7 @@ async def test_a_group_is_shown_while_it_runs_and_when_its_task_has_ended(platfo
     plan = await order(platform, planner([publish("task.requested"), complete({})]), clerk())
     store = platform.services.store
     requests = await requested(platform, "work.requested", 3)
-    (asked,) = await store.plans.named_expectations([requests[0].id])
+    (asked,) = await store.plans.expectations_by_id([requests[0].id])
     group_id = str(asked.group_id)
     await store.queue.arrive([_reply(requests[1])], platform.services.clock.now())
     group = await platform.tracker.delegation_group(group_id)

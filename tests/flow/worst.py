@@ -22,7 +22,7 @@ from soorma_ai.kernel.ports import Delivery, StoredEvent
 from soorma_ai.kernel.runtime.loops import relay, timers
 from soorma_ai.kernel.sql.parts import SqlQueue
 from soorma_ai.kernel.sql.storage import FeatureSet
-from soorma_ai.kernel.sql.tenant_scope import Acting
+from soorma_ai.kernel.sql.tenant_scope import TenantScope
 
 T = TypeVar("T")
 
@@ -48,7 +48,12 @@ class OneAtATime(SqlQueue):
 
 class ForgetfulDatabase(Database):
     async def transact(
-        self, operation: Callable[[Connection], T], ended: Callable[[T, bool], None], acting: Acting, *, is_long: bool
+        self,
+        operation: Callable[[Connection], T],
+        ended: Callable[[T, bool], None],
+        acting: TenantScope,
+        *,
+        is_long: bool,
     ) -> T:
         def and_forget(db: Connection) -> T:
             self.routes.forget()

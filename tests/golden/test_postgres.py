@@ -19,7 +19,7 @@ from test_golden import EVERY_PLAN, GOLDEN, NOTHING_TO_DO, dump, until
 from soorma_ai import Platform
 from soorma_ai.adapters.postgres import PostgresStore, migrations
 from soorma_ai.adapters.postgres.connection import connection_to
-from soorma_ai.adapters.single_writer.lock import Owner
+from soorma_ai.adapters.single_writer.lock import OwnerLock
 from soorma_ai.apps.cli.main import cli
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError
@@ -169,7 +169,7 @@ def test_what_cannot_be_moved_is_refused_and_leaves_both_as_they_were(file: Path
     assert soorma("db", "move", str(file), "sqlite:///other.db").exit_code == 1
     assert "no store at" in soorma("db", "move", str(tmp_path / "none.db"), owners(url)).output
     assert not (tmp_path / "none.db.owner").exists()
-    with Owner.take(file, purpose="a shop"):
+    with OwnerLock.take(file, purpose="a shop"):
         assert "is owned by" in soorma("db", "move", str(file), owners(url)).output
     with psycopg.connect(owners(url), autocommit=True) as db:
         db.execute("INSERT INTO soorma.store VALUES (1, 'another')")
@@ -238,5 +238,5 @@ def test_a_file_is_brought_forward_by_who_says_so_too(golden: Path, tmp_path: Pa
     file = Path(shutil.copy(golden, tmp_path / "store.db"))
     before, told = int(golden.stem[1:]), soorma("db", "upgrade", "--store", f"sqlite:///{file}", "--json")
     assert json.loads(told.stdout) == {"store": f"sqlite:///{file}", "from": before, "to": VERSION}
-    with Owner.take(file, purpose="a shop"):
+    with OwnerLock.take(file, purpose="a shop"):
         assert soorma("db", "upgrade", "--store", f"sqlite:///{file}").exit_code == 1

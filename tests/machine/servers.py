@@ -22,7 +22,7 @@ from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.listener import ABSENCE
 from soorma_ai.adapters.postgres.readers import _once
 from soorma_ai.adapters.postgres.store import PostgresStore
-from soorma_ai.adapters.postgres.writer import Writer
+from soorma_ai.adapters.postgres.writer import PostgresWriter
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import StoreUnavailable
 from soorma_ai.kernel.domain.limits import STATEMENT_SECONDS
@@ -30,7 +30,7 @@ from soorma_ai.kernel.sql import connection as family
 from soorma_ai.kernel.sql.jobs import Job
 from soorma_ai.kernel.sql.parts import SqlStore
 from soorma_ai.kernel.sql.tables import leases
-from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
+from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
 
 T = TypeVar("T")
 
@@ -117,7 +117,7 @@ class Turns:
     def stop(self) -> None: ...
 
 
-class MortalWriter(Writer):
+class MortalWriter(PostgresWriter):
     """What is dead stores nothing more, and answers nobody. See `stores.OneThreadDatabase`."""
 
     is_dead = False
@@ -183,7 +183,7 @@ class OneThreadServerDatabase(Database):
             await self.mortal.close()
         self._reader.close()
 
-    async def read(self, query: Callable[[family.Reader], T], acting: Acting = HOUSE) -> T:
+    async def read(self, query: Callable[[family.Reader], T], acting: TenantScope = HOUSE) -> T:
         await asyncio.sleep(0)  # as a change of threads does
         if self.mortal.is_dead:
             await asyncio.get_running_loop().create_future()

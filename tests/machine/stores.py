@@ -19,7 +19,7 @@ from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.kernel.sql.connection import Reader
 from soorma_ai.kernel.sql.storage import FeatureSet
-from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
+from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
 from soorma_ai.testing.clock import VirtualClock
 
 T = TypeVar("T")
@@ -75,7 +75,12 @@ class OneThreadDatabase(Database):
         self._context = copy_context()
 
     async def transact(
-        self, operation: Callable[[Connection], T], ended: Callable[[T, bool], None], acting: Acting, *, is_long: bool
+        self,
+        operation: Callable[[Connection], T],
+        ended: Callable[[T, bool], None],
+        acting: TenantScope,
+        *,
+        is_long: bool,
     ) -> T:
         await asyncio.sleep(0)  # as a change of threads does: whoever else is ready comes first
         if self.commits_left == 0 and not self.keeps_last:
@@ -92,7 +97,7 @@ class OneThreadDatabase(Database):
             self.on_commit(self.writer.connection.take_leaving())
         return result
 
-    async def read(self, query: Callable[[Reader], T], acting: Acting = HOUSE) -> T:
+    async def read(self, query: Callable[[Reader], T], acting: TenantScope = HOUSE) -> T:
         await self._alive()
         return await super().read(query, acting)
 

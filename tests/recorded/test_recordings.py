@@ -16,7 +16,7 @@ from soorma_ai.adapters.models.direct.transport import Direct
 from soorma_ai.adapters.models.faults import BadGeneration, SchemaRejected
 from soorma_ai.adapters.models.forms import form_for
 from soorma_ai.adapters.models.litellm.transport import ThroughLiteLLM
-from soorma_ai.adapters.models.transport import Call
+from soorma_ai.adapters.models.transport import ProviderCall
 from soorma_ai.errors import (
     ConfigError,
     ContentFiltered,
@@ -111,11 +111,11 @@ def name(recording: Recording) -> str:
     return f"{recording.model.partition('/')[0]}{' direct' if recording.is_direct else ''} {file}"
 
 
-def call(recording: Recording, base: str) -> Call:
+def call(recording: Recording, base: str) -> ProviderCall:
     form = form_for("tools", recording.model.partition("/")[0], SCHEMA, direct=recording.is_direct)
     more = AWS if recording.model.startswith("bedrock") else {}
     key = None if more else "key"
-    return Call(recording.model, (Message("user", "x"),), form, base, key, 20.0, 100, more, None, [])
+    return ProviderCall(recording.model, (Message("user", "x"),), form, base, key, 20.0, 100, more, None, [])
 
 
 def read(arguments: object) -> object:

@@ -9,7 +9,7 @@ from model_kit import Pauses, Way, by_both_ways, question
 
 from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.adapters.models.embedding import LiteLLMEmbedder
-from soorma_ai.adapters.models.faults import Failed, translate
+from soorma_ai.adapters.models.faults import CallFailure, translate
 from soorma_ai.clients.asynchronous import AsyncClient
 from soorma_ai.errors import ConfigError, ModelUnavailable, ServerUnavailable, SoormaError
 
@@ -62,19 +62,19 @@ async def test_a_refused_connection_to_a_server_names_the_url_and_how_one_is_sta
 @pytest.mark.parametrize(
     ("failed", "kind", "said"),
     [
-        (Failed("no route", unreached="https://api.openai.com/v1"), ModelUnavailable, GUESS),
-        (Failed("refused", unreached="http://localhost:11434/api"), ModelUnavailable, "start the server there"),
-        (Failed("who?", 401), ConfigError, GUESS),
-        (Failed("no llama", 404), ConfigError, GUESS),
+        (CallFailure("no route", unreached="https://api.openai.com/v1"), ModelUnavailable, GUESS),
+        (CallFailure("refused", unreached="http://localhost:11434/api"), ModelUnavailable, "start the server there"),
+        (CallFailure("who?", 401), ConfigError, GUESS),
+        (CallFailure("no llama", 404), ConfigError, GUESS),
     ],
 )
 def test_where_no_address_was_given_a_local_server_is_guessed_at(
-    failed: Failed, kind: type[SoormaError], said: str
+    failed: CallFailure, kind: type[SoormaError], said: str
 ) -> None:
     fault = translate(failed, "openai/llama")
     assert isinstance(fault, kind)
     assert said in str(fault)
-    given = Failed(failed.text, failed.status, unreached=failed.unreached, base="http://gpu:8000")
+    given = CallFailure(failed.text, failed.status, unreached=failed.unreached, base="http://gpu:8000")
     assert GUESS not in str(translate(given, "openai/llama"))
 
 

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
-from soorma_ai.api.server.connections import Bounds
+from soorma_ai.api.server.connections import ConnectionBounds
 from soorma_ai.api.server.proxies import TrustedProxies
 from soorma_ai.api.server.serve import listen, serve, url_of
 from soorma_ai.errors import ConfigError
@@ -69,7 +69,7 @@ def served(platform: Platform, holding: Holding) -> Starlette:
 
 
 @asynccontextmanager
-async def running(served: Starlette, bounds: Bounds) -> AsyncGenerator[httpx.AsyncClient]:
+async def running(served: Starlette, bounds: ConnectionBounds) -> AsyncGenerator[httpx.AsyncClient]:
     """A client of the application on a socket."""
     listener, until, started = listen("127.0.0.1", 0, is_open=True), asyncio.Event(), asyncio.Event()
     task = asyncio.create_task(serve(served, listener, until, started.set, bounds))
@@ -89,7 +89,7 @@ def by_way_of(*hosts: str) -> dict[str, str]:
 async def test_behind_a_trusted_proxy_each_address_that_it_forwards_has_a_bound_of_its_own(
     served: Starlette, holding: Holding
 ) -> None:
-    async with running(served, Bounds(100, 2, proxies=LOOPBACK)) as http:
+    async with running(served, ConnectionBounds(100, 2, proxies=LOOPBACK)) as http:
         held = [asyncio.create_task(http.get("/hold", headers=by_way_of("10.0.0.9"))) for _ in range(2)]
         for _ in held:
             await holding.come.acquire()
@@ -107,14 +107,14 @@ async def test_behind_a_trusted_proxy_each_address_that_it_forwards_has_a_bound_
 
 
 async def test_a_client_that_writes_the_header_itself_takes_no_other_address(served: Starlette) -> None:
-    async with running(served, Bounds(100, 2, proxies=LOOPBACK)) as http:
+    async with running(served, ConnectionBounds(100, 2, proxies=LOOPBACK)) as http:
         # The proxy adds the address that it sees behind what its client wrote.
         assert (await http.get("/who", headers=by_way_of("1.1.1.1", "10.0.0.9"))).text == "https 10.0.0.9"
 
 
 async def test_without_a_trusted_proxy_the_header_says_nothing(served: Starlette) -> None:
     for proxies in (TrustedProxies(), TrustedProxies(["10.0.0.0/8"])):
-        async with running(served, Bounds(100, 2, proxies=proxies)) as http:
+        async with running(served, ConnectionBounds(100, 2, proxies=proxies)) as http:
             assert (await http.get("/who", headers=by_way_of("10.0.0.9"))).text == "http 127.0.0.1"
 
 
@@ -127,7 +127,7 @@ def test_a_proxy_is_named_by_address_or_network() -> None:
 async def test_a_client_that_takes_nothing_of_an_answer_is_cut_off(served: Starlette) -> None:
     sending = Sending()
     served.router.routes.append(Route("/much", sending))
-    async with running(served, Bounds(100, 50, stalled_seconds=0.1)) as http:
+    async with running(served, ConnectionBounds(100, 50, stalled_seconds=0.1)) as http:
         with socket.create_connection((http.base_url.host, http.base_url.port or 0)) as one:
             one.sendall(b"GET /much HTTP/1.1\r\nHost: localhost\r\n\r\n")
             await asyncio.wait_for(sending.is_over.wait(), 20)

@@ -7,7 +7,7 @@ from http_kit import Keys, caller, calling, local
 from kit import PATIENCE, payments, planner, stock, until
 
 from soorma_ai import Platform
-from soorma_ai.kernel.runtime.handling.process.counters import MOST_TENANTS, Counted, Tallies
+from soorma_ai.kernel.runtime.handling.process.counters import MOST_TENANTS, CounterName, Counters
 from soorma_ai.kernel.runtime.views.tenant_stats import COUNTED_EVERY, TOO_OLD
 from soorma_ai.server import app
 from soorma_ai.testing.clock import VirtualClock
@@ -107,8 +107,8 @@ async def test_a_platform_that_is_not_open_is_told_as_such(platform: Platform) -
 
 
 def test_ten_thousand_tenants_cost_no_more_than_a_thousand() -> None:
-    tallies = Tallies()
+    tallies = Counters()
     for number in range(10 * MOST_TENANTS):
-        tallies.add(f"tenant-{number}", Counted.COMMITS, "done")
+        tallies.add(f"tenant-{number}", CounterName.COMMITS, "done")
     assert not tallies.of("tenant-0")
-    assert tallies.of(f"tenant-{10 * MOST_TENANTS - 1}") == {(Counted.COMMITS, ("done",)): 1}
+    assert tallies.of(f"tenant-{10 * MOST_TENANTS - 1}") == {(CounterName.COMMITS, ("done",)): 1}

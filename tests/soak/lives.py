@@ -113,10 +113,10 @@ async def _until_open(brief: Brief, work: Callable[[Platform], Awaitable[None]])
 def _note_leases(path: Path) -> None:
     """Write down each lease that this process is handed: what is written stays, whoever is killed."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    hand_over = Consumer.hand_over
+    hand_over = Consumer.start
 
     def noted(self: Consumer, delivery: Delivery) -> "asyncio.Task[None]":
         os.write(file, f"{delivery.seq} {delivery.fence}\n".encode())
         return hand_over(self, delivery)
 
-    Consumer.hand_over = noted
+    Consumer.start = noted

@@ -43,7 +43,7 @@ def ack_before_the_row() -> None:
         with suppress(Exception):
             await receive(events)
 
-    NatsBus._hand_over = hand_over
+    NatsBus._receive_batch = hand_over
 
 
 def claim_without_the_lock() -> None:
@@ -64,14 +64,14 @@ def cursor_by_sequence_alone() -> None:
     begun = tuple(statement for statement in writer._BEGIN if statement != writer.LOCK)
     assert len(begun) < len(writer._BEGIN)
     writer._BEGIN = begun
-    commit = writer.Writer._commit
+    commit = writer.PostgresWriter._commit
 
-    def slowly(self: writer.Writer, *arguments: object, wrote: bool) -> object:
+    def slowly(self: writer.PostgresWriter, *arguments: object, wrote: bool) -> object:
         if wrote and time.monotonic_ns() // 1000 % 3 == 0:
             time.sleep(SLOWLY)
         return commit(self, *arguments, wrote=wrote)
 
-    writer.Writer._commit = slowly
+    writer.PostgresWriter._commit = slowly
 
 
 BUGS = {

@@ -9,7 +9,7 @@ from typing import assert_type
 from pydantic import JsonValue
 
 from soorma_ai import AsyncClient, Client, EventEnvelope, PlanHandle, Platform, PlatformClient, Wait
-from soorma_ai.api.clients.blocking import Plan
+from soorma_ai.api.clients.blocking import BlockingPlan
 from soorma_ai.api.clients.protocol import PlanCalls
 from soorma_ai.kernel.domain.people import AnswerOutcome
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord
@@ -53,7 +53,7 @@ async def over_http() -> None:
 def without_a_loop() -> None:
     with Client("http://localhost:8700", token="secret") as client:
         plan = client.submit("order.received", {"order_id": "A1"}, planner="orders")
-        assert_type(plan, Plan)
+        assert_type(plan, BlockingPlan)
         assert_type(plan.result(timeout=5), JsonValue)
         assert_type(plan.events(), Iterator[EventEnvelope])
         assert_type(client.plans(status="active", limit=5), list[PlanRecord])

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from soorma_ai.kernel.domain.decisions import Judged, PlannerDecision
-from soorma_ai.kernel.domain.effects import AppendStep, Expect, Outcome, Publish
+from soorma_ai.kernel.domain.decisions import AcceptedDecision, PlannerDecision
+from soorma_ai.kernel.domain.effects import AppendStep, Expect, PlanChange, Publish
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.kernel.domain.history import Step
@@ -73,8 +73,8 @@ def answer(decision: str, note: str = "", **payload: Any) -> Answer:
     return Answer("a-1", payload, AnswerDecision(decision), "mia", NOW, note)
 
 
-def judged(action: Any, **changes: Any) -> Judged:
-    return Judged(PlannerDecision(next_action=action), **changes)
+def judged(action: Any, **changes: Any) -> AcceptedDecision:
+    return AcceptedDecision(PlannerDecision(next_action=action), **changes)
 
 
 def worked(type: str = "part.completed", result: Any = 7, **changes: Any) -> EventEnvelope:
@@ -85,18 +85,18 @@ def failed(type: str = "part.completed", code: str = "network", message: str = "
     return event(type, data=failure_reply(code, message))
 
 
-def of_kind(kind: type[E], effects: Iterable[object] | Outcome) -> list[E]:
-    found = effects.effects if isinstance(effects, Outcome) else effects
+def of_kind(kind: type[E], effects: Iterable[object] | PlanChange) -> list[E]:
+    found = effects.effects if isinstance(effects, PlanChange) else effects
     return [effect for effect in found if isinstance(effect, kind)]
 
 
-def steps(effects: Iterable[object] | Outcome) -> list[Step]:
+def steps(effects: Iterable[object] | PlanChange) -> list[Step]:
     return [effect.step for effect in of_kind(AppendStep, effects)]
 
 
-def opened(effects: Iterable[object] | Outcome) -> list[Expectation]:
+def opened(effects: Iterable[object] | PlanChange) -> list[Expectation]:
     return [effect.expectation for effect in of_kind(Expect, effects)]
 
 
-def published(effects: Iterable[object] | Outcome) -> list[EventEnvelope]:
+def published(effects: Iterable[object] | PlanChange) -> list[EventEnvelope]:
     return [effect.event for effect in of_kind(Publish, effects)]

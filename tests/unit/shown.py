@@ -1,12 +1,12 @@
 """Offers as they are shown when there is room for all of them."""
 
-from soorma_ai.kernel.domain.decisions import Room, Showing
+from soorma_ai.kernel.domain.decisions import OfferRoom, Showing
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.choices.form import form_of
 from soorma_ai.kernel.rules.choices.offer import Offer
 from soorma_ai.kernel.rules.choices.showing import show_offer
 
-ENDLESS = Room(10**9)
+ENDLESS = OfferRoom(10**9)
 
 
 def everything_of(offer: Offer) -> Showing:

@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 from pydantic import TypeAdapter, ValidationError
 
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.features.remote.admit import Standing, admit, disposition_of
+from soorma_ai.features.remote.admit import DeliveryFacts, admit, disposition_of
 from soorma_ai.features.remote.protocol import acts_of, ending_of
 from soorma_ai.features.remote.records import Act, AnyAct, Delegating
 from soorma_ai.kernel.domain import effects as done
@@ -73,7 +73,7 @@ def task() -> TaskRecord:
     return task_of(request(), "adder", "sum.requested.completed", NOW)
 
 
-def standing(**changes: Any) -> Standing:
+def standing(**changes: Any) -> DeliveryFacts:
     known: dict[str, Any] = {
         "task": task(),
         "makes": {"sum.noted", "pay.requested"},
@@ -81,7 +81,7 @@ def standing(**changes: Any) -> Standing:
         "requests": {"pay.requested": PAY},
         "producers": {"ok.said": ("client",)},
     }
-    return Standing("adder", request(), NOW, **{**known, **changes})
+    return DeliveryFacts("adder", request(), NOW, **{**known, **changes})
 
 
 def moment(ordinals: Iterator[int] | None = None) -> Moment:

@@ -7,7 +7,14 @@ import pytest
 from contract.store_kit import PAID, agent
 from msgspec.structs import replace
 
-from soorma_ai.features.federation.announcements import MOST_AGENTS, Heard, Known, announce, describe_outside, hear
+from soorma_ai.features.federation.announcements import (
+    MOST_AGENTS,
+    AnnouncementOutcome,
+    KnownAgent,
+    announce,
+    describe_outside,
+    hear,
+)
 from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventTopic
 from soorma_ai.kernel.domain.registry import (
     AGENT_GONE_AFTER,
@@ -18,7 +25,7 @@ from soorma_ai.kernel.domain.registry import (
     Registration,
     Subscription,
 )
-from soorma_ai.kernel.domain.stores import Announced, Announcement, mailbox_of
+from soorma_ai.kernel.domain.stores import AnnouncedAgent, Announcement, mailbox_of
 
 ASKED = EventDefinition(event_name="work.asked")
 HELD = EventDefinition(event_name="work.asked", approval=Approval(approvers=("boss",)), irreversible=True)
@@ -32,10 +39,10 @@ def tool(name: str = "tool", **changes: Any) -> Registration:
 def said(
     *living: Registration, tenant: str | None = None, left: tuple[str, ...] = (), silent: timedelta = SILENT
 ) -> Announcement:
-    return Announcement("there", tenant, tuple(Announced(one, silent) for one in living), left)
+    return Announcement("there", tenant, tuple(AnnouncedAgent(one, silent) for one in living), left)
 
 
-def taken(heard: Heard) -> list[str]:
+def taken(heard: AnnouncementOutcome) -> list[str]:
     return [one.registration.agent for one in (*heard.registered, *heard.alive)]
 
 
@@ -93,16 +100,16 @@ def test_a_store_without_agents_says_nothing_but_may_ask(asks: bool, count: int)
     ("known", "is_taken"),
     [
         (None, True),
-        (Known(tool(store="there"), lives=True), True),
-        (Known(tool(store="there"), lives=False), True),
-        (Known(tool(), lives=True), False),
-        (Known(tool(), lives=False), False),
-        (Known(tool(store="earlier"), lives=True), False),
-        (Known(tool(store="earlier"), lives=False), True),
+        (KnownAgent(tool(store="there"), lives=True), True),
+        (KnownAgent(tool(store="there"), lives=False), True),
+        (KnownAgent(tool(), lives=True), False),
+        (KnownAgent(tool(), lives=False), False),
+        (KnownAgent(tool(store="earlier"), lives=True), False),
+        (KnownAgent(tool(store="earlier"), lives=False), True),
     ],
     ids=["new", "known", "back", "here", "here and silent", "of an earlier store", "of one that is gone"],
 )
-def test_a_name_is_whose_it_was_first(known: Known | None, is_taken: bool) -> None:
+def test_a_name_is_whose_it_was_first(known: KnownAgent | None, is_taken: bool) -> None:
     heard = hear(said(tool()), {"tool": known} if known else {}, 0)
     assert (taken(heard), [name for name, _ in heard.refused]) == ((["tool"], []) if is_taken else ([], ["tool"]))
 
@@ -149,9 +156,9 @@ def test_silence_counts_from_when_it_began_and_one_that_is_gone_is_none(
 
 def test_one_that_is_as_it_was_is_alive_and_no_more() -> None:
     before = tool(store="there")
-    heard = hear(said(tool()), {"tool": Known(before, lives=True)}, 0)
+    heard = hear(said(tool()), {"tool": KnownAgent(before, lives=True)}, 0)
     assert (heard.registered, [one.registration for one in heard.alive]) == ([], [before])
-    changed = hear(said(tool(description="more")), {"tool": Known(before, lives=True)}, 0)
+    changed = hear(said(tool(description="more")), {"tool": KnownAgent(before, lives=True)}, 0)
     assert (len(changed.registered), changed.alive) == (1, [])
 
 
@@ -165,11 +172,11 @@ def test_one_that_is_as_it_was_is_alive_and_no_more() -> None:
     ],
 )
 def test_a_store_lets_its_own_leave_alone(known: Registration, tenant: str | None, left: list[str]) -> None:
-    gone = hear(said(tenant=tenant, left=("tool", "nobody")), {"tool": Known(known, lives=True)}, 0)
+    gone = hear(said(tenant=tenant, left=("tool", "nobody")), {"tool": KnownAgent(known, lives=True)}, 0)
     assert gone.left == left
 
 
 def test_a_store_has_so_many_agents_and_no_more() -> None:
-    known = {"old": Known(tool("old", store="there"), lives=False)}
+    known = {"old": KnownAgent(tool("old", store="there"), lives=False)}
     heard = hear(said(tool("one"), tool("two"), tool("old")), known, MOST_AGENTS - 1)
     assert (taken(heard), [name for name, _ in heard.refused]) == (["one", "old"], ["two"])

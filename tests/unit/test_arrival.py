@@ -33,7 +33,7 @@ from soorma_ai.kernel.domain.registry import EventRole
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.arrival.arrival import (
     GIVEN_UP,
-    Heard,
+    EventTargets,
     Meaning,
     NamedRows,
     arrive,
@@ -47,7 +47,6 @@ from soorma_ai.kernel.rules.arrival.arrival import (
 )
 from soorma_ai.kernel.rules.arrival.effects import (
     LAST,
-    Answered,
     Effect,
     Hasten,
     KeepEarly,
@@ -55,6 +54,7 @@ from soorma_ai.kernel.rules.arrival.effects import (
     Put,
     Replace,
     Resolve,
+    SendReply,
     Stop,
     arrival_of,
 )
@@ -107,7 +107,7 @@ def test_who_takes_an_event_owns_it_and_a_goal_belongs_to_the_plan_that_it_begin
 
 
 def test_what_a_plan_waits_for_is_its_own_over_a_subscription_of_its_planner_and_others_hear_it_too() -> None:
-    heard = Heard((Put("planner", "r-1"), Put("audit", "r-1")), "q-1")
+    heard = EventTargets((Put("planner", "r-1"), Put("audit", "r-1")), "q-1")
     effects = arrive(heard, NamedRows(expectation("q-1")), reply("r-1", "q-1"), NOW)
     assert effects == (Meet("q-1", "r-1"), Put("planner", "plan-1"), Put("audit", "r-1"))
 
@@ -126,9 +126,9 @@ def test_a_clients_reply_is_told_to_the_client_again_when_it_comes_again_and_goe
     met = replace(expected, status=MET, met_by="r-1")
     assert arrived(reply("r-1", "q-1"), NamedRows(expected)) == (
         Meet("q-1", "r-1"),
-        Answered("q-1", reply("r-1", "q-1")),
+        SendReply("q-1", reply("r-1", "q-1")),
     )
-    assert arrived(reply("r-1", "q-1"), NamedRows(met)) == (Answered("q-1", reply("r-1", "q-1")),)
+    assert arrived(reply("r-1", "q-1"), NamedRows(met)) == (SendReply("q-1", reply("r-1", "q-1")),)
 
 
 @pytest.mark.parametrize("kind", BY_REPLY)
@@ -180,7 +180,7 @@ def test_a_success_takes_the_place_of_the_failure_of_the_same_agent_that_a_clien
     )
     effects = arrived(came, NamedRows(expected, was_handed=True, replied=told))
     surplus = Stray("r-2", "work.done", "surplus", "q-1")
-    assert effects == ((Replace("q-1", "r-1", "r-2"), Answered("q-1", came)) if replaces else (surplus,))
+    assert effects == ((Replace("q-1", "r-1", "r-2"), SendReply("q-1", came)) if replaces else (surplus,))
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_an_event_off_the_schema_leaves_the_wait_open_and_the_schema_is_not_that
     assert waiting(off, wait("w-1", ask=question(TYPED))) == (Stray("f-1", "order.paid", "invalid", "w-1"),)
     other = fact("f-1", ORDER).model_copy(update={"type": "order.dropped"})
     asked = wait("w-1", ask=question(TYPED), others=("order.dropped",))
-    assert Meet("w-1", "f-1") in arrive(Heard(keys=("any",)), NamedRows(waits=(asked,)), other, NOW)
+    assert Meet("w-1", "f-1") in arrive(EventTargets(keys=("any",)), NamedRows(waits=(asked,)), other, NOW)
 
 
 @pytest.mark.parametrize(("source", "meets"), [("bank", True), ("anybody", False), (CLIENT, False)])
@@ -250,7 +250,7 @@ def test_only_who_may_meet_a_wait_does_and_no_event_meets_two(source: str, meets
 def test_what_an_event_met_before_changes_nothing_where_it_is_not_asked_for(
     has_met: bool, waits: tuple[Expectation, ...], awaited: bool
 ) -> None:
-    heard, came = Heard(keys=("any",), is_awaited=awaited), fact("f-1", ORDER)
+    heard, came = EventTargets(keys=("any",), is_awaited=awaited), fact("f-1", ORDER)
     effects = arrive(heard, NamedRows(has_met_wait=has_met, waits=waits), came, NOW)
     assert is_of_use(heard, waits) or effects == ()
 
@@ -387,7 +387,7 @@ def test_what_is_told_of_events_that_came_in() -> None:
     done = (
         Put("one", "x"),
         Resolve("two", "y"),
-        Answered("q-1", REPLIED),
+        SendReply("q-1", REPLIED),
         late,
         KeepEarly(early, "default", (), later(1)),
         Meet("w", "f"),

@@ -27,9 +27,9 @@ from soorma_ai.kernel.rules.authority import (
     TABLE,
     Act,
     Owner,
+    Ownership,
+    Permission,
     Role,
-    Verdict,
-    Whose,
     can_answer,
     check,
     is_listed,
@@ -45,7 +45,7 @@ NOW = datetime(2030, 1, 1, tzinfo=UTC)
 AMOUNT = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}
 ANN, BEN, ELSEWHERE = Owner("acme", "ann"), Owner("acme", "ben"), Owner("other", "ann")
 NOBODYS = Owner("acme")
-THINGS = {Whose.OWN: ANN, Whose.OTHERS: BEN, Whose.NOBODYS: NOBODYS, Whose.ELSEWHERE: ELSEWHERE}
+THINGS = {Ownership.OWN: ANN, Ownership.OTHERS: BEN, Ownership.NOBODYS: NOBODYS, Ownership.ELSEWHERE: ELSEWHERE}
 
 PEOPLE = {
     "user": Person("acme", "ann", frozenset()),
@@ -84,14 +84,14 @@ EXPECTED = {
 
 @pytest.mark.parametrize(("call", "who"), EXPECTED, ids=lambda value: value)
 def test_a_person_may_do_what_the_best_of_their_roles_lets_them(call: str, who: str) -> None:
-    found = [verdict(PEOPLE[who], CALLS[call], THINGS[whose]) for whose in Whose]
+    found = [verdict(PEOPLE[who], CALLS[call], THINGS[whose]) for whose in Ownership]
     assert [str(one) for one in found] == EXPECTED[call, who].split()
 
 
 def test_the_table_has_a_cell_for_everything_and_shows_no_tenant_to_another() -> None:
     cells = {(r, a, w): v for r, acts in TABLE.items() for a, row in acts.items() for w, v in row.items()}
-    assert set(cells) == {(role, act, whose) for role in Role for act in Act for whose in Whose}
-    assert {verdict for (_, _, whose), verdict in cells.items() if whose is Whose.ELSEWHERE} == {Verdict.HIDDEN}
+    assert set(cells) == {(role, act, whose) for role in Role for act in Act for whose in Ownership}
+    assert {verdict for (_, _, whose), verdict in cells.items() if whose is Ownership.ELSEWHERE} == {Permission.HIDDEN}
     assert {right.act for right in CALLS.values()} == set(Act)
 
 
@@ -100,27 +100,27 @@ def test_no_role_takes_what_everybody_has_and_who_steers_sees(call: str) -> None
     for person in PEOPLE.values():
         for thing in THINGS.values():
             found = verdict(person, CALLS[call], thing)
-            assert found in (verdict(PEOPLE["user"], CALLS[call], thing), Verdict.MAY, Verdict.FORBIDDEN)
-            if CALLS[call].act is Act.STEER and found is not Verdict.HIDDEN:
-                assert verdict(person, CALLS["plan"], thing) is Verdict.MAY
+            assert found in (verdict(PEOPLE["user"], CALLS[call], thing), Permission.MAY, Permission.FORBIDDEN)
+            if CALLS[call].act is Act.STEER and found is not Permission.HIDDEN:
+                assert verdict(person, CALLS["plan"], thing) is Permission.MAY
 
 
 @pytest.mark.parametrize(
     ("owner", "whose"),
     [
-        (ANN, Whose.OWN),
-        (BEN, Whose.OTHERS),
-        (NOBODYS, Whose.NOBODYS),
-        (ELSEWHERE, Whose.ELSEWHERE),
-        (Owner("other"), Whose.ELSEWHERE),
+        (ANN, Ownership.OWN),
+        (BEN, Ownership.OTHERS),
+        (NOBODYS, Ownership.NOBODYS),
+        (ELSEWHERE, Ownership.ELSEWHERE),
+        (Owner("other"), Ownership.ELSEWHERE),
     ],
 )
-def test_whose_something_is(owner: Owner, whose: Whose) -> None:
+def test_whose_something_is(owner: Owner, whose: Ownership) -> None:
     assert whose_is(owner, PEOPLE["user"]) is whose
 
 
 def test_what_is_nobodys_belongs_to_no_person_without_a_name() -> None:
-    assert whose_is(NOBODYS, Person("acme", NO_USER, frozenset())) is Whose.NOBODYS
+    assert whose_is(NOBODYS, Person("acme", NO_USER, frozenset())) is Ownership.NOBODYS
 
 
 def test_what_is_not_seen_is_told_in_the_words_for_what_is_not_there() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.features.retrieval.check import ADVICE, MOST_TWINS, Finding, FoundEvent, Problem, check_events
+from soorma_ai.features.retrieval.check import ADVICE, MOST_TWINS, EventFault, EventFinding, FoundEvent, check_events
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
 from unit.material import obj
@@ -15,12 +15,12 @@ def registered(name: str, description: str = "", agent: str = "shop", **known: A
     return RegisteredEvent(agent, AgentKind.TOOL, EventRole.TAKES, definition)
 
 
-def silent(name: str, *agents: str) -> Finding:
-    return Finding(Problem.NO_DESCRIPTION, (FoundEvent(name, agents),))
+def silent(name: str, *agents: str) -> EventFinding:
+    return EventFinding(EventFault.NO_DESCRIPTION, (FoundEvent(name, agents),))
 
 
-def alike(*names: str) -> Finding:
-    return Finding(Problem.SAME_WORDS, tuple(FoundEvent(name, ("shop",)) for name in names))
+def alike(*names: str) -> EventFinding:
+    return EventFinding(EventFault.SAME_WORDS, tuple(FoundEvent(name, ("shop",)) for name in names))
 
 
 COUNT = registered("stock.count", "Count what is on the shelves.")
@@ -46,7 +46,7 @@ WHERE = obj({"shelf": {"type": "string"}})
     ],
 )
 def test_events_are_named_that_say_nothing_or_the_same_as_others(
-    events: list[RegisteredEvent], findings: list[Finding]
+    events: list[RegisteredEvent], findings: list[EventFinding]
 ) -> None:
     assert check_events(events) == check_events(events[::-1]) == findings
 
@@ -78,4 +78,4 @@ def test_a_hundred_of_the_same_are_named_few_at_a_time() -> None:
 
 
 def test_each_problem_comes_with_what_to_do() -> None:
-    assert {*ADVICE} == {*Problem}
+    assert {*ADVICE} == {*EventFault}

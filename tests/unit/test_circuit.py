@@ -7,7 +7,7 @@ import pytest
 
 from soorma_ai.kernel.rules.decisions.circuit import (
     Circuit,
-    Refusal,
+    SetupRefusal,
     fail,
     is_half_open,
     may_insist,
@@ -69,5 +69,5 @@ def test_it_is_half_open_only_after_it_was_open() -> None:
     ids=["new", "new, later", "resumed", "resumed with the one that was refused", "after it", "clock set back"],
 )
 def test_a_refused_model_is_asked_again_by_who_was_resumed_since(resumed: int | None, after: float, may: bool) -> None:
-    refusal = Refusal("no key", NOW + seconds(7), at=100.0)
+    refusal = SetupRefusal("no key", NOW + seconds(7), at=100.0)
     assert may_insist(refusal, None if resumed is None else NOW + seconds(resumed), 100.0 + after) is may

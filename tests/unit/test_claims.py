@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from soorma_ai.features.human_tasks.claims import (
     LASTS,
+    assign_fault,
     claim_fault,
-    closed_fault,
     current_claim,
-    hand_over_fault,
-    known_roles,
     make_claim,
+    not_open_fault,
+    roles_of_person,
 )
 from soorma_ai.features.human_tasks.records import Claim, Colleague
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
@@ -68,9 +68,9 @@ CLOSED: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("changes", CLOSED.values(), ids=CLOSED)
 def test_nothing_is_done_about_a_question_that_is_closed(changes: dict[str, Any]) -> None:
     closed = replace(ASKED, **changes)
-    assert closed_fault(closed, NOW) and not closed_fault(ASKED, NOW)
-    assert claim_fault(closed, None, "ann", NOW, insists=True) == closed_fault(closed, NOW)
-    assert hand_over_fault(closed, "bob", frozenset({"manager"}), NOW) == closed_fault(closed, NOW)
+    assert not_open_fault(closed, NOW) and not not_open_fault(ASKED, NOW)
+    assert claim_fault(closed, None, "ann", NOW, insists=True) == not_open_fault(closed, NOW)
+    assert assign_fault(closed, "bob", frozenset({"manager"}), NOW) == not_open_fault(closed, NOW)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_question_is_handed_to_who_is_known_to_be_allowed_to_answer(
 ) -> None:
     assert ASKED.ask is not None
     asked = replace(ASKED, ask=replace(ASKED.ask, approvers=approvers))
-    said = hand_over_fault(asked, "bob", known_as, NOW)
+    said = assign_fault(asked, "bob", known_as, NOW)
     assert said.startswith(fault) and bool(said) is bool(fault)
 
 
@@ -106,4 +106,4 @@ def test_a_question_is_handed_to_who_is_known_to_be_allowed_to_answer(
 def test_somebody_is_known_by_their_good_keys_and_by_how_they_came_last(
     keys: list[ApiKey], seen: Colleague | None, roles: set[str] | None
 ) -> None:
-    assert known_roles(keys, seen, "bob", NOW) == roles
+    assert roles_of_person(keys, seen, "bob", NOW) == roles

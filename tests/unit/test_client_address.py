@@ -2,7 +2,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from soorma_ai.api.clients.address import Rest, address_of, path_of
+from soorma_ai.api.clients.address import PathTail, address_of, path_of
 from soorma_ai.errors import ConfigError, NotFound
 
 
@@ -77,6 +77,6 @@ def test_a_part_of_a_path_stays_one_part(part: str) -> None:
 
 
 def test_only_the_last_part_may_have_slashes() -> None:
-    assert path_of("working-memory", "plan-1", Rest("a/../b")) == "/v1/working-memory/plan-1/a%2F..%2Fb"
+    assert path_of("working-memory", "plan-1", PathTail("a/../b")) == "/v1/working-memory/plan-1/a%2F..%2Fb"
     with pytest.raises(NotFound, match="slash"):
         path_of("plans", "../waits")

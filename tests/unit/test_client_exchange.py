@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.api.clients.messages import Page, Response, delete, get, post, spell
+from soorma_ai.api.clients.messages import HttpResponse, Page, delete, get, post, spell
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 from soorma_ai.kernel.domain.memory import PlanSummary
 from soorma_ai.kernel.domain.values import Json
@@ -70,9 +70,9 @@ def test_what_no_server_keeps_is_not_sent(value: Json) -> None:
 )
 def test_an_answer_of_another_kind_is_the_servers_fault(body: bytes) -> None:
     with pytest.raises(RemoteProtocolError, match="none that this version reads"):
-        Response(200, {}, body).read(Page[PlanSummary])
+        HttpResponse(200, {}, body).read(Page[PlanSummary])
 
 
 def test_an_answer_of_a_newer_server_is_read_without_what_is_new() -> None:
-    page = Response(200, {}, b'{"items": [], "next": null, "newer": {"a": 1}}').read(Page[PlanSummary])
+    page = HttpResponse(200, {}, b'{"items": [], "next": null, "newer": {"a": 1}}').read(Page[PlanSummary])
     assert page == Page[PlanSummary](items=[])

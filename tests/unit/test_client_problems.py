@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.api.clients.messages import Response, get
+from soorma_ai.api.clients.messages import HttpResponse, get
 from soorma_ai.api.clients.problems import PROBLEM, error_of, problem_in
 from soorma_ai.api.server.problems import STATUS, problem_of
 from soorma_ai.errors import (
@@ -29,7 +29,7 @@ URL = "http://localhost:8700"
 
 
 def raised(status: int, body: bytes, kind: str, **headers: str) -> SoormaError:
-    return error_of(Response(status, {"content-type": kind, **headers}, body), get("plans"), URL)
+    return error_of(HttpResponse(status, {"content-type": kind, **headers}, body), get("plans"), URL)
 
 
 def of_problem(status: int, **fields: Any) -> SoormaError:
@@ -120,7 +120,7 @@ def test_a_retry_after_that_is_no_number_asks_for_nothing(said: str) -> None:
     "body", [b"", b"[]", b"{}", b'{"code": 7, "detail": "x"}', b'{"code": "not_found"}', b"[" * 9_999]
 )
 def test_a_problem_without_code_or_words_is_none(body: bytes) -> None:
-    assert problem_in(Response(404, {"content-type": PROBLEM}, body)) is None
+    assert problem_in(HttpResponse(404, {"content-type": PROBLEM}, body)) is None
 
 
 def test_a_way_to_elsewhere_is_named_and_not_taken() -> None:

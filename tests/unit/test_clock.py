@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from soorma_ai.adapters.clock import KeptClock, SteadyClock, SystemClock
+from soorma_ai.adapters.clock import HostClock, SteadyClock, SystemClock
 from soorma_ai.testing.clock import START, VirtualClock
 
 MICROSECOND = timedelta(microseconds=1)
@@ -102,7 +102,7 @@ def test_a_clock_that_keeps_to_another_never_goes_back(
     looks: list[tuple[float, float | None]], wanted: list[float]
 ) -> None:
     here = 0.0
-    clock, seen = KeptClock(lambda: int(here * 1e9)), list[datetime]()
+    clock, seen = HostClock(lambda: int(here * 1e9)), list[datetime]()
     for went, said in looks:
         here = went
         if seen:

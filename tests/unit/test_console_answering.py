@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from soorma_ai.features.human_tasks.pages.answering import (
-    Given,
-    Refusal,
+    AnswerDraft,
+    AnswerRefusal,
     Sheet,
     answer_form,
     change_list,
@@ -44,24 +44,24 @@ def asked(ask: Ask) -> Expectation:
 @pytest.mark.parametrize(
     ("ask", "sheet", "given"),
     [
-        (GATE, Sheet("approve", "", SAME), Given(A, {"approved": True}, "")),
-        (GATE, Sheet("approve", "fine", {}), Given(A, {"note": "fine", "approved": True}, "fine")),
-        (GATE, Sheet("reject", "no", {"$.amount": "x"}), Given(R, {"note": "no", "approved": False}, "no")),
-        (GATE, Sheet("edit", "", {"$.amount": "7"}), Given(E, {"data": {"amount": 7}}, "")),
-        (QUESTION, Sheet("respond", "", {}, {"$.day": '"monday"'}), Given(S, {"day": "monday"}, "")),
+        (GATE, Sheet("approve", "", SAME), AnswerDraft(A, {"approved": True}, "")),
+        (GATE, Sheet("approve", "fine", {}), AnswerDraft(A, {"note": "fine", "approved": True}, "fine")),
+        (GATE, Sheet("reject", "no", {"$.amount": "x"}), AnswerDraft(R, {"note": "no", "approved": False}, "no")),
+        (GATE, Sheet("edit", "", {"$.amount": "7"}), AnswerDraft(E, {"data": {"amount": 7}}, "")),
+        (QUESTION, Sheet("respond", "", {}, {"$.day": '"monday"'}), AnswerDraft(S, {"day": "monday"}, "")),
         (
             replace(GATE, response_schema=BOTH),
             Sheet("approve", "", SAME, {"$.limit": "3"}),
-            Given(A, {"limit": 3, "approved": True}, ""),
+            AnswerDraft(A, {"limit": 3, "approved": True}, ""),
         ),
         (
             replace(GATE, response_schema=BOTH),
             Sheet("reject", "no", SAME),
-            Given(R, {"note": "no", "approved": False}, "no"),
+            AnswerDraft(R, {"note": "no", "approved": False}, "no"),
         ),
     ],
 )
-def test_a_button_and_what_was_typed_are_one_answer(ask: Ask, sheet: Sheet, given: Given) -> None:
+def test_a_button_and_what_was_typed_are_one_answer(ask: Ask, sheet: Sheet, given: AnswerDraft) -> None:
     assert judge(asked(ask), sheet) == given
 
 
@@ -85,7 +85,7 @@ def test_a_button_and_what_was_typed_are_one_answer(ask: Ask, sheet: Sheet, give
 )
 def test_what_cannot_be_said_is_told_first(ask: Ask, sheet: Sheet, words: str) -> None:
     found = judge(asked(ask), sheet)
-    assert isinstance(found, Refusal)
+    assert isinstance(found, AnswerRefusal)
     assert found.words == words
 
 

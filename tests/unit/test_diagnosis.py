@@ -7,12 +7,12 @@ from msgspec.structs import replace
 
 from soorma_ai.apps.cli.diagnosis import (
     Broker,
-    Facts,
+    DiagnosisFacts,
     Finding,
     Level,
     Life,
     Origin,
-    Server,
+    ServerState,
     Setting,
     StoreFile,
     diagnose,
@@ -22,7 +22,7 @@ from soorma_ai.apps.cli.diagnosis import (
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 STORE = StoreFile("shop.db", True, 4096, 8, owner="process 7 (shop)", answers=True)
 LIFE = Life(alive=["stock"], gone=[], questions=0, dead_letters=0, untaken=0, most=1000, backlog=0, newest=NOW)
-FACTS = Facts(
+FACTS = DiagnosisFacts(
     now=NOW,
     zone="UTC",
     versions=[("soorma-ai", "0.1.0")],
@@ -42,7 +42,7 @@ def unsent_for(minutes: float) -> Life:
     return replace(LIFE, unsent=2, unsent_since=NOW - timedelta(minutes=minutes))
 
 
-def about(subject: str, facts: Facts) -> Finding:
+def about(subject: str, facts: DiagnosisFacts) -> Finding:
     (found,) = [one for one in diagnose(facts) if one.subject == subject]
     return found
 
@@ -93,11 +93,11 @@ def test_what_needs_something_is_said_after_what_it_needs() -> None:
         ("owner", FACTS, Level.FINE, "process 7 (shop)", ""),
         ("owner", replace(FACTS, store=replace(STORE, owner=None)), Level.NOTE, "no process", "soorma serve"),
         ("owner", replace(FACTS, store=replace(STORE, answers=False)), Level.FAULT, "does not answer", "stop"),
-        ("server", replace(FACTS, store=None, server=Server("http://x")), Level.FINE, "http://x answers", ""),
-        ("server", replace(FACTS, server=Server("http://x", "gone")), Level.FAULT, "gone", "SOORMA_URL"),
+        ("server", replace(FACTS, store=None, server=ServerState("http://x")), Level.FINE, "http://x answers", ""),
+        ("server", replace(FACTS, server=ServerState("http://x", "gone")), Level.FAULT, "gone", "SOORMA_URL"),
         (
             "server clock",
-            replace(FACTS, server=Server("http://x", ahead=timedelta(minutes=-2))),
+            replace(FACTS, server=ServerState("http://x", ahead=timedelta(minutes=-2))),
             Level.FAULT,
             "-120 s",
             "NTP",
@@ -127,7 +127,7 @@ def test_what_needs_something_is_said_after_what_it_needs() -> None:
         ("requests that nobody takes", replace(FACTS, life=replace(LIFE, untaken=1)), Level.NOTE, "1", "untaken"),
     ],
 )
-def test_each_fact_is_judged(subject: str, facts: Facts, level: Level, said: str, advice: str) -> None:
+def test_each_fact_is_judged(subject: str, facts: DiagnosisFacts, level: Level, said: str, advice: str) -> None:
     found = about(subject, facts)
     assert found.level is level
     assert said in found.found

@@ -9,7 +9,7 @@ from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.schemas import violations
 from soorma_ai.kernel.domain.values import JsonObject, compact
 from soorma_ai.kernel.rules.choices.form import REFERENCE, choice_form_of, digest_of, form_of
-from soorma_ai.kernel.rules.choices.offer import Awaited, Delegate, Offer
+from soorma_ai.kernel.rules.choices.offer import Delegate, Offer, WaitChoice
 from soorma_ai.kernel.rules.choices.showing import LINE_CHARS
 from soorma_ai.kernel.rules.schemas.bounded import MAX_CHARS
 from soorma_ai.kernel.rules.schemas.portable import wire_of
@@ -18,7 +18,7 @@ from unit.material import branching, obj
 from unit.shown import everything_of, whole_form
 
 NUMBER: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-PAID = Awaited(EventDefinition(event_name="paid"), ("bank",))
+PAID = WaitChoice(EventDefinition(event_name="paid"), ("bank",))
 BUY = Delegate("buyer", EventDefinition(event_name="buy"))
 TWO = Offer((EventDefinition(event_name="x", payload_schema=NUMBER),), (BUY,), (PAID,))
 WIDE = obj({f"p{n}": {"type": "string", "description": "x" * 200} for n in range(5_000)}, "p1")

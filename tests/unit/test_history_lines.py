@@ -19,7 +19,7 @@ from soorma_ai.kernel.rules.prompting.history import (
     RESULT_TOKENS,
     SAYING,
     SAYING_CHARS,
-    Line,
+    HistoryLine,
     StepLines,
     first_to_read,
     is_outline,
@@ -37,7 +37,7 @@ def step(ordinal: int, data: Json = None, kind: StepKind = StepKind.REPLIED, not
     return Step("p-1", ordinal, kind, NOW, "part.asked", data, note)
 
 
-def history_lines(steps: Sequence[Step], room: int = HISTORY_TOKENS) -> list[Line]:
+def history_lines(steps: Sequence[Step], room: int = HISTORY_TOKENS) -> list[HistoryLine]:
     return history.history_lines([StepLines(one) for one in steps], room)
 
 
@@ -48,7 +48,7 @@ def within(fenced: str) -> Json:
     return json.loads(found[2])
 
 
-def size(lines: Sequence[Line]) -> int:
+def size(lines: Sequence[HistoryLine]) -> int:
     return sum(len(line.text) + len(line.data) + 2 for line in lines)
 
 
@@ -92,7 +92,7 @@ def test_the_history_is_within_its_room_and_each_data_is_json_under_the_name_of_
 @given(plans, st.integers(400, 8_000))
 def test_a_step_more_is_added_at_the_end_until_the_room_is_spent(steps: list[Step], room: int) -> None:
     """Then all is told anew in half of the room, and as much must come again before that is done again."""
-    before: list[Line] = []
+    before: list[HistoryLine] = []
     since = 0
     for count, one in enumerate(steps, 1):
         lines = history_lines(steps[:count], room)

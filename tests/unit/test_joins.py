@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, PayloadMismatch, UnknownEvent
 from soorma_ai.kernel.domain.decisions import PlannerDecision, PublishAction, PublishAllAction
-from soorma_ai.kernel.domain.effects import Close, Outcome, Schedule, Spend
+from soorma_ai.kernel.domain.effects import Close, PlanChange, Schedule, Spend
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.kernel.domain.history import JoinProgress, Step, StepKind
 from soorma_ai.kernel.domain.limits import Limits, Spent
@@ -40,7 +40,7 @@ def situation(record: PlanRecord | None = None, **known: Any) -> Situation:
     return Situation(record or plan(), OFFER, known.pop("spent", Spent()), NOW, **known)
 
 
-def effects_of(decision: PlannerDecision) -> Outcome:
+def effects_of(decision: PlannerDecision) -> PlanChange:
     return carry_out(plan(), judge(decision, situation()), Trigger(""), [], moment())
 
 

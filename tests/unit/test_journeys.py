@@ -6,13 +6,13 @@ import pytest
 
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.features.phases.export import export, move_key, moves_in, read_state, work_key, works_in
-from soorma_ai.features.phases.records import Leading
-from soorma_ai.features.phases.rules import begin_in, keep_message, move_on, record_of, write_standing
+from soorma_ai.features.phases.records import OpenTransition
+from soorma_ai.features.phases.rules import begin_in, keep_message, move_on, record_of, write_journey_state
 from soorma_ai.kernel.domain.values import Json
 from unit.kit import NOW
 from unit.test_phases import GRAPH
 
-THERE, BACK = Leading("B", "a_done", False), Leading("A", "more_needed", True, detail="owls")
+THERE, BACK = OpenTransition("B", "a_done", False), OpenTransition("A", "more_needed", True, detail="owls")
 
 
 def rows() -> dict[str, Json]:
@@ -20,7 +20,7 @@ def rows() -> dict[str, Json]:
     second = move_on(first, THERE, {})
     return {
         "brief": {"topic": "owls"},
-        "standing": write_standing(move_on(second, BACK, {})),
+        "standing": write_journey_state(move_on(second, BACK, {})),
         move_key(1): record_of(first, THERE, NOW),
         move_key(2): record_of(second, BACK, NOW),
         work_key("A", 1): {"n": 1},

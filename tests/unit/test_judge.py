@@ -23,7 +23,7 @@ from soorma_ai.kernel.domain.limits import Limits, Spent
 from soorma_ai.kernel.domain.plans import PlanRecord, pursuit_of
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.slices import at_once
-from soorma_ai.kernel.rules.choices.offer import Awaited, Delegate, Offer
+from soorma_ai.kernel.rules.choices.offer import Delegate, Offer, WaitChoice
 from soorma_ai.kernel.rules.decisions.judge import (
     Situation,
     checks_of,
@@ -48,7 +48,7 @@ CAME = EventDefinition(event_name="goods.came", topic=EventTopic.BUSINESS_FACTS)
 OFFER = Offer(
     events=(RESERVE, PAY),
     delegates=(Delegate("buyer", EventDefinition(event_name="buy", payload_schema=SKU)),),
-    waits=(Awaited(CAME, ("carrier",)),),
+    waits=(WaitChoice(CAME, ("carrier",)),),
     result_schema={"type": "object", "properties": {"total": {"type": "number"}}, "required": ["total"]},
 )
 DONE = complete({"total": 1})

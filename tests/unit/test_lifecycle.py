@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from soorma_ai.errors import IllegalTransition, LocalProtocolError
-from soorma_ai.kernel.domain.effects import Close, Outcome, Schedule, Unschedule
+from soorma_ai.kernel.domain.effects import Close, PlanChange, Schedule, Unschedule
 from soorma_ai.kernel.domain.limits import Limits
 from soorma_ai.kernel.domain.plans import plan_id_of, pursuit_of
 from soorma_ai.kernel.domain.replies import Failure
@@ -77,7 +77,7 @@ def test_a_plan_that_has_not_begun_is_seen_with_the_id_that_it_will_have() -> No
     assert (seen.plan_id, seen.status, seen.steps, seen.deadline) == (plan_id_of("goal", "orders"), "pending", 0, None)
 
 
-def ended(how: str, *open_now: Any, status: str = "running") -> Outcome:
+def ended(how: str, *open_now: Any, status: str = "running") -> PlanChange:
     record = plan(status, answer_event="told")
     match how:
         case "completed":

@@ -18,7 +18,7 @@ from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.reports.lines import LineKind
 from soorma_ai.kernel.rules.reports.trace import trace
 from soorma_ai.kernel.rules.waits.wakeups import ANSWERED, CANCEL_REQUESTED, EXPIRED, STRANDED
-from soorma_ai.surfaces.live import Found, Told, lines_of, lookups_of, news
+from soorma_ai.surfaces.live import LineRows, LiveLine, lines_of, lookups_of, news
 from soorma_ai.surfaces.options import Access
 from soorma_ai.surfaces.terminal.printing import text_of
 from soorma_ai.surfaces.terminal.wording import OFFSET_WIDTH, offset_cell
@@ -29,7 +29,7 @@ LONG = [timedelta(seconds=s) for s in (0, 0.04, 59.9, 60, 3599.4, 3600, 86_399, 
 ACCESS = Access("sqlite:///shop.db", "default")
 
 
-def words(told: Told) -> str:
+def words(told: LiveLine) -> str:
     return text_of(words_of(told, None)).plain
 
 
@@ -38,7 +38,7 @@ def words(told: Told) -> str:
 
 def test_each_line_is_told_once_and_in_order_though_the_start_of_the_plan_moves() -> None:
     whole, events = reserving()
-    told: dict[object, Told] = {}
+    told: dict[object, LiveLine] = {}
     for until, begun in ((-1, -1.0), (0, -1.0), (2, 0.0), (6, 0.5), (10, 0.5)):
         seen = dataclasses.replace(whole, steps=[one for one in whole.steps if one.at <= at(until)], begun=begun)
         seen.decisions = [one for one in whole.decisions if one.at <= at(until)]
@@ -113,45 +113,47 @@ LOST: JsonObject = {
     [
         (
             event("goods.came", 1, because=None, source="client", data={"n": 1}),
-            Found(),
+            LineRows(),
             ['local published goods.came  {"n": 1}'],
         ),
         (
             event("pay", 2, because=GOAL),
-            Found([decision(GOAL, 1, "publish:oops", refusal="no such"), decision(GOAL, 2, "publish:pay", ordinal=1)]),
+            LineRows(
+                [decision(GOAL, 1, "publish:oops", refusal="no such"), decision(GOAL, 2, "publish:pay", ordinal=1)]
+            ),
             ["orders: refused publish:oops", "orders: decided publish:pay", "orders published pay"],
         ),
         (
             event("mail", 2, because="m", source="desk"),
-            Found([decision("m", 2, "mail", agent="desk", prompt_id=SELECT)]),
+            LineRows([decision("m", 2, "mail", agent="desk", prompt_id=SELECT)]),
             ["desk: decided mail", "desk published mail"],
         ),
         (
             reply("r1", 65, to="pay", source="till", result={"ok": 1}).model_copy(update={"answers": "pay"}),
-            Found(request=event("pay", 5, because=GOAL)),
+            LineRows(request=event("pay", 5, because=GOAL)),
             ['till answered after 1 min  {"ok": 1}'],
         ),
-        (ended(END), Found(), ['orders: completed  {"paid": true}']),
-        (ended(LOST), Found(), ["orders: failed: no money"]),
-        (announced(HUMAN_INPUT, 0), Found(expectation=asked()), ['orders: held charge  {"amount": 5}']),
-        (announced(WAIT_REMINDED, 60), Found(expectation=asked()), ["charge people are reminded of it"]),
+        (ended(END), LineRows(), ['orders: completed  {"paid": true}']),
+        (ended(LOST), LineRows(), ["orders: failed: no money"]),
+        (announced(HUMAN_INPUT, 0), LineRows(expectation=asked()), ['orders: held charge  {"amount": 5}']),
+        (announced(WAIT_REMINDED, 60), LineRows(expectation=asked()), ["charge people are reminded of it"]),
         (
             woken(ANSWERED, 7200),
-            Found(expectation=asked(closed=7200, answer=answer(7200, "reject", "too dear"))),
+            LineRows(expectation=asked(closed=7200, answer=answer(7200, "reject", "too dear"))),
             ['mia said reject after 2 h: too dear  {"approved": false}'],
         ),
         (
             woken(EXPIRED, 86_400),
-            Found(expectation=asked(closed=86_400, status=ExpectationStatus.EXPIRED)),
+            LineRows(expectation=asked(closed=86_400, status=ExpectationStatus.EXPIRED)),
             ["orders: no answer came in time after 1 d"],
         ),
-        (woken(CANCEL_REQUESTED, 5), Found(), ["the plan was asked to stop"]),
-        (woken(STRANDED, 5), Found(), []),
-        (woken(ANSWERED, 5), Found(), []),
+        (woken(CANCEL_REQUESTED, 5), LineRows(), ["the plan was asked to stop"]),
+        (woken(STRANDED, 5), LineRows(), []),
+        (woken(ANSWERED, 5), LineRows(), []),
     ],
 )
 def test_an_event_tells_the_decisions_behind_it_and_then_itself(
-    happened: EventEnvelope, found: Found, told: list[str]
+    happened: EventEnvelope, found: LineRows, told: list[str]
 ) -> None:
     lines = lines_of(happened, found)
     assert [words(one)[: len(start)] for one, start in zip(lines, told, strict=True)] == told
@@ -166,7 +168,7 @@ def test_what_has_to_be_looked_up_is_named_by_the_event_alone() -> None:
 
 
 def test_a_question_is_told_with_the_commands_that_answer_it_to_machines_too() -> None:
-    (held,) = lines_of(announced(HUMAN_INPUT, 0), Found(expectation=asked()))
+    (held,) = lines_of(announced(HUMAN_INPUT, 0), LineRows(expectation=asked()))
     spoken = json_of(held, ACCESS)
     assert (spoken["kind"], spoken["wait_id"]) == ("gate", "wait-1")
     assert spoken["commands"] == ["soorma approve wait-1 --role finance", "soorma reject wait-1 --role finance"]
@@ -179,7 +181,7 @@ def test_a_question_is_told_with_the_commands_that_answer_it_to_machines_too() -
 def test_the_columns_hold_however_long_somebody_was_waited_for(waited: timedelta) -> None:
     assert len(offset_cell(waited)) == len(offset_cell(-waited)) == OFFSET_WIDTH
     assert offset_cell(waited).endswith("  ")
-    (told,) = lines_of(event("goods.came", waited.total_seconds(), because=None), Found())
+    (told,) = lines_of(event("goods.came", waited.total_seconds(), because=None), LineRows())
     assert len(label_of(told, at(0))) == OFFSET_WIDTH
     assert len(label_of(told, None)) == len(label_of(replace(told, plan_id=None), None)) == 20
 

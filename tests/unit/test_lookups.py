@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch
-from soorma_ai.kernel.domain.decisions import Room, Showing
+from soorma_ai.kernel.domain.decisions import OfferRoom, Showing
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.rules.choices.lookups import (
     MOST_LOOKUPS,
@@ -20,7 +20,7 @@ from soorma_ai.kernel.rules.choices.lookups import (
     unseen_in,
     with_whole_schemas,
 )
-from soorma_ai.kernel.rules.choices.offer import Awaited, Delegate, Offer
+from soorma_ai.kernel.rules.choices.offer import Delegate, Offer, WaitChoice
 from soorma_ai.kernel.rules.decisions.judge import parse_decision
 from soorma_ai.kernel.rules.schemas.bounded import MAX_CHARS
 from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
@@ -30,7 +30,7 @@ BUY = Delegate("buyer", EventDefinition(event_name="buy"))
 OFFER = Offer(
     tuple(EventDefinition(event_name=name, payload_schema=obj({name: {}})) for name in ("buy", "x", "y")),
     (BUY,),
-    (Awaited(EventDefinition(event_name="paid"), ()),),
+    (WaitChoice(EventDefinition(event_name="paid"), ()),),
 )
 SHOWING = Showing(("publish:x",), tuple(OFFER.choices))
 
@@ -97,9 +97,9 @@ def test_an_event_may_be_asked_for_by_its_name_alone(name: str, meant: list[str]
 
 
 def test_what_is_asked_for_is_shown_beside_what_was() -> None:
-    asked, note = look_up(Lookup(choices=("buy",)), OFFER, SHOWING, (), Room())
+    asked, note = look_up(Lookup(choices=("buy",)), OFFER, SHOWING, (), OfferRoom())
     assert asked.schemas == (*SHOWING.schemas, "delegate:buyer/buy", "publish:buy") and not note
-    found, note = look_up(Lookup(words="y"), OFFER, SHOWING, ["publish:y"], Room())
+    found, note = look_up(Lookup(words="y"), OFFER, SHOWING, ["publish:y"], OfferRoom())
     assert found.schemas == (*SHOWING.schemas, "publish:y") and not note
 
 
@@ -115,7 +115,7 @@ def test_what_is_asked_for_is_shown_beside_what_was() -> None:
 def test_a_lookup_that_brings_nothing_is_told_so_and_is_no_refusal(
     lookup: Lookup, found: tuple[str, ...], told: str
 ) -> None:
-    showing, note = look_up(lookup, OFFER, SHOWING, found, Room())
+    showing, note = look_up(lookup, OFFER, SHOWING, found, OfferRoom())
     assert showing == SHOWING and note.startswith(told)
 
 

@@ -11,10 +11,10 @@ from soorma_ai.kernel.domain.effects import Close, DropValue, SaveValue
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.replies import ExpectedReply, Failure, failure_reply
 from soorma_ai.kernel.domain.states import StateConfig, states_of
-from soorma_ai.kernel.rules.plans.requests import Question
+from soorma_ai.kernel.rules.plans.requests import PlanQuestion
 from soorma_ai.kernel.rules.state_machine import step as machine
 from soorma_ai.kernel.rules.state_machine.machine import as_seen
-from soorma_ai.kernel.rules.state_machine.step import AgentRequest, View, state_after
+from soorma_ai.kernel.rules.state_machine.step import AgentRequest, MachineView, state_after
 from unit.kit import NOW, answer, event, expectation, failed, gate, moment, of_kind, plan, steps, worked
 
 SEARCH = {"event_type": "web.search", "response_event": "found.completed", "data": {"query": "{goal_data.topic}"}}
@@ -52,14 +52,14 @@ LATE, RESUMED = failed("found.timeout", "timeout"), event("plan.resumed")
 TOO_LATE = "no answer to web.search came in time"
 
 
-def view(state: str, closed: Any = None, *open_now: Expectation, saved: Any = None, **changes: Any) -> View:
+def view(state: str, closed: Any = None, *open_now: Expectation, saved: Any = None, **changes: Any) -> MachineView:
     """`saved` is what a pause keeps, `notes` are the author's."""
     results, notes = changes.pop("results", {}), changes.pop("notes", {})
     record = plan(current_state=state, goal_data={"topic": "owls"}, **{"awaits": "x-1", **changes})
-    return View(record, STATES, results, notes, saved or {}, open_now, closed)
+    return MachineView(record, STATES, results, notes, saved or {}, open_now, closed)
 
 
-def due(state: str, *open_now: Expectation) -> View:
+def due(state: str, *open_now: Expectation) -> MachineView:
     return view(state, None, *open_now, is_due=True)
 
 
@@ -136,7 +136,7 @@ def test_an_event_leads_to_a_state(state: str, came: Any, saved: Any, to: str | 
         (due("searching", OFFER), None, None, None),
     ],
 )
-def test_a_step_asks_what_its_state_asks(here: View, came: Any, to: str | None, asks: str | None) -> None:
+def test_a_step_asks_what_its_state_asks(here: MachineView, came: Any, to: str | None, asks: str | None) -> None:
     move = machine.step(here, came, NOW)
     assert (move is None) is (to is None)
     if move is not None:
@@ -174,7 +174,7 @@ def test_what_a_state_asks_is_filled_in_and_what_is_not_there_is_not_made_up() -
     reply = ExpectedReply("found.completed", ("found.failed",))
     assert move is not None and move.asks == AgentRequest("web.search", {"query": "owls"}, reply)
     with pytest.raises(PayloadMismatch, match="no 'topic' there"):
-        machine.step(View(plan(current_state="searching", is_due=True), STATES, {}, {}), None, NOW)
+        machine.step(MachineView(plan(current_state="searching", is_due=True), STATES, {}, {}), None, NOW)
     with pytest.raises(LocalProtocolError, match="in state 'nowhere', which its machine does not have"):
         machine.step(due("nowhere"), None, NOW)
 
@@ -193,9 +193,9 @@ def test_a_question_of_a_state_has_its_words_its_shape_and_its_time(
     data: Any, own: Any, words: str, schema: Any, seconds: Any
 ) -> None:
     asking = STATES["asking"].model_dump() | {"action": {**ASK, "data": data, "timeout_seconds": own}}
-    here = View(due("asking").plan, {"asking": StateConfig.model_validate(asking)}, {}, {})
+    here = MachineView(due("asking").plan, {"asking": StateConfig.model_validate(asking)}, {}, {})
     move = machine.step(here, None, NOW)
-    assert move is not None and isinstance(move.asks, Question)
+    assert move is not None and isinstance(move.asks, PlanQuestion)
     reply = ExpectedReply("user.told", ("timeout", "network"), seconds and timedelta(seconds=seconds))
     assert (move.asks.reply, move.asks.reason, move.asks.message) == (reply, "input_required", words)
     assert (move.asks.schema, move.asks.from_clients) == (schema, False)
@@ -215,11 +215,11 @@ def test_a_question_of_a_state_has_its_words_its_shape_and_its_time(
         (view("resting", None, HOLD), False, True, True),
         (view("resting", None, WAIT), False, False, False),
         (view("done"), False, False, False),
-        (View(plan(), {}, {}, {}), False, False, False),
+        (MachineView(plan(), {}, {}, {}), False, False, False),
     ],
 )
 def test_a_plan_has_a_next_step_unless_it_waits_for_one(
-    here: View, has_next: Any, is_waiting: Any, is_held: Any
+    here: MachineView, has_next: Any, is_waiting: Any, is_held: Any
 ) -> None:
     assert (here.has_next, here.is_waiting, here.is_held) == (has_next, is_waiting, is_held)
 
@@ -246,7 +246,7 @@ def test_a_state_that_asks_nothing_waits_for_the_events_that_it_names() -> None:
     ],
 )
 def test_a_machine_ends_with_what_its_goal_promises_or_with_a_reason(
-    here: View, given: Any, schema: Any, ended: Any
+    here: MachineView, given: Any, schema: Any, ended: Any
 ) -> None:
     found = machine.end(here, machine.result_of(here, given), {"type": "object", **schema})
     assert ended in ((found.message, found.code) if isinstance(found, Failure) else (found,))
@@ -269,7 +269,7 @@ def test_a_state_called_failed_fails_its_plan_unless_it_says_otherwise() -> None
         (view("searching", (OFFER, TELLS)), []),
     ],
 )
-def test_what_came_is_kept_under_the_name_of_the_state_that_asked(here: View, kept: Any) -> None:
+def test_what_came_is_kept_under_the_name_of_the_state_that_asked(here: MachineView, kept: Any) -> None:
     assert [(save.key, save.value) for save in of_kind(SaveValue, machine.keep_result(here))] == kept
 
 
@@ -285,7 +285,7 @@ def test_what_came_is_kept_under_the_name_of_the_state_that_asked(here: View, ke
     ],
 )
 def test_a_pause_awaits_what_was_asked_and_keeps_what_came(
-    here: View, closes: Any, kept: Any, awaits: Any, is_due: bool
+    here: MachineView, closes: Any, kept: Any, awaits: Any, is_due: bool
 ) -> None:
     outcome, asks = machine.pause(here, "look at it", NOW)
     assert [close.expectation_id for close in of_kind(Close, outcome)] == closes
@@ -296,7 +296,7 @@ def test_a_pause_awaits_what_was_asked_and_keeps_what_came(
 
 
 def test_a_plan_that_is_held_keeps_what_its_state_asked_and_stays_paused() -> None:
-    without_states = View(plan(awaits="x-1"), {}, {}, {}, {}, (), (REPLY, FOUND))
+    without_states = MachineView(plan(awaits="x-1"), {}, {}, {}, {}, (), (REPLY, FOUND))
     for here, kept in (
         (view("searching", (REPLY, FOUND)), paused_on(FOUND)),
         (view("searching", (BESIDE, FOUND)), {}),

@@ -8,9 +8,17 @@ from soorma_ai.kernel.domain.events import CLIENT
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.values import JsonObject
-from soorma_ai.kernel.rules.arrival.arrival import Heard, NamedRows, arrive
+from soorma_ai.kernel.rules.arrival.arrival import EventTargets, NamedRows, arrive
 from soorma_ai.kernel.rules.arrival.effects import ForgetEarly, Meet, Open, Put, Wake
-from soorma_ai.kernel.rules.arrival.matching import Early, first_to_meet, look_again, names_of, open_met, owner_of, park
+from soorma_ai.kernel.rules.arrival.matching import (
+    EarlyEvent,
+    first_to_meet,
+    look_again,
+    names_of,
+    open_met,
+    owner_of,
+    park,
+)
 from soorma_ai.kernel.rules.waits.wakeups import ANSWERED, OFFER_CHANGED, wake_for
 
 TYPED: JsonObject = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}
@@ -34,10 +42,10 @@ def test_no_event_opens_a_gate_or_meets_what_is_closed(nameless: Expectation) ->
 
 def test_of_events_that_came_early_the_first_that_fits_meets_the_wait() -> None:
     came = [
-        Early(1, fact("off schema", {"amount": "x"}, source="bank")),
-        Early(2, fact("wrong source", {"amount": 1})),
-        Early(3, fact("right", {"amount": 1}, source="bank")),
-        Early(4, fact("later", {"amount": 1}, source="bank")),
+        EarlyEvent(1, fact("off schema", {"amount": "x"}, source="bank")),
+        EarlyEvent(2, fact("wrong source", {"amount": 1})),
+        EarlyEvent(3, fact("right", {"amount": 1}, source="bank")),
+        EarlyEvent(4, fact("later", {"amount": 1}, source="bank")),
     ]
     asked = wait("w-1", producers=("bank",), ask=question(TYPED))
     assert first_to_meet(asked, came) == came[2]
@@ -45,7 +53,7 @@ def test_of_events_that_came_early_the_first_that_fits_meets_the_wait() -> None:
 
 
 def test_what_a_client_sent_early_meets_no_wait_that_only_some_people_may_answer() -> None:
-    came = [Early(1, fact("f-1", source=CLIENT))]
+    came = [EarlyEvent(1, fact("f-1", source=CLIENT))]
     assert first_to_meet(wait("w-1", ask=question(approvers=("boss",))), came) is None
     assert first_to_meet(wait("w-1"), came) == came[0]
 
@@ -99,4 +107,4 @@ def test_what_comes_stands_in_the_line_of_the_plan_the_task_or_itself(
 ) -> None:
     owed = expectation("q-1", plan_id=plan_id, task_id=task_id)
     assert owner_of(owed) == owner
-    assert arrive(Heard((), "q-1"), NamedRows(owed), reply("r-1", "q-1"), NOW)[1:] == (Put("planner", owner),)
+    assert arrive(EventTargets((), "q-1"), NamedRows(owed), reply("r-1", "q-1"), NOW)[1:] == (Put("planner", owner),)

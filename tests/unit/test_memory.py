@@ -11,7 +11,7 @@ from soorma_ai.kernel.domain.memory import (
     IncrementMemory,
     MemoryChange,
     MemoryKey,
-    Remembered,
+    StoredValue,
     StoreMemory,
 )
 from soorma_ai.kernel.domain.values import Json
@@ -25,10 +25,10 @@ CHANGES: list[MemoryChange] = [
     IncrementMemory(AT, 2),
     AppendMemory(AT, (2, 3)),
 ]
-STORED = [Remembered(), Remembered(3, exists=True, value=1), Remembered(3, exists=True, value=[1])]
+STORED = [StoredValue(), StoredValue(3, exists=True, value=1), StoredValue(3, exists=True, value=[1])]
 
 
-def result(stored: Remembered, *changes: MemoryChange) -> Remembered | None:
+def result(stored: StoredValue, *changes: MemoryChange) -> StoredValue | None:
     """One after the other; None where one cannot be."""
     try:
         for change in changes:

@@ -6,13 +6,13 @@ import pytest
 
 from soorma_ai.api.server.metrics import MOST_AGENTS, Family, metrics, write
 from soorma_ai.kernel.domain.expectations import ExpectationKind
-from soorma_ai.kernel.domain.tenant_stats import Standing
+from soorma_ai.kernel.domain.tenant_stats import TenantStats
 from soorma_ai.kernel.domain.tracking import Backlog
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
-def lines(standing: Standing, counted: dict[tuple[str, tuple[str, ...]], float] | None = None) -> list[str]:
+def lines(standing: TenantStats, counted: dict[tuple[str, tuple[str, ...]], float] | None = None) -> list[str]:
     return [line for line in write(metrics(standing, counted or {}, NOW)).splitlines() if not line.startswith("#")]
 
 
@@ -23,20 +23,20 @@ def backlog(agent: str, waiting: int = 1, minutes: float = 1.5) -> Backlog:
 @pytest.mark.parametrize(
     ("standing", "wanted"),
     [
-        (Standing(), "soorma_dead_letters 0"),
-        (Standing(), "soorma_unsent_oldest_seconds 0"),
-        (Standing(dead_letters=3), "soorma_dead_letters 3"),
-        (Standing(unsent=2, unsent_since=NOW - timedelta(seconds=7)), "soorma_unsent_oldest_seconds 7"),
-        (Standing(unsent=2, unsent_since=NOW + timedelta(seconds=7)), "soorma_unsent_oldest_seconds 0"),
-        (Standing([backlog("till", 4)]), 'soorma_backlog{agent="till"} 4'),
-        (Standing([backlog("till")]), 'soorma_in_hand{agent="till"} 2'),
-        (Standing([backlog("till")]), 'soorma_backlog_oldest_seconds{agent="till"} 90'),
-        (Standing([backlog('a"b\\c\nd')]), 'soorma_backlog{agent="a\\"b\\\\c\\nd"} 1'),
-        (Standing(questions={(ExpectationKind.GATE, 1): 5}), 'soorma_waits_open{kind="gate",age="1d"} 5'),
-        (Standing(questions={(ExpectationKind.DOUBT, 3): 5}), 'soorma_waits_open{kind="doubt",age="older"} 5'),
+        (TenantStats(), "soorma_dead_letters 0"),
+        (TenantStats(), "soorma_unsent_oldest_seconds 0"),
+        (TenantStats(dead_letters=3), "soorma_dead_letters 3"),
+        (TenantStats(unsent=2, unsent_since=NOW - timedelta(seconds=7)), "soorma_unsent_oldest_seconds 7"),
+        (TenantStats(unsent=2, unsent_since=NOW + timedelta(seconds=7)), "soorma_unsent_oldest_seconds 0"),
+        (TenantStats([backlog("till", 4)]), 'soorma_backlog{agent="till"} 4'),
+        (TenantStats([backlog("till")]), 'soorma_in_hand{agent="till"} 2'),
+        (TenantStats([backlog("till")]), 'soorma_backlog_oldest_seconds{agent="till"} 90'),
+        (TenantStats([backlog('a"b\\c\nd')]), 'soorma_backlog{agent="a\\"b\\\\c\\nd"} 1'),
+        (TenantStats(questions={(ExpectationKind.GATE, 1): 5}), 'soorma_waits_open{kind="gate",age="1d"} 5'),
+        (TenantStats(questions={(ExpectationKind.DOUBT, 3): 5}), 'soorma_waits_open{kind="doubt",age="older"} 5'),
     ],
 )
-def test_what_stands_is_told(standing: Standing, wanted: str) -> None:
+def test_what_stands_is_told(standing: TenantStats, wanted: str) -> None:
     assert wanted in lines(standing)
 
 
@@ -51,19 +51,19 @@ def test_what_stands_is_told(standing: Standing, wanted: str) -> None:
     ],
 )
 def test_what_was_done_is_told(key: tuple[str, tuple[str, ...]], count: float, wanted: str) -> None:
-    assert wanted in lines(Standing(), {key: count})
+    assert wanted in lines(TenantStats(), {key: count})
 
 
 def test_calls_of_unknown_price_are_no_zero_dollars() -> None:
-    told = lines(Standing(), {("unpriced", ()): 2})
+    told = lines(TenantStats(), {("unpriced", ()): 2})
     assert "soorma_unpriced_calls_total 2" in told
     assert not [one for one in told if one.startswith("soorma_cost_dollars")]
-    assert "soorma_cost_dollars_total 0" in lines(Standing())
+    assert "soorma_cost_dollars_total 0" in lines(TenantStats())
 
 
 def test_ten_thousand_names_make_a_hundred_series_and_nothing_is_lost() -> None:
     hostile = [backlog(f"agent-{n}" * 50, 1 + (n == 77), minutes=n) for n in range(10_000)]
-    told = [line for line in lines(Standing([*hostile, backlog("(others)")])) if line.startswith("soorma_backlog{")]
+    told = [line for line in lines(TenantStats([*hostile, backlog("(others)")])) if line.startswith("soorma_backlog{")]
     assert len(told) <= MOST_AGENTS + 1
     assert sum(int(line.rpartition(" ")[2]) for line in told) == 10_002
     assert max(map(len, told)) < 150

@@ -2,10 +2,10 @@
 
 from soorma_ai.features.phases.rules import narrow_offer
 from soorma_ai.kernel.domain.registry import EventDefinition
-from soorma_ai.kernel.rules.choices.offer import Awaited, Delegate, Offer
+from soorma_ai.kernel.rules.choices.offer import Delegate, Offer, WaitChoice
 
 SEARCH, READ, GOAL, WAIT = (EventDefinition(event_name=name) for name in ("search", "read", "goal", "replied"))
-OFFER = Offer((SEARCH, READ), (Delegate("other", GOAL),), (Awaited(WAIT, ("client",)),), {"type": "null"})
+OFFER = Offer((SEARCH, READ), (Delegate("other", GOAL),), (WaitChoice(WAIT, ("client",)),), {"type": "null"})
 SCHEMA = {"type": "object"}
 
 

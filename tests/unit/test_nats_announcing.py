@@ -11,12 +11,12 @@ from soorma_ai.adapters.nats.announcements import read, write
 from soorma_ai.adapters.nats.subjects import registry_subject
 from soorma_ai.errors import RemoteProtocolError
 from soorma_ai.kernel.domain.registry import AgentCapability, EventDefinition, EventRole
-from soorma_ai.kernel.domain.stores import Announced, Announcement
+from soorma_ai.kernel.domain.stores import AnnouncedAgent, Announcement
 
 ASKED = EventDefinition(event_name="work.asked", payload_schema={"type": "object", "required": ["x"]})
 ABLE = AgentCapability(task_name="working", consumed_event=ASKED)
 TOOL = replace(agent("tool", "work.asked", events=((EventRole.TAKES, ASKED),)), capabilities=(ABLE, "by name only"))
-SAID = Announcement("one", "acme", (Announced(TOOL, timedelta(seconds=3)),), ("gone",), asks=True)
+SAID = Announcement("one", "acme", (AnnouncedAgent(TOOL, timedelta(seconds=3)),), ("gone",), asks=True)
 SUBJECT = registry_subject("ns", "one", "acme")
 
 
@@ -26,7 +26,7 @@ def test_an_announcement_comes_back_as_it_was_written() -> None:
 
 
 def test_a_long_one_is_several_that_say_the_same_and_ask_once(caplog: pytest.LogCaptureFixture) -> None:
-    many = replace(SAID, living=tuple(Announced(replace(TOOL, agent=f"tool {n}")) for n in range(100)))
+    many = replace(SAID, living=tuple(AnnouncedAgent(replace(TOOL, agent=f"tool {n}")) for n in range(100)))
     bodies = [*write(many, 4_000)]
     found = [read("ns", SUBJECT, body) for body in bodies]
     assert len(found) > 1 and all(len(body) <= 4_000 for body in bodies)
@@ -37,7 +37,7 @@ def test_a_long_one_is_several_that_say_the_same_and_ask_once(caplog: pytest.Log
 
 
 def test_an_agent_that_no_message_holds_is_left_out_alone(caplog: pytest.LogCaptureFixture) -> None:
-    large = Announced(replace(TOOL, agent="large", description="x" * 5_000))
+    large = AnnouncedAgent(replace(TOOL, agent="large", description="x" * 5_000))
     bodies = [*write(replace(SAID, living=(large, *SAID.living), left=()), 4_000)]
     assert [one.registration.agent for body in bodies for one in read("ns", SUBJECT, body).living] == ["tool"]
     assert "agent=large" in caplog.text

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.kernel.domain.effects import Outcome, Postpone, SavePlan, SaveTask, Schedule, Unschedule
+from soorma_ai.kernel.domain.effects import PlanChange, Postpone, SavePlan, SaveTask, Schedule, Unschedule
 from soorma_ai.kernel.domain.plans import Pause, PlanRecord
 from soorma_ai.kernel.rules.arrival.endings import postpone_plan, postpone_task
 from soorma_ai.kernel.rules.plans.pausing import start_clock, stop_clock
@@ -30,11 +30,11 @@ def test_a_paused_root_has_no_deadline_and_no_timer() -> None:
 
 @pytest.mark.parametrize("given", [until(None), until(UNTIL, parent_plan_id="p-0")])
 def test_a_child_and_a_plan_without_deadline_stay_as_they_are(given: PlanRecord) -> None:
-    assert stop_clock(given, NOW) == Outcome(given)
+    assert stop_clock(given, NOW) == PlanChange(given)
 
 
 def test_a_plan_that_is_not_paused_is_given_nothing_back() -> None:
-    assert start_clock(until(UNTIL), NOW) == Outcome(until(UNTIL))
+    assert start_clock(until(UNTIL), NOW) == PlanChange(until(UNTIL))
 
 
 @pytest.mark.parametrize("passed", [timedelta(0), HOUR, timedelta(days=400)])
@@ -58,7 +58,7 @@ def test_a_clock_that_went_back_takes_no_time_away() -> None:
 
 def test_a_second_pause_counts_from_the_first() -> None:
     stopped = stop_clock(until(UNTIL), NOW).plan
-    assert stop_clock(stopped, NOW + HOUR) == Outcome(stopped)
+    assert stop_clock(stopped, NOW + HOUR) == PlanChange(stopped)
 
 
 def test_each_deadline_has_a_timer_event_of_its_own() -> None:

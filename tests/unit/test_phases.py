@@ -16,35 +16,35 @@ from soorma_ai.features.phases.records import (
     CheckpointKind,
     DataEvent,
     DecidedBy,
-    Leading,
+    JourneyState,
+    OpenTransition,
     PhaseTransition,
-    Standing,
     ToolStartEvent,
 )
 from soorma_ai.features.phases.rules import (
     MESSAGE_CHARS,
     MOST_MESSAGES,
-    Graph,
+    CheckpointAnswer,
+    PhaseGraph,
     Say,
-    Verdict,
     answers_checkpoint,
     back_by,
     begin_in,
     check_graph,
-    check_standing,
+    check_journey_state,
     count_actions,
     expression_holds,
     in_order,
     keep_message,
     move_on,
     name_of,
-    read_standing,
+    read_journey_state,
     record_of,
     tell_messages,
     texts_in,
     untold,
     verdict_of,
-    write_standing,
+    write_journey_state,
 )
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
 from soorma_ai.kernel.domain.values import Json
@@ -71,7 +71,7 @@ WAYS = (
     way(P.C, P.B, "gap", back=True, priority=2),
     way(P.C, P.END, "c_done", priority=9),
 )
-GRAPH = Graph(("A", "B", "C", "END"), WAYS, "A", "END")
+GRAPH = PhaseGraph(("A", "B", "C", "END"), WAYS, "A", "END")
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_a_phase_is_known_by_its_text() -> None:
             name_of(strange)
 
 
-def leading(to: str, reason: str, back: bool = False, detail: str = "") -> Leading:
-    return Leading(to, reason, back, DecidedBy.METHOD, detail)
+def leading(to: str, reason: str, back: bool = False, detail: str = "") -> OpenTransition:
+    return OpenTransition(to, reason, back, DecidedBy.METHOD, detail)
 
 
 def test_the_first_phase_is_entered_when_the_journey_begins_and_counts() -> None:
@@ -165,7 +165,7 @@ def test_a_move_leaves_the_checkpoint_of_the_phase_before() -> None:
 
 
 def test_a_record_says_from_where_to_where_why_when_and_what_decided() -> None:
-    assert record_of(begin_in("A"), Leading("B", "a_done", False, DecidedBy.MODEL, "x" * 9_000), NOW) == {
+    assert record_of(begin_in("A"), OpenTransition("B", "a_done", False, DecidedBy.MODEL, "x" * 9_000), NOW) == {
         "from": "A",
         "to": "B",
         "reason": "a_done",
@@ -179,38 +179,44 @@ def test_a_record_says_from_where_to_where_why_when_and_what_decided() -> None:
 @pytest.mark.parametrize(
     ("given", "verdict"),
     [
-        (answer("approve"), Verdict(Say.APPROVE)),
-        (answer("approve", approved=True), Verdict(Say.APPROVE)),
-        (answer("reject", "dull"), Verdict(Say.REJECT, "dull")),
-        (answer("reject", reason="dull", back="gap"), Verdict(Say.REJECT, "dull", "gap")),
-        (answer("respond", action="approve"), Verdict(Say.APPROVE)),
-        (answer("respond", action="reject"), Verdict(Say.REJECT)),
-        (answer("respond", action="modify", modifications={"n": 1}), Verdict(Say.MODIFY, modifications={"n": 1})),
-        (answer("respond", action="modify", reason="later"), Verdict(Say.MODIFY, "later")),
-        (answer("respond", action="modify", modifications=[1]), Verdict(Say.MODIFY)),
-        (answer("respond", text="shorter", colour="red"), Verdict(Say.MODIFY, "shorter")),
-        (answer("approve", modifications={"n": 1}), Verdict(Say.APPROVE)),
-        (answer("approve", action="modify", modifications={"n": 1}), Verdict(Say.MODIFY, modifications={"n": 1})),
-        (answer("approve", action="reject", reason="dull"), Verdict(Say.REJECT, "dull")),
-        (answer("reject", action="approve"), Verdict(Say.REJECT)),
-        (answer("approve", action="dance"), Verdict(Say.APPROVE)),
-        (answer("respond", action="dance", reason=7), Verdict(Say.MODIFY)),
-        (None, Verdict(Say.GO_ON)),
+        (answer("approve"), CheckpointAnswer(Say.APPROVE)),
+        (answer("approve", approved=True), CheckpointAnswer(Say.APPROVE)),
+        (answer("reject", "dull"), CheckpointAnswer(Say.REJECT, "dull")),
+        (answer("reject", reason="dull", back="gap"), CheckpointAnswer(Say.REJECT, "dull", "gap")),
+        (answer("respond", action="approve"), CheckpointAnswer(Say.APPROVE)),
+        (answer("respond", action="reject"), CheckpointAnswer(Say.REJECT)),
+        (
+            answer("respond", action="modify", modifications={"n": 1}),
+            CheckpointAnswer(Say.MODIFY, modifications={"n": 1}),
+        ),
+        (answer("respond", action="modify", reason="later"), CheckpointAnswer(Say.MODIFY, "later")),
+        (answer("respond", action="modify", modifications=[1]), CheckpointAnswer(Say.MODIFY)),
+        (answer("respond", text="shorter", colour="red"), CheckpointAnswer(Say.MODIFY, "shorter")),
+        (answer("approve", modifications={"n": 1}), CheckpointAnswer(Say.APPROVE)),
+        (
+            answer("approve", action="modify", modifications={"n": 1}),
+            CheckpointAnswer(Say.MODIFY, modifications={"n": 1}),
+        ),
+        (answer("approve", action="reject", reason="dull"), CheckpointAnswer(Say.REJECT, "dull")),
+        (answer("reject", action="approve"), CheckpointAnswer(Say.REJECT)),
+        (answer("approve", action="dance"), CheckpointAnswer(Say.APPROVE)),
+        (answer("respond", action="dance", reason=7), CheckpointAnswer(Say.MODIFY)),
+        (None, CheckpointAnswer(Say.GO_ON)),
     ],
 )
-def test_an_answer_at_a_checkpoint_approves_modifies_or_rejects(given: Any, verdict: Verdict) -> None:
+def test_an_answer_at_a_checkpoint_approves_modifies_or_rejects(given: Any, verdict: CheckpointAnswer) -> None:
     assert verdict_of(expectation("wait", "met", answer=given)) == verdict
 
 
 def test_nobody_s_answer_in_time_lets_the_journey_go_on() -> None:
-    assert verdict_of(expectation("wait", "expired")) == Verdict(Say.GO_ON)
+    assert verdict_of(expectation("wait", "expired")) == CheckpointAnswer(Say.GO_ON)
 
 
 @pytest.mark.parametrize(
     ("phase", "named", "to"), [("C", "gap", "B"), ("C", "all_wrong", "A"), ("C", "c_done", None), ("A", "gap", None)]
 )
 def test_a_no_leads_back_by_the_backward_way_that_it_names(phase: str, named: str, to: str | None) -> None:
-    found = back_by(GRAPH, phase, Verdict(Say.REJECT, "so", named))
+    found = back_by(GRAPH, phase, CheckpointAnswer(Say.REJECT, "so", named))
     assert (found.to_phase if found else None) == to
     if found:
         assert (found.decided_by, found.detail, found.is_backward) == (DecidedBy.PERSON, "so", True)
@@ -243,28 +249,28 @@ def test_an_expression_sees_what_the_phase_knows_and_does_not_hold_where_it_cann
 
 
 def test_a_standing_is_written_and_read() -> None:
-    standing = Standing("B", {"A": 1, "B": 2}, "gap", "owls", True, 3, 4, "w-1", leading("C", "b_done"))
-    assert read_standing(write_standing(standing)) == standing
+    standing = JourneyState("B", {"A": 1, "B": 2}, "gap", "owls", True, 3, 4, "w-1", leading("C", "b_done"))
+    assert read_journey_state(write_journey_state(standing)) == standing
     with pytest.raises(LocalProtocolError, match="no state of a journey"):
-        read_standing({"phase": "A"})
+        read_journey_state({"phase": "A"})
 
 
 @pytest.mark.parametrize(
     ("standing", "told"),
     [
-        (Standing("X", {"X": 1}), "tells of 'X'"),
-        (Standing("A", {"A": 1, "X": 1}), "tells of 'X'"),
-        (Standing("A", {"B": 1}), "visits"),
-        (Standing("A", {"A": 1, "B": -1}), "visits"),
+        (JourneyState("X", {"X": 1}), "tells of 'X'"),
+        (JourneyState("A", {"A": 1, "X": 1}), "tells of 'X'"),
+        (JourneyState("A", {"B": 1}), "visits"),
+        (JourneyState("A", {"A": 1, "B": -1}), "visits"),
     ],
 )
-def test_the_standing_of_another_graph_is_refused(standing: Standing, told: str) -> None:
+def test_the_standing_of_another_graph_is_refused(standing: JourneyState, told: str) -> None:
     with pytest.raises(LocalProtocolError, match=told):
-        check_standing(standing, GRAPH)
+        check_journey_state(standing, GRAPH)
 
 
 def test_what_an_imported_journey_waited_for_was_another_plan_s() -> None:
-    assert check_standing(replace(begin_in("A"), checkpoint="w"), GRAPH) == begin_in("A")
+    assert check_journey_state(replace(begin_in("A"), checkpoint="w"), GRAPH) == begin_in("A")
 
 
 @pytest.mark.parametrize(

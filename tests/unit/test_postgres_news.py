@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from soorma_ai.adapters.postgres.notifications import MOST, News, join, read, write
+from soorma_ai.adapters.postgres.notifications import MOST, Notification, join, read, write
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import Arrival
 
@@ -13,9 +13,11 @@ FULL = Arrival(frozenset({"a", "b's"}), stops=frozenset({"p-1"}), answered=froze
 MANY = frozenset(f"{n:040}" for n in range(MOST // 40))
 
 
-@pytest.mark.parametrize("news", [News(), News(FULL), News(FULL, is_leaving=True), News(is_short=True)])
-def test_what_was_written_is_read_by_others_alone(news: News) -> None:
-    assert read(write("1", news), "2") == News(news.arrival, news.is_leaving)
+@pytest.mark.parametrize(
+    "news", [Notification(), Notification(FULL), Notification(FULL, is_leaving=True), Notification(is_short=True)]
+)
+def test_what_was_written_is_read_by_others_alone(news: Notification) -> None:
+    assert read(write("1", news), "2") == Notification(news.arrival, news.is_leaving)
     assert read(write("1", news), "1") is None
 
 
@@ -27,18 +29,18 @@ def test_what_was_written_is_read_by_others_alone(news: News) -> None:
     ],
 )
 def test_what_is_too_long_is_left_out_and_that_is_said(given: Arrival, kept: Arrival) -> None:
-    written = write("1", News(given))
-    assert (len(written) < MOST + 50, read(written, "2")) == (True, News(kept, is_short=True))
+    written = write("1", Notification(given))
+    assert (len(written) < MOST + 50, read(written, "2")) == (True, Notification(kept, is_short=True))
 
 
 @pytest.mark.parametrize("payload", ["", "7", "{", '["by"]'])
 def test_what_cannot_be_read_may_say_anything(payload: str) -> None:
-    assert read(payload, "2") == News(is_short=True)
+    assert read(payload, "2") == Notification(is_short=True)
 
 
 @pytest.mark.parametrize("payload", ['{"by": "1", "stops": 7, "agents": {"a": 1}}'])
 def test_what_is_of_another_form_says_nothing(payload: str) -> None:
-    assert read(payload, "2") == News()
+    assert read(payload, "2") == Notification()
 
 
 def test_several_are_told_as_one() -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Untaken
 from soorma_ai.kernel.domain.history import StepKind
-from soorma_ai.kernel.domain.tracking import ActionStatus, Handed
+from soorma_ai.kernel.domain.tracking import ActionStatus, EventHandling
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.reports.progress import (
     action,
@@ -35,8 +35,8 @@ OPEN, MET, EXPIRED, CLOSED = (
 )
 
 
-def handed(*, begun: bool = True, ended: bool = False, dead: bool = False) -> Handed:
-    return Handed("work", "hands", has_begun=begun, has_ended=ended, is_dead=dead)
+def handed(*, begun: bool = True, ended: bool = False, dead: bool = False) -> EventHandling:
+    return EventHandling("work", "hands", has_begun=begun, has_ended=ended, is_dead=dead)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,11 @@ def handed(*, begun: bool = True, ended: bool = False, dead: bool = False) -> Ha
     ],
 )
 def test_an_action_is_as_far_as_its_rows_say(
-    expected: Expectation | None, answer: EventEnvelope | None, taken: Sequence[Handed], status: str, error: str | None
+    expected: Expectation | None,
+    answer: EventEnvelope | None,
+    taken: Sequence[EventHandling],
+    status: str,
+    error: str | None,
 ) -> None:
     found = action(ASKED, expected, answer, taken, None)
     assert (found.status, found.error) == (status, error)

@@ -5,7 +5,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.features.human_tasks.summary import Tally, Urgency, consequences, standing, tally, urgency
+from soorma_ai.features.human_tasks.summary import (
+    AnswerCounts,
+    Urgency,
+    consequences,
+    count_answers,
+    question_state,
+    urgency,
+)
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.kernel.domain.people import Answer, AnswerDecision, Ask, Proposal
@@ -82,13 +89,13 @@ def test_who_answers_is_told_what_a_yes_a_no_and_silence_lead_to() -> None:
     ],
 )
 def test_what_became_of_a_question_is_told_in_words(asked: Expectation, words: str) -> None:
-    found = standing(asked, NOW)
+    found = question_state(asked, NOW)
     assert (found.is_open, found.words) == (not words, words)
 
 
 def test_earlier_answers_are_counted_and_the_last_yes_is_what_is_compared_with() -> None:
     edited = answered(AnswerDecision.EDIT, {"data": {"amount": 2}})
     all_of_them = [answered(AnswerDecision.REJECT), edited, answered(AnswerDecision.APPROVE), GATE]
-    assert tally(all_of_them) == Tally(1, 1, 1, {"amount": 2}, "ann", NOW)
-    assert tally([answered(AnswerDecision.APPROVE)]).last_payload == {"amount": 1}
-    assert tally([]) == Tally()
+    assert count_answers(all_of_them) == AnswerCounts(1, 1, 1, {"amount": 2}, "ann", NOW)
+    assert count_answers([answered(AnswerDecision.APPROVE)]).last_payload == {"amount": 1}
+    assert count_answers([]) == AnswerCounts()

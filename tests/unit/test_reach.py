@@ -2,7 +2,7 @@
 
 import pytest
 
-from soorma_ai.features.retrieval.check import ADVICE, Finding, FoundEvent, Problem, by_problem, marks_of
+from soorma_ai.features.retrieval.check import ADVICE, EventFault, EventFinding, FoundEvent, by_problem, marks_of
 from soorma_ai.features.retrieval.reach import check_reach
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
@@ -27,10 +27,10 @@ def fact(said: str) -> RegisteredEvent:
     return registered(said, FACTS)
 
 
-def found(problem: Problem, *events: str) -> Finding:
+def found(problem: EventFault, *events: str) -> EventFinding:
     """`"order.placed shop till"`: an event and its agents."""
     parts = [event.split() for event in events]
-    return Finding(problem, tuple(FoundEvent(part[0], tuple(part[1:])) for part in parts))
+    return EventFinding(problem, tuple(FoundEvent(part[0], tuple(part[1:])) for part in parts))
 
 
 @pytest.mark.parametrize(
@@ -38,27 +38,27 @@ def found(problem: Problem, *events: str) -> Finding:
     [
         ([], (), []),
         ([registered("stock takes reserve"), registered("shop makes reserve")], (), []),
-        ([registered("shop makes reserve")], (), [found(Problem.NOBODY_TAKES, "reserve shop")]),
+        ([registered("shop makes reserve")], (), [found(EventFault.NOBODY_TAKES, "reserve shop")]),
         ([registered("stock takes reserve")], ("stock",), []),
-        ([registered("stock takes reserve")], ("shop",), [found(Problem.NOBODY_TAKES, "reserve stock")]),
-        ([registered("orders goals place")], ("shop",), [found(Problem.NOBODY_PURSUES, "place orders")]),
+        ([registered("stock takes reserve")], ("shop",), [found(EventFault.NOBODY_TAKES, "reserve stock")]),
+        ([registered("orders goals place")], ("shop",), [found(EventFault.NOBODY_PURSUES, "place orders")]),
         ([registered("orders goals place")], (), []),
-        ([fact("shop makes placed")], (), [found(Problem.UNHEARD, "placed shop")]),
+        ([fact("shop makes placed")], (), [found(EventFault.UNHEARD, "placed shop")]),
         ([fact("shop makes placed"), fact("till takes placed")], (), []),
         ([fact("shop makes placed"), fact("orders awaits placed")], (), []),
         ([registered("stock makes done", RESULTS)], (), []),
-        ([fact("a takes x"), fact("a makes x")], (), [found(Problem.CIRCLE, "x a")]),
+        ([fact("a takes x"), fact("a makes x")], (), [found(EventFault.CIRCLE, "x a")]),
         (
             [fact("a takes x"), fact("a makes y"), fact("b takes y"), fact("b makes x")],
             (),
-            [found(Problem.CIRCLE, "x b", "y a")],
+            [found(EventFault.CIRCLE, "x b", "y a")],
         ),
         ([registered("a takes x"), registered("a makes y", RESULTS), registered("b takes y", RESULTS)], (), []),
         ([fact("a makes x"), fact("b takes x"), fact("b makes y"), fact("c takes y")], (), []),
     ],
 )
 def test_what_leads_nowhere_or_back_is_found(
-    events: list[RegisteredEvent], live: tuple[str, ...], findings: list[Finding]
+    events: list[RegisteredEvent], live: tuple[str, ...], findings: list[EventFinding]
 ) -> None:
     assert check_reach(events, live) == check_reach(events[::-1], live) == findings
 
@@ -69,7 +69,7 @@ def test_a_long_circle_is_found_without_recursion() -> None:
         fact(f"a{(n + 1) % many} takes e{n}") for n in range(many)
     ]
     (circle,) = check_reach(made)
-    assert (circle.problem, len(circle.events)) == (Problem.CIRCLE, many)
+    assert (circle.problem, len(circle.events)) == (EventFault.CIRCLE, many)
 
 
 def test_what_agents_were_seen_to_ask_for_closes_a_circle_and_a_clients_request_does_not() -> None:
@@ -79,16 +79,16 @@ def test_what_agents_were_seen_to_ask_for_closes_a_circle_and_a_clients_request_
         event("ping", topic="action-requests", source="pong"),
         event("pong", topic="action-requests", source="ping"),
     ]
-    assert check_reach(workers, published=seen) == [found(Problem.CIRCLE, "ping pong", "pong ping")]
+    assert check_reach(workers, published=seen) == [found(EventFault.CIRCLE, "ping pong", "pong ping")]
     of_a_client = [one.model_copy(update={"source": "client"}) for one in seen]
     assert check_reach(workers, published=of_a_client) == []
 
 
 def test_each_problem_has_its_advice_and_what_may_be_meant_is_a_note() -> None:
-    assert set(ADVICE) == set(Problem)
-    assert [problem for problem in Problem if problem.is_note] == [Problem.UNHEARD, Problem.CIRCLE]
-    findings = [found(Problem.CIRCLE, "x a"), found(Problem.NOBODY_TAKES, "y b")]
-    assert list(by_problem(findings)) == [Problem.NOBODY_TAKES, Problem.CIRCLE]
+    assert set(ADVICE) == set(EventFault)
+    assert [problem for problem in EventFault if problem.is_note] == [EventFault.UNHEARD, EventFault.CIRCLE]
+    findings = [found(EventFault.CIRCLE, "x a"), found(EventFault.NOBODY_TAKES, "y b")]
+    assert list(by_problem(findings)) == [EventFault.NOBODY_TAKES, EventFault.CIRCLE]
 
 
 SHOP = [

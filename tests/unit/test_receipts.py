@@ -16,8 +16,8 @@ from soorma_ai.features.federation.receipts import (
     write_receipts,
 )
 from soorma_ai.kernel.domain.events import SYSTEM
-from soorma_ai.kernel.domain.stores import RECEIPT, REQUEST_UNKNOWN, Confirmed, Receipt, mailbox_of
-from soorma_ai.kernel.rules.arrival.arrival import Heard, NamedRows, arrive
+from soorma_ai.kernel.domain.stores import RECEIPT, REQUEST_UNKNOWN, Confirmation, Receipt, mailbox_of
+from soorma_ai.kernel.rules.arrival.arrival import EventTargets, NamedRows, arrive
 from soorma_ai.kernel.rules.arrival.effects import Put
 from soorma_ai.kernel.rules.arrival.silence import UNKNOWN_AFTER, timer_of_silence, watch
 from soorma_ai.kernel.rules.waits.opening import LONGEST_WAIT
@@ -70,17 +70,17 @@ def test_no_timer_is_set_for_an_agent_of_this_store() -> None:
 
 
 def test_a_request_that_arrives_in_a_mailbox_sets_the_timer() -> None:
-    near, far = arrive(Heard((Put("worker", "r-1"), BOX)), NamedRows(), REQUEST, NOW)
+    near, far = arrive(EventTargets((Put("worker", "r-1"), BOX)), NamedRows(), REQUEST, NOW)
     assert isinstance(near, Put) and near.timer is None
     assert isinstance(far, Put) and far.timer is not None
 
 
 def test_receipts_are_one_event_for_each_store_and_tenant() -> None:
     confirmed = [
-        Confirmed("a", "acme", "r-1"),
-        Confirmed("a", "acme", "r-2", "too late" * 100),
-        Confirmed("a", "globex", "r-3"),
-        Confirmed("b", "acme", "r-4"),
+        Confirmation("a", "acme", "r-1"),
+        Confirmation("a", "acme", "r-2", "too late" * 100),
+        Confirmation("a", "globex", "r-3"),
+        Confirmation("b", "acme", "r-4"),
     ]
     sent = write_receipts(confirmed, NOW, "new")
     assert [(store, said.tenant_id) for store, said in sent] == [("a", "acme"), ("a", "globex"), ("b", "acme")]

@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from soorma_ai.errors import ConfigError
-from soorma_ai.kernel.rules.plans.recurring import Recurring, check_schedule, next_due, timer_for, timers_of
+from soorma_ai.kernel.rules.plans.recurring import Recurrence, check_schedule, next_due, timer_for, timers_of
 
 BERLIN = ZoneInfo("Europe/Berlin")
-DAILY = Recurring("clerk", "default", "report.wanted", {"kind": "daily"}, "0 9 * * mon-fri")
+DAILY = Recurrence("clerk", "default", "report.wanted", {"kind": "daily"}, "0 9 * * mon-fri")
 HOURLY = replace(DAILY, when=timedelta(hours=1))
 
 
@@ -35,7 +35,7 @@ def at(text: str) -> datetime:
     ],
 )
 def test_the_next_moment_is_after_now_and_missed_ones_come_to_nothing(
-    goal: Recurring, due: str, now: str, following: str
+    goal: Recurrence, due: str, now: str, following: str
 ) -> None:
     assert next_due(goal, at(due), at(now)) == at(following)
 

@@ -23,7 +23,7 @@ from soorma_ai.kernel.domain.replies import ExpectedReply
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT
 from soorma_ai.kernel.domain.values import digest
 from soorma_ai.kernel.rules.plans.carry_out import carry_out
-from soorma_ai.kernel.rules.plans.requests import Question, ask, park, publish_or_hold
+from soorma_ai.kernel.rules.plans.requests import PlanQuestion, ask, park, publish_or_hold
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.waits.gates import APPROVAL_ANSWER
 from soorma_ai.kernel.rules.waits.opening import first_opened, keys_of_wait
@@ -118,7 +118,7 @@ def test_a_wait_is_answered_by_people_or_by_its_producers_in_its_time() -> None:
 
 @pytest.mark.parametrize(("answer_key", "known_as"), [("key", ("reply:p-1", "reply:key")), (None, ("reply:p-1",))])
 def test_a_question_of_a_plan_is_also_found_by_its_id_and_its_goals_reply_key(answer_key: Any, known_as: Any) -> None:
-    question = Question(ExpectedReply("told", ("left",), HOUR), "why", "Which?", about={"about": 1})
+    question = PlanQuestion(ExpectedReply("told", ("left",), HOUR), "why", "Which?", about={"about": 1})
     outcome = ask(plan(answer_key=answer_key), question, [made("client's own", TOLD)], moment(), fingerprint="f")
     (wait,) = opened(outcome)
     assert (wait.event_types, wait.deadline) == (("told", "left"), NOW + HOUR)
@@ -128,7 +128,7 @@ def test_a_question_of_a_plan_is_also_found_by_its_id_and_its_goals_reply_key(an
 
 
 def test_a_question_that_only_people_answer_is_found_by_no_event_and_says_who_may_and_what_silence_means() -> None:
-    question = Question(
+    question = PlanQuestion(
         ExpectedReply("told"), "why", "?", by_answer=True, approvers=("editor",), on_expiry=AnswerDecision.APPROVE
     )
     (asked,) = opened(ask(plan(), question, (), moment()))
@@ -151,7 +151,7 @@ def test_a_question_of_a_plan_is_what_the_registry_knows_of_the_event_that_answe
     ]
 
     def wait(known: list[RegisteredEvent], *others: str, **more: Any) -> tuple[Any, tuple[str, ...]]:
-        question = Question(ExpectedReply("user.told", others), "input_required", "?", **more)
+        question = PlanQuestion(ExpectedReply("user.told", others), "input_required", "?", **more)
         (wait,) = opened(ask(plan(), question, known, moment()))
         return wait.ask and wait.ask.response_schema, wait.producers
 
@@ -210,7 +210,7 @@ def test_where_a_join_has_a_time_of_its_own_its_requests_have_none(seconds: Any,
 )
 def test_the_step_of_a_decision_carries_its_mark_so_that_repeats_are_counted(action: Any, changes: Any) -> None:
     (step,) = steps(carried_out(action, **changes))
-    assert step.fingerprint == fingerprint(judged(action).decision, TRIGGER.known)
+    assert step.fingerprint == fingerprint(judged(action).decision, TRIGGER.facts)
     assert carried_out(action, **changes) == carried_out(action, **changes), "handling again makes the same"
 
 

@@ -6,7 +6,7 @@ from soorma_ai.features.federation.resending import (
     CONFIRMED_WITHIN,
     PROBED_EVERY,
     WINDOW,
-    Line,
+    PeerState,
     confirm,
     hear,
     post,
@@ -19,15 +19,15 @@ SECOND = timedelta(seconds=1)
 
 
 def test_a_window_is_sent_and_no_more_until_some_of_it_is_confirmed() -> None:
-    line = post(Line(NOW), WINDOW, NOW)
-    assert room(Line(NOW), NOW) == WINDOW
+    line = post(PeerState(NOW), WINDOW, NOW)
+    assert room(PeerState(NOW), NOW) == WINDOW
     assert room(line, NOW + SECOND) == 0
     assert room(confirm(line, 10), NOW + SECOND) == 10
     assert room(confirm(line, 10_000), NOW + SECOND) == WINDOW
 
 
 def test_posts_that_nobody_confirms_take_no_room_after_ten_seconds() -> None:
-    line = post(Line(NOW), WINDOW, NOW)
+    line = post(PeerState(NOW), WINDOW, NOW)
     assert room(line, NOW + CONFIRMED_WITHIN) == WINDOW
     assert post(line, 3, NOW + CONFIRMED_WITHIN).under_way == 3
     assert post(confirm(line, 10), 3, NOW + SECOND).under_way == WINDOW - 10 + 3
@@ -35,7 +35,7 @@ def test_posts_that_nobody_confirms_take_no_room_after_ten_seconds() -> None:
 
 def test_a_silent_store_gets_one_probe_a_minute_however_much_is_kept_for_it() -> None:
     """Ten thousand open requests of a store that is dead for an hour."""
-    line, sent, now = Line(NOW), 0, NOW
+    line, sent, now = PeerState(NOW), 0, NOW
     kept = 10_000
     while now < NOW + timedelta(hours=1):
         if count := min(kept, room(line, now)):
@@ -47,6 +47,6 @@ def test_a_silent_store_gets_one_probe_a_minute_however_much_is_kept_for_it() ->
 
 def test_a_store_that_is_heard_again_gets_the_whole_window() -> None:
     later = NOW + timedelta(hours=1)
-    assert room(Line(NOW), later) == 1 and Line(NOW).is_silent(later)
-    assert room(post(Line(NOW), 1, later), later + SECOND) == 0
-    assert room(hear(Line(NOW), later), later) == WINDOW
+    assert room(PeerState(NOW), later) == 1 and PeerState(NOW).is_silent(later)
+    assert room(post(PeerState(NOW), 1, later), later + SECOND) == 0
+    assert room(hear(PeerState(NOW), later), later) == WINDOW

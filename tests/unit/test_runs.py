@@ -21,11 +21,11 @@ from soorma_ai.kernel.domain.effects import (
 from soorma_ai.kernel.domain.events import EventTopic, Lineage
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
 from soorma_ai.kernel.domain.history import Step, StepKind
-from soorma_ai.kernel.domain.plans import Marked, PlanValue, ValueKind
+from soorma_ai.kernel.domain.plans import PlanValue, StepMark, ValueKind
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.rules.delivery.route import may_be_followed
 from soorma_ai.kernel.runtime.handling.working_copies.plan_values import PlanValues
-from soorma_ai.kernel.runtime.handling.working_copies.recorded import Recorded
+from soorma_ai.kernel.runtime.handling.working_copies.recorded import RecordedEffects
 from soorma_ai.kernel.runtime.handling.working_copies.sub_tasks import SubTasks
 from unit.kit import NOW, event, expectation
 
@@ -69,14 +69,14 @@ def test_what_is_for_others_to_see_is_committed_before_anything_else_is_handled(
 
 
 def test_what_was_recorded_before_is_seen_and_is_no_part_of_what_is_recorded_now() -> None:
-    first = Recorded([step(1, "a"), Expect(expectation(id="q-1")), Spend("plan-1", 2, None)])
+    first = RecordedEffects([step(1, "a"), Expect(expectation(id="q-1")), Spend("plan-1", 2, None)])
     first.own += [step(2, "a"), Close("q-0", ExpectationStatus.CLOSED, NOW), Spend("plan-1", 1, None)]
     assert ([one.ordinal for one in first.steps], first.actions, len(first.own)) == ([1, 2], 3, 3)
     assert [one.id for one in first.still_open([expectation(id="q-0"), expectation(id="q-2")])] == ["q-2", "q-1"]
-    stored = {"a": Marked(1, step(0, "a").step)}
-    assert first.find_marked(stored, ["a", "b"]) == {"a": Marked(3, step(2, "a").step)}
+    stored = {"a": StepMark(1, step(0, "a").step)}
+    assert first.find_marked(stored, ["a", "b"]) == {"a": StepMark(3, step(2, "a").step)}
     assert stored["a"].count == 1
-    then = Recorded(first.all)
+    then = RecordedEffects(first.all)
     assert (then.actions, then.own) == (3, [])
 
 

@@ -9,8 +9,8 @@ from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.domain import schema_cost, schemas
 from soorma_ai.kernel.domain.patterns import is_affordable, is_backtracking, places_in
 from soorma_ai.kernel.domain.schema_cost import MOST_AT_ONCE, MOST_IN_ALL, Costs, measure
-from soorma_ai.kernel.domain.schema_graph import Graph
-from soorma_ai.kernel.domain.schema_steps import At, Fault
+from soorma_ai.kernel.domain.schema_graph import SchemaGraph
+from soorma_ai.kernel.domain.schema_steps import At, SchemaFault
 from soorma_ai.kernel.domain.schema_walk import Walk
 from soorma_ai.kernel.domain.schemas import MAX_REPORTED, check_schema, describe, examine, violations
 from soorma_ai.kernel.domain.values import Json, JsonObject, compact, excerpt
@@ -27,7 +27,7 @@ def work(schema: JsonObject, value: Json) -> tuple[list[int], list[int], int]:
     told: list[int] = []
     parts = schemas.parts_of(compact(schema))
 
-    def tell(validator: Any, value: Json, path: Any) -> Iterator[Fault]:
+    def tell(validator: Any, value: Json, path: Any) -> Iterator[SchemaFault]:
         size = measure(value, 10**9)
         assert size is not None
         told.append(size.parts)
@@ -36,7 +36,7 @@ def work(schema: JsonObject, value: Json) -> tuple[list[int], list[int], int]:
     steps: list[int] = []
     found = whole = 0
     for step in Walk(parts, tell).faults(parts.document, value, At()):
-        if isinstance(step, Fault):
+        if isinstance(step, SchemaFault):
             found += 1
         else:
             steps.append(step)
@@ -171,7 +171,7 @@ def test_a_large_value_is_spelled_no_further_than_it_is_shown() -> None:
 
 def test_costs_count_what_a_schema_asks_of_each_value() -> None:
     def cost(schema: JsonObject) -> int:
-        return Costs(Graph(schema)).highest
+        return Costs(SchemaGraph(schema)).highest
 
     assert cost({"type": "string"}) == 1
     assert cost({"enum": [f"v{number}" for number in range(2_000)]}) == 2

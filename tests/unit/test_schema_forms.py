@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from soorma_ai.kernel.domain.values import UNSTORABLE, clip
-from soorma_ai.surfaces.forms.forms import Field, add_item, form_of, remove_item
+from soorma_ai.surfaces.forms.forms import FormField, add_item, form_of, remove_item
 from soorma_ai.surfaces.forms.readings import read_form
 from soorma_ai.surfaces.forms.shapes import ABSENT, MOST_FIELDS, below, shape_of
 
@@ -45,7 +45,7 @@ VALUE: dict[str, Any] = {
 }
 
 
-def sent(form: Field) -> dict[str, str]:
+def sent(form: FormField) -> dict[str, str]:
     """What a browser sends of a form that nobody changed."""
     typed = {} if form.kind in ("group", "list", "kept") else {form.name: form.text.replace("\n", "\r\n")}
     if form.kind == "list":
@@ -57,7 +57,7 @@ def sent(form: Field) -> dict[str, str]:
     return typed
 
 
-def fields(form: Field) -> dict[str, Field]:
+def fields(form: FormField) -> dict[str, FormField]:
     return {form.name: form} | {name: one for inner in form.fields for name, one in fields(inner).items()}
 
 

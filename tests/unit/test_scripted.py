@@ -20,7 +20,7 @@ from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.schemas import violations
 from soorma_ai.kernel.ports import Message, ModelAnswer, ModelQuestion, Reasoner
-from soorma_ai.kernel.rules.choices.offer import Awaited, Delegate, Offer
+from soorma_ai.kernel.rules.choices.offer import Delegate, Offer, WaitChoice
 from soorma_ai.kernel.rules.decisions.judge import parse_decision
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish, publish_all, wait, wire_form
 from unit.shown import whole_form
@@ -110,7 +110,7 @@ def test_the_helpers_speak_the_schema_of_an_offer() -> None:
     offer = Offer(
         events=(event("order.place.requested"),),
         delegates=(Delegate("billing", event("invoice.goal")),),
-        waits=(Awaited(event("order.paid"), ("billing",)),),
+        waits=(WaitChoice(event("order.paid"), ("billing",)),),
     )
     for item in (
         publish("order.place.requested", qty=2),

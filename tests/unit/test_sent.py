@@ -12,7 +12,7 @@ from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.decisions.prompt import Inputs, Occasion, tell
 from soorma_ai.kernel.rules.decisions.sent import (
     LONG,
-    Stored,
+    StoredQuestion,
     digest_messages,
     find_faults,
     make_inputs,
@@ -43,12 +43,12 @@ def entry(sent: Sent | None, ordinal: int = 3, **changes: Any) -> JournalEntry:
     return replace(made, **changes)
 
 
-def stored(**changes: Any) -> Stored:
+def stored(**changes: Any) -> StoredQuestion:
     sent, kept = write_down(INPUTS, "one", PAYER)
     sent = replace(sent, again="again", after=(1, 2))
     parts = {part.digest: part.body for part in kept} | {"template": "", "form": "", "again": ""}
     before = [entry(None, 1), entry(None, 2)]
-    return replace(Stored(plan(), entry(sent), before, parts, STEPS), **changes)
+    return replace(StoredQuestion(plan(), entry(sent), before, parts, STEPS), **changes)
 
 
 def without(parts: Mapping[str, str] | None, *bodies: str) -> dict[str, str]:
@@ -101,7 +101,7 @@ def test_a_trigger_that_no_step_holds_is_written_down_whole() -> None:
     sent, kept = write_down(inputs, "one", PAYER)
     assert "trigger" in sent.own and "trigger" not in sent.made and sent.text == ""
     parts = {part.digest: part.body for part in kept} | {"template": "", "form": ""}
-    again = Stored(plan(), entry(sent), (), parts, STEPS)
+    again = StoredQuestion(plan(), entry(sent), (), parts, STEPS)
     assert make_inputs(again) == inputs.values and find_faults(again) == []
 
 
@@ -109,7 +109,7 @@ def test_results_of_a_join_are_told_again() -> None:
     occasion = Occasion(plan(), Trigger("All came.", [{"status": "ok"}], join_id="j"), history=OCCASION.history)
     sent, kept = write_down(Inputs(tell(occasion), made=occasion.made), "one", PAYER)
     parts = {part.digest: part.body for part in kept} | {"template": "", "form": ""}
-    again = Stored(plan(), entry(sent), (), parts, STEPS, [{"status": "ok"}])
+    again = StoredQuestion(plan(), entry(sent), (), parts, STEPS, [{"status": "ok"}])
     assert make_inputs(again) == tell(occasion) and find_faults(again) == []
     assert find_faults(replace(again, results=None)) == [
         "trigger is told in other words by this version of the code, or of other rows"

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.kernel.domain.decisions import Room, Showing
+from soorma_ai.kernel.domain.decisions import OfferRoom, Showing
 from soorma_ai.kernel.domain.events import CLIENT
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import compact
 from soorma_ai.kernel.rules.choices.form import form_of
-from soorma_ai.kernel.rules.choices.offer import Awaited, Delegate, Offer
+from soorma_ai.kernel.rules.choices.offer import Delegate, Offer, WaitChoice
 from soorma_ai.kernel.rules.choices.showing import (
     LINE_CHARS,
     LINES_FOUND,
@@ -31,7 +31,7 @@ from unit.material import obj
 
 SCHEMA = obj({f"field_{n}": {"type": "string", "description": "What it is."} for n in range(5)})
 PAID, LATE = (EventDefinition(event_name=name) for name in ("paid", "late"))
-WAITS = (Awaited(PAID, (CLIENT,)), Awaited(LATE, ("bank",)))
+WAITS = (WaitChoice(PAID, (CLIENT,)), WaitChoice(LATE, ("bank",)))
 BUY = EventDefinition(event_name="buy", payload_schema=SCHEMA)
 
 
@@ -49,10 +49,10 @@ def named(*numbers: int) -> list[str]:
 
 MANY = offer(2_000)
 RANKED = named(*range(1_999, 1_000, -1))
-ROOM = Room()
+ROOM = OfferRoom()
 
 
-def begun(*needed: str, room: Room = ROOM) -> Showing:
+def begun(*needed: str, room: OfferRoom = ROOM) -> Showing:
     return show_offer(MANY, room, RANKED, needed, None)
 
 
@@ -86,7 +86,7 @@ def test_of_very_many_the_best_ranked_are_shown_within_their_room() -> None:
 
 
 def test_what_is_pinned_used_or_expected_from_outside_is_shown_whatever_is_ranked() -> None:
-    showing = begun(*named(3), room=Room(pinned=("e00007", "buy", "nothing")))
+    showing = begun(*named(3), room=OfferRoom(pinned=("e00007", "buy", "nothing")))
     assert showing.schemas[:3] == ("publish:e00007", "delegate:buyer/buy", "publish:e00003")
     assert {"publish:e00003", "publish:e00007", "delegate:buyer/buy", "wait:paid"} <= {*showing.lines}
     assert len(showing.schemas) == 20
@@ -147,7 +147,7 @@ def test_what_a_model_names_is_shown_as_far_as_there_is_room() -> None:
     nothing = Showing((), tuple(large.choices))
     few = add_asked(nothing, large, large.choices, ROOM)
     assert 0 < len(few.schemas) < MOST_ASKED and tokens(few, large)[1] <= 1.5 * ROOM.tokens
-    assert len(add_asked(nothing, large, large.choices, Room(10)).schemas) == 1, "one is always shown"
+    assert len(add_asked(nothing, large, large.choices, OfferRoom(10)).schemas) == 1, "one is always shown"
 
 
 @pytest.mark.parametrize("letter", ["x", "‹", "字", "<"])

@@ -15,7 +15,7 @@ from soorma_ai.kernel.rules.tokens import (
     LONGEST,
     ClaimNames,
     KeyToken,
-    SignIn,
+    PendingSignIn,
     admit,
     caller_of,
     code_of,
@@ -141,7 +141,7 @@ def test_anything_else_names_nobody(said: str) -> None:
             read_name(token)
 
 
-BEGUN = SignIn("state", "nonce", "verifier")
+BEGUN = PendingSignIn("state", "nonce", "verifier")
 
 
 def test_the_code_of_a_sign_in_is_taken_from_its_own_answer_only() -> None:

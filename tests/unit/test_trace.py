@@ -15,7 +15,7 @@ from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.states import HUMAN_INPUT
 from soorma_ai.kernel.rules.reports.lines import Line, LineKind, flatten
-from soorma_ai.kernel.rules.reports.trace import MOST_LEVELS, Part, Trace, count_turns, trace
+from soorma_ai.kernel.rules.reports.trace import MOST_LEVELS, Trace, TurnRange, count_turns, trace
 from unit.rows import GOAL, PLAN, PLANNER, QUESTION, Story, answer, at, decision, event, expectation, reply
 
 
@@ -375,7 +375,7 @@ def test_a_part_tells_its_turns_as_the_whole_does_and_nothing_of_others(first: i
     events.append(event("stray", 60, because="of-nobody", source="shop", type="shop.closed", plan_id=None))
     whole = traced(story, events)
     *turns, stray = whole.lines
-    part = trace(story.details(), [], events, at(100), Part(2, first))
+    part = trace(story.details(), [], events, at(100), TurnRange(2, first))
     begin = 4 if first is None else min(first, 4)
     assert part.lines == (*turns[begin : begin + 2], stray)
     assert (part.shares, part.decisions, count_turns(part)) == (whole.shares, whole.decisions, 6)
@@ -385,16 +385,22 @@ def test_a_part_tells_its_turns_as_the_whole_does_and_nothing_of_others(first: i
 def test_a_part_leaves_out_the_plans_that_its_other_turns_led_to_and_counts_their_time(most: int) -> None:
     parent, child, events = delegating()
     whole = traced(parent, events, others=[child])
-    part = trace(parent.details(), [child.details()], events, at(100), Part(most))
+    part = trace(parent.details(), [child.details()], events, at(100), TurnRange(most))
     assert part.shares == whole.shares
     assert part.lines == whole.lines[-most:]
 
 
 @pytest.mark.parametrize(
     ("part", "count", "meant"),
-    [(Part(2), 0, []), (Part(2), 1, [0]), (Part(2), 5, [3, 4]), (Part(2, 0), 5, [0, 1]), (Part(2, 9), 5, [3, 4])],
+    [
+        (TurnRange(2), 0, []),
+        (TurnRange(2), 1, [0]),
+        (TurnRange(2), 5, [3, 4]),
+        (TurnRange(2, 0), 5, [0, 1]),
+        (TurnRange(2, 9), 5, [3, 4]),
+    ],
 )
-def test_a_part_is_within_its_plan(part: Part, count: int, meant: list[int]) -> None:
+def test_a_part_is_within_its_plan(part: TurnRange, count: int, meant: list[int]) -> None:
     assert [*part.of(count)] == meant
 
 

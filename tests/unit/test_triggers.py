@@ -108,8 +108,8 @@ def test_no_event_and_no_damaged_row_opens_a_gate(met: Expectation, words: str) 
 
 
 def test_what_is_known_is_the_words_and_the_data_in_one_spelling() -> None:
-    assert Trigger("It came.", {"b": 1, "a": 2}).known == Trigger("It came.", {"a": 2, "b": 1}).known
-    assert Trigger("It came.", 1).known != Trigger("It came.", 2).known != Trigger("It went.", 2).known
+    assert Trigger("It came.", {"b": 1, "a": 2}).facts == Trigger("It came.", {"a": 2, "b": 1}).facts
+    assert Trigger("It came.", 1).facts != Trigger("It came.", 2).facts != Trigger("It went.", 2).facts
 
 
 def test_a_line_of_history_is_numbered_and_names_its_cause_unless_it_made_an_event() -> None:

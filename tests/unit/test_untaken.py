@@ -14,7 +14,7 @@ from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.arrival.arrival import NamedRows, arrive, hear
 from soorma_ai.kernel.rules.arrival.effects import DropUntaken, Effect, KeepUntaken, Open, Put, Wake, arrival_of
 from soorma_ai.kernel.rules.arrival.takers import Index
-from soorma_ai.kernel.rules.arrival.untaken import describe_waiting, hand_over, id_when_let_go
+from soorma_ai.kernel.rules.arrival.untaken import describe_waiting, id_when_let_go, offer_untaken
 from unit.kit import HOUR, NOW, event, expectation, of_kind
 
 WEEK = timedelta(days=7)
@@ -88,11 +88,11 @@ def test_who_expects_the_reply_has_a_deadline_and_whoever_else_asked_is_told_at_
 def test_it_is_handed_over_to_its_takers_while_somebody_waits(
     expected: Expectation | None, now: datetime, is_handed: bool
 ) -> None:
-    assert hand_over(request(), TAKEN, expected, TAKERS, now) == ((DROP, *TAKERS) if is_handed else (DROP,))
+    assert offer_untaken(request(), TAKEN, expected, TAKERS, now) == ((DROP, *TAKERS) if is_handed else (DROP,))
 
 
 def test_what_does_not_fit_its_taker_is_answered_so() -> None:
-    drop, told = hand_over(request(amount="much"), TAKEN, None, TAKERS, NOW)
+    drop, told = offer_untaken(request(amount="much"), TAKEN, None, TAKERS, NOW)
     assert drop == DROP and isinstance(told, Wake)
     assert isinstance(told.event.data["error"], dict)
     assert (told.event.source, told.event.data["error"]["code"]) == (SYSTEM, "invalid_request")
@@ -101,7 +101,7 @@ def test_what_does_not_fit_its_taker_is_answered_so() -> None:
 
 def test_what_its_taker_has_approved_is_held_then_under_the_same_reply_key() -> None:
     gated = PAY.model_copy(update={"approval": Approval(approvers=("cfo",), timeout=HOUR)})
-    drop, *held = hand_over(request(), [replace(TAKEN[0], definition=gated)], None, TAKERS, NOW)
+    drop, *held = offer_untaken(request(), [replace(TAKEN[0], definition=gated)], None, TAKERS, NOW)
     assert drop == DROP
     (gate,) = [effect.expectation for effect in of_kind(Open, held)]
     assert gate.ask is not None and gate.ask.proposal is not None

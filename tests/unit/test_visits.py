@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from soorma_ai.errors import ConfigError
-from soorma_ai.kernel.domain.schema_graph import Graph, sizes_of_levels, visits_of_root
+from soorma_ai.kernel.domain.schema_graph import SchemaGraph, sizes_of_levels, visits_of_root
 from soorma_ai.kernel.domain.schemas import check_schema, schema_of, violations
 from soorma_ai.kernel.domain.values import Json, JsonObject
 from unit.material import branching, obj
@@ -63,7 +63,7 @@ def nested(levels: int, inmost: Json = 1) -> Any:
 )
 def test_visits_grow_with_depth_where_alternatives_lead_back(schema: JsonObject, growth: int) -> None:
     """`growth` 0: not at all, 1: with the depth, 2: with its power."""
-    visits = visits_of_root(Graph(schema))
+    visits = visits_of_root(SchemaGraph(schema))
     if growth == 0:
         assert max(visits) < 1_000
     else:
@@ -90,7 +90,7 @@ def test_a_value_is_refused_that_is_nested_deeper_than_can_be_checked() -> None:
 
 def test_no_schema_of_pydantic_is_in_the_way() -> None:
     class_like = schema_of(dict[str, list[dict[str, int | str | None]]])
-    assert max(visits_of_root(Graph(class_like))) < 30
+    assert max(visits_of_root(SchemaGraph(class_like))) < 30
 
 
 @pytest.mark.parametrize(

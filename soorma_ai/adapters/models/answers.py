@@ -9,12 +9,12 @@ from soorma_ai.adapters.models.bodies import FILTERED, REFUSED, Usage, ending_of
 from soorma_ai.adapters.models.faults import scrub
 from soorma_ai.adapters.models.forms import ANSWER
 from soorma_ai.adapters.models.prices import Price
-from soorma_ai.adapters.models.transport import Said
+from soorma_ai.adapters.models.transport import ProviderAnswer
 from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable, Paid
 from soorma_ai.kernel.domain.history import Ending
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Mode
-from soorma_ai.kernel.rules.decisions.extraction import Found, find_object, the_one
+from soorma_ai.kernel.rules.decisions.extraction import Extraction, find_object, the_one
 
 JSON_BY_TOOL = "json_tool_call"  # by which litellm asks providers for JSON that know only tools
 CUT_OFF = "the answer was cut off before its end; answer more briefly"
@@ -35,7 +35,7 @@ class RawAnswer(Struct, frozen=True):
         return "\n".join(self.contents)
 
 
-def read_answer(said: Said, model: str, also_good: frozenset[str]) -> RawAnswer:
+def read_answer(said: ProviderAnswer, model: str, also_good: frozenset[str]) -> RawAnswer:
     """Read an answer. Raises ModelRefused, ContentFiltered; ModelUnavailable when the model said nothing at all."""
     finishes = said.body.finishes if said.body else said.finishes
     if said.refusal or REFUSED & {*finishes}:
@@ -49,21 +49,21 @@ def read_answer(said: Said, model: str, also_good: frozenset[str]) -> RawAnswer:
     return RawAnswer(ending, finish, said.contents, said.calls)
 
 
-def find_answer(raw: RawAnswer, mode: Mode, needed: frozenset[str]) -> Found:
+def find_answer(raw: RawAnswer, mode: Mode, needed: frozenset[str]) -> Extraction:
     """Return the one object that was answered where it was asked for; no other that has the `needed` names may stand
     beside it."""
     if raw.ending is Ending.CUT:
-        return Found(fault=CUT_OFF)
+        return Extraction(fault=CUT_OFF)
     if raw.ending is Ending.ODD:
-        return Found(fault=f"the answer ended with {raw.finish!r}, which is no good end; give it again, and whole")
+        return Extraction(fault=f"the answer ended with {raw.finish!r}, which is no good end; give it again, and whole")
     if mode == "tools":
         if not raw.calls:
             said = the_one([find_object(text) for text in raw.contents])
             if said.value is not None and needed <= said.value.keys():
                 return replace(said, how=", ".join(filter(None, ("in the text, without a call", said.how))))
-            return Found(fault=f"no tool was called; call {ANSWER} exactly once")
+            return Extraction(fault=f"no tool was called; call {ANSWER} exactly once")
         if strange := [name for name, _ in raw.calls if name != ANSWER]:
-            return Found(fault=f"the tool {clip(strange[0], 80)!r} was called; the only one is {ANSWER}")
+            return Extraction(fault=f"the tool {clip(strange[0], 80)!r} was called; the only one is {ANSWER}")
     arguments = tuple(arguments for _, arguments in raw.calls)
     is_called = mode == "tools" or {name for name, _ in raw.calls} == {JSON_BY_TOOL}
     wanted, beside = (arguments, raw.contents) if is_called else (raw.contents, arguments)
@@ -72,7 +72,7 @@ def find_answer(raw: RawAnswer, mode: Mode, needed: frozenset[str]) -> Found:
     return one if one.value is None or not others else the_one([one, *others])
 
 
-def cost_of(said: Said, price: Price | None) -> Paid:
+def cost_of(said: ProviderAnswer, price: Price | None) -> Paid:
     """Return what an answer has cost, by its provider's own words; where they tell no usage, that is not known."""
     usage = said.body.usage if said.body else said.usage
     if usage is None:

@@ -68,7 +68,7 @@ def find_secrets(given: str | None) -> list[str]:
     return [secret for secret in (given or "", *set_here) if len(secret) >= _SHORTEST_SECRET]
 
 
-class Failed(Struct, frozen=True):
+class CallFailure(Struct, frozen=True):
     """What is known of a call that came to nothing. `text` is all that was said, `error` the provider's own object of
     it; `kinds` are the names of the classes of a client's error. `unreached` is the URL at which nobody was found, and
     `base` the address that the caller had given."""
@@ -104,7 +104,9 @@ class Failed(Struct, frozen=True):
         return self.status in (401, 403) or scrub(self.text, secrets) != self.text
 
 
-def translate(failed: Failed, model: str, secrets: Iterable[str] = ()) -> SoormaError | SchemaRejected | BadGeneration:
+def translate(
+    failed: CallFailure, model: str, secrets: Iterable[str] = ()
+) -> SoormaError | SchemaRejected | BadGeneration:
     status, kinds, text = failed.status, failed.kinds, failed.text
     said = clip(scrub(str(failed.error.get("message") or _words(text)), secrets), 400)
     if "ContentPolicyViolationError" in kinds or "content_filter" in (status, failed.code) or _FILTERED.search(text):
@@ -149,7 +151,7 @@ def unreached_url(error: BaseException) -> str:
     return ""
 
 
-def _advice(failed: Failed, model: str) -> str:
+def _advice(failed: CallFailure, model: str) -> str:
     if failed.base is not None or is_loopback(failed.unreached):
         return "start the server there, or give the address of another by api_base="
     return f"try again when the network is there{guess_at(model, failed.base)}"
@@ -175,7 +177,7 @@ def _is_final(status: object, text: str) -> bool:
     return _UNREADABLE.search(text) is None
 
 
-def _refusal(failed: Failed, model: str, said: str) -> ConfigError | SchemaRejected:
+def _refusal(failed: CallFailure, model: str, said: str) -> ConfigError | SchemaRejected:
     status, kinds, text = failed.status, failed.kinds, failed.text
     if "ContextWindowExceededError" in kinds or status == 413 or _TOO_LONG.search(text):
         return ConfigError(

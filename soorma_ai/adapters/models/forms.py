@@ -19,7 +19,7 @@ _HELD = {"openai": _SCHEMAS, "azure": _SCHEMAS, "hosted_vllm": _SCHEMA}
 _SHARED = {**_HELD, **dict.fromkeys(("gemini", "vertex_ai", "vertex_ai_beta", "ollama", "ollama_chat"), _SCHEMA)}
 
 
-class Form(Struct, frozen=True):
+class AnswerForm(Struct, frozen=True):
     mode: Mode
     wire: Wire
 
@@ -29,14 +29,14 @@ class Form(Struct, frozen=True):
         return str(self.wire.schema.get("description", ABOUT))
 
 
-def form_for(wanted: Mode, provider: str, document: JsonObject, *, direct: bool) -> Form:
+def form_for(wanted: Mode, provider: str, document: JsonObject, *, direct: bool) -> AnswerForm:
     """Return the form that works. Anthropic's structured output closes open objects so that only {} fits, and takes few
     choices; tools leave them open."""
     if wanted not in _SCHEMAS:
-        return Form(wanted, wire_of(document, held=False))
+        return AnswerForm(wanted, wire_of(document, held=False))
     held = direct or wanted in _HELD.get(provider, ())
     shared = direct or wanted in _SHARED.get(provider, ())
     wire = wire_of(document, held=held, shared=shared)
     if provider == "anthropic" and not (wire.strict and wire.unions <= _MAX_ANTHROPIC_UNIONS):
-        return Form("tools", wire)
-    return Form(wanted, wire)
+        return AnswerForm("tools", wire)
+    return AnswerForm(wanted, wire)

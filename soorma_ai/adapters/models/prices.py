@@ -56,7 +56,7 @@ def installed_table() -> Mapping[str, Mapping[str, Any]]:
     return {}
 
 
-def given_price(price: object) -> Price | None:
+def read_price(price: object) -> Price | None:
     """Read `price=`, dollars per token in and out. Raises ConfigError for anything else."""
     match price:
         case None:

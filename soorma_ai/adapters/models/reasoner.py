@@ -17,11 +17,11 @@ from soorma_ai.adapters.models.bodies import Usage
 from soorma_ai.adapters.models.direct.providers import PASSED_ON, speaks_openai
 from soorma_ai.adapters.models.direct.transport import Direct
 from soorma_ai.adapters.models.faults import BadGeneration, SchemaRejected, guess_at
-from soorma_ai.adapters.models.forms import MODES, Form, form_for
+from soorma_ai.adapters.models.forms import MODES, AnswerForm, form_for
 from soorma_ai.adapters.models.guard import check_allowed, is_loopback, is_replayed
 from soorma_ai.adapters.models.litellm.transport import ThroughLiteLLM
-from soorma_ai.adapters.models.prices import Price, given_price
-from soorma_ai.adapters.models.transport import Call, Said, Transport
+from soorma_ai.adapters.models.prices import Price, read_price
+from soorma_ai.adapters.models.transport import ProviderAnswer, ProviderCall, Transport
 from soorma_ai.errors import (
     ConfigError,
     ContentFiltered,
@@ -34,7 +34,7 @@ from soorma_ai.errors import (
 )
 from soorma_ai.kernel.domain.history import Ending
 from soorma_ai.kernel.ports import Mode, ModelAnswer, ModelOptions, ModelQuestion, Way
-from soorma_ai.kernel.rules.decisions.extraction import Found
+from soorma_ai.kernel.rules.decisions.extraction import Extraction
 from soorma_ai.kernel.rules.schemas.combine import list_in
 from soorma_ai.kernel.rules.schemas.texts import read_texts
 from soorma_ai.kernel.runtime.handling.logs import warn
@@ -56,9 +56,9 @@ _LITELLM, _DIRECT = ThroughLiteLLM(), Direct()
 _Fault = ModelUnavailable | ContentFiltered | ModelRefused | ModelBlocked
 
 
-class _Reading(Struct, frozen=True):
+class _ParsedAnswer(Struct, frozen=True):
     text: str
-    found: Found
+    found: Extraction
     ending: Ending = Ending.GOOD
 
 
@@ -87,7 +87,7 @@ class LiteLLMReasoner:
         self._api_base, self._api_key = options.get("api_base"), options.get("api_key")
         self._models = (model, *options.get("fallbacks", ()))
         self._ways = {name: self._way(name, options.get("transport")) for name in self._models}
-        self._price = given_price(options.get("price"))
+        self._price = read_price(options.get("price"))
         self._timeout = options.get("timeout", 60.0)
         self._mode: Mode = _mode(options.get("mode", "json_schema"))
         self._also_good = _finish_reasons(options.get("finish_reasons", ()))
@@ -143,7 +143,7 @@ class LiteLLMReasoner:
             ending=said.ending,
         )
 
-    async def _say_first(self, question: ModelQuestion, spent: list[Paid], now: float) -> tuple[str, _Reading]:
+    async def _say_first(self, question: ModelQuestion, spent: list[Paid], now: float) -> tuple[str, _ParsedAnswer]:
         """Get the first answer that there is. One that was away or blocked a moment ago is passed over, unless all
         were."""
         faults: list[_Fault] = []
@@ -158,7 +158,7 @@ class LiteLLMReasoner:
                     warn("model_blocked", reason=fault)
         raise _worth_telling(faults)
 
-    async def _say(self, model: str, question: ModelQuestion, spent: list[Paid]) -> _Reading:
+    async def _say(self, model: str, question: ModelQuestion, spent: list[Paid]) -> _ParsedAnswer:
         """Get one answer of one model: in another form if its provider refuses this one."""
         try:
             try:
@@ -168,11 +168,11 @@ class LiteLLMReasoner:
         except SchemaRejected as refusal:
             raise ConfigError(f"{model}: the provider takes the decision's schema in no form: {refusal}") from refusal
 
-    async def _exchange(self, call: Call, question: ModelQuestion) -> _Reading:
+    async def _exchange(self, call: ProviderCall, question: ModelQuestion) -> _ParsedAnswer:
         try:
             said = await self._reach(call)
         except BadGeneration as unreadable:
-            return _Reading(unreadable.text, Found(fault=_UNREADABLE))
+            return _ParsedAnswer(unreadable.text, Extraction(fault=_UNREADABLE))
         call.spent.append(cost_of(said, call.price))
         raw = read_answer(said, call.model, self._also_good)
         needed = frozenset(name for name in list_in(question.schema.get("required")) if isinstance(name, str))
@@ -180,9 +180,9 @@ class LiteLLMReasoner:
         if found.value is not None:
             value = read_texts(found.value, call.form.wire)
             found = replace(found, value=value) if isinstance(value, dict) else found
-        return _Reading(raw.text(call.form.mode), found, raw.ending)
+        return _ParsedAnswer(raw.text(call.form.mode), found, raw.ending)
 
-    async def _reach(self, call: Call) -> Said:
+    async def _reach(self, call: ProviderCall) -> ProviderAnswer:
         """Call the model, with the only transport retries: all other layers are told to make none."""
         check_allowed(call.model, call.base)
         tenacity = _tenacity()
@@ -194,11 +194,11 @@ class LiteLLMReasoner:
             before_sleep=_warn_once,
             reraise=True,
         )
-        said: Said = await retrying(self._ways[call.model].send, call)
+        said: ProviderAnswer = await retrying(self._ways[call.model].send, call)
         return said
 
-    def _call(self, model: str, question: ModelQuestion, mode: Mode, spent: list[Paid]) -> Call:
-        return Call(
+    def _call(self, model: str, question: ModelQuestion, mode: Mode, spent: list[Paid]) -> ProviderCall:
+        return ProviderCall(
             model,
             question.messages,
             self._form(model, question, mode),
@@ -211,7 +211,7 @@ class LiteLLMReasoner:
             spent,
         )
 
-    def _form(self, model: str, question: ModelQuestion, mode: Mode) -> Form:
+    def _form(self, model: str, question: ModelQuestion, mode: Mode) -> AnswerForm:
         is_direct = self._ways[model] is _DIRECT
         return form_for(mode, self._provider(model), question.schema, direct=is_direct)
 

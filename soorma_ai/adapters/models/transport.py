@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from msgspec import Struct
 
 from soorma_ai.adapters.models.bodies import Body, Usage
-from soorma_ai.adapters.models.forms import Form
+from soorma_ai.adapters.models.forms import AnswerForm
 from soorma_ai.adapters.models.prices import Price
 from soorma_ai.errors import Paid
 from soorma_ai.kernel.ports import Message
@@ -16,13 +16,13 @@ from soorma_ai.kernel.ports import Message
 _keepers: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, AsyncGenerator[None, None]]] = WeakKeyDictionary()
 
 
-class Call(Struct, frozen=True):
+class ProviderCall(Struct, frozen=True):
     """A question to one model, in one form. `base` and `key` None are those that its provider has. `spent` collects
     what was paid for answers that cannot be used."""
 
     model: str
     messages: tuple[Message, ...]
-    form: Form
+    form: AnswerForm
     base: str | None
     key: str | None
     timeout: float
@@ -32,7 +32,7 @@ class Call(Struct, frozen=True):
     spent: list[Paid]
 
 
-class Said(Struct, frozen=True):
+class ProviderAnswer(Struct, frozen=True):
     """An answer. `contents` are the texts of its choices, `calls` the (name, arguments) of the tools that the model
     called. `finishes` and `usage` are used where there is no `body`, in which the provider tells them itself;
     `cost_usd` is what a library between has counted."""
@@ -61,7 +61,7 @@ class Transport(Protocol):
 
     def price(self, model: str) -> Price | None: ...
 
-    async def send(self, call: Call) -> Said:
+    async def send(self, call: ProviderCall) -> ProviderAnswer:
         """Call once. Raises SoormaError, SchemaRejected, BadGeneration."""
         ...
 

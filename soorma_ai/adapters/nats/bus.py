@@ -12,9 +12,9 @@ from nats.js.errors import APIError
 
 from soorma_ai.adapters.nats.announcements import read, write
 from soorma_ai.adapters.nats.configuration import consumer_config, consumer_name
-from soorma_ai.adapters.nats.connection import Connection, Outage
+from soorma_ai.adapters.nats.connection import NatsConnection, OutageLog
 from soorma_ai.adapters.nats.provision import provide
-from soorma_ai.adapters.nats.pull import Pulling
+from soorma_ai.adapters.nats.pull import PullSubscription
 from soorma_ai.adapters.nats.subjects import (
     LONGEST_SUBJECT,
     REGISTRY,
@@ -31,7 +31,7 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.stores import Announcement
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Brought, StoredEvent
-from soorma_ai.kernel.runtime.handling.handler_task import Sheltered
+from soorma_ai.kernel.runtime.handling.handler_task import ShieldedTask
 from soorma_ai.kernel.runtime.handling.logs import warn
 
 Receive = Callable[[Sequence[Brought]], Awaitable[None]]
@@ -47,7 +47,7 @@ _TOO_LARGE = 10054
 _FRAME = len("NATS/1.0\r\n: \r\n\r\n")
 
 
-class Parcel(Struct, frozen=True):
+class OutgoingMessage(Struct, frozen=True):
     """An event as it is sent."""
 
     subject: str
@@ -69,15 +69,15 @@ class NatsBus:
     is_broker = True
 
     def __init__(self, servers: Sequence[str], namespace: str, url: str, store_id: str) -> None:
-        self._connection = Connection(servers, url, f"_INBOX.{token(store_id)}")
+        self._connection = NatsConnection(servers, url, f"_INBOX.{token(store_id)}")
         self._namespace = namespace
         self.store_id = store_id
         self._consumer = consumer_config(namespace, store_id)
-        self._pulling = Pulling(self._connection, namespace, consumer_name(store_id))
-        self._sending = Outage("bus_sending", url)
-        self._intake = Outage("bus_intake", url)
-        self._unusable = Outage("bus_config", url)
-        self._task: Sheltered[None] | None = None
+        self._pulling = PullSubscription(self._connection, namespace, consumer_name(store_id))
+        self._sending = OutageLog("bus_sending", url)
+        self._intake = OutageLog("bus_intake", url)
+        self._unusable = OutageLog("bus_config", url)
+        self._task: ShieldedTask[None] | None = None
         self._in_hand: list[Msg] = []
         self._hear: Hear | None = None
         self._hearing: Subscription | None = None
@@ -119,10 +119,10 @@ class NatsBus:
             if self._hearing is not None:
                 await self._hearing.unsubscribe()
             self._hearing = await self._connection.listening.subscribe(
-                f"{self._namespace}.{REGISTRY}.>", cb=self._heard, pending_bytes_limit=MOST_UNHEARD
+                f"{self._namespace}.{REGISTRY}.>", cb=self._receive_announcement, pending_bytes_limit=MOST_UNHEARD
             )
 
-    async def _heard(self, message: Msg) -> None:
+    async def _receive_announcement(self, message: Msg) -> None:
         """Hand over what was announced. What cannot be taken now is said again."""
         try:
             said = read(self._namespace, message.subject, message.data)
@@ -144,7 +144,7 @@ class NatsBus:
     async def subscribe(self, receive: Receive) -> None:
         await self._pulling.begin()
         self._connection.on_loss = self._pulling.give_up
-        self._task = Sheltered(self._take_in(receive), "bus")
+        self._task = ShieldedTask(self._take_in(receive), "bus")
 
     async def close(self) -> None:
         self._is_closed = True
@@ -155,11 +155,11 @@ class NatsBus:
         await self._connection.flush()
         await self._connection.close()
 
-    def _parcel(self, row: StoredEvent, subject: str) -> Parcel:
+    def _parcel(self, row: StoredEvent, subject: str) -> OutgoingMessage:
         """Raise LocalProtocolError for an event that no server takes of us."""
         name = clip(row.event.type, 80)
         body = row.event.to_json().encode()
-        parcel = Parcel(subject, body, {Header.MSG_ID.value: message_id(subject, body, row.redriven)})
+        parcel = OutgoingMessage(subject, body, {Header.MSG_ID.value: message_id(subject, body, row.redriven)})
         most = self._connection.client.max_payload
         if parcel.size > most:
             raise LocalProtocolError(
@@ -173,7 +173,7 @@ class NatsBus:
             )
         return parcel
 
-    async def _send(self, rows: Sequence[StoredEvent], parcels: Sequence[Parcel]) -> None:
+    async def _send(self, rows: Sequence[StoredEvent], parcels: Sequence[OutgoingMessage]) -> None:
         taken: list[int] = []
         try:
             async with self._connection.unless_lost():
@@ -190,7 +190,7 @@ class NatsBus:
             error.taken = tuple(taken)
             raise
 
-    async def _send_one(self, row: StoredEvent, parcel: Parcel, taken: list[int]) -> None:
+    async def _send_one(self, row: StoredEvent, parcel: OutgoingMessage, taken: list[int]) -> None:
         await self._connection.streams.publish(parcel.subject, parcel.body, headers=parcel.headers)
         taken.append(row.seq)
 
@@ -199,7 +199,7 @@ class NatsBus:
             try:
                 messages = await self._pulling.next()
                 with self._connection.in_our_words("be answered"):
-                    await self._hand_over(messages, receive)
+                    await self._receive_batch(messages, receive)
             except BusUnavailable as error:
                 self._connection.outage.begin(error)
                 await asyncio.sleep(PAUSE_AFTER_FAULT)
@@ -227,7 +227,7 @@ class NatsBus:
         self._unusable.end()
         self._connection.outage.end()
 
-    async def _hand_over(self, messages: Sequence[Msg], receive: Receive) -> None:
+    async def _receive_batch(self, messages: Sequence[Msg], receive: Receive) -> None:
         taken = self._in_hand = []
         brought: list[Brought] = []
         for message in messages:

@@ -9,7 +9,7 @@ from nats.errors import AuthorizationError, Error, NoRespondersError
 from nats.js.client import JetStreamContext
 
 from soorma_ai.adapters.nats.configuration import check_server
-from soorma_ai.adapters.nats.library import Listening, Streams
+from soorma_ai.adapters.nats.library import Streams, Subscriber
 from soorma_ai.errors import BusUnavailable, ConfigError
 from soorma_ai.kernel.runtime.handling.logs import note, warn
 
@@ -18,13 +18,13 @@ CLOSES_WITHIN = 2.0
 ASKS_AGAIN = 3
 
 
-class Connection:
+class NatsConnection:
     """`url` is what is shown of the servers, without a password. `on_loss` is called when the server has gone. What is
     answered comes under the subjects that begin with `inbox`."""
 
     def __init__(self, servers: Sequence[str], url: str, inbox: str = "_INBOX") -> None:
         self.url = url
-        self.outage = Outage("bus", url)
+        self.outage = OutageLog("bus", url)
         self.on_loss: Callable[[], None] = lambda: None
         self._servers = list(servers)
         self._inbox = inbox
@@ -36,7 +36,7 @@ class Connection:
     def _take(self, client: Client) -> None:
         self.client = client
         self.streams: Streams = JetStreamContext(client)
-        self.listening: Listening = client
+        self.listening: Subscriber = client
 
     async def open(self) -> None:
         """Raise ConfigError for a server that lets us not in or is too old, BusUnavailable for one that is away."""
@@ -135,7 +135,7 @@ def _is_refused(error: Exception) -> bool:
     return isinstance(error, AuthorizationError) or "authorization" in str(error).lower()
 
 
-class Outage:
+class OutageLog:
     """`subject` names the log lines: `bus_lost` and `bus_back` for `bus`."""
 
     def __init__(self, subject: str, url: str) -> None:

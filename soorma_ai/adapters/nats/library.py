@@ -29,7 +29,7 @@ class Streams(Protocol):
     async def add_consumer(self, stream: str, config: ConsumerConfig | None = None) -> ConsumerInfo: ...
 
 
-class Listening(Protocol):
+class Subscriber(Protocol):
     """Subscribing, as nats.aio.client.Client has it."""
 
     async def subscribe(

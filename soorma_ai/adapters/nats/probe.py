@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 from nats.js.errors import NotFoundError
 
-from soorma_ai.adapters.nats.connection import Connection
+from soorma_ai.adapters.nats.connection import NatsConnection
 
 
-class Look(Struct, frozen=True):
+class BrokerState(Struct, frozen=True):
     """`waiting`: messages of the namespace that are not acknowledged yet, by whichever store; None: nothing has used
     the namespace."""
 
@@ -16,17 +16,17 @@ class Look(Struct, frozen=True):
     waiting: int | None
 
 
-async def look_at(servers: Sequence[str], namespace: str, shown: str) -> Look:
-    """Raise as `Connection.open` does, and BusUnavailable for a server without JetStream."""
-    connection = Connection(servers, shown)
+async def look_at(servers: Sequence[str], namespace: str, shown: str) -> BrokerState:
+    """Raise as `NatsConnection.open` does, and BusUnavailable for a server without JetStream."""
+    connection = NatsConnection(servers, shown)
     await connection.open()
     try:
         version = connection.client.connected_server_version
         told = f"{version.major}.{version.minor}.{version.patch}"
         with connection.in_our_words("look at the stream"):
             try:
-                return Look(told, (await connection.streams.stream_info(namespace)).state.messages)
+                return BrokerState(told, (await connection.streams.stream_info(namespace)).state.messages)
             except NotFoundError:
-                return Look(told, None)
+                return BrokerState(told, None)
     finally:
         await connection.close()

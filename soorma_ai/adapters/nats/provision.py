@@ -4,7 +4,7 @@ from nats.js.api import ConsumerConfig
 from nats.js.errors import APIError, NotFoundError
 
 from soorma_ai.adapters.nats.configuration import check_config, stream_config
-from soorma_ai.adapters.nats.connection import Connection
+from soorma_ai.adapters.nats.connection import NatsConnection
 from soorma_ai.errors import ConfigError
 
 # What comes by itself: no leader yet, no room, a request that was not answered inside the cluster.
@@ -12,7 +12,7 @@ _MAY_PASS = (500, 503)
 _WITHOUT_JETSTREAM = (10039, 10076)
 
 
-async def provide(connection: Connection, namespace: str, consumer: ConsumerConfig) -> None:
+async def provide(connection: NatsConnection, namespace: str, consumer: ConsumerConfig) -> None:
     """Raise ConfigError where there are others of their names, or none can be made, BusUnavailable where that may be
     otherwise the next time."""
     with connection.in_our_words("be asked for its streams"):
@@ -33,7 +33,7 @@ async def provide(connection: Connection, namespace: str, consumer: ConsumerConf
             ) from error
 
 
-async def _provide_stream(connection: Connection, namespace: str) -> None:
+async def _provide_stream(connection: NatsConnection, namespace: str) -> None:
     wanted, streams = stream_config(namespace), connection.streams
     try:
         found = await streams.stream_info(namespace)
@@ -43,7 +43,7 @@ async def _provide_stream(connection: Connection, namespace: str) -> None:
     check_config(f"stream {namespace!r} at {connection.url}", found.config, wanted, remedy)
 
 
-async def _provide_consumer(connection: Connection, namespace: str, wanted: ConsumerConfig) -> None:
+async def _provide_consumer(connection: NatsConnection, namespace: str, wanted: ConsumerConfig) -> None:
     streams, name = connection.streams, wanted.durable_name or ""
     try:
         found = await streams.consumer_info(namespace, name)

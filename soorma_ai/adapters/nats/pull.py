@@ -7,7 +7,7 @@ from collections import deque
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
-from soorma_ai.adapters.nats.connection import Connection
+from soorma_ai.adapters.nats.connection import NatsConnection
 from soorma_ai.errors import BusUnavailable
 
 BATCH = 256
@@ -22,11 +22,11 @@ _SAYS_NOTHING = ("100", "Batch Completed")
 _REQUEST_IS_OVER = ("408", "Message Size Exceeds MaxBytes")
 
 
-class Pulling:
+class PullSubscription:
     """Asks for a batch, and for the next one when that has come. What only the server may say of a request is told from
     what others publish by its having no address for an acknowledgement."""
 
-    def __init__(self, connection: Connection, stream: str, durable: str) -> None:
+    def __init__(self, connection: NatsConnection, stream: str, durable: str) -> None:
         self._connection = connection
         self._next = f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{durable}"
         self._inbox = ""

@@ -23,7 +23,7 @@ from soorma_ai.adapters.postgres.limits import LimitedConnection, StatementLimit
 from soorma_ai.adapters.postgres.schema import SCHEMA
 from soorma_ai.errors import ConfigError, StoreUnavailable
 from soorma_ai.kernel.sql import connection as family
-from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
+from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
 
 # Seconds until a server that does not answer is given up, and between signs of life of one that is idle.
 CONNECTED_WITHIN = 5
@@ -79,12 +79,12 @@ class Connection(family.Connection):
         row = found.fetchone()
         self.registry = int(row[0]) if row else 0
 
-    def act(self, acting: Acting) -> str:
+    def act(self, acting: TenantScope) -> str:
         """Return the statement by which the rest of the transaction is done in this name."""
         self._acting = acting
         return act(acting)
 
-    def act_as(self, acting: Acting) -> None:
+    def act_as(self, acting: TenantScope) -> None:
         """Do the rest of the transaction in this name."""
         if acting != self._acting:
             self.raw.execute(self.act(acting).encode())
@@ -193,7 +193,7 @@ class Connection(family.Connection):
                 raw.close()
 
 
-def act(acting: Acting) -> str:
+def act(acting: TenantScope) -> str:
     """Return the statement that says in whose name the rest of a transaction is done; see `guard`."""
     given = {"tenant": acting.tenant_id or "", "user": acting.user_id or "", "house": "on" if acting.is_house else ""}
     return "SELECT " + ", ".join(f"set_config('soorma.{name}', {_quote(value)}, true)" for name, value in given.items())

@@ -15,9 +15,9 @@ from soorma_ai.adapters.postgres.faults import in_our_words
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.listener import Listener, present
 from soorma_ai.adapters.postgres.migrations import prepare
-from soorma_ai.adapters.postgres.notifications import News, join
+from soorma_ai.adapters.postgres.notifications import Notification, join
 from soorma_ai.adapters.postgres.readers import Readers
-from soorma_ai.adapters.postgres.writer import Writer
+from soorma_ai.adapters.postgres.writer import PostgresWriter
 from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable
 from soorma_ai.kernel.domain.expectations import Arrival
 from soorma_ai.kernel.ports import Delivery, Hands
@@ -26,7 +26,7 @@ from soorma_ai.kernel.sql import database
 from soorma_ai.kernel.sql.database import NOTHING
 from soorma_ai.kernel.sql.storage import FeatureSet
 from soorma_ai.kernel.sql.tables import leases
-from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
+from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
 
 T = TypeVar("T")
 
@@ -51,9 +51,9 @@ class Database(database.Database):
         self._absence = absence
         self._voiding: set[asyncio.Task[None]] = set()
         self._read_only = read_only
-        self._writer: Writer | None = None
+        self._writer: PostgresWriter | None = None
         # Claims have a connection of their own. Those of some agents do what nobody may come between.
-        self._claims: Writer | None = None
+        self._claims: PostgresWriter | None = None
         self._alone: set[str] = set()
         self._readers: Readers | None = None
         self._listener: Listener | None = None
@@ -64,7 +64,7 @@ class Database(database.Database):
         self._arrivals: list[Arrival] = []
 
     @property
-    def writer(self) -> Writer:
+    def writer(self) -> PostgresWriter:
         if self._read_only:
             raise LocalProtocolError("this store is open read-only; open it for writing")
         if self._writer is None:
@@ -84,7 +84,7 @@ class Database(database.Database):
         self._readers = Readers(self._url, self._limit)
         if self._read_only:
             return
-        self._writer = Writer(
+        self._writer = PostgresWriter(
             self._connection(loop),
             self._limit,
             begun=self._forget_changes,
@@ -96,7 +96,7 @@ class Database(database.Database):
         self._writer.connection.holder = listener.number
         beside = self._connection(loop)
         beside.holder, beside.is_beside = listener.number, True
-        self._claims = Writer(beside, self._limit)
+        self._claims = PostgresWriter(beside, self._limit)
         try:
             with in_our_words():
                 await asyncio.to_thread(listener.begin)
@@ -128,7 +128,7 @@ class Database(database.Database):
         self,
         operation: Callable[[family.Connection], T],
         ended: Callable[[T, bool], None],
-        acting: Acting,
+        acting: TenantScope,
         *,
         is_long: bool,
     ) -> T:
@@ -143,12 +143,12 @@ class Database(database.Database):
                 self._alone.add(agent)
         return await self.write(operation)
 
-    async def read(self, query: Callable[[family.Reader], T], acting: Acting = HOUSE) -> T:
+    async def read(self, query: Callable[[family.Reader], T], acting: TenantScope = HOUSE) -> T:
         if self._readers is None:
             raise StoreUnavailable("the store is not open")
         return await self._readers.read(query, acting)
 
-    async def read_later(self, query: Callable[[family.Reader], T], acting: Acting) -> Callable[[], T]:
+    async def read_later(self, query: Callable[[family.Reader], T], acting: TenantScope) -> Callable[[], T]:
         """A server is asked now, since it is waited for."""
         found = await self.read(query, acting)
         return lambda: found
@@ -188,7 +188,7 @@ class Database(database.Database):
             (self._registry,) = db.execute("UPDATE meta SET registry = registry + 1 RETURNING registry").fetchone()
         if self._listener is None or not (self._arrivals or db.is_leaving):
             return ""
-        return self._listener.notification(News(join(self._arrivals), db.is_leaving))
+        return self._listener.notification(Notification(join(self._arrivals), db.is_leaving))
 
     def _perform(
         self, operation: Callable[[family.Connection], T], now: datetime | None, db: family.Connection
@@ -199,7 +199,7 @@ class Database(database.Database):
             self._arrivals.append(arrival)
         return value, arrival, taken
 
-    def heard(self, arrival: Arrival, is_leaving: bool) -> None:
+    def receive_arrival(self, arrival: Arrival, is_leaving: bool) -> None:
         """Wake who waits here for what another process has written."""
         if self.on_commit is not None:
             self.on_commit(is_leaving)
@@ -223,4 +223,4 @@ def _end(db: family.Connection, listener: Listener) -> None:
     """Leave nothing behind: what this process still holds was in hand when it ended, and others may have it."""
     leases.void(db, [listener.number])
     db.take_queued()
-    db.execute(listener.notification(News(is_short=True))).fetchone()
+    db.execute(listener.notification(Notification(is_short=True))).fetchone()

@@ -23,7 +23,7 @@ _MARKED = "SELECT seq FROM memo_word WHERE term IN (SELECT value FROM json_each(
 
 
 class Postings:
-    """Full text of memos, by postings of words: the `Words` of `kernel.sql.connection`."""
+    """Full text of memos, by postings of words: the `FullTextIndex` of `kernel.sql.connection`."""
 
     def keep(self, db: Connection, seq: int, title: str, content: str, marks: str) -> None:
         counted, length = count_words(title, content, marks)

@@ -15,7 +15,7 @@ from psycopg.sql import quote
 
 from soorma_ai.adapters.postgres.connection import connect
 from soorma_ai.adapters.postgres.limits import StatementLimit
-from soorma_ai.adapters.postgres.notifications import News, join, read, write
+from soorma_ai.adapters.postgres.notifications import Notification, join, read, write
 from soorma_ai.kernel.domain.expectations import SUSPECTS, Arrival
 from soorma_ai.kernel.sql.connection import Reader
 from soorma_ai.kernel.sql.tables.inbox import IS_SUSPECT
@@ -49,10 +49,10 @@ _HOLDERS = f"""
 MOST = 2**31 - 1
 
 
-class Told(Protocol):
+class NotificationSink(Protocol):
     """What a listener has to tell, on the loop's thread."""
 
-    def heard(self, arrival: Arrival, is_leaving: bool) -> None:
+    def receive_arrival(self, arrival: Arrival, is_leaving: bool) -> None:
         """Other processes have written this, and may have left something to the relay."""
         ...
 
@@ -67,7 +67,7 @@ class Listener:
     for `absence` is gone. `me` is what this process signs its notifications with."""
 
     def __init__(
-        self, url: str, loop: asyncio.AbstractEventLoop, told: Told, absence: float, limit: StatementLimit
+        self, url: str, loop: asyncio.AbstractEventLoop, told: NotificationSink, absence: float, limit: StatementLimit
     ) -> None:
         self._url = url
         self._limit = limit
@@ -86,7 +86,7 @@ class Listener:
         self._raw = self._connect()
         self._thread.start()
 
-    def notification(self, news: News) -> str:
+    def notification(self, news: Notification) -> str:
         return f"SELECT pg_notify('{CHANNEL}', {quote(write(self.me, news))})"
 
     def end(self) -> None:
@@ -132,7 +132,7 @@ class Listener:
                 counted = monotonic()
 
     def _pass_on(self, arrival: Arrival, is_leaving: bool) -> None:
-        self._tell(lambda: self._told.heard(arrival, is_leaving))
+        self._tell(lambda: self._told.receive_arrival(arrival, is_leaving))
 
     def _count(self, raw: psycopg.Connection) -> None:
         """Look who is missing. Whoever has only lost a connection is back before the next time."""
@@ -146,9 +146,9 @@ class Listener:
             self._loop.call_soon_threadsafe(call)
 
 
-def _look(raw: psycopg.Connection) -> News:
+def _look(raw: psycopg.Connection) -> Notification:
     agents = frozenset(str(agent) for (agent,) in raw.execute(_QUEUED.encode()).fetchall())
-    return News(Arrival(agents), is_leaving=raw.execute(_LEAVING).fetchone() is not None)
+    return Notification(Arrival(agents), is_leaving=raw.execute(_LEAVING).fetchone() is not None)
 
 
 def present(db: Reader) -> set[int]:

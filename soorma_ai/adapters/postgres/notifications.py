@@ -13,7 +13,7 @@ from soorma_ai.kernel.domain.expectations import Arrival
 MOST = 7_000
 
 
-class News(Struct, frozen=True):
+class Notification(Struct, frozen=True):
     """`is_leaving`: something is left to the relay. `is_short`: there is more than this says."""
 
     arrival: Arrival = field(default_factory=Arrival)
@@ -31,7 +31,7 @@ def join(arrivals: Iterable[Arrival]) -> Arrival:
     return Arrival(frozenset(agents), stops=frozenset(stops), answered=frozenset(answered))
 
 
-def write(sender: str, news: News) -> str:
+def write(sender: str, news: Notification) -> str:
     """Return a notification. Where it would be too long, it says so instead of the rest."""
     one = news.arrival
     told: dict[str, object] = {"by": sender}
@@ -46,19 +46,19 @@ def write(sender: str, news: News) -> str:
     return json.dumps(told)
 
 
-def read(payload: str, reader: str) -> News | None:
+def read(payload: str, reader: str) -> Notification | None:
     """Return what a notification says, None of one's own. One that cannot be read may say anything."""
     try:
         told = json.loads(payload)
     except ValueError:
-        return News(is_short=True)
+        return Notification(is_short=True)
     if not isinstance(told, dict):
-        return News(is_short=True)
+        return Notification(is_short=True)
     said = cast("dict[str, object]", told)
     if said.get("by") == reader:
         return None
     arrival = Arrival(_ids(said, "agents"), stops=_ids(said, "stops"), answered=_ids(said, "answered"))
-    return News(arrival, said.get("leaving") is True, "short" in said)
+    return Notification(arrival, said.get("leaving") is True, "short" in said)
 
 
 def _ids(said: dict[str, object], name: str) -> frozenset[str]:

@@ -13,7 +13,7 @@ from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.adapters.postgres.writer import PAUSES
 from soorma_ai.errors import StoreUnavailable
-from soorma_ai.kernel.sql.tenant_scope import Acting
+from soorma_ai.kernel.sql.tenant_scope import TenantScope
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class Readers:
         for _ in range(READERS):
             self._idle.put(Connection(url, self._loop, limit))
 
-    async def read(self, query: Callable[[Connection], T], acting: Acting) -> T:
+    async def read(self, query: Callable[[Connection], T], acting: TenantScope) -> T:
         """A server that is gone is tried again for a while; reading twice harms nobody."""
         if self._closing.is_set():
             raise StoreUnavailable("the store is closed")
@@ -46,7 +46,7 @@ class Readers:
         while not self._idle.empty():
             self._idle.get().close()
 
-    def _read(self, query: Callable[[Connection], T], acting: Acting) -> T:
+    def _read(self, query: Callable[[Connection], T], acting: TenantScope) -> T:
         if self._closing.is_set():
             raise StoreUnavailable("the store is closed")
         db, begun = self._idle.get(), monotonic()
@@ -64,7 +64,7 @@ class Readers:
             self._idle.put(db)
 
 
-def _once(db: Connection, query: Callable[[Connection], T], acting: Acting) -> T:
+def _once(db: Connection, query: Callable[[Connection], T], acting: TenantScope) -> T:
     with in_our_words():
         try:
             db.begin(_BEGIN, db.act(acting))

@@ -20,7 +20,7 @@ from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.errors import StoreUnavailable
 from soorma_ai.kernel.sql.jobs import Helper, Job
-from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
+from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
 
 T = TypeVar("T")
 
@@ -34,11 +34,11 @@ _BESIDE = ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE",)
 _BEGIN = (*_BESIDE, LOCK)
 
 
-class _Apart(Exception):
+class _GroupSplit(Exception):
     """One of a group has to be undone without the others."""
 
 
-class Writer:
+class PostgresWriter:
     """One whose connection `is_beside` others takes no lock of all. `begun` is called in each transaction before
     anything else is done in it, with the number of the registry, and `ending` as the last, which may return one more
     statement; both may be called again. `forget` when what was written is undone, so that nothing derived from
@@ -75,7 +75,7 @@ class Writer:
         self,
         operation: Callable[[Connection], T],
         ended: Callable[[T, bool], None] | None = None,
-        acting: Acting = HOUSE,
+        acting: TenantScope = HOUSE,
     ) -> T:
         """Committed when this returns; undone when it raises, but for a connection that was lost while it was being
         stored, of which StoreUnavailable says so."""
@@ -134,7 +134,7 @@ class Writer:
                 return
             try:
                 fault = self._try(group, apart=False)
-            except _Apart:
+            except _GroupSplit:
                 fault = self._try(group, apart=True)
             if fault is None:
                 return
@@ -172,7 +172,7 @@ class Writer:
                 else:
                     self._run_together(group)
                 last = self._ending(db)
-        except _Apart:
+        except _GroupSplit:
             self._undo(group)
             raise
         except StoreUnavailable as error:
@@ -204,7 +204,7 @@ class Writer:
             db.act_as(job.acting)
             before = db.changes
             if not self._run(job) and (db.changes != before or db.is_broken):
-                raise _Apart
+                raise _GroupSplit
 
     def _run_apart(self, group: list[Job[Any]]) -> None:
         """Run each so that it can be undone alone, in the name of whom it is done for."""

@@ -55,7 +55,7 @@ class AlreadyOwned(ConfigError):
         self.info = info
 
 
-class Owner(AbstractContextManager["Owner"]):
+class OwnerLock(AbstractContextManager["OwnerLock"]):
     """Holds the lock of one database file until `release`, or until its process ends."""
 
     def __init__(self, descriptor: int, info: OwnerInfo, guard: int | None = None) -> None:

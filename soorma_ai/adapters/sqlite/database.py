@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TypeVar
 
 from soorma_ai.adapters.sqlite.file import files
-from soorma_ai.adapters.sqlite.file.connection import Connection, Looking
+from soorma_ai.adapters.sqlite.file.connection import Connection, ReadConnection
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
-from soorma_ai.adapters.sqlite.file.writer import Writer
+from soorma_ai.adapters.sqlite.file.writer import SqliteWriter
 from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable
 from soorma_ai.kernel.ports import Hands
 from soorma_ai.kernel.sql import connection as family
 from soorma_ai.kernel.sql import database
 from soorma_ai.kernel.sql.storage import FeatureSet
 from soorma_ai.kernel.sql.tables import leases
-from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
+from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
 
 T = TypeVar("T")
 
@@ -35,13 +35,13 @@ class Database(database.Database):
             raise LocalProtocolError("a store in memory cannot be opened read-only: give the path of a file")
         super().__init__(features, keeps=not read_only)
         self._wanted = features
-        self.reader: Looking | None = None
+        self.reader: ReadConnection | None = None
         self._path = path
         self._read_only = read_only
-        self._writer: Writer | None = None
+        self._writer: SqliteWriter | None = None
 
     @property
-    def writer(self) -> Writer:
+    def writer(self) -> SqliteWriter:
         if self._read_only:
             raise LocalProtocolError(f"{self._path} is open read-only; ask its owner, or open it for writing")
         if self._writer is None:
@@ -62,7 +62,7 @@ class Database(database.Database):
             connection.holder = OWNER
             on_disk = self._path is not None
             forget = partial(self._forget, connection)
-            self._writer = Writer(connection, on_disk=on_disk, on_commit=self.on_commit, forget=forget)
+            self._writer = SqliteWriter(connection, on_disk=on_disk, on_commit=self.on_commit, forget=forget)
         try:
             if self._writer is not None:
                 await self.write(partial(_begin, tidy=tidy))
@@ -90,13 +90,13 @@ class Database(database.Database):
         self,
         operation: Callable[[family.Connection], T],
         ended: Callable[[T, bool], None],
-        acting: Acting,
+        acting: TenantScope,
         *,
         is_long: bool,
     ) -> T:
         return await self.writer.do(operation, ended, is_long=is_long)
 
-    async def read(self, query: Callable[[family.Reader], T], acting: Acting = HOUSE) -> T:
+    async def read(self, query: Callable[[family.Reader], T], acting: TenantScope = HOUSE) -> T:
         """Read on the spot: a committed read of a local file is shorter than a change of threads. What is in memory
         only the connection that writes can see."""
         if self.reader is None:
@@ -105,13 +105,13 @@ class Database(database.Database):
             return await self.writer.read(query)
         return self._on_the_spot(query)
 
-    async def read_aside(self, query: Callable[[family.Reader], T], acting: Acting = HOUSE) -> T:
+    async def read_aside(self, query: Callable[[family.Reader], T], acting: TenantScope = HOUSE) -> T:
         """Read by a thread and a connection of its own."""
         if self.reader is None or self._path is None:
             return await self.read(query)
         return await asyncio.to_thread(_read_once, self._path, query)
 
-    async def read_later(self, query: Callable[[family.Reader], T], acting: Acting) -> Callable[[], T]:
+    async def read_later(self, query: Callable[[family.Reader], T], acting: TenantScope) -> Callable[[], T]:
         """Return what reads it later. What is in memory is read now, since that may have to be waited for."""
         if self.reader is not None:
             return lambda: self._on_the_spot(query)

@@ -22,7 +22,7 @@ from soorma_ai.errors import ConfigError, TransientError, Unauthenticated
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Clock
-from soorma_ai.kernel.rules.tokens import ClaimNames, SignIn, caller_of, code_of
+from soorma_ai.kernel.rules.tokens import ClaimNames, PendingSignIn, caller_of, code_of
 
 # What a provider says of itself is read anew after so long; after a failure, not before so long.
 MOST_AGE = 600.0
@@ -62,7 +62,7 @@ PATH = "/sign-in/back"
 END_PATH = "/sign-out/back"
 
 
-class _Provider(Struct, frozen=True):
+class _ProviderMetadata(Struct, frozen=True):
     """What a provider says of itself. `is_basic`: a secret goes in a header, else in the form. `end_url` is where
     browsers end their sessions, empty where there is no such place."""
 
@@ -83,7 +83,7 @@ class CodeFlow:
         self._of = registration
         self._names = names or ClaimNames()
         self._clock = clock or SystemClock()
-        self._known: _Provider | None = None
+        self._known: _ProviderMetadata | None = None
         self._again_at = float("-inf")
         self._reading = asyncio.Lock()
 
@@ -92,16 +92,16 @@ class CodeFlow:
         """The provider, as people are told of it."""
         return urlsplit(self._of.issuer).hostname or self._of.issuer
 
-    async def begin(self) -> tuple[str, SignIn]:
+    async def begin(self) -> tuple[str, PendingSignIn]:
         """Return where a browser is sent, and what it must come back with. Raise TransientError while the provider
         cannot be reached."""
         provider = await self._provider()
-        begun = SignIn(*(secrets.token_urlsafe(32) for _ in range(3)))
+        begun = PendingSignIn(*(secrets.token_urlsafe(32) for _ in range(3)))
         asked = {"redirect_uri": self._of.return_url, "scope": " ".join(self._of.scopes)}
         address = wire.authorization_url(provider.authorization_url, self._of.client_id, begun, asked)
         return address, begun
 
-    async def finish(self, answered: Mapping[str, str], begun: SignIn) -> Caller:
+    async def finish(self, answered: Mapping[str, str], begun: PendingSignIn) -> Caller:
         """Return whom the provider has let in. Raise Unauthenticated for what is not the answer to what was begun, and
         TransientError while the provider cannot be reached."""
         code = code_of(answered, begun, self._of.issuer)
@@ -128,7 +128,7 @@ class CodeFlow:
         query = "&".join(filter(None, (place.query, urlencode(said))))
         return urlunsplit(place._replace(query=query, fragment="")), state
 
-    async def _exchange(self, provider: _Provider, code: str, begun: SignIn) -> Mapping[str, object]:
+    async def _exchange(self, provider: _ProviderMetadata, code: str, begun: PendingSignIn) -> Mapping[str, object]:
         method = "none" if not self._of.client_secret else _BASIC if provider.is_basic else _POST
         body, headers = wire.token_request(
             (self._of.client_id, self._of.client_secret, method), provider.token_url, code, begun, self._of.return_url
@@ -143,7 +143,7 @@ class CodeFlow:
             raise Unauthenticated(f"the provider took the code for none of this console's, or a used one: {refusal}")
         return given
 
-    async def _provider(self) -> _Provider:
+    async def _provider(self) -> _ProviderMetadata:
         async with self._reading:
             now = self._clock.monotonic()
             if now >= self._again_at:
@@ -158,7 +158,7 @@ class CodeFlow:
                 raise self._unreachable("it did not answer a moment ago")
             return self._known
 
-    async def _discover(self) -> _Provider:
+    async def _discover(self) -> _ProviderMetadata:
         """Return what stands at the provider's well-known place. Raise HTTPError, and ValueError for what is no such
         document, or another's."""
         issuer = self._of.issuer
@@ -173,7 +173,7 @@ class CodeFlow:
         ways = found.get("token_endpoint_auth_methods_supported", [_BASIC])
         end = found.get("end_session_endpoint")
         end_url = end if isinstance(end, str) and is_safe(end) else ""
-        return _Provider(authorization, token, tokens, not isinstance(ways, list) or _BASIC in ways, end_url)
+        return _ProviderMetadata(authorization, token, tokens, not isinstance(ways, list) or _BASIC in ways, end_url)
 
     def _unreachable(self, why: object) -> TransientError:
         words = clip(str(why), 200)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from soorma_ai.errors import ConfigError, Unauthenticated
 from soorma_ai.kernel.domain.values import clip
-from soorma_ai.kernel.rules.tokens import SignIn
+from soorma_ai.kernel.rules.tokens import PendingSignIn
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -18,7 +18,7 @@ def check() -> None:
         raise ConfigError("to sign in by OpenID Connect needs Authlib: pip install 'soorma-ai[server,oidc]'")
 
 
-def authorization_url(url: str, client_id: str, begun: SignIn, asked: Mapping[str, str]) -> str:
+def authorization_url(url: str, client_id: str, begun: PendingSignIn, asked: Mapping[str, str]) -> str:
     """Return where a browser is sent."""
     challenge = _part("rfc7636", "create_s256_code_challenge")(begun.verifier)
     proof = {"code_challenge": challenge, "code_challenge_method": "S256"}
@@ -27,7 +27,7 @@ def authorization_url(url: str, client_id: str, begun: SignIn, asked: Mapping[st
 
 
 def token_request(
-    client: tuple[str, str, str], url: str, code: str, begun: SignIn, return_url: str
+    client: tuple[str, str, str], url: str, code: str, begun: PendingSignIn, return_url: str
 ) -> tuple[str, dict[str, str]]:
     """Return body and headers of what exchanges a code. `client` is its id, its secret, and how it proves that."""
     auth, prepare = _part("auth", "ClientAuth")(*client), _part("rfc6749.parameters", "prepare_token_request")

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError, UnknownEvent
-from soorma_ai.kernel.domain.effects import Outcome
+from soorma_ai.kernel.domain.effects import PlanChange
 from soorma_ai.kernel.domain.events import EventEnvelope, Lineage, completion_of
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.kernel.domain.replies import ExpectedReply
@@ -17,7 +17,7 @@ from soorma_ai.kernel.domain.states import START, StateConfig, StateMachine, ini
 from soorma_ai.kernel.domain.values import Data, Json, JsonObject, clip, json_object
 from soorma_ai.kernel.rules.plans.lifecycle import cancel
 from soorma_ai.kernel.rules.plans.status import TABLE, move
-from soorma_ai.kernel.rules.state_machine.step import AgentRequest, View, state_after
+from soorma_ai.kernel.rules.state_machine.step import AgentRequest, MachineView, state_after
 from soorma_ai.kernel.runtime import planning
 from soorma_ai.kernel.runtime.handling.handling import Handling, current_handling
 
@@ -136,7 +136,7 @@ class PlanContext:
             made.current_state = current_state or START
         if status != PlanStatus.PENDING:  # a plan whose goal was taken is past that
             trigger = next(trigger for trigger, moves in TABLE.items() if status in moves.values())
-            handling.apply(Outcome(move(made.record, trigger, handling.services.clock.now())))
+            handling.apply(PlanChange(move(made.record, trigger, handling.services.clock.now())))
         return made
 
     @classmethod
@@ -235,7 +235,7 @@ class PlanContext:
     @current_state.setter
     def current_state(self, state: str) -> None:
         if not self.state_machine:
-            self._handling.apply(Outcome(replace(self.record, current_state=state)))
+            self._handling.apply(PlanChange(replace(self.record, current_state=state)))
         elif state in self.state_machine:
             self._machine.enter(state)
         else:
@@ -294,7 +294,7 @@ class PlanContext:
             handling.apply(cancel(self.record, reason, await handling.open_now(), handling.moment()))
 
     @property
-    def _view(self) -> View:
+    def _view(self) -> MachineView:
         return self._machine.view(self._handling.still_open)
 
     def _must_be_open(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any, Generic, cast
 
 from typing_extensions import TypeVar
 
-from soorma_ai.agents.annotations import Shape
+from soorma_ai.agents.annotations import PayloadShape
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.events import EventTopic, topic_of
@@ -45,7 +45,7 @@ class TaskContext(Generic[T]):
     idempotency_key: str
     attempt: int
     in_hand: TaskInHand = field(repr=False)
-    _gives: Shape = field(repr=False)
+    _gives: PayloadShape = field(repr=False)
 
     @classmethod
     async def restore(cls, sub_task_id: str, context: PlatformContext) -> "TaskContext[Any]":

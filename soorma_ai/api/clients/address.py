@@ -28,7 +28,7 @@ def address_of(url: object, token: object) -> Address:
     return Address(_checked_url(url), _checked_token(token))
 
 
-class Rest(str):
+class PathTail(str):
     """The last part of a path, which may have slashes."""
 
 
@@ -39,7 +39,7 @@ def path_of(*parts: str) -> str:
 
 
 def _quote(part: str) -> str:
-    if "/" in part and not isinstance(part, Rest):
+    if "/" in part and not isinstance(part, PathTail):
         raise NotFound(f"there is no {clip(part, 80)!r}: over HTTP, nothing that is named in a path has a slash")
     return quote(part, safe="") if part.strip(".") else part.replace(".", "%2E")
 

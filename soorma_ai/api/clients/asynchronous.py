@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from soorma_ai.api.answers import HeldAnswer, OpenRequest, Outcome, PlacedEvent, Published, Submitted
 from soorma_ai.api.clients.address import address_of
-from soorma_ai.api.clients.messages import MOST_ITEMS, Page, Request, Response, get, post
+from soorma_ai.api.clients.messages import MOST_ITEMS, HttpRequest, HttpResponse, Page, get, post
 from soorma_ai.api.clients.plan import AsyncPlan, cancel_plan, seconds
 from soorma_ai.api.clients.problems import error_of, problem_in
 from soorma_ai.api.clients.rows import AsyncTracker, ClientRows
-from soorma_ai.api.clients.sender import GRACE, Bounds, Caller
-from soorma_ai.api.clients.streams import place_of, stored_events
-from soorma_ai.api.clients.transport import AsyncLine, Line
+from soorma_ai.api.clients.sender import GRACE, CallBounds, Sender
+from soorma_ai.api.clients.streams import place_of, stream_events
+from soorma_ai.api.clients.transport import AsyncTransport, HttpTransport
 from soorma_ai.api.clients.views import AsyncRegistry, AsyncWorkingMemory
 from soorma_ai.errors import ConfigError, DeadlineExceeded, Held, LocalProtocolError, ServerUnavailable
 from soorma_ai.kernel.domain.events import EventTopic, topic_of
@@ -62,18 +62,18 @@ class AsyncKernelClient(ClientRows):
     ) -> None:
         """`transport` is another way than TCP, such as `httpx.AsyncHTTPTransport(uds=...)`. Raise ConfigError."""
         address = address_of(url, token)
-        self._begin(AsyncLine(address, transport), address.url, bounds_of(options))
+        self._begin(AsyncTransport(address, transport), address.url, bounds_of(options))
 
     @classmethod
-    def over(cls, line: Line, url: str, bounds: Bounds) -> Self:
+    def over(cls, line: HttpTransport, url: str, bounds: CallBounds) -> Self:
         """Return a client over a line of another kind."""
         made = cls.__new__(cls)
         made._begin(line, url, bounds)
         return made
 
-    def _begin(self, line: Line, url: str, bounds: Bounds) -> None:
+    def _begin(self, line: HttpTransport, url: str, bounds: CallBounds) -> None:
         self._line, self._url = line, url
-        self._caller = Caller(line, url, bounds)
+        self._caller = Sender(line, url, bounds)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._url!r})"
@@ -214,7 +214,7 @@ class AsyncKernelClient(ClientRows):
         }
         return await self._outcome(post("waits", wait_id, "answer", body=body, is_safe=True))
 
-    async def _outcome(self, request: Request) -> AnswerOutcome:
+    async def _outcome(self, request: HttpRequest) -> AnswerOutcome:
         response = await self._caller.ask(request, also=_NOT_COUNTED)
         if response.status == HTTPStatus.OK:
             return AnswerOutcome(ACCEPTED, response.read(Outcome).detail)
@@ -262,7 +262,7 @@ class AsyncKernelClient(ClientRows):
     async def events_stream(self, *, after: int | None = None) -> AsyncGenerator[StoredEvent]:
         """Yield what this person sees of the log as it comes, from behind a place on, by default from its present end;
         without end. A connection that is lost is made anew, and nothing is missed or comes twice."""
-        async with aclosing(stored_events(self._caller, "events", "stream", after=after)) as rows:
+        async with aclosing(stream_events(self._caller, "events", "stream", after=after)) as rows:
             async for row in rows:
                 yield row
 
@@ -308,20 +308,20 @@ def _question(event_type: str, data: Data, timeout: float, session_id: str | Non
     }
 
 
-def bounds_of(options: ClientOptions) -> Bounds:
+def bounds_of(options: ClientOptions) -> CallBounds:
     """Return what is allowed. Raise ConfigError for what cannot be meant."""
-    usual = Bounds()
+    usual = CallBounds()
     try:
         timeout = seconds(options.get("timeout", usual.timeout))
     except LocalProtocolError as error:
         raise ConfigError(str(error)) from error
-    bounds = Bounds(timeout, options.get("tries", usual.tries), options.get("most_bytes", usual.most_bytes))
+    bounds = CallBounds(timeout, options.get("tries", usual.tries), options.get("most_bytes", usual.most_bytes))
     if timeout <= 0 or bounds.tries < 1 or bounds.most_bytes < 1:
         raise ConfigError(f"{bounds}: give numbers above zero")
     return bounds
 
 
-def _unless_held(response: Response, event_type: str) -> Response:
+def _unless_held(response: HttpResponse, event_type: str) -> HttpResponse:
     """Raise Held for a request that waits for an approval."""
     if response.status != HTTPStatus.ACCEPTED:
         return response

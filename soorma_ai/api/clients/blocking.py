@@ -14,17 +14,17 @@ P = ParamSpec("P")
 
 def following(
     call: Callable[Concatenate[Calls, P], Coroutine[Any, Any, AsyncPlan]],
-) -> Callable[Concatenate[Blocking[Calls], P], "Plan"]:
+) -> Callable[Concatenate[Blocking[Calls], P], "BlockingPlan"]:
     """Return a call that blocks, and gives a plan of which the same is true."""
 
     @wraps(call)
-    def ask(self: Blocking[Calls], *args: P.args, **named: P.kwargs) -> Plan:
-        return Plan(run(call(self.calls, *args, **named)))
+    def ask(self: Blocking[Calls], *args: P.args, **named: P.kwargs) -> BlockingPlan:
+        return BlockingPlan(run(call(self.calls, *args, **named)))
 
     return ask
 
 
-class Plan(Blocking[AsyncPlan]):
+class BlockingPlan(Blocking[AsyncPlan]):
     """A plan to follow. Its id is known from its goal's, before any planner took it."""
 
     @property

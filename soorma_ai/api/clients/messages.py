@@ -24,7 +24,7 @@ T = TypeVar("T")
 Field = str | int | float | bool | None
 
 
-class Request(Struct, frozen=True):
+class HttpRequest(Struct, frozen=True):
     """One call. `is_safe`: it may be sent again although it may have been carried out, since that changes nothing."""
 
     method: str
@@ -38,11 +38,11 @@ class Request(Struct, frozen=True):
     def name(self) -> str:
         return f"{self.method} {clip(self.path, 200)}"
 
-    def with_header(self, name: str, value: str) -> "Request":
+    def with_header(self, name: str, value: str) -> "HttpRequest":
         return replace(self, headers={**self.headers, name: value})
 
 
-class Response(Struct, frozen=True):
+class HttpResponse(Struct, frozen=True):
     """An answer that came whole. Names of headers are in lower case."""
 
     status: int
@@ -72,15 +72,15 @@ class Response(Struct, frozen=True):
         return found
 
 
-def get(*parts: str, **query: Field) -> Request:
-    return Request("GET", path_of(*parts), spell(query), is_safe=True)
+def get(*parts: str, **query: Field) -> HttpRequest:
+    return HttpRequest("GET", path_of(*parts), spell(query), is_safe=True)
 
 
-def delete(*parts: str, **query: Field) -> Request:
-    return Request("DELETE", path_of(*parts), spell(query))
+def delete(*parts: str, **query: Field) -> HttpRequest:
+    return HttpRequest("DELETE", path_of(*parts), spell(query))
 
 
-def post(*parts: str, body: Mapping[str, object], key: str | None = None, is_safe: bool = False) -> Request:
+def post(*parts: str, body: Mapping[str, object], key: str | None = None, is_safe: bool = False) -> HttpRequest:
     """Return a request with a JSON body. With a `key` it counts once, however often it is sent. Raise
     LocalProtocolError for a key that no header can carry, and for a body that no server keeps."""
     headers = {"content-type": "application/json"}
@@ -97,7 +97,7 @@ def post(*parts: str, body: Mapping[str, object], key: str | None = None, is_saf
     if not is_storable(written):
         raise LocalProtocolError(f"what is sent cannot be kept: {UNSTORABLE}")
     sent = json.dumps(written, separators=(",", ":")).encode()
-    return Request("POST", path_of(*parts), headers=headers, body=sent, is_safe=is_safe or key is not None)
+    return HttpRequest("POST", path_of(*parts), headers=headers, body=sent, is_safe=is_safe or key is not None)
 
 
 def spell(query: Mapping[str, Field]) -> dict[str, str]:

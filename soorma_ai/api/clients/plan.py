@@ -8,9 +8,9 @@ from http import HTTPStatus
 from typing_extensions import TypeVar
 
 from soorma_ai.api.answers import End, NotEnded
-from soorma_ai.api.clients.messages import Page, Response, get, post
-from soorma_ai.api.clients.sender import Caller
-from soorma_ai.api.clients.streams import stored_events
+from soorma_ai.api.clients.messages import HttpResponse, Page, get, post
+from soorma_ai.api.clients.sender import Sender
+from soorma_ai.api.clients.streams import stream_events
 from soorma_ai.errors import DeadlineExceeded, PlanCancelled, PlanFailed
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Untaken, Wait
@@ -28,7 +28,7 @@ LOOK_SECONDS = 1.0
 class AsyncPlan:
     """A plan to follow. Its id is known from its goal's, before any planner took it."""
 
-    def __init__(self, plan_id: str, goal_id: str, caller: Caller) -> None:
+    def __init__(self, plan_id: str, goal_id: str, caller: Sender) -> None:
         self.plan_id = plan_id
         self.goal_id = goal_id
         self._caller = caller
@@ -62,7 +62,7 @@ class AsyncPlan:
     async def events(self) -> AsyncGenerator[EventEnvelope]:
         """Yield every event of the plan's tree, from its goal on, as they come; end when the plan has. A connection
         that is lost is made anew, and nothing is missed or comes twice."""
-        async with aclosing(stored_events(self._caller, "plans", self.plan_id, "events")) as rows:
+        async with aclosing(stream_events(self._caller, "plans", self.plan_id, "events")) as rows:
             async for row in rows:
                 yield row.event
 
@@ -103,12 +103,12 @@ class AsyncPlan:
         return response.read(End) if response else None
 
 
-async def cancel_plan(caller: Caller, plan_id: str, reason: str) -> bool:
+async def cancel_plan(caller: Sender, plan_id: str, reason: str) -> bool:
     body: JsonObject = {"reason": reason} if reason else {}
     return await caller.read_key(post("plans", plan_id, "cancel", body=body), "cancelled", bool)
 
 
-def _has_not_ended(response: Response) -> bool:
+def _has_not_ended(response: HttpResponse) -> bool:
     return response.status == HTTPStatus.ACCEPTED
 
 

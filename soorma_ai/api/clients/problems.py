@@ -5,7 +5,7 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from soorma_ai.api.clients.messages import Request, Response
+from soorma_ai.api.clients.messages import HttpRequest, HttpResponse
 from soorma_ai.errors import (
     Forbidden,
     LocalProtocolError,
@@ -46,11 +46,11 @@ _BY_STATUS: Final[dict[int, type[SoormaError]]] = {
 _OBJECT = TypeAdapter[JsonObject](JsonObject)
 
 
-def is_answer(response: Response) -> bool:
+def is_answer(response: HttpResponse) -> bool:
     return HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES
 
 
-def problem_in(response: Response) -> JsonObject | None:
+def problem_in(response: HttpResponse) -> JsonObject | None:
     """Return the problem that the answer is; None where it is none of ours."""
     if response.content_type != PROBLEM:
         return None
@@ -61,7 +61,7 @@ def problem_in(response: Response) -> JsonObject | None:
     return found if isinstance(found.get("code"), str) and isinstance(found.get("detail"), str) else None
 
 
-def error_of(response: Response, request: Request, url: str) -> SoormaError:
+def error_of(response: HttpResponse, request: HttpRequest, url: str) -> SoormaError:
     """Return what to raise for an answer that is not what was asked for."""
     if HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST:
         where = clip(response.headers.get("location", "nowhere"), _SHOWN)
@@ -88,7 +88,7 @@ def _by_kind(status: int) -> type[SoormaError]:
     return LocalProtocolError if status < HTTPStatus.INTERNAL_SERVER_ERROR else SoormaError
 
 
-def _retry_after(response: Response) -> float | None:
+def _retry_after(response: HttpResponse) -> float | None:
     """Return the seconds that are asked for; None for a date, which nobody's clock here is held against."""
     said = response.headers.get("retry-after", "").strip()
     return float(said) if said.isascii() and said.isdigit() and len(said) <= 6 else None

@@ -7,11 +7,11 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from soorma_ai.api.clients.messages import MOST_ITEMS, Field, Page, Request, Response, get
+from soorma_ai.api.clients.messages import MOST_ITEMS, Field, HttpRequest, HttpResponse, Page, get
 from soorma_ai.api.clients.problems import error_of, is_answer
 from soorma_ai.api.clients.retry import may_repeat, pause_before
 from soorma_ai.api.clients.sent_events import EventReader, SentEvent
-from soorma_ai.api.clients.transport import Line, Opened, Unreachable
+from soorma_ai.api.clients.transport import HttpTransport, OpenResponse, Unreachable
 from soorma_ai.errors import NotFound, RemoteProtocolError, ServerUnavailable, SoormaError, TransientError
 from soorma_ai.kernel.domain.values import clip
 
@@ -26,7 +26,7 @@ _EARLY = 0.5
 T = TypeVar("T")
 
 
-class Bounds(Struct, frozen=True):
+class CallBounds(Struct, frozen=True):
     """`timeout`: seconds for which one call is tried, beside those for which it waits. `tries`: how often, at most.
     `most_bytes` of an answer."""
 
@@ -35,15 +35,15 @@ class Bounds(Struct, frozen=True):
     most_bytes: int = 32 * 2**20
 
 
-class Caller:
-    def __init__(self, line: Line, url: str, bounds: Bounds) -> None:
+class Sender:
+    def __init__(self, line: HttpTransport, url: str, bounds: CallBounds) -> None:
         self.line = line
         self._url = url
         self._bounds = bounds
 
     async def ask(
-        self, request: Request, *, wait: float = 0.0, until: float | None = None, also: Collection[int] = ()
-    ) -> Response:
+        self, request: HttpRequest, *, wait: float = 0.0, until: float | None = None, also: Collection[int] = ()
+    ) -> HttpResponse:
         """Return the answer, or one with a status of `also`. Raise what the server raised, and ServerUnavailable.
 
         `wait`: seconds for which the server may keep it. `until`: the moment at which nobody waits for it any more.
@@ -66,14 +66,14 @@ class Caller:
                 raise fault
             await self.line.pause(pause)
 
-    async def read(self, request: Request, kind: type[T]) -> T:
+    async def read(self, request: HttpRequest, kind: type[T]) -> T:
         return (await self.ask(request)).read(kind)
 
-    async def read_key(self, request: Request, key: str, kind: type[T]) -> T:
+    async def read_key(self, request: HttpRequest, key: str, kind: type[T]) -> T:
         """Return the part of an answer that stands under a name."""
         return (await self.ask(request)).read_key(key, kind)
 
-    async def find(self, request: Request, kind: type[T]) -> T | None:
+    async def find(self, request: HttpRequest, kind: type[T]) -> T | None:
         """Return the answer, None where there is none."""
         try:
             return await self.read(request, kind)
@@ -94,8 +94,8 @@ class Caller:
         return found
 
     async def poll(
-        self, request_of: Callable[[float], Request], timeout: float | None, is_open: Callable[[Response], bool]
-    ) -> Response | None:
+        self, request_of: Callable[[float], HttpRequest], timeout: float | None, is_open: Callable[[HttpResponse], bool]
+    ) -> HttpResponse | None:
         """Ask again and again, for so many seconds of waiting at a time, until what was waited for is there. Return
         None where it is not after `timeout` seconds; a timeout None waits for ever."""
         begun = self.line.monotonic()
@@ -119,7 +119,7 @@ class Caller:
                 await self.line.pause(min(_EARLY, wait))  # a server that ends waits for nothing
 
     async def stream(
-        self, request_of: Callable[[str | None], Request], last_id: str | None = None
+        self, request_of: Callable[[str | None], HttpRequest], last_id: str | None = None
     ) -> AsyncGenerator[SentEvent]:
         """Yield what a stream sends, and when it is lost, what it sends behind that. `request_of` makes the request by
         the id of the last event that came. It ends with 204; a reader that has come to its end leaves it.
@@ -156,14 +156,14 @@ class Caller:
         left = end - self.line.monotonic()
         return pause_before(attempt, self._bounds.tries, asked=asked, left=left, drawn=self.line.draw())
 
-    async def _exchange(self, request: Request, end: float) -> Response:
+    async def _exchange(self, request: HttpRequest, end: float) -> HttpResponse:
         left = end - self.line.monotonic()
         if left <= 0:
             raise Unreachable(f"{self._url} was not asked {request.name} any more: the time for it was over")
         async with self.line.open(request, left) as opened:
-            return Response(opened.status, opened.headers, await self._body(opened, request, end))
+            return HttpResponse(opened.status, opened.headers, await self._body(opened, request, end))
 
-    async def _body(self, opened: Opened, request: Request, end: float) -> bytes:
+    async def _body(self, opened: OpenResponse, request: HttpRequest, end: float) -> bytes:
         """Return the body. One that is too long, or too slow, is left as soon as it shows."""
         packed = opened.headers.get("content-encoding", "identity")
         if packed != "identity":
@@ -180,10 +180,10 @@ class Caller:
                 raise ServerUnavailable(f"{self._url} did not end its answer to {request.name} in time: try again")
         return b"".join(chunks)
 
-    async def _check_stream(self, opened: Opened, request: Request) -> None:
+    async def _check_stream(self, opened: OpenResponse, request: HttpRequest) -> None:
         if opened.status == HTTPStatus.NO_CONTENT:
             return
-        head = Response(opened.status, opened.headers, b"")
+        head = HttpResponse(opened.status, opened.headers, b"")
         if opened.status == HTTPStatus.OK and head.content_type == "text/event-stream":
             return
         end = self.line.monotonic() + self._bounds.timeout

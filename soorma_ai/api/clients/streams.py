@@ -3,8 +3,8 @@
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from soorma_ai.api.clients.messages import Request, get
-from soorma_ai.api.clients.sender import Caller
+from soorma_ai.api.clients.messages import HttpRequest, get
+from soorma_ai.api.clients.sender import Sender
 from soorma_ai.errors import RemoteProtocolError
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.values import clip
@@ -14,10 +14,10 @@ END = "end"
 _LONGEST_PLACE = 18
 
 
-async def stored_events(caller: Caller, *parts: str, after: int | None = None) -> AsyncGenerator[StoredEvent]:
+async def stream_events(caller: Sender, *parts: str, after: int | None = None) -> AsyncGenerator[StoredEvent]:
     """Yield what a stream sends from behind a place on, each event once, until the server says that it has ended."""
 
-    def request_of(last_id: str | None) -> Request:
+    def request_of(last_id: str | None) -> HttpRequest:
         request = get(*parts, after=after if last_id is None else None)
         return request if last_id is None else request.with_header("last-event-id", str(place_of(last_id)))
 

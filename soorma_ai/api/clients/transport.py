@@ -19,7 +19,7 @@ import httpx
 from msgspec import Struct
 
 from soorma_ai.api.clients.address import Address
-from soorma_ai.api.clients.messages import Request
+from soorma_ai.api.clients.messages import HttpRequest
 from soorma_ai.errors import ServerUnavailable
 
 CONNECT_SECONDS = 10.0
@@ -33,7 +33,7 @@ class Unreachable(ServerUnavailable):
     """Nothing of the call has left."""
 
 
-class Opened(Struct, frozen=True):
+class OpenResponse(Struct, frozen=True):
     """An answer that has begun. Names of headers are in lower case."""
 
     status: int
@@ -41,7 +41,7 @@ class Opened(Struct, frozen=True):
     chunks: AsyncIterator[bytes]
 
 
-class Line(Protocol):
+class HttpTransport(Protocol):
     def monotonic(self) -> float: ...
 
     def draw(self) -> float:
@@ -52,7 +52,7 @@ class Line(Protocol):
 
     async def pause(self, seconds: float) -> None: ...
 
-    def open(self, request: Request, timeout: float) -> AbstractAsyncContextManager[Opened]:
+    def open(self, request: HttpRequest, timeout: float) -> AbstractAsyncContextManager[OpenResponse]:
         """Send a request. `timeout`, in seconds, is how long nothing may come. Raise ServerUnavailable."""
         ...
 
@@ -73,7 +73,7 @@ class _Common:
         return token_hex(16)
 
     @contextmanager
-    def _named_faults(self, request: Request, timeout: float) -> Generator[None]:
+    def _translate_faults(self, request: HttpRequest, timeout: float) -> Generator[None]:
         """Raise what httpx raises by our names, and say which URL was tried and what to do."""
         url = self._address.url
         try:
@@ -89,7 +89,7 @@ class _Common:
             said = str(error) or type(error).__name__
             raise ServerUnavailable(f"{url} was lost while it answered {request.name} ({said}): try again") from error
 
-    def _parts(self, request: Request, timeout: float) -> dict[str, Any]:
+    def _parts(self, request: HttpRequest, timeout: float) -> dict[str, Any]:
         spans = httpx.Timeout(timeout, connect=min(timeout, CONNECT_SECONDS))
         return {
             "method": request.method,
@@ -109,7 +109,7 @@ class _Common:
         return {"trust_env": not _is_local(self._address.url), "limits": limits}
 
 
-class AsyncLine(_Common):
+class AsyncTransport(_Common):
     def __init__(self, address: Address, transport: httpx.AsyncBaseTransport | None) -> None:
         super().__init__(address)
         self._http = httpx.AsyncClient(transport=transport, **self._options)
@@ -118,16 +118,16 @@ class AsyncLine(_Common):
         await asyncio.sleep(seconds)
 
     @asynccontextmanager
-    async def open(self, request: Request, timeout: float) -> AsyncGenerator[Opened]:
-        with self._named_faults(request, timeout):
+    async def open(self, request: HttpRequest, timeout: float) -> AsyncGenerator[OpenResponse]:
+        with self._translate_faults(request, timeout):
             async with self._http.stream(**self._parts(request, timeout)) as response:
-                yield Opened(response.status_code, response.headers, response.aiter_raw())
+                yield OpenResponse(response.status_code, response.headers, response.aiter_raw())
 
     async def close(self) -> None:
         await self._http.aclose()
 
 
-class BlockingLine(_Common):
+class BlockingTransport(_Common):
     def __init__(self, address: Address, transport: httpx.BaseTransport | None) -> None:
         super().__init__(address)
         self._http = httpx.Client(transport=transport, **self._options)
@@ -136,9 +136,9 @@ class BlockingLine(_Common):
         Event().wait(seconds)
 
     @asynccontextmanager
-    async def open(self, request: Request, timeout: float) -> AsyncGenerator[Opened]:
-        with self._named_faults(request, timeout), self._http.stream(**self._parts(request, timeout)) as response:
-            yield Opened(response.status_code, response.headers, _as_they_come(response.iter_raw()))
+    async def open(self, request: HttpRequest, timeout: float) -> AsyncGenerator[OpenResponse]:
+        with self._translate_faults(request, timeout), self._http.stream(**self._parts(request, timeout)) as response:
+            yield OpenResponse(response.status_code, response.headers, _as_they_come(response.iter_raw()))
 
     async def close(self) -> None:
         self._http.close()

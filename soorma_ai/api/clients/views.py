@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from soorma_ai.api.answers import Discovered, Value
-from soorma_ai.api.clients.address import Rest
+from soorma_ai.api.clients.address import PathTail
 from soorma_ai.api.clients.messages import get, post
 from soorma_ai.api.clients.rows import MemoryRows, RegistryRows
 from soorma_ai.errors import LocalProtocolError, NotFound
@@ -23,7 +23,7 @@ class AsyncWorkingMemory(MemoryRows):
     async def retrieve(self, key: str, plan_id: str) -> Any:
         """Return a value, None for what is not there."""
         try:
-            return (await self._caller.read(get(_WORKING, plan_id, Rest(key)), Value)).value
+            return (await self._caller.read(get(_WORKING, plan_id, PathTail(key)), Value)).value
         except NotFound:
             await self.keys(plan_id)  # raises where it is the plan that is not there
             return None

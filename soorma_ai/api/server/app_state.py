@@ -26,12 +26,12 @@ class Call(Struct, frozen=True):
     client: Client
     asked: Form
     sent: Form
-    surroundings: "Surroundings"
+    surroundings: "AppState"
     key: str | None = None
     last_event_id: int | None = None
 
 
-class Surroundings:
+class AppState:
     """Of callers who are trusted, it is believed that they are the root; what they change is written down nowhere, as
     what is changed on the spot by who owns the store."""
 

@@ -18,10 +18,10 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from soorma_ai.api.operation import Form, Nothing, Operation, Stream
-from soorma_ai.api.server.app_state import Call, Surroundings
-from soorma_ai.api.server.auth import Entrance, host_names, name_of
-from soorma_ai.api.server.health import Watching
-from soorma_ai.api.server.mounts import Visiting
+from soorma_ai.api.server.app_state import AppState, Call
+from soorma_ai.api.server.auth import AccessControl, host_names, name_of
+from soorma_ai.api.server.health import HealthRoutes
+from soorma_ai.api.server.mounts import MountCall
 from soorma_ai.api.server.openapi import document
 from soorma_ai.api.server.options import check_options, check_origins
 from soorma_ai.api.server.problems import Problem, problem, problem_of, report_error, response_of, unfit
@@ -50,10 +50,10 @@ LONGEST_PLACE = 18
 _JSON = {"content-type": "application/json"}
 
 
-class Site(Protocol):
+class PageApp(Protocol):
     """Pages for people, served beside the API at paths that nothing else has."""
 
-    def routes(self, desk: "Desk") -> Sequence[BaseRoute]: ...
+    def routes(self, desk: "Dispatcher") -> Sequence[BaseRoute]: ...
 
 
 class Options(TypedDict, total=False):
@@ -75,7 +75,7 @@ class Options(TypedDict, total=False):
     most_calls_of_tenant: int
     inlets: Collection[Inlet]
     doors: Collection[Door]
-    site: Site
+    site: PageApp
 
 
 def app(
@@ -90,28 +90,28 @@ def app(
     check_options("server.app", options, get_type_hints(Options), named=("auth",))
     check_origins(options.get("origins", ()))
     rate = options.get("rate", Rate())
-    entrance = Entrance(
+    entrance = AccessControl(
         auth=auth,
         hosts=host_names(options.get("hosts"), is_open=auth is None),
         origins=frozenset(options.get("origins", ())),
         local_roles=frozenset({"operator", *options.get("roles", ())}),
         buckets=Buckets(rate) if rate is not None else None,
     )
-    surroundings = Surroundings(platform)
+    surroundings = AppState(platform)
     streams = OpenStreams(
         options.get("most_streams", MOST_STREAMS),
         options.get("most_streams_each", MOST_STREAMS_EACH),
         options.get("most_streams_of_tenant", MOST_STREAMS_OF_TENANT),
     )
     most_calls = options.get("most_calls_of_tenant", MOST_CALLS_OF_TENANT)
-    desk = Desk(entrance, surroundings, streams, options.get("most_bytes", MOST_BYTES), most_calls)
+    desk = Dispatcher(entrance, surroundings, streams, options.get("most_bytes", MOST_BYTES), most_calls)
     site = options.get("site")
     pages = site.routes(desk) if site is not None else ()
     return assemble(desk, operations, options.get("inlets", ()), options.get("doors", ()), pages)
 
 
 def assemble(
-    desk: "Desk",
+    desk: "Dispatcher",
     operations: tuple[Operation, ...],
     inlets: Collection[Inlet] = (),
     doors: Collection[Door] = (),
@@ -125,10 +125,10 @@ def assemble(
     routes = [Route(path, Resource(desk, methods)) for path, methods in by_path.items()]
     routes += [*desk.watching.routes(), Route("/v1/openapi.json", partial(_show_document, operations))]
     # By another method, a page may be at the same path.
-    routes += [Route(inlet.path, Opening(desk, inlet), methods=["POST"]) for inlet in inlets]
+    routes += [Route(inlet.path, InletRoute(desk, inlet), methods=["POST"]) for inlet in inlets]
     for door in doors:
-        routes += [Route(path, Doorway(desk, door)) for path in door.paths]
-        routes += [Route(path, Doorway(desk, door, is_public=True)) for path in door.public_paths]
+        routes += [Route(path, MountRoute(desk, door)) for path in door.paths]
+        routes += [Route(path, MountRoute(desk, door, is_public=True)) for path in door.public_paths]
     made = Starlette(routes=[*routes, *pages], exception_handlers={HTTPException: _refuse})
     made.router.redirect_slashes = False
     made.state.surroundings = surroundings
@@ -137,11 +137,11 @@ def assemble(
 
 def stop(served: Starlette) -> None:
     """End the streams of an application, and answer what waits in it, so that its server can end."""
-    surroundings: Surroundings = served.state.surroundings
+    surroundings: AppState = served.state.surroundings
     surroundings.end()
 
 
-class Refused(Exception):
+class CallRefused(Exception):
     """A call that goes no further."""
 
     def __init__(self, told: Problem) -> None:
@@ -149,13 +149,13 @@ class Refused(Exception):
         self.problem = told
 
 
-class Desk:
+class Dispatcher:
     """Takes calls from the entrance to their operations."""
 
     def __init__(
         self,
-        entrance: Entrance,
-        surroundings: Surroundings,
+        entrance: AccessControl,
+        surroundings: AppState,
         streams: OpenStreams,
         most_bytes: int,
         most_calls_of_tenant: int = MOST_CALLS_OF_TENANT,
@@ -164,7 +164,7 @@ class Desk:
         self.surroundings = surroundings
         self.streams = streams
         self.calls = CallsInHand(most_calls_of_tenant)
-        self.watching = Watching(entrance, surroundings)
+        self.watching = HealthRoutes(entrance, surroundings)
         self._most_bytes = most_bytes
 
     async def respond(self, operation: Operation, request: Request) -> ASGIApp:
@@ -219,12 +219,12 @@ class Desk:
         if is_public:
             self.entrance.let_post(request, services.clock)
             visit = Visit(services, None, surroundings.follow_tree, has_auth)
-            return Visiting(door, visit, await self.read(request), surroundings)
+            return MountCall(door, visit, await self.read(request), surroundings)
         caller = await self.entrance.admit(request, services.clock)
         visit = Visit(services, surroundings.client_of(caller), surroundings.follow_tree, has_auth)
         body = await self.read(request)
         end = self.streams.take(name_of(caller), caller.person.tenant_id)
-        return Visiting(door, visit, body, surroundings, partial(self.entrance.is_still_in, request), end)
+        return MountCall(door, visit, body, surroundings, partial(self.entrance.is_still_in, request), end)
 
     async def _parse_sent(self, operation: Operation, request: Request) -> Form:
         body = await self.read(request)
@@ -233,11 +233,11 @@ class Desk:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             said = f"the body is {kind or 'of no type'}; send application/json"
-            raise Refused(problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", said))
+            raise CallRefused(problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", said))
         try:
             return operation.sent.model_validate_json(body, strict=True)
         except ValidationError as error:
-            raise Refused(unfit(error, "body")) from error
+            raise CallRefused(unfit(error, "body")) from error
 
     async def read(self, request: Request) -> bytes:
         """Return the body. Raise Refused for one that is too long: before it is read, or where its length is not told,
@@ -256,18 +256,18 @@ class Desk:
                     chunks.append(chunk)
         except TimeoutError as error:
             said = f"the body did not come in {BODY_SECONDS:.0f} s"
-            raise Refused(problem(HTTPStatus.REQUEST_TIMEOUT, "request_timeout", said)) from error
+            raise CallRefused(problem(HTTPStatus.REQUEST_TIMEOUT, "request_timeout", said)) from error
         return b"".join(chunks)
 
-    def _too_long(self) -> Refused:
+    def _too_long(self) -> CallRefused:
         said = f"the body is longer than {self._most_bytes} bytes"
-        return Refused(problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "content_too_large", said))
+        return CallRefused(problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "content_too_large", said))
 
 
 class Resource:
     """What is at one path: its operations by method."""
 
-    def __init__(self, desk: Desk, operations: Mapping[str, Operation]) -> None:
+    def __init__(self, desk: Dispatcher, operations: Mapping[str, Operation]) -> None:
         self._desk = desk
         self._operations = operations
 
@@ -281,10 +281,10 @@ class Resource:
         await answer(scope, receive, send)
 
 
-class Opening:
+class InletRoute:
     """The place of an inlet."""
 
-    def __init__(self, desk: Desk, inlet: Inlet) -> None:
+    def __init__(self, desk: Dispatcher, inlet: Inlet) -> None:
         self._desk = desk
         self._inlet = inlet
 
@@ -293,10 +293,10 @@ class Opening:
         await answer(scope, receive, send)
 
 
-class Doorway:
+class MountRoute:
     """The place of a door."""
 
-    def __init__(self, desk: Desk, door: Door, *, is_public: bool = False) -> None:
+    def __init__(self, desk: Dispatcher, door: Door, *, is_public: bool = False) -> None:
         self._desk = desk
         self._door = door
         self._is_public = is_public
@@ -317,15 +317,15 @@ def _parse_asked(operation: Operation, request: Request) -> Form:
             request.scope["query_string"].decode("latin-1"), keep_blank_values=True, max_num_fields=MOST_FIELDS
         )
     except ValueError as error:
-        raise Refused(_unfit_query(f"there are more than {MOST_FIELDS} fields")) from error
+        raise CallRefused(_unfit_query(f"there are more than {MOST_FIELDS} fields")) from error
     for name, value in fields:
         if name in given:
-            raise Refused(_unfit_query(f"{name[:80]!r} is given twice"))
+            raise CallRefused(_unfit_query(f"{name[:80]!r} is given twice"))
         given[name] = value
     try:
         return operation.asked.model_validate(given)
     except ValidationError as error:
-        raise Refused(unfit(error, "query")) from error
+        raise CallRefused(unfit(error, "query")) from error
 
 
 def _unfit_query(detail: str) -> Problem:
@@ -336,7 +336,7 @@ def _key_of(request: Request) -> str | None:
     key = request.headers.get("idempotency-key")
     if key is not None and not (0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()):
         said = f"Idempotency-Key: give 1 to {LONGEST_KEY} printable characters of ASCII"
-        raise Refused(problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", said))
+        raise CallRefused(problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", said))
     return key
 
 
@@ -347,7 +347,7 @@ def _place_of(request: Request) -> int | None:
         return None
     if not (said.isascii() and said.isdigit() and len(said) <= LONGEST_PLACE):
         detail = f"Last-Event-ID: give the id of an event of this stream, found {clip(said, 40)!r}"
-        raise Refused(problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", detail))
+        raise CallRefused(problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", detail))
     return int(said)
 
 
@@ -355,7 +355,7 @@ async def _or_problem(answering: Awaitable[ASGIApp], called: str) -> ASGIApp:
     """Return the answer, or the problem; an error that nobody expected is told of in the log only."""
     try:
         return await answering
-    except Refused as refused:
+    except CallRefused as refused:
         told = refused.problem
     except SoormaError as error:
         told = problem_of(error) or report_error(error, called)

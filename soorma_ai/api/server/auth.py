@@ -23,7 +23,7 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 
 
-class Entrance(Struct, frozen=True):
+class AccessControl(Struct, frozen=True):
     """`hosts` None lets in every name of this server. Without `auth`, whoever calls from this machine is `local`."""
 
     auth: Authenticator | None

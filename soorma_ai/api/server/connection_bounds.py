@@ -18,7 +18,7 @@ class Member(Protocol):
         ...
 
 
-class Crowd:
+class OpenConnections:
     """The open connections: `most` in all, `most_each` of one address.
 
     A connection that waits for its client to send bytes gives way to a new one, the longest waiting first: among those

@@ -15,7 +15,7 @@ from msgspec import Struct
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from soorma_ai.api.server.connection_bounds import Crowd, address_of
+from soorma_ai.api.server.connection_bounds import OpenConnections, address_of
 from soorma_ai.api.server.problems import Problem, problem
 from soorma_ai.api.server.proxies import TrustedProxies, crowded
 
@@ -26,7 +26,7 @@ _LATE = problem(HTTPStatus.REQUEST_TIMEOUT, "request_timeout", "the headers of t
 _FULL = crowded("too many connections are open: try again later")
 
 
-class Bounds(Struct, frozen=True):
+class ConnectionBounds(Struct, frozen=True):
     """Limits of the connections of a server: `most` in all, `most_each` of one address that is no trusted proxy."""
 
     most: int
@@ -40,22 +40,22 @@ class Bounds(Struct, frozen=True):
 class BoundedConfig(uvicorn.Config):
     """A configuration of uvicorn with the limits of its connections."""
 
-    def __init__(self, app: Any, bounds: Bounds, **options: Any) -> None:
+    def __init__(self, app: Any, bounds: ConnectionBounds, **options: Any) -> None:
         proxies = bounds.proxies.named
         super().__init__(
             app,
-            http=Connection,
+            http=BoundedConnection,
             timeout_keep_alive=bounds.idle_seconds,
             proxy_headers=bool(proxies),
             forwarded_allow_ips=list(proxies),
             **options,
         )
         self.bounds = bounds
-        self.crowd = Crowd(bounds.most, bounds.most_each)
+        self.crowd = OpenConnections(bounds.most, bounds.most_each)
 
 
-class Connection(H11Protocol):
-    """One connection of a `Crowd`."""
+class BoundedConnection(H11Protocol):
+    """One connection of a `OpenConnections`."""
 
     def __init__(
         self,

@@ -9,23 +9,23 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from soorma_ai.api.server.app_state import Surroundings
-from soorma_ai.api.server.auth import Entrance
+from soorma_ai.api.server.app_state import AppState
+from soorma_ai.api.server.auth import AccessControl
 from soorma_ai.api.server.metrics import MEDIA_TYPE, metrics, write
 from soorma_ai.api.server.problems import problem, problem_of, report_error, response_of
 from soorma_ai.errors import SoormaError
-from soorma_ai.kernel.runtime.handling.process.counters import Counted, Tallies
+from soorma_ai.kernel.runtime.handling.process.counters import CounterName, Counters
 
 _JSON: Final = {"content-type": "application/json"}
 
 
-class Watching:
+class HealthRoutes:
     """`calls` are those of operations, by the tenant of who called; None: they were not let in."""
 
-    def __init__(self, entrance: Entrance, surroundings: Surroundings) -> None:
+    def __init__(self, entrance: AccessControl, surroundings: AppState) -> None:
         self._entrance = entrance
         self._surroundings = surroundings
-        self.calls = Tallies()
+        self.calls = Counters()
 
     def routes(self) -> list[Route]:
         return [
@@ -38,7 +38,7 @@ class Watching:
         """Count a call that was answered. A stream that goes on was let in."""
         status = answer.status_code if isinstance(answer, Response) else HTTPStatus.OK
         tenant_id: str | None = getattr(request.state, "tenant_id", None)
-        self.calls.add(tenant_id, Counted.HTTP, operation if tenant_id is not None else "", f"{status // 100}xx")
+        self.calls.add(tenant_id, CounterName.HTTP, operation if tenant_id is not None else "", f"{status // 100}xx")
 
     async def _is_alive(self, request: Request) -> Response:
         return Response(b'{"status":"alive"}', headers=_JSON)

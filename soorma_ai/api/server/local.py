@@ -9,9 +9,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from soorma_ai.api.operation import Operation
-from soorma_ai.api.server.app_state import Surroundings
-from soorma_ai.api.server.application import Desk, assemble
-from soorma_ai.api.server.auth import LOCAL_HOSTS, Entrance
+from soorma_ai.api.server.app_state import AppState
+from soorma_ai.api.server.application import Dispatcher, assemble
+from soorma_ai.api.server.auth import LOCAL_HOSTS, AccessControl
 from soorma_ai.api.server.rates import OpenStreams
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.rules.tokens import read_name
@@ -21,7 +21,7 @@ from soorma_ai.kernel.runtime.client.client import Client
 MOST_BYTES = 4 * 2**20
 
 
-class Named:
+class TrustedNames:
     """Takes callers for whom they say they are."""
 
     async def authenticate(self, token: str) -> Caller:
@@ -31,8 +31,8 @@ class Named:
 def conversation(platform: Client, operations: tuple[Operation, ...]) -> Callable[[socket.socket], Awaitable[None]]:
     """Return what serves a platform on one connection, until that ends. Its callers are trusted, and may be the root;
     what only the owner of a file does is served here too."""
-    entrance = Entrance(Named(), LOCAL_HOSTS, frozenset(), frozenset(), None)
-    desk = Desk(entrance, Surroundings(platform, trusts_callers=True), OpenStreams(), MOST_BYTES)
+    entrance = AccessControl(TrustedNames(), LOCAL_HOSTS, frozenset(), frozenset(), None)
+    desk = Dispatcher(entrance, AppState(platform, trusts_callers=True), OpenStreams(), MOST_BYTES)
     config = Config(
         assemble(desk, operations),
         http=H11Protocol,

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from soorma_ai.kernel.domain.tenant_stats import Standing
+from soorma_ai.kernel.domain.tenant_stats import TenantStats
 from soorma_ai.kernel.domain.tracking import Backlog
 from soorma_ai.kernel.domain.values import clip
 
@@ -45,7 +45,7 @@ _COUNTERS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
 
 
 def metrics(
-    standing: Standing, counted: Mapping[tuple[str, tuple[str, ...]], float], now: datetime, age: float = 0.0
+    standing: TenantStats, counted: Mapping[tuple[str, tuple[str, ...]], float], now: datetime, age: float = 0.0
 ) -> Iterator[Family]:
     """Yield what stood in a tenant, `age` seconds ago, and what this process has done for it."""
     backlogs = _bound(standing.backlogs)

@@ -8,7 +8,7 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from soorma_ai.api.server.app_state import Surroundings
+from soorma_ai.api.server.app_state import AppState
 from soorma_ai.api.server.problems import problem
 from soorma_ai.api.server.streams import CHECKED_EVERY, STALLED_SECONDS
 from soorma_ai.kernel.ports import Clock
@@ -28,7 +28,7 @@ async def _always() -> bool:
 def _nothing() -> None: ...
 
 
-class Visiting:
+class MountCall:
     """The answer to a call at a door, whose body has been read; `end` is called when it is over."""
 
     def __init__(
@@ -36,7 +36,7 @@ class Visiting:
         door: Door,
         visit: Visit,
         body: bytes,
-        surroundings: Surroundings,
+        surroundings: AppState,
         may_go_on: Callable[[], Awaitable[bool]] = _always,
         end: Callable[[], None] = _nothing,
     ) -> None:
@@ -49,7 +49,7 @@ class Visiting:
         self._left = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = _Answer(send, self._visit.services.clock, self._may_go_on)
+        answer = _MountResponse(send, self._visit.services.clock, self._may_go_on)
         serving = asyncio.ensure_future(self._door.serve(self._visit, scope, self._replay(), answer.send))
         leaving = asyncio.ensure_future(self._wait_for_leave(receive))
         ending = asyncio.ensure_future(self._surroundings.wait_for_end())
@@ -62,7 +62,7 @@ class Visiting:
                 one.cancel()
             await self._close(serving, answer, has_left=has_left)
 
-    async def _close(self, serving: asyncio.Future[None], answer: "_Answer", *, has_left: bool) -> None:
+    async def _close(self, serving: asyncio.Future[None], answer: "_MountResponse", *, has_left: bool) -> None:
         """End an answer that its door has not ended."""
         with suppress(asyncio.CancelledError):
             try:
@@ -101,7 +101,7 @@ class Visiting:
         self._left.set()
 
 
-class _Answer:
+class _MountResponse:
     """What has been sent of an answer. Who takes nothing for a minute is left, and whose token is no longer good gets
     no more."""
 

@@ -27,7 +27,7 @@ def check_options(who: str, given: Mapping[str, Any], kinds: Mapping[str, Any], 
             raise ConfigError(f"{who} has no option {name!r}; {hint}")
     for name, value in given.items():
         if not _fits(value, kinds[name]):
-            raise ConfigError(f"{who}: {name}={describe(value)}: give {_wanted(kinds[name])}")
+            raise ConfigError(f"{who}: {name}={describe(value)}: give {_describe_type(kinds[name])}")
 
 
 def check_origins(origins: Collection[str]) -> None:
@@ -59,15 +59,15 @@ def _fits(value: Any, kind: Any) -> bool:
             return any(_fits(value, part) for part in parts)
 
 
-def _wanted(kind: Any) -> str:
+def _describe_type(kind: Any) -> str:
     parts = get_args(kind)
     match get_origin(kind):
         case None:
             return _WANTED.get(kind) or _article(kind.__name__)
         case origin if isinstance(origin, type) and issubclass(origin, Collection):
-            return f"a list, each item {_wanted(parts[0])}"
+            return f"a list, each item {_describe_type(parts[0])}"
         case _:
-            return " or ".join(map(_wanted, parts))
+            return " or ".join(map(_describe_type, parts))
 
 
 def _article(noun: str) -> str:

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 
 from soorma_ai.api.server.application import stop
 from soorma_ai.api.server.auth import is_local
-from soorma_ai.api.server.connections import BoundedConfig, Bounds
+from soorma_ai.api.server.connections import BoundedConfig, ConnectionBounds
 from soorma_ai.api.server.proxies import CallsByAddress
 from soorma_ai.errors import ConfigError
 
@@ -83,12 +83,12 @@ async def serve(
     listener: socket.socket,
     until: asyncio.Event,
     on_start: Callable[[], None],
-    bounds: Bounds | None = None,
+    bounds: ConnectionBounds | None = None,
 ) -> None:
     """Serve until the event is set; then end the streams, answer what waits, and return. The socket is closed."""
     if bounds is None:
         most = most_connections()
-        bounds = Bounds(most, max(1, most // 2))
+        bounds = ConnectionBounds(most, max(1, most // 2))
     config = BoundedConfig(
         CallsByAddress(served, bounds.proxies, bounds.most_each),
         bounds,
@@ -100,7 +100,7 @@ async def serve(
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    server = _Server(config, on_start)
+    server = _UvicornServer(config, on_start)
     serving = asyncio.create_task(server.serve([listener]), name="http")
     stopping = asyncio.create_task(until.wait())
     try:
@@ -112,7 +112,7 @@ async def serve(
         await serving
 
 
-class _Server(uvicorn.Server):
+class _UvicornServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, on_start: Callable[[], None]) -> None:
         super().__init__(config)
         self._on_start = on_start

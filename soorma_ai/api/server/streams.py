@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from starlette.types import Receive, Scope, Send
 
-from soorma_ai.api.server.app_state import Surroundings
+from soorma_ai.api.server.app_state import AppState
 from soorma_ai.api.server.tail import chunk_of, tenant_key, tree_key
 from soorma_ai.errors import NotFound
 from soorma_ai.kernel.ports import Clock
@@ -23,7 +23,7 @@ BEAT = b":\n\n"
 _PAGE = 4
 
 
-async def follow_log(client: Client, surroundings: Surroundings, after: int | None) -> AsyncIterator[bytes]:
+async def follow_log(client: Client, surroundings: AppState, after: int | None) -> AsyncIterator[bytes]:
     """Yield what this person sees of the log, from behind a place on, by default from its present end; and something
     at least every few seconds."""
     person, clock = client.person, client.services.clock
@@ -54,7 +54,7 @@ async def follow_log(client: Client, surroundings: Surroundings, after: int | No
                 await until(woken, clock, last + HEARTBEAT_SECONDS - clock.monotonic())
 
 
-async def follow_plan(client: Client, surroundings: Surroundings, plan_id: str, after: int) -> AsyncIterator[bytes]:
+async def follow_plan(client: Client, surroundings: AppState, plan_id: str, after: int) -> AsyncIterator[bytes]:
     """Yield the events of a plan's tree behind a place of the log; then, when it has ended, one named `end`. Of a plan
     that is removed there are no more; who comes again is told that it is not found."""
     clock, plans = client.services.clock, client.services.store.plans
@@ -65,7 +65,7 @@ async def follow_plan(client: Client, surroundings: Surroundings, plan_id: str, 
         yield _hello(place)
         last = clock.monotonic()
         while not surroundings.is_ending and not surroundings.tail.is_broken:
-            standing = await plans.standing(plan_id)
+            standing = await plans.plan_status(plan_id)
             try:
                 page = await client.events(after=place, limit=_PAGE, plan_id=plan_id)
             except NotFound:

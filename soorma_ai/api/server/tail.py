@@ -20,7 +20,7 @@ _BATCH = 200
 _PAUSE = 1.0
 
 
-class Row(Struct, frozen=True):
+class StreamRow(Struct, frozen=True):
     """One event as a stream sends it, and what says who may get it."""
 
     seq: int
@@ -51,7 +51,7 @@ class Tail:
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most_bytes = most_bytes
-        self._rows: deque[Row] = deque()
+        self._rows: deque[StreamRow] = deque()
         self._bytes = 0
         self._begin = self._end = 0
         self._followers: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
@@ -83,7 +83,7 @@ class Tail:
     def end(self) -> int:
         return self._end
 
-    def behind(self, place: int, most: int) -> Sequence[Row] | None:
+    def behind(self, place: int, most: int) -> Sequence[StreamRow] | None:
         """Return so many rows behind a place of the log; None where not all of them are kept any more. Whoever reads
         them slowly holds no more of them than these."""
         if not self._rows or not self._begin <= place <= self._end:
@@ -132,7 +132,7 @@ class Tail:
         for stored in rows:
             keys = _keys_of(stored.event)
             chunk = chunk_of(stored)
-            self._rows.append(Row(stored.seq, stored.event.tenant_id, stored.event.user_id, keys, chunk))
+            self._rows.append(StreamRow(stored.seq, stored.event.tenant_id, stored.event.user_id, keys, chunk))
             self._bytes += len(chunk)
             self._end = stored.seq
             for key in keys:
@@ -145,7 +145,7 @@ class Tail:
             one.set()
 
 
-def _seq(row: Row) -> int:
+def _seq(row: StreamRow) -> int:
     return row.seq
 
 

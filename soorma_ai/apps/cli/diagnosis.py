@@ -71,7 +71,7 @@ class Broker(Struct, frozen=True):
     unguarded: str = ""
 
 
-class Server(Struct, frozen=True):
+class ServerState(Struct, frozen=True):
     """`fault` is why it cannot be asked. `ahead` is how far its clock is before ours."""
 
     url: str
@@ -98,7 +98,7 @@ class Life(Struct, frozen=True):
     blocked_by: str = ""
 
 
-class Facts(Struct, frozen=True):
+class DiagnosisFacts(Struct, frozen=True):
     """`keys` are the names of variables that end as those for keys of models do. `libraries` are pairs of an extra and
     the library by which it is known to be installed, "" where it is not."""
 
@@ -111,12 +111,12 @@ class Facts(Struct, frozen=True):
     schema: int
     most_backlog: int
     store: StoreFile | None = None
-    server: Server | None = None
+    server: ServerState | None = None
     life: Life | None = None
     broker: Broker | None = None
 
 
-def diagnose(facts: Facts) -> list[Finding]:
+def diagnose(facts: DiagnosisFacts) -> list[Finding]:
     """Return what there is to say, in the order in which one thing needs another."""
     return [
         *(Finding(name, Level.FINE, version) for name, version in facts.versions),
@@ -188,7 +188,7 @@ def _owner(one: StoreFile) -> Iterator[Finding]:
         yield Finding("owner", Level.FAULT, f"{one.owner} does not answer", advice)
 
 
-def _server(one: Server) -> Iterator[Finding]:
+def _server(one: ServerState) -> Iterator[Finding]:
     if one.fault:
         yield Finding("server", Level.FAULT, one.fault, "start it there, or correct SOORMA_URL and SOORMA_TOKEN")
         return
@@ -207,7 +207,7 @@ def _broker(one: Broker) -> Iterator[Finding]:
         yield Finding("bus", Level.FINE, f"{one.server}, {one.waiting:,} to bring")
 
 
-def _clock(facts: Facts) -> Finding:
+def _clock(facts: DiagnosisFacts) -> Finding:
     found = f"{facts.now:%Y-%m-%d %H:%M:%S} UTC, shown in {facts.zone}"
     newest = facts.life.newest if facts.life else None
     if newest is None or newest - facts.now <= MOST_OFF:
@@ -216,14 +216,14 @@ def _clock(facts: Facts) -> Finding:
     return Finding("clock", Level.FAULT, behind, "set the clock (NTP): deadlines are kept by it")
 
 
-def _model(facts: Facts) -> Finding:
+def _model(facts: DiagnosisFacts) -> Finding:
     if facts.keys:
         return Finding("keys of models", Level.FINE, f"set: {_some(facts.keys)}")
     advice = "a planner with a model needs its provider's, such as OPENAI_API_KEY; scripts and recordings need none"
     return Finding("keys of models", Level.NOTE, "no variable that ends in _API_KEY is set", advice)
 
 
-def _life(life: Life, facts: Facts) -> Iterator[Finding]:
+def _life(life: Life, facts: DiagnosisFacts) -> Iterator[Finding]:
     yield _agents(life)
     if life.backlog is not None:
         yield _backlog(life.backlog, life, facts)
@@ -245,7 +245,7 @@ def _agents(life: Life) -> Finding:
     return Finding("agents", Level.NOTE, found, "start them: soorma serve, or soorma run")
 
 
-def _backlog(backlog: int, life: Life, facts: Facts) -> Finding:
+def _backlog(backlog: int, life: Life, facts: DiagnosisFacts) -> Finding:
     if backlog >= facts.most_backlog:
         advice = "start more agents, or let them catch up; SOORMA_MAX_BACKLOG moves the bound"
         return Finding("backlog", Level.FAULT, f"{backlog:,} or more: new goals are refused", advice)
@@ -254,7 +254,7 @@ def _backlog(backlog: int, life: Life, facts: Facts) -> Finding:
     return Finding("backlog", Level.FINE, f"{backlog:,}")
 
 
-def _relay(life: Life, facts: Facts) -> Finding:
+def _relay(life: Life, facts: DiagnosisFacts) -> Finding:
     since = life.unsent_since
     if since is None:
         return Finding("unsent events", Level.FINE, "none")

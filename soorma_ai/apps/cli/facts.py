@@ -15,7 +15,7 @@ from pathlib import Path
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.single_writer.lock import OwnerInfo, owner_of
 from soorma_ai.adapters.sqlite.file.files import schema_of
-from soorma_ai.apps.cli.diagnosis import Broker, Facts, Life, Origin, Server, Setting, StoreFile
+from soorma_ai.apps.cli.diagnosis import Broker, DiagnosisFacts, Life, Origin, ServerState, Setting, StoreFile
 from soorma_ai.apps.cli.store_access import PAUSE_SECONDS, read_only_client, server_client
 from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.errors import ConfigError, Forbidden, SoormaError
@@ -40,7 +40,7 @@ from soorma_ai.settings import (
     sqlite_path,
 )
 from soorma_ai.surfaces.options import Access
-from soorma_ai.surfaces.options import Server as Asked
+from soorma_ai.surfaces.options import ServerOption as Asked
 
 MOST = 100
 OWNER_SECONDS = 3.0
@@ -59,7 +59,7 @@ _LIBRARIES = {
 }
 
 
-async def inspect(access: Access, origins: Mapping[str, Origin]) -> Facts:
+async def inspect(access: Access, origins: Mapping[str, Origin]) -> DiagnosisFacts:
     """Return what there is to judge. `origins` are those of the store, the server and its token."""
     clock = SystemClock()
     server = store = life = broker = None
@@ -69,7 +69,7 @@ async def inspect(access: Access, origins: Mapping[str, Origin]) -> Facts:
         store, life = await _store(access)
         broker = await _broker(os.environ.get(BUS_URL) or DEFAULT_BUS_URL)
     now = clock.now()
-    return Facts(
+    return DiagnosisFacts(
         now=now,
         zone=f"{now.astimezone():%Z}",
         versions=(
@@ -216,9 +216,9 @@ async def _life_of_store(access: Access) -> Life:
     async with read_only_client(access) as client:
         store, now = client.services.store, client.services.clock.now()
         newest = await store.events.events(limit=1, newest=True)
-        standing = await store.queue.standing(access.tenant_id, now, MOST)
+        standing = await store.queue.tenant_stats(access.tenant_id, now, MOST)
         agents = [(plain_name(one.agent), one.live) for one in await store.registry.agents(now)]
-        held = await store.plans.held(MOST, tenant_id=access.tenant_id)
+        held = await store.plans.blocked_plans(MOST, tenant_id=access.tenant_id)
         return Life(
             alive=[name for name, is_live in agents if is_live],
             gone=[name for name, is_live in agents if not is_live],
@@ -235,24 +235,24 @@ async def _life_of_store(access: Access) -> Life:
         )
 
 
-async def _server(asked: Asked, now: datetime) -> tuple[Server, Life | None]:
+async def _server(asked: Asked, now: datetime) -> tuple[ServerState, Life | None]:
     try:
         ahead = await _ahead(asked, now)
         async with server_client(asked) as client:
-            return Server(asked.url, ahead=ahead), await _life_of_server(client)
+            return ServerState(asked.url, ahead=ahead), await _life_of_server(client)
     except SoormaError as error:
-        return Server(asked.url, fault=str(error)), None
+        return ServerState(asked.url, fault=str(error)), None
 
 
 async def _ahead(asked: Asked, now: datetime) -> timedelta:
     """Return how far the clock of a server is before ours, by the date of its answer."""
     from soorma_ai.api.clients.address import address_of
-    from soorma_ai.api.clients.messages import Request
-    from soorma_ai.api.clients.transport import AsyncLine
+    from soorma_ai.api.clients.messages import HttpRequest
+    from soorma_ai.api.clients.transport import AsyncTransport
 
-    line = AsyncLine(address_of(asked.url, None), None)
+    line = AsyncTransport(address_of(asked.url, None), None)
     try:
-        async with line.open(Request("GET", "/readyz"), SERVER_SECONDS) as answer:
+        async with line.open(HttpRequest("GET", "/readyz"), SERVER_SECONDS) as answer:
             return parsedate_to_datetime(answer.headers["date"]).astimezone(UTC) - now
     except (KeyError, ValueError):  # says no date
         return timedelta()
@@ -267,7 +267,7 @@ async def _life_of_server(client: PlatformClient) -> Life:
         alive=[name for name, is_live in agents if is_live],
         gone=[name for name, is_live in agents if not is_live],
         questions=len(await client.waits(limit=MOST)),
-        dead_letters=await _letters(client),
+        dead_letters=await _count_dead_letters(client),
         untaken=len(await client.tracker.untaken(limit=MOST)),
         most=MOST,
         blocked=len(held),
@@ -279,7 +279,7 @@ def _reason_of(held: Sequence[PlanRecord]) -> str:
     return next((plan.blocked.reason for plan in held if plan.blocked), "")
 
 
-async def _letters(client: PlatformClient) -> int:
+async def _count_dead_letters(client: PlatformClient) -> int:
     try:
         return len(await client.dead_letters(limit=MOST))
     except Forbidden:  # a user sees none

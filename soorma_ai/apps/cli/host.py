@@ -19,7 +19,7 @@ from soorma_ai.surfaces.options import Access
 
 if TYPE_CHECKING:
     from soorma_ai.adapters.tokens.code_flow import CodeFlow
-    from soorma_ai.api.server.connections import Bounds
+    from soorma_ai.api.server.connections import ConnectionBounds
     from soorma_ai.server import Options
 
 DEFAULT_HOST = "127.0.0.1"
@@ -30,7 +30,7 @@ MakeAuthenticator = Callable[[Platform], Authenticator]
 Beside = Callable[[Platform, str], Coroutine[None, None, None]]
 
 
-class Hosted(Struct, frozen=True):
+class HostOptions(Struct, frozen=True):
     """`roles` are those of local callers, `names` those by which the host is called, `sites` those whose pages may show
     queues. Without `make_authenticator`, only programs of this machine are served."""
 
@@ -41,7 +41,9 @@ class Hosted(Struct, frozen=True):
     sites: tuple[str, ...] = ()
 
 
-async def host(access: Access, hosted: Hosted, listener: socket.socket, until: asyncio.Event, beside: Beside) -> None:
+async def host(
+    access: Access, hosted: HostOptions, listener: socket.socket, until: asyncio.Event, beside: Beside
+) -> None:
     """Run the agents and serve their platform until the event is set, or what is done beside it fails."""
     from soorma_ai.api.server.serve import serve, url_of
     from soorma_ai.apps.console import Console
@@ -76,9 +78,9 @@ async def host(access: Access, hosted: Hosted, listener: socket.socket, until: a
             await _end(tasks)
 
 
-def _bounds() -> "tuple[Bounds, Options]":
+def _bounds() -> "tuple[ConnectionBounds, Options]":
     """Return the limits of connections, and of the streams among them. Raise ConfigError."""
-    from soorma_ai.api.server.connections import Bounds
+    from soorma_ai.api.server.connections import ConnectionBounds
     from soorma_ai.api.server.proxies import TrustedProxies
     from soorma_ai.api.server.rates import MOST_CALLS_OF_TENANT, MOST_STREAMS, MOST_STREAMS_EACH, MOST_STREAMS_OF_TENANT
     from soorma_ai.api.server.serve import most_connections
@@ -90,7 +92,7 @@ def _bounds() -> "tuple[Bounds, Options]":
     streams = max(1, min(MOST_STREAMS, most // 2))
     of_tenant = given.streams_of_tenant or min(MOST_STREAMS_OF_TENANT, most // 8)
     of_tenant = max(1, min(of_tenant, streams))
-    bounds = Bounds(
+    bounds = ConnectionBounds(
         most,
         given.of_address or max(1, most // 2),
         given.header_seconds,
@@ -107,13 +109,13 @@ def _bounds() -> "tuple[Bounds, Options]":
 
 def _secret(access: Access, *, is_open: bool) -> str:
     """Return the secret of the console. Where nobody signs in, none need be kept."""
-    from soorma_ai.surfaces.secret import kept_secret
+    from soorma_ai.surfaces.secret import secret_of_store
 
     try:
-        return kept_secret(place_of_store(access.store_url))
+        return secret_of_store(place_of_store(access.store_url))
     except ConfigError:
         if is_open:
-            return kept_secret(None)
+            return secret_of_store(None)
         raise
 
 

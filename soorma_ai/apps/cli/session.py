@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from soorma_ai.adapters.single_writer.lock import AlreadyOwned
 from soorma_ai.agents.agent import Agent
 from soorma_ai.apps.cli.store_access import MOST_TRIES, PAUSE_SECONDS, PURPOSE
-from soorma_ai.apps.cli.view.live import Spoken, Voice
+from soorma_ai.apps.cli.view.live import Voice, VoiceHandler
 from soorma_ai.apps.cli.view.logs import ForPeople
 from soorma_ai.platform import Platform
 from soorma_ai.surfaces.options import Access
@@ -35,6 +35,6 @@ def log_to_stderr() -> None:
 
 def log_by(voice: Voice, level: str) -> None:
     """Have a voice tell what is logged; of libraries warnings only, whatever the level."""
-    logging.basicConfig(level=logging.WARNING, handlers=[Spoken(voice)])
+    logging.basicConfig(level=logging.WARNING, handlers=[VoiceHandler(voice)])
     if level.upper() != logging.getLevelName(logging.WARNING):
         logging.getLogger("soorma_ai").setLevel(level.upper())

@@ -17,7 +17,7 @@ from soorma_ai.kernel.runtime.handling.process.signals import Signals
 from soorma_ai.local_client import LocalClient as Client
 from soorma_ai.platform import Platform
 from soorma_ai.settings import is_postgres, sqlite_path
-from soorma_ai.surfaces.options import LOCAL_USER, Access, Server
+from soorma_ai.surfaces.options import LOCAL_USER, Access, ServerOption
 
 if TYPE_CHECKING:
     from soorma_ai.clients.asynchronous import AsyncClient
@@ -48,7 +48,7 @@ async def read_only_client(access: Access) -> AsyncGenerator[Client]:
 
 
 @asynccontextmanager
-async def server_client(server: Server) -> AsyncGenerator["AsyncClient"]:
+async def server_client(server: ServerOption) -> AsyncGenerator["AsyncClient"]:
     """Open a client of a server, which does not try for long: somebody waits before a terminal."""
     from soorma_ai.clients.asynchronous import AsyncClient
 
@@ -111,7 +111,7 @@ class CommandRunner:
         server = self._access.server
         return asyncio.run(self._run(do) if server is None else self._ask(server, do))
 
-    async def _ask(self, server: Server, do: Callable[[PlatformClient], Awaitable[T]]) -> T:
+    async def _ask(self, server: ServerOption, do: Callable[[PlatformClient], Awaitable[T]]) -> T:
         self.has_owner = True
         async with server_client(server) as client:
             return await do(client)

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from soorma_ai.api.server.application import Desk, Refused, report_error
+from soorma_ai.api.server.application import CallRefused, Dispatcher, report_error
 from soorma_ai.api.server.auth import name_of
 from soorma_ai.api.server.problems import Problem, problem_of
 from soorma_ai.api.server.streams import EventStream
@@ -28,11 +28,11 @@ from soorma_ai.errors import ConfigError, Forbidden, LocalProtocolError, SoormaE
 from soorma_ai.features.human_tasks.link_tokens import Links
 from soorma_ai.features.human_tasks.records import Link
 from soorma_ai.features.human_tasks.service import inbox_of
-from soorma_ai.features.human_tasks.signed_links import Opener, ReadsLinks, check_site
+from soorma_ai.features.human_tasks.signed_links import LinkReader, ReadsLinks, check_site
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.people import Person
-from soorma_ai.kernel.rules.tokens import SignIn
-from soorma_ai.surfaces.page_context import HEADERS, Frame, PageRoute, Visitor
+from soorma_ai.kernel.rules.tokens import PendingSignIn
+from soorma_ai.surfaces.page_context import HEADERS, PageContext, PageFrame, PageRoute
 from soorma_ai.surfaces.secret import link_secret
 
 MOST_FIELDS = 5_000
@@ -47,11 +47,11 @@ class Provider(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def begin(self) -> tuple[str, SignIn]:
+    async def begin(self) -> tuple[str, PendingSignIn]:
         """Return where a browser is sent, and what it must come back with. Raise TransientError."""
         ...
 
-    async def finish(self, answered: Mapping[str, str], begun: SignIn) -> Caller:
+    async def finish(self, answered: Mapping[str, str], begun: PendingSignIn) -> Caller:
         """Return who came back. Raise Unauthenticated and TransientError."""
         ...
 
@@ -80,14 +80,14 @@ class Console:
         self._provider = provider
         self._embed_in = tuple(map(check_site, embed_in))
 
-    def routes(self, desk: Desk) -> Sequence[Route]:
+    def routes(self, desk: Dispatcher) -> Sequence[Route]:
         """Return what is served beside the API. Raise ConfigError for a provider where nobody is asked who they are."""
         if self._provider is not None and desk.entrance.auth is None:
             raise ConfigError("a server without auth= lets everybody of this machine in: give it one, or no provider")
         own = Links(link_secret(self._sessions.secret))
         desk.surroundings.keep(own)
-        opener = Opener(own, self._links, self._embed_in)
-        door = _Door(desk, self._sessions, opener, self._provider)
+        opener = LinkReader(own, self._links, self._embed_in)
+        door = _BrowserAccess(desk, self._sessions, opener, self._provider)
         by_path: defaultdict[str, dict[str, Answering]] = defaultdict(dict)
         for route in ROUTES:
             by_path[route.path][route.method] = partial(door.show, route)
@@ -105,16 +105,16 @@ class Console:
 class _Browser(Struct, frozen=True):
     """What a browser says of itself: `visit` names it, `session` is its sealed token."""
 
-    frame: Frame
+    frame: PageFrame
     visit: str
     session: str
     is_new: bool
 
 
-class _Door:
+class _BrowserAccess:
     """Lets browsers in by their session, and answers them with pages, also where something is wrong."""
 
-    def __init__(self, desk: Desk, sessions: Sessions, opener: Opener, provider: Provider | None) -> None:
+    def __init__(self, desk: Dispatcher, sessions: Sessions, opener: LinkReader, provider: Provider | None) -> None:
         self._desk = desk
         self._sessions = sessions
         self._opener = opener
@@ -156,10 +156,10 @@ class _Door:
         else:
             caller = await self._admit(request)
             frame = _with_caller(frame, caller)
-        surroundings = self._desk.surroundings
+        state = self._desk.surroundings
         sent = await self._read_form(request, browser) if route.method == "POST" else ()
         try:
-            return await route.handle(Visitor(request, surroundings.client_of(caller), frame, surroundings, sent, link))
+            return await route.handle(PageContext(request, state.client_of(caller), frame, state, sent, link))
         except Unauthenticated:
             raise
         except SoormaError as error:
@@ -230,7 +230,7 @@ class _Door:
         return answer
 
     def _sign_in_page(
-        self, frame: Frame, target: str, fault: str = "", by_provider: str = "", done: str = ""
+        self, frame: PageFrame, target: str, fault: str = "", by_provider: str = "", done: str = ""
     ) -> Response:
         """Return the page, with what was wrong with a key, with what the provider said, or with what was `done`."""
         status = HTTPStatus.UNAUTHORIZED if fault or by_provider else HTTPStatus.OK
@@ -339,7 +339,7 @@ class _Door:
             is_read = request.method in ("GET", "HEAD")
             frame = browser.frame
             answer = _ask_to_sign_in(request, frame) if is_read else self._sign_in_page(frame, "", str(error))
-        except Refused as refused:
+        except CallRefused as refused:
             answer = _error_page(browser.frame, refused.problem)
         except SoormaError as error:
             answer = _error_page(browser.frame, problem_of(error) or report_error(error, request.url.path))
@@ -361,7 +361,7 @@ class _Door:
     def _browser_of(self, request: Request, visit: str, session: str, *, is_new: bool) -> _Browser:
         form_token = self._sessions.form_token(visit, session)
         root = str(request.scope.get("root_path", ""))
-        frame = Frame(render, root, form_token, is_open=self._desk.entrance.auth is None)
+        frame = PageFrame(render, root, form_token, is_open=self._desk.entrance.auth is None)
         return _Browser(frame, visit, session, is_new)
 
     def _set(self, answer: Response, request: Request, name: str, value: str) -> None:
@@ -382,18 +382,18 @@ class CookieNames(Struct, frozen=True):
 Answered = Callable[[Request, _Browser], Awaitable[ASGIApp]]
 
 
-def _with_caller(frame: Frame, caller: Caller) -> Frame:
+def _with_caller(frame: PageFrame, caller: Caller) -> PageFrame:
     person = caller.person
     return replace(frame, user=person.user_id, tenant=person.tenant_id, roles=", ".join(sorted(person.roles or ())))
 
 
-def _ask_to_sign_in(request: Request, frame: Frame) -> Response:
+def _ask_to_sign_in(request: Request, frame: PageFrame) -> Response:
     asked = request.url.query
     path = request.url.path.removeprefix(frame.root)
     return frame.see_other("sign-in", next=f"{path}?{asked}" if asked else path)
 
 
-def _error_page(frame: Frame, told: Problem) -> Response:
+def _error_page(frame: PageFrame, told: Problem) -> Response:
     page = frame.page("error.html", HTTPStatus(told.status), title=told.title, problem=told)
     if "retry-after" in told.headers:
         page.headers["retry-after"] = told.headers["retry-after"]

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 
-from soorma_ai.api.server.app_state import Surroundings
+from soorma_ai.api.server.app_state import AppState
 from soorma_ai.api.server.streams import HEARTBEAT_SECONDS
 from soorma_ai.api.server.tail import tenant_key, tree_key
 from soorma_ai.kernel.runtime.client.client import PLANS, Client
@@ -25,7 +25,7 @@ async def key_of(client: Client, plan_id: str | None) -> str:
     return tree_key(plan.root_plan_id)
 
 
-async def follow(client: Client, surroundings: Surroundings, key: str) -> AsyncIterator[bytes]:
+async def follow(client: Client, surroundings: AppState, key: str) -> AsyncIterator[bytes]:
     clock, tail = client.services.clock, surroundings.tail
     with tail.follow(key, client.services) as woken:
         yield HELLO

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from soorma_ai.apps.console.rendering import FOLDER, render
 from soorma_ai.apps.console.siblings import fold_siblings
-from soorma_ai.apps.console.words import LONGEST_JSON, Said, describe_line, pretty, preview
+from soorma_ai.apps.console.words import LONGEST_JSON, StyledText, describe_line, pretty, preview
 from soorma_ai.errors import ConfigError
 from soorma_ai.features.human_tasks.pages.facts import Facts, facts_of
 from soorma_ai.kernel.domain.decisions import Showing
@@ -31,19 +31,19 @@ MOST_BARS = 120
 DEEPEST = 7
 
 
-class ToldLine(Struct, frozen=True):
+class LineView(Struct, frozen=True):
     """A line of the story. `place` is the fragment by which others lead here, `level` its depth."""
 
     place: str
     level: int
     line: Line
-    said: list[Said]
-    why: list[Said]
+    said: list[StyledText]
+    why: list[StyledText]
     preview: str
     data: str
 
 
-class ToldDecision(Struct, frozen=True):
+class DecisionView(Struct, frozen=True):
     """An answer of a model with what is written down about it. By its `number` its plan knows it; 0 where it is of
     another plan than the page."""
 
@@ -136,7 +136,7 @@ def _machine(states: States, trace: Trace) -> Markup:
     return Markup(draw(graph, f"The states of plan {trace.plan_id}"))
 
 
-def _tell_lines(lines: Iterable[Line]) -> Iterable[ToldLine]:
+def _tell_lines(lines: Iterable[Line]) -> Iterable[LineView]:
     ahead = [(line, 0) for line in reversed(list(lines))]
     number = 0
     while ahead:
@@ -144,7 +144,7 @@ def _tell_lines(lines: Iterable[Line]) -> Iterable[ToldLine]:
         said, why = describe_line(line)
         payload = line.data if isinstance(line.data, dict | list | str) else None
         data = pretty(payload) if payload not in (None, {}) else ""
-        yield ToldLine(place_of(number), min(level, DEEPEST), line, said, why, preview(payload), data)
+        yield LineView(place_of(number), min(level, DEEPEST), line, said, why, preview(payload), data)
         number += 1
         ahead += ((below, level + 1) for below in reversed(line.lines))
 
@@ -153,13 +153,13 @@ def _key(line: Line) -> object:
     return line.thought.key if line.thought else None
 
 
-def tell_decision(number: int, place: str, line: Line, shown: Mapping[str, Showing]) -> ToldDecision:
+def tell_decision(number: int, place: str, line: Line, shown: Mapping[str, Showing]) -> DecisionView:
     """Return what a page tells of the line of a decision."""
     thought = line.thought
     if thought is None:
         raise ValueError("a decision is of a thought")
     prompt = f"{thought.prompt_id} version {thought.prompt_version}, hash {thought.prompt_hash[:12]}"
-    return ToldDecision(
+    return DecisionView(
         number=number,
         place=place,
         line=line,

@@ -18,7 +18,7 @@ from soorma_ai.errors import ConfigError, Unauthenticated
 from soorma_ai.features.human_tasks.records import EVERYBODY, SESSION_LASTS, Link
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.people import Person
-from soorma_ai.kernel.rules.tokens import SignIn, name_token, read_name
+from soorma_ai.kernel.rules.tokens import PendingSignIn, name_token, read_name
 from soorma_ai.surfaces.secret import check_secret, derive_key
 
 if TYPE_CHECKING:
@@ -79,19 +79,19 @@ class Sessions(Struct, frozen=True):
                 return _session(said, is_person=use == "person")
         raise Unauthenticated("the session has ended: sign in")
 
-    def seal_sign_in(self, begun: SignIn, target: str, now: datetime) -> str:
+    def seal_sign_in(self, begun: PendingSignIn, target: str, now: datetime) -> str:
         """Return what a cookie holds while a browser is with a provider, and where it wanted to go."""
         said = [begun.state, begun.nonce, begun.verifier, target if len(target) <= LONGEST_TARGET else ""]
         return self._seal("sign-in", json.dumps(said), now)
 
-    def open_sign_in(self, sealed: str, now: datetime) -> tuple[SignIn, str]:
+    def open_sign_in(self, sealed: str, now: datetime) -> tuple[PendingSignIn, str]:
         """Return what was begun, and where the browser wanted to go. Raise Unauthenticated for what is not ours, or too
         old."""
         said = self._open("sign-in", sealed, now, SIGN_IN)
         if said is None:
             raise Unauthenticated("this sign-in was begun in another browser, is used up, or took too long: try again")
         state, nonce, verifier, target = json.loads(said)
-        return SignIn(state, nonce, verifier), target
+        return PendingSignIn(state, nonce, verifier), target
 
     def seal_sign_out(self, state: str, now: datetime) -> str:
         """Return what a cookie holds while a browser ends its session with a provider."""

@@ -23,7 +23,7 @@ LONGEST_NAME = 120
 _CLASSES = {BAD: "bad", BOLD: "strong", DIM: "faint", GOOD: "good", QUOTE: "quote", WAITING: "wait"}
 
 
-class Said(Struct, frozen=True):
+class StyledText(Struct, frozen=True):
     """A piece of text, and the class by which it is styled."""
 
     text: str
@@ -65,7 +65,7 @@ def name(text: str | None) -> str:
     return words(text, LONGEST_NAME)
 
 
-def describe_line(line: Line) -> tuple[list[Said], list[Said]]:
+def describe_line(line: Line) -> tuple[list[StyledText], list[StyledText]]:
     """Return what a line of a trace says happened, and why, in the words of `soorma plans show`. What it carried is
     left to whoever shows it."""
     is_number = isinstance(line.data, int | float) and line.kind is LineKind.PROGRESS
@@ -79,9 +79,9 @@ def describe_line(line: Line) -> tuple[list[Said], list[Said]]:
     return _style(headline(short)), _style(explanation(short))
 
 
-def _style(parts: Sequence[Part]) -> list[Said]:
+def _style(parts: Sequence[Part]) -> list[StyledText]:
     both = ((part, "") if isinstance(part, str) else part for part in parts)
-    return [Said(text, _CLASSES.get(style, "")) for text, style in both if text]
+    return [StyledText(text, _CLASSES.get(style, "")) for text, style in both if text]
 
 
 def cloud_event(event: EventEnvelope, most: int) -> str:

@@ -16,13 +16,13 @@ from soorma_ai.kernel.domain.registry import (
     Registration,
     Subscription,
 )
-from soorma_ai.kernel.domain.stores import Announced, Announcement, store_of_mailbox
+from soorma_ai.kernel.domain.stores import AnnouncedAgent, Announcement, store_of_mailbox
 
 # Of each other store: what it announces costs the reading of it for every decision.
 MOST_AGENTS = 1_000
 
 
-class Known(Struct, frozen=True):
+class KnownAgent(Struct, frozen=True):
     """A registration as it stands, and whether its agent lives."""
 
     registration: Registration
@@ -30,11 +30,11 @@ class Known(Struct, frozen=True):
 
 
 @dataclass
-class Heard:
+class AnnouncementOutcome:
     """What is done about an announcement. `refused` are agents, each with why."""
 
-    registered: list[Announced] = field(default_factory=list[Announced])
-    alive: list[Announced] = field(default_factory=list[Announced])
+    registered: list[AnnouncedAgent] = field(default_factory=list[AnnouncedAgent])
+    alive: list[AnnouncedAgent] = field(default_factory=list[AnnouncedAgent])
     left: list[str] = field(default_factory=list[str])
     refused: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
@@ -71,12 +71,12 @@ def announce(
 ) -> list[Announcement]:
     """Return what a store says of its agents that live, each with how long it is silent, and of those that left: one
     announcement for each of their tenants, or one that only `asks`."""
-    living: dict[str | None, list[Announced]] = {}
+    living: dict[str | None, list[AnnouncedAgent]] = {}
     gone: dict[str | None, list[str]] = {}
     for one, silent in known:
         outside = describe_outside(one) if not one.store else None
         if outside is not None:
-            living.setdefault(one.tenant_id, []).append(Announced(outside, silent))
+            living.setdefault(one.tenant_id, []).append(AnnouncedAgent(outside, silent))
     for one in left:
         if not one.store:
             gone.setdefault(one.tenant_id, []).append(one.agent)
@@ -87,11 +87,11 @@ def announce(
     ]
 
 
-def hear(said: Announcement, known: Mapping[str, Known], count: int) -> Heard:
+def hear(said: Announcement, known: Mapping[str, KnownAgent], count: int) -> AnnouncementOutcome:
     """Decide what of an announcement is taken. A name that an agent of this store has is its own until it is
     deregistered, and one of another store's for as long as that lives. `known` are agents of the names in it, and
     `count` how many the announcing store has here, where one is not known."""
-    heard = Heard()
+    heard = AnnouncementOutcome()
     for announced in said.living:
         one = describe_outside(announced.registration)
         before = known.get(announced.registration.agent)
@@ -104,7 +104,7 @@ def hear(said: Announcement, known: Mapping[str, Known], count: int) -> Heard:
             heard.refused.append((one.agent, f"its store has {MOST_AGENTS:,} agents here already"))
         else:
             count += is_new
-            taken = Announced(replace(one, store=said.store), max(announced.silent, timedelta(0)))
+            taken = AnnouncedAgent(replace(one, store=said.store), max(announced.silent, timedelta(0)))
             is_same = before is not None and before.lives and before.registration == taken.registration
             (heard.alive if is_same else heard.registered).append(taken)
     for name in said.left:
@@ -114,7 +114,7 @@ def hear(said: Announcement, known: Mapping[str, Known], count: int) -> Heard:
     return heard
 
 
-def _fault(one: Registration, said: Announcement, before: Known | None) -> str:
+def _fault(one: Registration, said: Announcement, before: KnownAgent | None) -> str:
     """Return why an agent is not taken; empty when it is."""
     if one.agent in ("", CLIENT, SYSTEM) or store_of_mailbox(one.agent) is not None:
         return "no agent can be called so"

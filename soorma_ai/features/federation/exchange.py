@@ -12,7 +12,7 @@ from soorma_ai.features.federation.neighbourhood import Neighbourhood
 from soorma_ai.features.federation.receipts import NOT_TAKEN, is_receipt, read_receipt
 from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Publish, Unschedule
 from soorma_ai.kernel.domain.events import EventEnvelope
-from soorma_ai.kernel.domain.stores import Confirmed, Home, mailbox_of
+from soorma_ai.kernel.domain.stores import Confirmation, Home, mailbox_of
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Brought, Delivery, Work
 from soorma_ai.kernel.rules.arrival.silence import timer_of_silence
@@ -25,7 +25,7 @@ from soorma_ai.kernel.runtime.loops.relay import arrive
 _REFUSED_BEFORE = "it was refused before"
 
 
-class _Ended(Struct, frozen=True):
+class _ConfirmedEvents(Struct, frozen=True):
     """Events that stores have told of, by store and tenant, each with the reason for which it is refused, if it is."""
 
     told: defaultdict[tuple[str, str], dict[str, str | None]] = field(
@@ -38,9 +38,9 @@ class _Ended(Struct, frozen=True):
 
 async def take_copies(services: Services, others: Neighbourhood, brought: Sequence[Brought]) -> None:
     """Take in events of other stores. A receipt for each is owed as soon as its outcome is stored."""
-    confirmed: list[Confirmed] = []
+    confirmed: list[Confirmation] = []
     replies: list[EventEnvelope] = []
-    ended = _Ended()
+    ended = _ConfirmedEvents()
     for one in brought:
         copy, sender, refused = one.event, one.sender or "", None
         if others.hear(sender, services.clock.now()):
@@ -59,7 +59,7 @@ async def take_copies(services: Services, others: Neighbourhood, brought: Sequen
         if refused is not None:
             warn("event_refused", sender=sender, event_type=clip(copy.type, 80), reason=clip(refused, 300))
         if not is_receipt(copy):
-            confirmed.append(Confirmed(sender, copy.tenant_id, copy.id, refused))
+            confirmed.append(Confirmation(sender, copy.tenant_id, copy.id, refused))
     if replies:
         await arrive(services, replies)
     for one in confirmed:
@@ -71,7 +71,7 @@ async def take_copies(services: Services, others: Neighbourhood, brought: Sequen
 async def homes_of(services: Services, deliveries: Sequence[Delivery]) -> dict[str | None, Home]:
     """Return, by their reply keys, the requests of other stores that some of these deliveries answer."""
     keys = [one.event.correlation_id for one in deliveries if one.event.correlation_id is not None]
-    found = await services.store.plans.named_expectations(keys) if keys else ()
+    found = await services.store.plans.expectations_by_id(keys) if keys else ()
     return {one.id: one.home for one in found if one.home is not None}
 
 
@@ -97,7 +97,7 @@ async def _take_reply(services: Services, copy: EventEnvelope, sender: str) -> I
     return () if reply is None else (reply,)
 
 
-def _read(receipt: EventEnvelope, sender: str, ended: _Ended) -> None:
+def _read(receipt: EventEnvelope, sender: str, ended: _ConfirmedEvents) -> None:
     said = read_receipt(receipt)
     for event_id in said.taken:
         ended.add(sender, receipt.tenant_id, event_id)

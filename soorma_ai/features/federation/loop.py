@@ -8,7 +8,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 from soorma_ai.errors import BusUnavailable, ConfigError, LeaseLost, LimitExceeded, LocalProtocolError, TransientError
-from soorma_ai.features.federation.announcements import Known, announce, hear
+from soorma_ai.features.federation.announcements import KnownAgent, announce, hear
 from soorma_ai.features.federation.exchange import homes_of
 from soorma_ai.features.federation.mailbox import copy_of_reply, copy_of_request, hops_fault, refusal_of_copy
 from soorma_ai.features.federation.neighbourhood import Neighbourhood
@@ -16,14 +16,14 @@ from soorma_ai.features.federation.receipts import UNCONFIRMED, is_over, pause_b
 from soorma_ai.kernel.domain.dead_letters import CANNOT_ARRIVE, cannot_arrive
 from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Disposition, Effect, Publish, RetryAfter
 from soorma_ai.kernel.domain.events import EventEnvelope
-from soorma_ai.kernel.domain.stores import Announced, Announcement, store_of_mailbox
+from soorma_ai.kernel.domain.stores import AnnouncedAgent, Announcement, store_of_mailbox
 from soorma_ai.kernel.ports import Delivery, Neighbours, StoredEvent, Work
 from soorma_ai.kernel.rules.waits.replies import refuse
 from soorma_ai.kernel.runtime.handling.handler_task import LEASE
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.logs import warn
 from soorma_ai.kernel.runtime.handling.process.signals import HEARTBEAT, until
-from soorma_ai.kernel.runtime.loops.relay import hand_over
+from soorma_ai.kernel.runtime.loops.relay import offer_untaken
 
 BATCH = 64
 PAUSE_AFTER_FAULT = 0.5
@@ -66,7 +66,7 @@ async def hear_announcement(services: Services, others: Neighbourhood, store_id:
     if others.hear(said.store, services.clock.now()):
         services.signals.mail.set()
     registry, now = services.store.registry, services.clock.now()
-    known = await _known(services, said)
+    known = await _registrations(services, said)
     is_known = all(one.registration.agent in known for one in said.living)
     # All agents are read for a new one alone, so that it costs little to hear what is known.
     count = 0 if is_known else sum(row.registration.store == said.store for row in await registry.agents(now))
@@ -81,7 +81,7 @@ async def hear_announcement(services: Services, others: Neighbourhood, store_id:
     if heard.left:
         await registry.leave(heard.left)
     if heard.registered:
-        await hand_over(services)
+        await offer_untaken(services)
     if said.asks:
         services.signals.registered.set()
 
@@ -130,14 +130,14 @@ async def _announce(services: Services, neighbours: Neighbours, *, asks: bool) -
         await neighbours.announce(said)
 
 
-async def _known(services: Services, said: Announcement) -> dict[str, Known]:
+async def _registrations(services: Services, said: Announcement) -> dict[str, KnownAgent]:
     registry, now = services.store.registry, services.clock.now()
     names = (*(one.registration.agent for one in said.living), *said.left)
     rows = [await registry.agent(name, now) for name in dict.fromkeys(names)]
-    return {row.agent: Known(row.registration, row.live) for row in rows if row is not None}
+    return {row.agent: KnownAgent(row.registration, row.live) for row in rows if row is not None}
 
 
-async def _register(services: Services, one: Announced) -> None:
+async def _register(services: Services, one: AnnouncedAgent) -> None:
     registration = one.registration
     try:
         await services.store.registry.register([registration], services.clock.now() - one.silent)
@@ -145,7 +145,7 @@ async def _register(services: Services, one: Announced) -> None:
         warn("agent_refused", agent=registration.agent, store=registration.store, reason=error)
 
 
-class _Letter(Struct, frozen=True):
+class _MailboxCopy(Struct, frozen=True):
     delivery: Delivery
     copy: EventEnvelope
 
@@ -155,7 +155,7 @@ async def _empty(services: Services, others: Neighbourhood, neighbours: Neighbou
     store_id, now, queue = store_of_mailbox(mailbox) or "", services.clock.now(), services.store.queue
     room = min(BATCH, others.room(store_id, now))
     claimed = await queue.claim_mail(mailbox, now, LEASE, BATCH, room)
-    if not claimed and room and (suspect := await queue.claim_suspect([mailbox], now, LEASE)) is not None:
+    if not claimed and room and (suspect := await queue.claim_poison_candidate([mailbox], now, LEASE)) is not None:
         claimed = [suspect]
     if again := sum(one.attempt > 1 for one in claimed):
         others.note_posts(store_id, again, now)
@@ -170,23 +170,23 @@ async def _empty(services: Services, others: Neighbourhood, neighbours: Neighbou
     return len(claimed)
 
 
-async def _copies(services: Services, claimed: Sequence[Delivery]) -> list[_Letter]:
+async def _copies(services: Services, claimed: Sequence[Delivery]) -> list[_MailboxCopy]:
     plans, homes = services.store.plans, await homes_of(services, claimed)
-    letters: list[_Letter] = []
+    letters: list[_MailboxCopy] = []
     for one in claimed:
         event = one.event
         if home := homes.get(event.correlation_id):
-            letters.append(_Letter(one, copy_of_reply(event, home)))
+            letters.append(_MailboxCopy(one, copy_of_reply(event, home)))
         else:
             plan = await plans.plan(event.plan_id) if event.plan_id is not None else None
-            letters.append(_Letter(one, copy_of_request(event, plan.depth if plan else None)))
+            letters.append(_MailboxCopy(one, copy_of_request(event, plan.depth if plan else None)))
     return letters
 
 
-async def _those_that_may(services: Services, letters: Sequence[_Letter]) -> list[_Letter]:
+async def _those_that_may(services: Services, letters: Sequence[_MailboxCopy]) -> list[_MailboxCopy]:
     """Return letters that may leave; a requester is told why its letter may not. A letter whose time is over ends: by
     then the notice of silence was published for a request, and a reply becomes a dead letter."""
-    leaving: list[_Letter] = []
+    leaving: list[_MailboxCopy] = []
     now = services.clock.now()
     for one in letters:
         is_reply = one.copy.answers is not None
@@ -200,7 +200,7 @@ async def _those_that_may(services: Services, letters: Sequence[_Letter]) -> lis
     return leaving
 
 
-async def _carry(services: Services, neighbours: Neighbours, store_id: str, letters: Sequence[_Letter]) -> None:
+async def _carry(services: Services, neighbours: Neighbours, store_id: str, letters: Sequence[_MailboxCopy]) -> None:
     """Send letters. One that the bus can never carry holds up no other. Each post has a name of its own, since a bus
     drops a name that it knows, though it may have lost the event."""
     if not letters:
@@ -229,7 +229,7 @@ async def _keep(services: Services, deliveries: Sequence[Delivery]) -> None:
 
 
 async def _set_aside(
-    services: Services, neighbours: Neighbours, store_id: str, letter: _Letter, error: LocalProtocolError
+    services: Services, neighbours: Neighbours, store_id: str, letter: _MailboxCopy, error: LocalProtocolError
 ) -> None:
     """Tell who waits that nothing can come: here of a request, there of a reply."""
     event, reason = letter.delivery.event, cannot_arrive(error)
@@ -241,7 +241,7 @@ async def _set_aside(
     if short == letter.copy:
         await _end(services, [letter.delivery], DeadLetter(reason))
     else:
-        await _carry(services, neighbours, store_id, [_Letter(letter.delivery, short)])
+        await _carry(services, neighbours, store_id, [_MailboxCopy(letter.delivery, short)])
 
 
 async def _refuse(services: Services, delivery: Delivery, code: str, reason: str, disposition: Disposition) -> None:

@@ -5,8 +5,8 @@ import asyncio
 from collections import deque
 from datetime import datetime
 
-from soorma_ai.features.federation.resending import Line, confirm, hear, post, room
-from soorma_ai.kernel.domain.stores import Confirmed
+from soorma_ai.features.federation.resending import PeerState, confirm, hear, post, room
+from soorma_ai.kernel.domain.stores import Confirmation
 
 # Receipts beyond that are dropped, the oldest first, since the other store sends its events again.
 MOST_RECEIPTS = 10_000
@@ -14,8 +14,8 @@ MOST_RECEIPTS = 10_000
 
 class Neighbourhood:
     def __init__(self) -> None:
-        self._lines: dict[str, Line] = {}
-        self._receipts: deque[Confirmed] = deque(maxlen=MOST_RECEIPTS)
+        self._lines: dict[str, PeerState] = {}
+        self._receipts: deque[Confirmation] = deque(maxlen=MOST_RECEIPTS)
         self.to_confirm = asyncio.Event()
 
     def room(self, store: str, now: datetime) -> int:
@@ -39,14 +39,14 @@ class Neighbourhood:
         self._lines[store] = hear(before, now)
         return before.is_silent(now)
 
-    def owe(self, confirmed: Confirmed) -> None:
+    def owe(self, confirmed: Confirmation) -> None:
         """Keep a receipt until it is sent."""
         self._receipts.append(confirmed)
         self.to_confirm.set()
 
-    def take_receipts(self, most: int) -> list[Confirmed]:
+    def take_receipts(self, most: int) -> list[Confirmation]:
         """Remove and return receipts, to be sent now."""
         return [self._receipts.popleft() for _ in range(min(most, len(self._receipts)))]
 
-    def _line(self, store: str, now: datetime) -> Line:
-        return self._lines.get(store) or Line(heard_at=now)
+    def _line(self, store: str, now: datetime) -> PeerState:
+        return self._lines.get(store) or PeerState(heard_at=now)

@@ -7,7 +7,7 @@ from msgspec import ValidationError, convert
 
 from soorma_ai.errors import RemoteProtocolError
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic, Lineage, new_event
-from soorma_ai.kernel.domain.stores import RECEIPT, Confirmed, Receipt
+from soorma_ai.kernel.domain.stores import RECEIPT, Confirmation, Receipt
 from soorma_ai.kernel.domain.values import JsonObject, clip, derived_id
 from soorma_ai.kernel.rules.waits.opening import LONGEST_WAIT, earliest
 
@@ -34,9 +34,9 @@ def is_over(event: EventEnvelope, posts: int, now: datetime, *, is_reply: bool) 
     return posts > 0 and now >= (earliest(deadline, event.time + LONGEST_WAIT) or now)
 
 
-def write_receipts(confirmed: Sequence[Confirmed], now: datetime, new_id: str) -> list[tuple[str, EventEnvelope]]:
+def write_receipts(confirmed: Sequence[Confirmation], now: datetime, new_id: str) -> list[tuple[str, EventEnvelope]]:
     """Return pairs of a store and a receipt for it, one for each tenant."""
-    said: dict[tuple[str, str], list[Confirmed]] = {}
+    said: dict[tuple[str, str], list[Confirmation]] = {}
     for one in confirmed:
         said.setdefault((one.store, one.tenant_id), []).append(one)
     return [(store, _receipt(tenant_id, ones, now, new_id)) for (store, tenant_id), ones in said.items()]
@@ -57,7 +57,7 @@ def read_receipt(event: EventEnvelope) -> Receipt:
     return said
 
 
-def _receipt(tenant_id: str, confirmed: Sequence[Confirmed], now: datetime, new_id: str) -> EventEnvelope:
+def _receipt(tenant_id: str, confirmed: Sequence[Confirmation], now: datetime, new_id: str) -> EventEnvelope:
     taken = tuple(one.event_id for one in confirmed if one.refused is None)
     refused = {one.event_id: clip(one.refused, _LONGEST_REASON) for one in confirmed if one.refused is not None}
     said: JsonObject = {"taken": list(taken), "refused": dict(refused)}

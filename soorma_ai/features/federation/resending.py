@@ -14,7 +14,7 @@ CONFIRMED_WITHIN = timedelta(seconds=10)
 PROBED_EVERY = timedelta(minutes=1)
 
 
-class Line(Struct, frozen=True):
+class PeerState(Struct, frozen=True):
     """The state of one store. `heard_at` is when it said anything last, `under_way` posts that are not confirmed, and
     `posted_at` the time of the last of them."""
 
@@ -26,7 +26,7 @@ class Line(Struct, frozen=True):
         return now - self.heard_at >= AGENT_GONE_AFTER
 
 
-def room(line: Line, now: datetime) -> int:
+def room(line: PeerState, now: datetime) -> int:
     """Return how much may be sent again now."""
     since = now - line.posted_at if line.posted_at is not None else None
     if line.is_silent(now):
@@ -35,15 +35,15 @@ def room(line: Line, now: datetime) -> int:
     return max(0, WINDOW - under_way)
 
 
-def post(line: Line, count: int, now: datetime) -> Line:
+def post(line: PeerState, count: int, now: datetime) -> PeerState:
     """Return the state after so much was sent again."""
     is_over = line.posted_at is None or now - line.posted_at >= CONFIRMED_WITHIN
     return replace(line, under_way=count + (0 if is_over else line.under_way), posted_at=now)
 
 
-def confirm(line: Line, count: int) -> Line:
+def confirm(line: PeerState, count: int) -> PeerState:
     return replace(line, under_way=max(0, line.under_way - count))
 
 
-def hear(line: Line, now: datetime) -> Line:
+def hear(line: PeerState, now: datetime) -> PeerState:
     return replace(line, heard_at=now)

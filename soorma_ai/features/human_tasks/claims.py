@@ -27,7 +27,7 @@ def current_claim(claim: Claim | None, now: datetime) -> Claim | None:
 def claim_fault(asked: Expectation, found: Claim | None, user_id: str, now: datetime, *, insists: bool) -> str:
     """Return why somebody cannot take a question in hand that they may answer; empty where they can. `found` is a claim
     that lasts on."""
-    if fault := closed_fault(asked, now):
+    if fault := not_open_fault(asked, now):
         return fault
     if found is not None and found.user_id != user_id and not insists:
         until = found.until.isoformat(timespec="seconds")
@@ -35,10 +35,10 @@ def claim_fault(asked: Expectation, found: Claim | None, user_id: str, now: date
     return ""
 
 
-def hand_over_fault(asked: Expectation, to: str, known_as: frozenset[str] | None, now: datetime) -> str:
+def assign_fault(asked: Expectation, to: str, known_as: frozenset[str] | None, now: datetime) -> str:
     """Return why a question cannot be handed to somebody; empty where it can. `known_as` are the roles that they are
     known to have, None where nobody knows them here."""
-    if fault := closed_fault(asked, now):
+    if fault := not_open_fault(asked, now):
         return fault
     colleague = Person(asked.tenant_id, to, known_as or frozenset())
     if known_as is None and not may_answer(asked, colleague, now):
@@ -46,7 +46,7 @@ def hand_over_fault(asked: Expectation, to: str, known_as: frozenset[str] | None
     return role_fault(asked, colleague, now)
 
 
-def closed_fault(asked: Expectation, now: datetime) -> str:
+def not_open_fault(asked: Expectation, now: datetime) -> str:
     """Return why nothing can be done about a question any more; empty while it is open."""
     is_over = asked.deadline is not None and now >= asked.deadline
     if asked.status is ExpectationStatus.OPEN and not is_over:
@@ -79,7 +79,9 @@ def announce_claim(asked: Expectation, made: Claim) -> EventEnvelope:
     )
 
 
-def known_roles(keys: Iterable[ApiKey], seen: Colleague | None, user_id: str, now: datetime) -> frozenset[str] | None:
+def roles_of_person(
+    keys: Iterable[ApiKey], seen: Colleague | None, user_id: str, now: datetime
+) -> frozenset[str] | None:
     """Return the roles that a person is known to have: of their keys that are good, and those by which they came last;
     None for somebody of whom nothing is known."""
     good = [one.roles for one in keys if one.user_id == user_id and one.is_good(now)]

@@ -16,7 +16,7 @@ from soorma_ai.kernel.domain.people import Person
 from soorma_ai.settings import place_of_store
 from soorma_ai.surfaces.ids import find_plan, find_wait, goals_of
 from soorma_ai.surfaces.options import Access, Age, Id, as_json, with_person, with_platform
-from soorma_ai.surfaces.secret import kept_secret, link_secret
+from soorma_ai.surfaces.secret import link_secret, secret_of_store
 from soorma_ai.surfaces.store_access import StoreAccess, open_store
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import Printer, print_json
@@ -229,7 +229,7 @@ def _path(access: Access, made: NewLink) -> str:
         if not made.path:
             raise ConfigError("this server has no pages, so nothing opens a link there")
         return made.path
-    return Links(link_secret(kept_secret(place_of_store(access.store_url)))).path(made.made.link)
+    return Links(link_secret(secret_of_store(place_of_store(access.store_url)))).path(made.made.link)
 
 
 async def _about(client: KernelCalls, wait: str | None, plan: str | None) -> str:

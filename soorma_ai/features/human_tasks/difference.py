@@ -11,7 +11,7 @@ from soorma_ai.surfaces.forms.shapes import ABSENT, ROOT, Found, below
 MOST_CHANGES = 50
 
 
-class Change(Struct, frozen=True):
+class ValueChange(Struct, frozen=True):
     """A place, as `$.lines[0].amount`, with what was there and what is; either may be absent, and null is not."""
 
     path: str
@@ -22,7 +22,7 @@ class Change(Struct, frozen=True):
 class Difference(Struct, frozen=True):
     """`is_cut`: there are more changes than these."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[ValueChange, ...]
     is_cut: bool = False
 
 
@@ -31,7 +31,7 @@ def difference(was: Json, now: Json) -> Difference:
     return Difference(found[:MOST_CHANGES], len(found) > MOST_CHANGES)
 
 
-def _changes(path: str, was: Found, now: Found) -> Iterator[Change]:
+def _changes(path: str, was: Found, now: Found) -> Iterator[ValueChange]:
     if isinstance(was, dict) and isinstance(now, dict):
         for name in (*now, *(one for one in was if one not in now)):
             yield from _changes(below(path, name), was.get(name, ABSENT), now.get(name, ABSENT))
@@ -41,4 +41,4 @@ def _changes(path: str, was: Found, now: Found) -> Iterator[Change]:
             after = now[place] if place < len(now) else ABSENT
             yield from _changes(below(path, place), before, after)
     elif type(was) is not type(now) if isinstance(was, bool) or isinstance(now, bool) else was != now:
-        yield Change(path, was, now)
+        yield ValueChange(path, was, now)

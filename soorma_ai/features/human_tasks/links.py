@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import get_args
 
-from soorma_ai.features.human_tasks.claims import closed_fault
+from soorma_ai.features.human_tasks.claims import not_open_fault
 from soorma_ai.features.human_tasks.records import EVERYBODY, Link, LinkKind, MadeLink
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.people import Person
@@ -45,7 +45,7 @@ def link_fault(link: Link, asked: Expectation | None, now: datetime) -> str:
         return f"a link lasts on from now, {LONGEST.days} days at most"
     if asked is None:
         return ""
-    if fault := closed_fault(asked, now):
+    if fault := not_open_fault(asked, now):
         return fault
     return role_fault(asked, Person(link.tenant_id, link.user_id, link.roles), now)
 

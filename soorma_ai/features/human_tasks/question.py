@@ -5,19 +5,26 @@ from datetime import datetime
 from msgspec import Struct
 
 from soorma_ai.errors import NotFound
-from soorma_ai.features.human_tasks.claims import closed_fault, current_claim
+from soorma_ai.features.human_tasks.claims import current_claim, not_open_fault
 from soorma_ai.features.human_tasks.difference import Difference, difference
 from soorma_ai.features.human_tasks.ports import PEOPLE
 from soorma_ai.features.human_tasks.records import Claim, MadeLink, Notice
 from soorma_ai.features.human_tasks.service import CALLS, Inbox
-from soorma_ai.features.human_tasks.summary import Consequences, Standing, Tally, consequences, standing, tally
+from soorma_ai.features.human_tasks.summary import (
+    AnswerCounts,
+    Consequences,
+    QuestionState,
+    consequences,
+    count_answers,
+    question_state,
+)
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.kernel.domain.history import Verdict
 from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.rules.authority import Owner, can_answer, is_listed, steers_all, verdict
-from soorma_ai.kernel.rules.authority import Verdict as Allowed
+from soorma_ai.kernel.rules.authority import Permission as Allowed
 from soorma_ai.kernel.rules.waits.answers import may_answer
 from soorma_ai.kernel.rules.waits.substitutes import answering_as
 from soorma_ai.kernel.runtime.client.people import absent_of, own_question
@@ -45,10 +52,10 @@ class QuestionDetails(Struct, frozen=True):
     they may, for themselves or for that one. `colleagues` may be handed it; `links` to it are told to who oversees."""
 
     asked: Expectation
-    standing: Standing
+    standing: QuestionState
     consequences: Consequences
     rule: str
-    earlier: Tally
+    earlier: AnswerCounts
     since: Difference | None
     plan: PlanRecord | None
     spent: Spent | None
@@ -66,14 +73,14 @@ async def question_details(services: Services, person: Person, wait_id: str) -> 
     now = services.clock.now()
     asked = await own_question(services.store, person, wait_id, now)
     held = asked.ask.proposal if asked.ask else None
-    earlier = await _earlier(services, person, asked, now) if held else Tally()
+    earlier = await _earlier(services, person, asked, now) if held else AnswerCounts()
     plan = await _plan(services, person, asked)
     right = answering_as(asked, person, await absent_of(services.store, person, now), now)
     people = services.store.part(PEOPLE)
     claims = await people.claims([wait_id])
     return QuestionDetails(
         asked=asked,
-        standing=standing(asked, now),
+        standing=question_state(asked, now),
         consequences=consequences(asked),
         rule=await _rule(services, person, asked),
         earlier=earlier,
@@ -93,7 +100,7 @@ async def question_details(services: Services, person: Person, wait_id: str) -> 
 async def _colleagues(
     services: Services, person: Person, asked: Expectation, right: Person, now: datetime
 ) -> list[str]:
-    if closed_fault(asked, now) or not (may_answer(asked, right, now) or steers_all(person)):
+    if not_open_fault(asked, now) or not (may_answer(asked, right, now) or steers_all(person)):
         return []
     return await Inbox(services, person).colleagues(asked.id)
 
@@ -118,10 +125,10 @@ async def _rule(services: Services, person: Person, asked: Expectation) -> str:
     return definition.approval.when if definition and definition.approval else ""
 
 
-async def _earlier(services: Services, person: Person, asked: Expectation, now: datetime) -> Tally:
+async def _earlier(services: Services, person: Person, asked: Expectation, now: datetime) -> AnswerCounts:
     """Return how people answered of late about the same event, of the questions that this person was listed."""
     others = await services.store.part(PEOPLE).find_alike(asked, _MOST_ANSWERED)
-    return tally(one for one in others if is_listed(person, one, _when_answered(one, now)))
+    return count_answers(one for one in others if is_listed(person, one, _when_answered(one, now)))
 
 
 def _when_answered(one: Expectation, now: datetime) -> datetime:

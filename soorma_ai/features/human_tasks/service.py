@@ -9,12 +9,12 @@ from soorma_ai.errors import Forbidden, LocalProtocolError, NotFound, Unauthenti
 from soorma_ai.features.human_tasks.absences import absence_fault
 from soorma_ai.features.human_tasks.claims import (
     announce_claim,
+    assign_fault,
     claim_fault,
-    closed_fault,
     current_claim,
-    hand_over_fault,
-    known_roles,
     make_claim,
+    not_open_fault,
+    roles_of_person,
 )
 from soorma_ai.features.human_tasks.link_tokens import Links
 from soorma_ai.features.human_tasks.links import (
@@ -47,7 +47,7 @@ from soorma_ai.kernel.domain.parameters import Id, Name, Short
 from soorma_ai.kernel.domain.people import Person, roles_of
 from soorma_ai.kernel.domain.values import must_be_text, span_of
 from soorma_ai.kernel.ports import KEYS, Store
-from soorma_ai.kernel.rules.authority import Owner, Verdict, check, verdict
+from soorma_ai.kernel.rules.authority import Owner, Permission, check, verdict
 from soorma_ai.kernel.rules.waits.answers import may_answer, role_fault
 from soorma_ai.kernel.rules.waits.substitutes import answering_as
 from soorma_ai.kernel.runtime.client.client import Client
@@ -137,8 +137,8 @@ class Inbox:
         keys = await keys_of(store, tenant_id)
         known: dict[str, Colleague] = {one.user_id: one for one in seen}
         names = {*known, *(key.user_id for key in keys if key.agent is None)} - {self._person.user_id}
-        roles = {name: known_roles(keys, known.get(name), name, now) for name in names}
-        return sorted(name for name in names if not hand_over_fault(asked, name, roles[name], now))
+        roles = {name: roles_of_person(keys, known.get(name), name, now) for name in names}
+        return sorted(name for name in names if not assign_fault(asked, name, roles[name], now))
 
     @CALLS("POST /absences", Act.BEGIN, "be_away", is_safe=True)
     async def away(self, until: datetime, deputy: Name) -> Absence:
@@ -200,7 +200,7 @@ class Inbox:
             return
         asked = await own_question(self._services.store, person, wait_id, now)
         right = answering_as(asked, person, await absent_of(self._services.store, person, now), now)
-        if closed_fault(asked, now) or not may_answer(asked, right, now):
+        if not_open_fault(asked, now) or not may_answer(asked, right, now):
             return
         seen = Notice(wait_id, person.tenant_id, person.user_id, NoticeState.OPENED, now)
         colleague = Colleague(person.tenant_id, person.user_id, person.roles or frozenset(), now)
@@ -289,7 +289,7 @@ class Inbox:
         LocalProtocolError for another."""
         store, now = self._services.store, self._now()
         asked = await own_question(store, self._person, wait_id, now)
-        if to_steer and verdict(self._person, CALLS["hand_over"], asked) is Verdict.MAY:
+        if to_steer and verdict(self._person, CALLS["hand_over"], asked) is Permission.MAY:
             return asked
         right = await right_to_answer(store, self._person, wait_id, now)
         if fault := role_fault(asked, right, now):
@@ -308,7 +308,7 @@ class Inbox:
             return "you hand it to yourself: take it in hand instead"
         store, tenant_id = self._services.store, self._person.tenant_id
         seen, keys = await store.part(PEOPLE).colleague(tenant_id, to), await keys_of(store, tenant_id)
-        return hand_over_fault(asked, to, known_roles(keys, seen, to, now), now)
+        return assign_fault(asked, to, roles_of_person(keys, seen, to, now), now)
 
     def _now(self) -> datetime:
         return self._services.clock.now()

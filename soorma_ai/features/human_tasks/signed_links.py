@@ -20,7 +20,7 @@ class ReadsLinks(Protocol):
         ...
 
 
-class Opener(Struct, frozen=True):
+class LinkReader(Struct, frozen=True):
     """Reads links: those that are made here, which have to be listed still, and `others`. Pages of the sites `embed_in`
     may show what they open."""
 

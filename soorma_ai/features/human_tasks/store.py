@@ -4,11 +4,11 @@ from soorma_ai.features.human_tasks import statements
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.people import Claim
 from soorma_ai.kernel.sql.connection import Connection
-from soorma_ai.kernel.sql.database import Part, reading, writing
+from soorma_ai.kernel.sql.database import StorePart, reading, writing
 from soorma_ai.kernel.sql.tables import events as log
 
 
-class SqlPeople(Part):
+class SqlPeople(StorePart):
     claims = reading(statements.claims)
     release = writing(statements.release)
     absences = reading(statements.absences)

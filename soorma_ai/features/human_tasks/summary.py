@@ -71,14 +71,14 @@ def _may_reject(asked: Expectation) -> bool:
     return asked.ask is not None and AnswerDecision.REJECT in asked.ask.allowed_decisions
 
 
-class Standing(Struct, frozen=True):
+class QuestionState(Struct, frozen=True):
     """What became of a question: whether it `is_open`, and if not, why, in words."""
 
     is_open: bool
     words: str = ""
 
 
-def standing(asked: Expectation, now: datetime) -> Standing:
+def question_state(asked: Expectation, now: datetime) -> QuestionState:
     answer, deadline = asked.answer, asked.deadline
     if answer is not None:
         said = {
@@ -87,17 +87,17 @@ def standing(asked: Expectation, now: datetime) -> Standing:
             AnswerDecision.REJECT: "rejected this",
             AnswerDecision.RESPOND: "answered this",
         }[answer.decision]
-        return Standing(False, f"{answer.by} {said}")
+        return QuestionState(False, f"{answer.by} {said}")
     if asked.status is ExpectationStatus.MET:
-        return Standing(False, f"Closed: the event {asked.event_type} came instead of an answer")
+        return QuestionState(False, f"Closed: the event {asked.event_type} came instead of an answer")
     if asked.status is ExpectationStatus.CLOSED:
-        return Standing(False, "Withdrawn: the requester continued without it, or ended")
+        return QuestionState(False, "Withdrawn: the requester continued without it, or ended")
     if asked.status is ExpectationStatus.EXPIRED or (deadline is not None and now >= deadline):
-        return Standing(False, "Expired without an answer")
-    return Standing(True)
+        return QuestionState(False, "Expired without an answer")
+    return QuestionState(True)
 
 
-class Tally(Struct, frozen=True):
+class AnswerCounts(Struct, frozen=True):
     """How often people said yes, changed it, and said no to what was held of one event; and what they let go last."""
 
     approved: int = 0
@@ -108,7 +108,7 @@ class Tally(Struct, frozen=True):
     last_at: datetime | None = None
 
 
-def tally(answered: Iterable[Expectation]) -> Tally:
+def count_answers(answered: Iterable[Expectation]) -> AnswerCounts:
     """Return the count of gates, the last answered of which comes first."""
     counts = dict.fromkeys(AnswerDecision, 0)
     last: tuple[JsonObject, str, datetime] | None = None
@@ -122,4 +122,4 @@ def tally(answered: Iterable[Expectation]) -> Tally:
             last = (edited if isinstance(edited, dict) else held.data, answer.by, answer.answered_at)
     payload, by, at = last or (None, "", None)
     approved, edited = counts[AnswerDecision.APPROVE], counts[AnswerDecision.EDIT]
-    return Tally(approved, edited, counts[AnswerDecision.REJECT], payload, by, at)
+    return AnswerCounts(approved, edited, counts[AnswerDecision.REJECT], payload, by, at)

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from typing_extensions import Unpack
 
-from soorma_ai.features.knowledge.records import AgentName, Content, Context, Found, Title
+from soorma_ai.features.knowledge.records import AgentName, Content, Context, LookupResult, Title
 from soorma_ai.kernel.domain.memos import About, Filter, Memo
 from soorma_ai.kernel.domain.parameters import Id, Name
 
@@ -65,7 +65,7 @@ class MemoCalls(Protocol):
     ) -> None: ...
 
     async def get_relevant_skills(
-        self, context: Context, *, agent: AgentName = "", limit: Found = 5, user_id: Id | None = None
+        self, context: Context, *, agent: AgentName = "", limit: LookupResult = 5, user_id: Id | None = None
     ) -> list[Memo]: ...
 
     async def delete_skill(

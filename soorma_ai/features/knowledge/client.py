@@ -6,7 +6,7 @@ from typing import cast
 
 from typing_extensions import Unpack
 
-from soorma_ai.api.clients.address import Rest
+from soorma_ai.api.clients.address import PathTail
 from soorma_ai.api.clients.messages import Page, get, post
 from soorma_ai.errors import NotFound
 from soorma_ai.features.knowledge.rows import MemoRows
@@ -36,7 +36,7 @@ class AsyncMemos(MemoRows):
         return await self._keep(_KNOWLEDGE, body)
 
     async def get_knowledge(self, key: str, *, shared: bool = False, user_id: str | None = None) -> Memo | None:
-        asked = get("memory", _KNOWLEDGE, Rest(key), shared=shared, user_id=user_id)
+        asked = get("memory", _KNOWLEDGE, PathTail(key), shared=shared, user_id=user_id)
         try:
             return await self._caller.read(asked, Memo)
         except NotFound:

@@ -8,7 +8,7 @@ from pydantic import Field
 from soorma_ai.api.operation import operations
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.errors import NotFound
-from soorma_ai.features.knowledge.records import MOST_TAGS, AgentName, Content, Found, Sought, Title
+from soorma_ai.features.knowledge.records import MOST_TAGS, AgentName, Content, LookupResult, Sought, Title
 from soorma_ai.features.knowledge.service import CALLS, memos_of
 from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.memos import Memo
@@ -55,7 +55,7 @@ async def store_knowledge(
 async def search_knowledge(
     call: Call,
     query: Sought = "",
-    limit: Found = 10,
+    limit: LookupResult = 10,
     shared: bool | None = None,
     tags: Tags = (),
     source: AgentName | None = None,
@@ -82,7 +82,7 @@ async def search_knowledge(
 
 @HANDLERS("POST /memory/interactions/search", CALLS["search_interactions"], "search_interactions", raises=(NotFound,))
 async def search_interactions(
-    call: Call, agent: Name, query: Sought = "", limit: Found = 20, user_id: Id | None = None
+    call: Call, agent: Name, query: Sought = "", limit: LookupResult = 20, user_id: Id | None = None
 ) -> list[Memo]:
     """Return what was said between an agent and a user, best first. Without a query, the newest come first."""
     return await memos_of(call.client).search_interactions(agent, query, limit=limit, user_id=user_id)

@@ -24,10 +24,10 @@ Title = Annotated[str, StringConstraints(max_length=MOST_TITLE_CHARS)]
 AgentName = Annotated[str, StringConstraints(max_length=LONGEST_NAME)]
 Sought = Annotated[str, StringConstraints(max_length=MOST_QUERY_CHARS)]
 Context = Annotated[Sought, WireForm(name="query")]
-Found = Annotated[int, Field(ge=1, le=MOST_FOUND)]
+LookupResult = Annotated[int, Field(ge=1, le=MOST_FOUND)]
 
 
-class Embedded(Struct, frozen=True):
+class MemoVector(Struct, frozen=True):
     """A vector of length 1, and its signs as bits; those of two embedders do not compare."""
 
     embedder: str
@@ -47,7 +47,7 @@ class KeepMemo(FeatureEffect, frozen=True):
     marks: tuple[str, ...]
     most: int
     is_diary: bool = False
-    embedded: Embedded | None = None
+    embedded: MemoVector | None = None
 
 
 class DropMemo(FeatureEffect, frozen=True):

@@ -6,7 +6,7 @@ from typing import Any
 from soorma_ai.api.clients.address import Rest
 from soorma_ai.api.clients.messages import Page, delete, post
 from soorma_ai.api.clients.sender import Caller
-from soorma_ai.features.knowledge.records import AgentName, Content, Context, Found, Title
+from soorma_ai.features.knowledge.records import AgentName, Content, Context, LookupResult, Title
 from soorma_ai.kernel.domain.memos import Memo
 from soorma_ai.kernel.domain.parameters import Id, Name
 from soorma_ai.kernel.domain.values import json_object
@@ -52,7 +52,7 @@ class MemoRows:
         )
 
     async def get_relevant_skills(
-        self, context: Context, *, agent: AgentName = "", limit: Found = 5, user_id: Id | None = None
+        self, context: Context, *, agent: AgentName = "", limit: LookupResult = 5, user_id: Id | None = None
     ) -> list[Memo]:
         """Return the prompts and rules that are about this, for all agents and for the one named, best first."""
         return (

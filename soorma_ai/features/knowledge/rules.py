@@ -19,10 +19,10 @@ from soorma_ai.features.knowledge.records import (
     MOST_TAGS,
     MOST_TITLE_CHARS,
     DropMemo,
-    Embedded,
     KeepMemo,
     MemoChange,
     MemoQuery,
+    MemoVector,
 )
 from soorma_ai.kernel.domain.memos import About, Filter, Memo, MemoKind, Shelf
 from soorma_ai.kernel.domain.names import plain_name
@@ -86,7 +86,7 @@ def make_memo(shelf: Shelf, key: str, content: str, by: str, now: datetime, abou
     return Memo(shelf, key, content, now, title, tags, source, by, metadata, expires_at)
 
 
-def keep(memo: Memo, embedded: Embedded | None = None) -> KeepMemo:
+def keep(memo: Memo, embedded: MemoVector | None = None) -> KeepMemo:
     """Return the change that keeps a memo, with all by which it is found."""
     kind = memo.shelf.kind
     is_diary = kind is MemoKind.INTERACTION

@@ -4,7 +4,7 @@ import asyncio
 
 from soorma_ai.errors import ModelUnavailable
 from soorma_ai.features.knowledge.ports import MEMOS
-from soorma_ai.features.knowledge.records import Embedded, MemoQuery
+from soorma_ai.features.knowledge.records import MemoQuery, MemoVector
 from soorma_ai.features.knowledge.rules import merge
 from soorma_ai.kernel.domain.memos import Memo
 from soorma_ai.kernel.domain.values import clip
@@ -15,11 +15,11 @@ from soorma_ai.kernel.runtime.handling.process.embedding import Embedding
 EMBEDDED_CHARS = 8_000
 
 
-async def embed(services: Services, text: str) -> Embedded | None:
+async def embed(services: Services, text: str) -> MemoVector | None:
     """Return the vector of a text; None without an embedder, and while it is away: words find it as well."""
     embedding = services.embedding
     vector = await _vector(services, embedding, text) if embedding else None
-    return Embedded(embedding.name, *pack(vector)) if embedding and vector else None
+    return MemoVector(embedding.name, *pack(vector)) if embedding and vector else None
 
 
 async def find(services: Services, query: MemoQuery, text: str) -> list[Memo]:

@@ -8,7 +8,7 @@ from typing_extensions import Unpack
 
 from soorma_ai.errors import NotFound
 from soorma_ai.features.knowledge.ports import MEMOS
-from soorma_ai.features.knowledge.records import AgentName, Content, Context, DropMemo, Found, Title
+from soorma_ai.features.knowledge.records import AgentName, Content, Context, DropMemo, LookupResult, Title
 from soorma_ai.features.knowledge.rules import keep, make_memo, make_query, own_shelf, shared_shelf, shelves_of, text_of
 from soorma_ai.features.knowledge.search import embed, find
 from soorma_ai.kernel.domain.calls import Act, CallRow, CallTable
@@ -21,7 +21,7 @@ from soorma_ai.kernel.domain.values import json_object, must_be_text
 from soorma_ai.kernel.rules.authority import SHARE_MEMORY, Owner, check
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
-from soorma_ai.kernel.runtime.views.audit import Change, changing
+from soorma_ai.kernel.runtime.views.audit import AuditedChange, changing
 
 CALLS = CallTable("memory.")
 
@@ -127,7 +127,7 @@ class PersonMemos:
 
     @CALLS("POST /memory/skills/search", Act.SEE, "get_relevant_skills", is_safe=True, raises=(NotFound,))
     async def get_relevant_skills(
-        self, context: Context, *, agent: AgentName = "", limit: Found = 5, user_id: Id | None = None
+        self, context: Context, *, agent: AgentName = "", limit: LookupResult = 5, user_id: Id | None = None
     ) -> list[Memo]:
         """Return the prompts and rules that are about this, for all agents and for the one named, best first."""
         self._check(CALLS["get_relevant_skills"], user_id)
@@ -163,7 +163,7 @@ class PersonMemos:
         check(self._person, call, owner, f"no memory of {whose!r} in tenant {self._person.tenant_id!r}")
 
     @asynccontextmanager
-    async def _on_shelf(self, call: CallRow, shelf: Shelf, key: str) -> AsyncGenerator[Change]:
+    async def _on_shelf(self, call: CallRow, shelf: Shelf, key: str) -> AsyncGenerator[AuditedChange]:
         async with changing(self._services, self._caller, call.name, key) as change:
             if shelf.is_shared:
                 must_be_outside()

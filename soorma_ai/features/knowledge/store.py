@@ -7,10 +7,10 @@ from soorma_ai.features.knowledge import statements
 from soorma_ai.features.knowledge.records import KeepMemo, MemoChange
 from soorma_ai.kernel.sql import effects
 from soorma_ai.kernel.sql.connection import Connection
-from soorma_ai.kernel.sql.database import Part, reading
+from soorma_ai.kernel.sql.database import StorePart, reading
 
 
-class SqlMemos(Part):
+class SqlMemos(StorePart):
     memo = reading(statements.memo)
     search = reading(statements.search)
     signs = reading(statements.signs)

@@ -14,12 +14,12 @@ from typing_extensions import Unpack
 from soorma_ai.agents.planner_options import PlannerOptions
 from soorma_ai.api.clients.calls import KernelCalls
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
-from soorma_ai.features.phases.contexts import take_rows, tell_standing
+from soorma_ai.features.phases.contexts import take_rows, tell_journey_state
 from soorma_ai.features.phases.export import BRIEF, export, read_state
 from soorma_ai.features.phases.flow import PhaseFlow
 from soorma_ai.features.phases.journey import Journey
 from soorma_ai.features.phases.records import BasePhaseContext, JourneyDesignBrief, TransitionRecord
-from soorma_ai.features.phases.rules import MOST_VISITS, check_graph, name_of, read_standing
+from soorma_ai.features.phases.rules import MOST_VISITS, check_graph, name_of, read_journey_state
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.history import REENTRY, STEP
 from soorma_ai.kernel.domain.people import Person
@@ -142,16 +142,16 @@ class PhaseAgent(PhaseFlow, ABC):
 
     @property
     def current_phase(self) -> Enum:
-        return self.Phase(read_standing(self._rows[0]["standing"]).phase)
+        return self.Phase(read_journey_state(self._rows[0]["standing"]).phase)
 
     @property
     def phase_context(self) -> BasePhaseContext:
         """What the agent knows of the journey in hand, a working copy; outside of a handling, of the followed one."""
         if self._is_in_hand:
-            return self._hand.context
+            return self._turn.context
         context, rows = self._create_phase_context(), self._rows[0]
         take_rows(context, rows)
-        tell_standing(context, read_standing(rows["standing"]), rows, self.Phase)
+        tell_journey_state(context, read_journey_state(rows["standing"]), rows, self.Phase)
         return context
 
     @property
@@ -165,12 +165,12 @@ class PhaseAgent(PhaseFlow, ABC):
     @property
     def current_work(self) -> Json:
         """What the visit in hand has come to; None before that."""
-        return self._hand.journey.work
+        return self._turn.journey.work
 
     def _get_phase_work(self, phase: Enum) -> Json:
         """Return what earlier visits of a phase have come to, by their numbers, shortened where it is much."""
-        standing = self._hand.journey.standing
-        works = self._hand.journey.works_of(name_of(phase))
+        standing = self._turn.journey.journey_state
+        works = self._turn.journey.works_of(name_of(phase))
         return shorten({f"visit {n}": work for n, work in works.items() if n < standing.visit}, WORK_CHARS)
 
     def _get_initial_prompt(self, phase: Enum) -> str:
@@ -182,7 +182,7 @@ class PhaseAgent(PhaseFlow, ABC):
     ) -> str:
         """Return the prompt of a visit after the first: where we are, why, what in detail, what is done already and
         not to be redone. What people and models wrote stands between fences."""
-        standing = self._hand.journey.standing
+        standing = self._turn.journey.journey_state
         given = {
             "phase": name_of(phase),
             "visit": visit_count,
@@ -194,7 +194,7 @@ class PhaseAgent(PhaseFlow, ABC):
 
     def _render(self, prompt_id: str, **inputs: object) -> str:
         """Return the `text` of a prompt file."""
-        return self._hand.journey.handling.services.prompts.render(prompt_id, inputs).parts["text"]
+        return self._turn.journey.handling.services.prompts.render(prompt_id, inputs).parts["text"]
 
     def routes(self) -> Sequence[Route]:
         failing = self._engine.fail
@@ -218,7 +218,7 @@ class PhaseAgent(PhaseFlow, ABC):
     @property
     def _rows(self) -> tuple[Mapping[str, Json], str]:
         if self._is_in_hand:
-            return self._hand.journey.rows, self._hand.journey.plan.plan_id
+            return self._turn.journey.rows, self._turn.journey.plan.plan_id
         if not self._journey.rows:
             raise LocalProtocolError("the journey was not looked at yet; `await journey.load()`, or process a message")
         return self._journey.rows, self._journey.plan_id

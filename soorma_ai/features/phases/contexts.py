@@ -12,7 +12,7 @@ from pydantic_core import PydanticSerializationError
 
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.features.phases.export import CONTEXT, moves_in
-from soorma_ai.features.phases.records import BasePhaseContext, DecidedBy, Standing, TransitionRecord
+from soorma_ai.features.phases.records import BasePhaseContext, DecidedBy, JourneyState, TransitionRecord
 from soorma_ai.kernel.domain.values import Json, JsonObject, json_object
 
 _BASE = frozenset(field.name for field in fields(BasePhaseContext))
@@ -41,7 +41,9 @@ def take_rows(context: BasePhaseContext, rows: Mapping[str, Json]) -> None:
                 raise LocalProtocolError(f"{place} of the phase context does not fit: {fault['msg']}") from error
 
 
-def tell_standing(context: BasePhaseContext, standing: Standing, rows: Mapping[str, Json], phases: type[Enum]) -> None:
+def tell_journey_state(
+    context: BasePhaseContext, standing: JourneyState, rows: Mapping[str, Json], phases: type[Enum]
+) -> None:
     """Say in the context how the journey stands."""
     context.phase_visits = {phases(name): count for name, count in standing.visits.items()}
     context.transition_history = [_record(row, phases) for row in moves_in(rows)]

@@ -13,29 +13,29 @@ from soorma_ai.features.phases.records import (
     Checkpoint,
     CheckpointEvent,
     CheckpointKind,
-    Leading,
+    JourneyState,
+    OpenTransition,
     PhaseChangedEvent,
     PhaseTransition,
     SSEEvent,
-    Standing,
 )
 from soorma_ai.features.phases.rules import (
-    Graph,
+    PhaseGraph,
     answer_schema,
     begin_in,
     count_actions,
     keep_message,
     move_on,
     narrow_offer,
-    read_standing,
+    read_journey_state,
     record_of,
     tell_messages,
     texts_in,
     untold,
-    write_standing,
+    write_journey_state,
 )
-from soorma_ai.kernel.domain.decisions import Judged, requests_in
-from soorma_ai.kernel.domain.effects import Outcome, Publish
+from soorma_ai.kernel.domain.decisions import AcceptedDecision, requests_in
+from soorma_ai.kernel.domain.effects import PlanChange, Publish
 from soorma_ai.kernel.domain.events import EventTopic, caused_id, new_event
 from soorma_ai.kernel.domain.history import CONDITION, REASK, StepKind
 from soorma_ai.kernel.domain.people import AnswerDecision
@@ -49,7 +49,7 @@ from soorma_ai.kernel.rules.decisions.prompt import Inputs
 from soorma_ai.kernel.rules.plans.carry_out import carry_out
 from soorma_ai.kernel.rules.plans.history import append_step
 from soorma_ai.kernel.rules.plans.lifecycle import complete
-from soorma_ai.kernel.rules.plans.requests import Question, ask, park
+from soorma_ai.kernel.rules.plans.requests import PlanQuestion, ask, park
 from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.plans.turns import enters_phase
@@ -61,14 +61,14 @@ from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
 from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.planning.ask_model import Inquiry, ask_model
 from soorma_ai.kernel.runtime.planning.decide import Check, StepQuestion, decide, offer_now
-from soorma_ai.kernel.runtime.planning.planner import Parked
+from soorma_ai.kernel.runtime.planning.planner import PlanParked
 from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
 from soorma_ai.kernel.runtime.planning.turn import fail_plan
 
 _HOLDS = object_schema({"reasoning": {"type": "string"}, "holds": {"type": "boolean"}, "detail": {"type": "string"}})
 
 
-class Frame(Struct, frozen=True):
+class PhaseFrame(Struct, frozen=True):
     """What a phase may use: the events of these names; and the schema of its work. `check` refuses a work."""
 
     prompt: str
@@ -83,7 +83,7 @@ class Frame(Struct, frozen=True):
 class JourneyInHand:
     """The journey of a plan whose values have been read. Everything of it is a row by key: see the constants."""
 
-    def __init__(self, handling: Handling, graph: Graph) -> None:
+    def __init__(self, handling: Handling, graph: PhaseGraph) -> None:
         self.handling = handling
         self.graph = graph
         self._told = 0
@@ -101,25 +101,25 @@ class JourneyInHand:
         return STANDING in self.rows
 
     @property
-    def standing(self) -> Standing:
-        return read_standing(self.rows[STANDING])
+    def journey_state(self) -> JourneyState:
+        return read_journey_state(self.rows[STANDING])
 
-    @standing.setter
-    def standing(self, standing: Standing) -> None:
-        self.rows[STANDING] = write_standing(standing)
+    @journey_state.setter
+    def journey_state(self, standing: JourneyState) -> None:
+        self.rows[STANDING] = write_journey_state(standing)
         if self.plan.current_state != standing.phase:
-            self.handling.apply(Outcome(replace(self.plan, current_state=standing.phase)))
+            self.handling.apply(PlanChange(replace(self.plan, current_state=standing.phase)))
 
     def begin(self, brief: Json, restored: Mapping[str, Json] | None = None) -> None:
         """Begin in the first phase; with rows that were exported before, where those stand."""
         self.rows.update(restored or {})
         self.rows[BRIEF] = brief
-        self.standing = self.standing if self.has_begun else begin_in(self.graph.initial)
+        self.journey_state = self.journey_state if self.has_begun else begin_in(self.graph.initial)
 
     @property
     def place(self) -> str:
         """The phase and its visit: what was decided in another one does not count as decided here."""
-        standing = self.standing
+        standing = self.journey_state
         return f"{standing.phase} {standing.visit}: "
 
     @property
@@ -133,7 +133,7 @@ class JourneyInHand:
     @property
     def work(self) -> Json:
         """What this visit has come to; None before that."""
-        standing = self.standing
+        standing = self.journey_state
         return self.works_of(standing.phase).get(standing.visit)
 
     @property
@@ -175,26 +175,26 @@ class JourneyInHand:
         )
         await services.store.queue.send([told], None, now, delivery=self.handling.delivery)
 
-    async def decide(self, settings: PlannerSettings, frame: Frame, trigger: Trigger) -> Judged:
+    async def decide(self, settings: PlannerSettings, frame: PhaseFrame, trigger: Trigger) -> AcceptedDecision:
         """Ask the model for one step of the phase. Raise Parked where nobody takes what the phase asks, else as
         `decide` does."""
         handling, settings = self.handling, replace(settings, instructions=_join(settings.instructions, frame.prompt))
         offer = narrow_offer(await offer_now(handling, settings), frame.tools, frame.schema)
         if frame.tools and offer.is_empty:
             handling.apply(park(self.plan, handling.moment(), *frame.tools))
-            raise Parked
+            raise PlanParked
         custom, said = dict(frame.custom), self.hear_messages()
         if said:
             custom["messages"] = [*said]
         question = StepQuestion(replace(trigger, place=self.place), custom, check=frame.check)
         return await decide(handling, settings, offer, question)
 
-    async def carry_out(self, frame: Frame, judged: Judged, trigger: Trigger) -> None:
+    async def carry_out(self, frame: PhaseFrame, judged: AcceptedDecision, trigger: Trigger) -> None:
         """Do what was decided, unless that ends the phase. Raise LimitExceeded."""
         handling = self.handling
         asked = len(requests_in(judged.decision))
         if asked:
-            self.standing = count_actions(self.standing, asked, frame.most_actions)
+            self.journey_state = count_actions(self.journey_state, asked, frame.most_actions)
         going = move(self.plan, StatusTrigger.GO, handling.services.clock.now())
         placed, open_now = replace(trigger, place=self.place), await handling.open_now()
         moment = handling.moment()
@@ -202,7 +202,7 @@ class JourneyInHand:
 
     def keep_work(self, work: Json) -> None:
         """Keep what this visit has come to, and as the last of its phase among the plan's results."""
-        standing = self.standing
+        standing = self.journey_state
         self.rows[work_key(standing.phase, standing.visit)] = work
         self.handling.values.results[standing.phase] = work
 
@@ -210,7 +210,7 @@ class JourneyInHand:
         self, settings: PlannerSettings, transition: PhaseTransition, custom: JsonObject
     ) -> tuple[bool, str]:
         """Ask the model whether a condition holds, and what is to be done about it."""
-        said, standing = self.hear_messages(), self.standing
+        said, standing = self.hear_messages(), self.journey_state
         inputs: JsonObject = {
             "agent": self.plan.agent,
             "question": transition.question,
@@ -224,9 +224,9 @@ class JourneyInHand:
         inquiry = Inquiry(prompt, Inputs(inputs), REASK, _HOLDS, digest_of(_HOLDS), _judge_condition)
         return await ask_model(self.handling, settings.must_have_model(), inquiry, self.plan.payer)
 
-    async def move(self, leading: Leading, most_visits: Mapping[str, int | None]) -> None:
+    async def move(self, leading: OpenTransition, most_visits: Mapping[str, int | None]) -> None:
         """Go to the next phase. What people said before is told no more. Raise LimitExceeded."""
-        handling, before = self.handling, self.standing
+        handling, before = self.handling, self.journey_state
         entered = move_on(before, leading, most_visits)
         record = record_of(before, leading, handling.services.clock.now())
         self.rows[move_key(entered.moves)] = record
@@ -236,7 +236,7 @@ class JourneyInHand:
         words = f"You went {'back ' if leading.is_backward else ''}from {before.phase} to {entered.phase}: "
         note = f"{words}{leading.reason}, decided by {leading.decided_by}{detail}"
         handling.apply(append_step(self.plan, StepKind.MOVED, handling.moment(), name=entered.phase, note=note))
-        self.standing = entered
+        self.journey_state = entered
         changed = PhaseChangedEvent(
             from_phase=before.phase,
             to_phase=entered.phase,
@@ -254,17 +254,17 @@ class JourneyInHand:
 
     async def tell_return(self) -> None:
         """Say, when a phase begins again, why."""
-        standing = self.standing
+        standing = self.journey_state
         if enters_phase(self.handling.event) and standing.is_back:
             detail = f" ({standing.detail})" if standing.detail else ""
             await self.say(AgentThinkingEvent(message=f"Returning to {standing.phase}: {standing.reason}{detail}"))
 
-    async def stop_at(self, checkpoint: Checkpoint, leading: Leading) -> None:
+    async def stop_at(self, checkpoint: Checkpoint, leading: OpenTransition) -> None:
         """Show people a checkpoint, and wait for them where it waits."""
-        asked: Outcome | None = None
+        asked: PlanChange | None = None
         if checkpoint.waits:
             is_optional = checkpoint.kind is CheckpointKind.OPTIONAL
-            question = Question(
+            question = PlanQuestion(
                 ExpectedReply(CHECKPOINT_ANSWERED, timeout=checkpoint.timeout),
                 f"checkpoint:{checkpoint.id}",
                 checkpoint.message,
@@ -275,14 +275,14 @@ class JourneyInHand:
                 on_expiry=AnswerDecision.APPROVE if is_optional else AnswerDecision.REJECT,
             )
             asked = self._ask(question)
-            self.standing = replace(self.standing, checkpoint=first_opened(asked.effects).id, leading=leading)
+            self.journey_state = replace(self.journey_state, checkpoint=first_opened(asked.effects).id, leading=leading)
         shown = CheckpointEvent(
             checkpoint_id=checkpoint.id,
             message=checkpoint.message,
             options=checkpoint.options,
             requires_approval=checkpoint.kind is CheckpointKind.BLOCKING,
             kind=checkpoint.kind,
-            phase=self.standing.phase,
+            phase=self.journey_state.phase,
             wait_id=first_opened(asked.effects).id if asked else None,
             about=checkpoint.about,
         )
@@ -290,18 +290,18 @@ class JourneyInHand:
         if asked is not None:
             self.handling.apply(asked)
 
-    def pass_checkpoint(self) -> Leading:
+    def pass_checkpoint(self) -> OpenTransition:
         """Return the transition that waited for it."""
-        standing = self.standing
-        self.standing = replace(standing, checkpoint=None, leading=None)
+        standing = self.journey_state
+        self.journey_state = replace(standing, checkpoint=None, leading=None)
         assert standing.leading is not None
         return standing.leading
 
     def listen(self, message_event: str) -> None:
         """Wait for a person's message: nothing leads on from this phase by itself."""
         schema = object_schema({"text": {"type": "string"}})
-        words = f"Nothing leads on from {self.standing.phase}. What is to be done?"
-        question = Question(ExpectedReply(message_event), "message_wanted", words, schema, from_clients=True)
+        words = f"Nothing leads on from {self.journey_state.phase}. What is to be done?"
+        question = PlanQuestion(ExpectedReply(message_event), "message_wanted", words, schema, from_clients=True)
         self.handling.apply(self._ask(question))
 
     async def finish(self, summary: Json, schema: JsonObject | None, complete_event: SSEEvent) -> None:
@@ -315,11 +315,11 @@ class JourneyInHand:
         await self.say(complete_event)
         handling.apply(complete(self.plan, summary, await handling.open_now(), handling.moment()))
 
-    async def opened_since(self, before: set[str]) -> bool:
+    async def has_new_waits(self, before: set[str]) -> bool:
         """Tell whether the plan waits for something that it did not wait for before."""
         return any(one.id not in before for one in await self.handling.open_now())
 
-    def _ask(self, question: Question) -> Outcome:
+    def _ask(self, question: PlanQuestion) -> PlanChange:
         return ask(self.plan, question, (), self.handling.moment())
 
 

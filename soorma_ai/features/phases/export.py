@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Mapping
 
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.features.phases.records import Standing
+from soorma_ai.features.phases.records import JourneyState
 from soorma_ai.features.phases.rules import (
     MOST_MESSAGES,
-    Graph,
-    check_standing,
+    PhaseGraph,
+    check_journey_state,
     keep_message,
-    read_standing,
+    read_journey_state,
     texts_in,
-    write_standing,
+    write_journey_state,
 )
 from soorma_ai.kernel.domain.values import Json, JsonObject
 
@@ -44,7 +44,7 @@ def works_in(rows: Mapping[str, Json], phase: str) -> dict[int, Json]:
 
 
 def export(rows: Mapping[str, Json], agent_type: str, plan_id: str) -> JsonObject:
-    standing = read_standing(rows.get(STANDING))
+    standing = read_journey_state(rows.get(STANDING))
     own = {key[len(CONTEXT) :]: row for key, row in rows.items() if key.startswith(CONTEXT)}
     work = {key[len(WORK) :]: row for key, row in sorted(rows.items()) if key.startswith(WORK)}
     visits: JsonObject = dict(standing.visits)
@@ -65,7 +65,7 @@ def export(rows: Mapping[str, Json], agent_type: str, plan_id: str) -> JsonObjec
     }
 
 
-def read_state(state: JsonObject, agent_type: str, graph: Graph) -> JsonObject:
+def read_state(state: JsonObject, agent_type: str, graph: PhaseGraph) -> JsonObject:
     """Return the rows of an exported state. Raise LocalProtocolError for what this agent cannot go on with."""
     if state.get("agent_type") != agent_type:
         raise LocalProtocolError(f"the state is one of {state.get('agent_type')!r}, and this agent is {agent_type!r}")
@@ -75,7 +75,7 @@ def read_state(state: JsonObject, agent_type: str, graph: Graph) -> JsonObject:
         raise LocalProtocolError(f"the state has more than {MOST_ROWS} transitions, works or fields")
     moves = [_move(row) for row in history]
     trigger = context.get("backward_trigger")
-    standing = read_standing(
+    standing = read_journey_state(
         {
             "phase": state.get("current_phase"),
             "visits": context.get("phase_visits"),
@@ -91,13 +91,13 @@ def read_state(state: JsonObject, agent_type: str, graph: Graph) -> JsonObject:
         phase, _, visit = name.rpartition(":")
         if phase not in graph.phases or not (visit.isdecimal() and len(visit) <= VISIT_DIGITS):
             raise LocalProtocolError(f"work {name!r} of the state names no phase and visit, as in 'ANSWER:0001'")
-    return dict(_rows(check_standing(standing, graph), context, mode, moves))
+    return dict(_rows(check_journey_state(standing, graph), context, mode, moves))
 
 
 def _rows(
-    standing: Standing, context: JsonObject, mode: JsonObject, moves: list[JsonObject]
+    standing: JourneyState, context: JsonObject, mode: JsonObject, moves: list[JsonObject]
 ) -> Iterator[tuple[str, Json]]:
-    yield STANDING, write_standing(standing)
+    yield STANDING, write_journey_state(standing)
     yield from ((move_key(number), row) for number, row in enumerate(moves, 1))
     base = ("phase_visits", "transition_history", "backward_trigger", "backward_trigger_detail")
     yield from ((CONTEXT + name, value) for name, value in context.items() if name not in base)

@@ -12,9 +12,9 @@ from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.tool import Tool
 from soorma_ai.errors import Forbidden, LocalProtocolError, NotAllowed, RemoteProtocolError, Retry
 from soorma_ai.features.phases import engine
-from soorma_ai.features.phases.contexts import rows_of, take_rows, tell_standing
+from soorma_ai.features.phases.contexts import rows_of, take_rows, tell_journey_state
 from soorma_ai.features.phases.export import BRIEF, CONTEXT, read_state
-from soorma_ai.features.phases.hooks import Hand, PhaseHooks, PhaseTool
+from soorma_ai.features.phases.hooks import JourneyTurn, PhaseHooks, PhaseTool
 from soorma_ai.features.phases.records import (
     MESSAGE_KEPT,
     AgentCompleteEvent,
@@ -22,7 +22,7 @@ from soorma_ai.features.phases.records import (
     AgentThinkingEvent,
     DecidedBy,
     ErrorEvent,
-    Leading,
+    OpenTransition,
     PhaseTransition,
     SSEEvent,
     ToolErrorEvent,
@@ -40,9 +40,9 @@ from soorma_ai.features.phases.rules import (
     verdict_of,
 )
 from soorma_ai.kernel.domain.decisions import (
+    AcceptedDecision,
     CompleteAction,
     DelegateAction,
-    Judged,
     PublishAction,
     PublishAllAction,
     WaitAction,
@@ -57,7 +57,7 @@ from soorma_ai.kernel.domain.schemas import ANY_OBJECT, schema_of
 from soorma_ai.kernel.domain.values import Json, JsonObject, clip, compact, json_object
 from soorma_ai.kernel.rules.plans.history import append_step
 from soorma_ai.kernel.rules.plans.triggers import Trigger
-from soorma_ai.kernel.rules.state_machine.step import View
+from soorma_ai.kernel.rules.state_machine.step import MachineView
 from soorma_ai.kernel.runtime import planning
 from soorma_ai.kernel.runtime.handling.handling import Handling
 
@@ -77,15 +77,15 @@ class PhaseFlow(PhaseHooks):
     def transition(self) -> "planning.planner.Transition":
         """Return what goes on with a journey, as the planning calls it."""
 
-        async def transition(handling: Handling, trigger: Trigger, view: View) -> None:
-            await self._work(self._take_in_hand(handling, trigger))
+        async def transition(handling: Handling, trigger: Trigger, view: MachineView) -> None:
+            await self._work(self._begin_turn(handling, trigger))
 
         return transition
 
     async def decide_and_act(self, phase: Enum) -> AsyncGenerator[SSEEvent]:
         """Let the model decide one step of the phase, and do it: a request, a question to people, or the phase's work,
         which ends the visit."""
-        hand, frame = self._hand, self._frame(phase)
+        hand, frame = self._turn, self._frame(phase)
         judged = await hand.journey.decide(self.settings, frame, hand.trigger)
         decision = judged.decision
         if decision.reasoning:
@@ -103,20 +103,20 @@ class PhaseFlow(PhaseHooks):
                     yield ToolStartEvent(tool_name=name, parameters=data)
         await hand.journey.carry_out(frame, judged, hand.trigger)
 
-    def _frame(self, phase: Enum) -> engine.Frame:
-        hand, name = self._hand, name_of(phase)
-        custom: JsonObject = {**self._tell_context(phase), "phase": name, "visit": hand.journey.standing.visit}
+    def _frame(self, phase: Enum) -> engine.PhaseFrame:
+        hand, name = self._turn, name_of(phase)
+        custom: JsonObject = {**self._tell_context(phase), "phase": name, "visit": hand.journey.journey_state.visit}
         if hand.journey.work is not None:
             custom["work so far in this visit"] = hand.journey.work
 
-        async def check(judged: Judged) -> None:
+        async def check(judged: AcceptedDecision) -> None:
             if isinstance(judged.decision.next_action, CompleteAction):
                 work = json_object("the work of a phase", judged.decision.next_action.result)
                 if fault := await self._check_work(phase, work):
                     raise NotAllowed(fault)
 
-        return engine.Frame(
-            prompt=self._get_phase_prompt(phase, hand.journey.standing.visit),
+        return engine.PhaseFrame(
+            prompt=self._get_phase_prompt(phase, hand.journey.journey_state.visit),
             tools=tuple(_names_of(self._get_phase_tools(phase))),
             schema=self._schema_of(phase),
             custom=custom,
@@ -133,17 +133,17 @@ class PhaseFlow(PhaseHooks):
     def _schema_of(self, phase: Enum) -> JsonObject:
         return self._schemas[phase]
 
-    def _take_in_hand(self, handling: Handling, trigger: Trigger) -> Hand:
+    def _begin_turn(self, handling: Handling, trigger: Trigger) -> JourneyTurn:
         journey = engine.JourneyInHand(handling, self.graph)
-        hand = Hand(journey, self._create_phase_context(), trigger)
+        hand = JourneyTurn(journey, self._create_phase_context(), trigger)
         self._hands[handling] = hand
         if journey.has_begun:
             take_rows(hand.context, journey.rows)
-            self._tell_standing(hand)
+            self._tell_journey_state(hand)
         return hand
 
-    def _tell_standing(self, hand: Hand) -> None:
-        tell_standing(hand.context, hand.journey.standing, hand.journey.rows, self.Phase)
+    def _tell_journey_state(self, hand: JourneyTurn) -> None:
+        tell_journey_state(hand.context, hand.journey.journey_state, hand.journey.rows, self.Phase)
 
     async def _begin_journey(self, handling: Handling, goal: EventEnvelope) -> None:
         restored = goal.data.get("restored")
@@ -159,14 +159,14 @@ class PhaseFlow(PhaseHooks):
                 take_rows(self._create_phase_context(), rows)
             except LocalProtocolError as fault:
                 raise RemoteProtocolError(f"the journey cannot be gone on with: {fault}") from fault
-        hand = self._take_in_hand(handling, handling.trigger or Trigger("The goal came."))
+        hand = self._begin_turn(handling, handling.trigger or Trigger("The goal came."))
         brief = goal.data.get(BRIEF)
         hand.journey.begin(brief if brief is not None else (rows or {}).get(BRIEF), rows)
         take_rows(hand.context, hand.journey.rows)
-        self._tell_standing(hand)
+        self._tell_journey_state(hand)
         await self._work(hand)
 
-    async def _work(self, hand: Hand) -> None:
+    async def _work(self, hand: JourneyTurn) -> None:
         """Go on until the journey waits for something, enters a phase, or is over."""
         try:
             if await self._take_in(hand) and await self._run_phase(hand):
@@ -174,16 +174,16 @@ class PhaseFlow(PhaseHooks):
         finally:
             hand.journey.rows.update({CONTEXT + name: row for name, row in rows_of(hand.context).items()})
 
-    async def _run_phase(self, hand: Hand) -> bool:
+    async def _run_phase(self, hand: JourneyTurn) -> bool:
         """Run the phase as far as it goes now; True when its visit is done."""
         journey = hand.journey
         before = {one.id for one in await journey.handling.open_now()}
-        async with aclosing(self._execute_phase(self.Phase(journey.standing.phase))) as events:
+        async with aclosing(self._execute_phase(self.Phase(journey.journey_state.phase))) as events:
             async for event in events:
                 await journey.say(event)
-        return not await journey.opened_since(before)
+        return not await journey.has_new_waits(before)
 
-    async def _advance(self, hand: Hand) -> None:
+    async def _advance(self, hand: JourneyTurn) -> None:
         """Find out where the end of a visit leads, and go there, or wait for people."""
         journey = hand.journey
         leading = await self._find_way(hand)
@@ -191,38 +191,38 @@ class PhaseFlow(PhaseHooks):
         if leading is None:
             journey.listen(self.message_event)
             return
-        checkpoint = None if leading.is_backward else self._get_checkpoint(self.Phase(journey.standing.phase))
+        checkpoint = None if leading.is_backward else self._get_checkpoint(self.Phase(journey.journey_state.phase))
         if checkpoint is not None:
             await journey.stop_at(checkpoint, leading)
             if checkpoint.waits:
                 return
         await self._move(hand, leading)
 
-    async def _move(self, hand: Hand, leading: Leading) -> None:
+    async def _move(self, hand: JourneyTurn, leading: OpenTransition) -> None:
         await hand.journey.move(leading, self.visits_in)
-        self._tell_standing(hand)
+        self._tell_journey_state(hand)
         if leading.to_phase != self.graph.complete:
             return
         summary = self._generate_completion_summary()
         schema = self.goals[hand.journey.plan.goal_event].response_schema
         await hand.journey.finish(summary, schema, AgentCompleteEvent(summary=summary))
 
-    async def _find_way(self, hand: Hand) -> Leading | None:
-        for one in in_order(self.graph, hand.journey.standing.phase):
+    async def _find_way(self, hand: JourneyTurn) -> OpenTransition | None:
+        for one in in_order(self.graph, hand.journey.journey_state.phase):
             holds, by, detail = await self._decide_condition(hand, one)
             if holds:
                 detail = detail or self._get_trigger_detail(one)
-                return Leading(name_of(one.to_phase), one.condition, one.is_backward, by, detail)
+                return OpenTransition(name_of(one.to_phase), one.condition, one.is_backward, by, detail)
         return None
 
-    async def _decide_condition(self, hand: Hand, one: PhaseTransition) -> tuple[bool, DecidedBy, str]:
+    async def _decide_condition(self, hand: JourneyTurn, one: PhaseTransition) -> tuple[bool, DecidedBy, str]:
         journey = hand.journey
         if one.question:
             custom = self._tell_context(one.from_phase)
             holds, detail = await journey.ask_condition(self.settings, one, custom)
             return holds, DecidedBy.MODEL, detail
         if one.expression:
-            visits: JsonObject = dict(journey.standing.visits)
+            visits: JsonObject = dict(journey.journey_state.visits)
             values: JsonObject = {
                 "context": rows_of(hand.context),
                 "work": journey.work,
@@ -233,7 +233,7 @@ class PhaseFlow(PhaseHooks):
             return expression_holds(one, values), DecidedBy.EXPRESSION, ""
         return bool(self._evaluate_transition_condition(one)), DecidedBy.METHOD, ""
 
-    async def _take_in(self, hand: Hand) -> bool:
+    async def _take_in(self, hand: JourneyTurn) -> bool:
         """Take in what came; False where that ends the visit."""
         journey, closed = hand.journey, hand.journey.handling.closed
         if closed is None:
@@ -241,7 +241,7 @@ class PhaseFlow(PhaseHooks):
             await self._tell_results(hand)
             return True
         met, event = closed
-        if answers_checkpoint(met, journey.standing):
+        if answers_checkpoint(met, journey.journey_state):
             return await self._leave_checkpoint(hand)
         if met.kind in (ExpectationKind.REPLY, ExpectationKind.CHILD):
             worked = met.status is not ExpectationStatus.EXPIRED and not is_failure(event.data)
@@ -252,7 +252,7 @@ class PhaseFlow(PhaseHooks):
             journey.keep_message(_text_of(said))
         return True
 
-    async def _tell_results(self, hand: Hand) -> None:
+    async def _tell_results(self, hand: JourneyTurn) -> None:
         """Tell what came of requests that were published together."""
         data = hand.trigger.data if hand.trigger.join_id is not None else None
         for one in data if isinstance(data, list) else ():
@@ -261,12 +261,12 @@ class PhaseFlow(PhaseHooks):
                 said = one.get("result") if worked else one.get("error", one.get("status"))
                 await hand.journey.say(_tool_event(str(one.get("event")), said, worked=worked))
 
-    async def _leave_checkpoint(self, hand: Hand) -> bool:
+    async def _leave_checkpoint(self, hand: JourneyTurn) -> bool:
         """Do what a person said at a checkpoint, or nobody in time; False where that ends the visit."""
         journey, closed = hand.journey, hand.journey.handling.closed
         assert closed is not None
         verdict, leading = verdict_of(closed[0]), journey.pass_checkpoint()
-        phase = journey.standing.phase
+        phase = journey.journey_state.phase
         match verdict.say:
             case Say.APPROVE | Say.GO_ON:
                 await self._move(hand, leading)
@@ -300,7 +300,7 @@ class PhaseFlow(PhaseHooks):
         journey.keep_message(text)
         said = append_step(plan.record, StepKind.RECEIVED, handling.moment(), name=event.type, data={"text": text})
         handling.apply(said)
-        await journey.say(_Kept(phase=journey.standing.phase))
+        await journey.say(_WorkKeptEvent(phase=journey.journey_state.phase))
 
     async def _fail(self, handling: Handling, failure: Failure) -> None:
         await self._engine.fail(handling, failure)
@@ -314,7 +314,7 @@ class PhaseFlow(PhaseHooks):
         return type(self).__name__
 
 
-class _Kept(SSEEvent, frozen=True, kw_only=True):
+class _WorkKeptEvent(SSEEvent, frozen=True, kw_only=True):
     event_type: ClassVar[str] = MESSAGE_KEPT
     phase: str
 

@@ -14,7 +14,7 @@ from soorma_ai.agents.tool import Tool
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.features.phases.engine import JourneyInHand
 from soorma_ai.features.phases.records import BasePhaseContext, Checkpoint, PhaseTransition, SSEEvent
-from soorma_ai.features.phases.rules import Graph, name_of
+from soorma_ai.features.phases.rules import PhaseGraph, name_of
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.schemas import SchemaSource
 from soorma_ai.kernel.domain.values import Json, JsonObject
@@ -24,7 +24,7 @@ from soorma_ai.kernel.runtime.handling.handling import Handling, current_handlin
 PhaseTool: TypeAlias = Tool | EventDefinition | str
 
 
-class Hand(Struct):
+class JourneyTurn(Struct):
     """The journey in hand, what its agent knows, and what just happened."""
 
     journey: JourneyInHand
@@ -39,14 +39,14 @@ class PhaseHooks(BasePlanner):
     message_event: str
     max_actions_in: Mapping[str, int]
     visits_in: Mapping[str, int | None]
-    _hands: "WeakKeyDictionary[Handling, Hand]"
+    _hands: "WeakKeyDictionary[Handling, JourneyTurn]"
 
     @cached_property
-    def graph(self) -> Graph:
+    def graph(self) -> PhaseGraph:
         """The phases as they were when they were first asked for."""
         phases = tuple(map(name_of, self.Phase))
         ways = tuple(self.phase_transitions)
-        return Graph(phases, ways, name_of(self.initial_phase), name_of(self.complete_phase))
+        return PhaseGraph(phases, ways, name_of(self.initial_phase), name_of(self.complete_phase))
 
     @property
     @abstractmethod
@@ -105,11 +105,11 @@ class PhaseHooks(BasePlanner):
 
     def _generate_completion_summary(self) -> Json:
         """Return the answer of the journey; by itself the last work of each phase."""
-        done = {name: [*self._hand.journey.works_of(name).values()] for name in self.graph.phases}
+        done = {name: [*self._turn.journey.works_of(name).values()] for name in self.graph.phases}
         return {name: works[-1] for name, works in done.items() if works}
 
     @property
-    def _hand(self) -> Hand:
+    def _turn(self) -> JourneyTurn:
         handling = current_handling()
         hand = self._hands.get(handling) if handling is not None else None
         if hand is None:

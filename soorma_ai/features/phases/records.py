@@ -56,7 +56,7 @@ class TransitionRecord(Struct, frozen=True):
     decided_by: DecidedBy = DecidedBy.METHOD
 
 
-class Leading(Record, frozen=True):
+class OpenTransition(Record, frozen=True):
     """A transition whose condition holds."""
 
     to_phase: str
@@ -66,7 +66,7 @@ class Leading(Record, frozen=True):
     detail: str = ""
 
 
-class Standing(Record, frozen=True):
+class JourneyState(Record, frozen=True):
     """How a journey stands, one small row. A phase's visits are counted when it is entered, the first phase included.
 
     `reason` and `detail` are those of the transition that led to this visit, backward or not, and go with the next one.
@@ -82,7 +82,7 @@ class Standing(Record, frozen=True):
     actions: int = 0
     moves: int = 0
     checkpoint: str | None = None
-    leading: Leading | None = None
+    leading: OpenTransition | None = None
 
     @property
     def visit(self) -> int:

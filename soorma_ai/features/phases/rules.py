@@ -13,7 +13,13 @@ from msgspec.structs import replace
 from pydantic import TypeAdapter, ValidationError
 
 from soorma_ai.errors import ConfigError, LimitExceeded, LocalProtocolError
-from soorma_ai.features.phases.records import CHECKPOINT_ANSWERED, DecidedBy, Leading, PhaseTransition, Standing
+from soorma_ai.features.phases.records import (
+    CHECKPOINT_ANSWERED,
+    DecidedBy,
+    JourneyState,
+    OpenTransition,
+    PhaseTransition,
+)
 from soorma_ai.kernel.domain.conditions import fault_of, holds
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.kernel.domain.people import Answer, AnswerDecision
@@ -25,10 +31,10 @@ MOST_MESSAGES = 20
 MESSAGE_CHARS = 4_000
 MOST_VISITS = 10
 
-_STANDING = TypeAdapter(Standing)
+_STANDING = TypeAdapter(JourneyState)
 
 
-class Graph(Struct, frozen=True):
+class PhaseGraph(Struct, frozen=True):
     """The phases of an agent, by their names, and the ways between them."""
 
     phases: tuple[str, ...]
@@ -46,7 +52,7 @@ class Say(StrEnum):
     GO_ON = "go on"
 
 
-class Verdict(Struct, frozen=True):
+class CheckpointAnswer(Struct, frozen=True):
     """`back` names the condition of a backward transition that the person wants."""
 
     say: Say
@@ -63,13 +69,13 @@ def name_of(phase: Enum) -> str:
     return value
 
 
-def check_graph(graph: Graph) -> None:
+def check_graph(graph: PhaseGraph) -> None:
     """Raise ConfigError, which names every fault."""
     if faults := [*_faults(graph)]:
         raise ConfigError(f"the phases cannot run: {'; '.join(faults)}")
 
 
-def _faults(graph: Graph) -> Iterator[str]:
+def _faults(graph: PhaseGraph) -> Iterator[str]:
     for name in (graph.initial, graph.complete):
         if name not in graph.phases:
             yield f"there is no phase {name!r}; there are {', '.join(graph.phases)}"
@@ -97,24 +103,24 @@ def _faults(graph: Graph) -> Iterator[str]:
         yield f"nothing leads on from {', '.join(sorted(stuck))}"
 
 
-def in_order(graph: Graph, phase: str) -> list[PhaseTransition]:
+def in_order(graph: PhaseGraph, phase: str) -> list[PhaseTransition]:
     """Return the ways out of a phase as they are tried: backward ones first, then by priority, then as they stand."""
     ways = [one for one in graph.transitions if name_of(one.from_phase) == phase]
     return sorted(ways, key=lambda one: (not one.is_backward, -one.priority))
 
 
-def begin_in(phase: str) -> Standing:
-    return Standing(phase, {phase: 1})
+def begin_in(phase: str) -> JourneyState:
+    return JourneyState(phase, {phase: 1})
 
 
-def move_on(standing: Standing, leading: Leading, most_visits: Mapping[str, int | None]) -> Standing:
+def move_on(standing: JourneyState, leading: OpenTransition, most_visits: Mapping[str, int | None]) -> JourneyState:
     """Enter the next phase. What led to the visit before is told no more. Raise LimitExceeded where that phase has been
     entered as often as it may be."""
     entered, most = leading.to_phase, most_visits.get(leading.to_phase, MOST_VISITS)
     count = standing.visits.get(entered, 0) + 1
     if most is not None and count > most:
         raise LimitExceeded("max_visits", f"{entered} has been entered {most} times; {leading.reason!r} leads there")
-    return Standing(
+    return JourneyState(
         entered,
         {**standing.visits, entered: count},
         leading.reason,
@@ -124,7 +130,7 @@ def move_on(standing: Standing, leading: Leading, most_visits: Mapping[str, int 
     )
 
 
-def record_of(standing: Standing, leading: Leading, now: datetime) -> JsonObject:
+def record_of(standing: JourneyState, leading: OpenTransition, now: datetime) -> JsonObject:
     """Return what is kept of a transition, as `get_state` tells it."""
     return {
         "from": standing.phase,
@@ -137,7 +143,7 @@ def record_of(standing: Standing, leading: Leading, now: datetime) -> JsonObject
     }
 
 
-def count_actions(standing: Standing, more: int, most: int | None) -> Standing:
+def count_actions(standing: JourneyState, more: int, most: int | None) -> JourneyState:
     """Count requests of this visit. Raise LimitExceeded for more than the phase may make in one."""
     if most is not None and standing.actions + more > most:
         raise LimitExceeded(
@@ -166,14 +172,14 @@ def answer_schema(changes: JsonObject) -> JsonObject:
     }
 
 
-def verdict_of(met: Expectation) -> Verdict:
+def verdict_of(met: Expectation) -> CheckpointAnswer:
     """Return what became of a checkpoint that is closed."""
     if met.status is ExpectationStatus.EXPIRED or met.answer is None:
-        return Verdict(Say.GO_ON)
+        return CheckpointAnswer(Say.GO_ON)
     payload, said = met.answer.payload, _say(met.answer)
     modifications = payload.get("modifications") if said is Say.MODIFY else None
     reason = _text(payload.get("reason")) or met.answer.note or _text(payload.get("text"))
-    return Verdict(
+    return CheckpointAnswer(
         said,
         clip(reason, MESSAGE_CHARS),
         _text(payload.get("back")),
@@ -199,11 +205,11 @@ def _text(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-def back_by(graph: Graph, phase: str, verdict: Verdict) -> Leading | None:
+def back_by(graph: PhaseGraph, phase: str, verdict: CheckpointAnswer) -> OpenTransition | None:
     """Return the backward transition that a person's no leads to: the one whose condition they name."""
     for one in in_order(graph, phase):
         if one.is_backward and verdict.back == one.condition:
-            return Leading(name_of(one.to_phase), one.condition, True, DecidedBy.PERSON, verdict.reason)
+            return OpenTransition(name_of(one.to_phase), one.condition, True, DecidedBy.PERSON, verdict.reason)
     return None
 
 
@@ -226,11 +232,11 @@ def texts_in(messages: Sequence[Json]) -> list[str]:
     return [_text(one.get("text")) for one in messages if isinstance(one, dict)]
 
 
-def write_standing(standing: Standing) -> JsonObject:
+def write_journey_state(standing: JourneyState) -> JsonObject:
     return _STANDING.dump_python(standing, mode="json")
 
 
-def read_standing(stored: Json) -> Standing:
+def read_journey_state(stored: Json) -> JourneyState:
     """Raise LocalProtocolError for what is no standing."""
     try:
         return _STANDING.validate_python(stored)
@@ -240,7 +246,7 @@ def read_standing(stored: Json) -> Standing:
         raise LocalProtocolError(f"this is no state of a journey: {place}: {fault['msg']}") from error
 
 
-def check_standing(standing: Standing, graph: Graph) -> Standing:
+def check_journey_state(standing: JourneyState, graph: PhaseGraph) -> JourneyState:
     """Raise LocalProtocolError for the standing of a journey through other phases, or of one that is over."""
     named = {standing.phase, *standing.visits}
     if strange := sorted(named - {*graph.phases}):
@@ -251,7 +257,7 @@ def check_standing(standing: Standing, graph: Graph) -> Standing:
     return replace(standing, checkpoint=None, leading=None)
 
 
-def answers_checkpoint(met: Expectation, standing: Standing) -> bool:
+def answers_checkpoint(met: Expectation, standing: JourneyState) -> bool:
     return met.event_type == CHECKPOINT_ANSWERED and met.id == standing.checkpoint
 
 

@@ -52,7 +52,7 @@ from soorma_ai.kernel.rules.waits.opening import ORDINALS_APART, Moment
 from soorma_ai.kernel.rules.waits.replies import check_address, check_author
 
 
-class Standing(Struct, frozen=True):
+class DeliveryFacts(Struct, frozen=True):
     """What is known of a delivery that is lent, and none of it by the agent's own word.
 
     `task` is the one in hand, stored or about to be; a tool has none. `waiting` is what it waits for. `makes` are the
@@ -80,7 +80,7 @@ class Standing(Struct, frozen=True):
         return Moment(self.cause, self.agent, self.now, iter([self.redriven * ORDINALS_APART + ordinal]))
 
 
-def admit(acts: Iterable[AnyAct], standing: Standing) -> tuple[Effect, ...]:
+def admit(acts: Iterable[AnyAct], standing: DeliveryFacts) -> tuple[Effect, ...]:
     """Return the effects of acts, in order. Raise LocalProtocolError for what this delivery, or this agent, may not."""
     made: list[Effect] = []
     for act in acts:
@@ -102,7 +102,7 @@ def disposition_of(ending: AnyEnding) -> done.Disposition:
             assert_never(ending)
 
 
-def _effects(act: AnyAct, at: Standing, before: Sequence[Effect]) -> Iterable[Effect]:
+def _effects(act: AnyAct, at: DeliveryFacts, before: Sequence[Effect]) -> Iterable[Effect]:
     match act:
         case Publishing():
             return [done.Publish(_event(act, at))]
@@ -133,7 +133,7 @@ def _effects(act: AnyAct, at: Standing, before: Sequence[Effect]) -> Iterable[Ef
             assert_never(act)
 
 
-def _event(act: Publishing, at: Standing) -> EventEnvelope:
+def _event(act: Publishing, at: DeliveryFacts) -> EventEnvelope:
     check_author(act.type)
     is_own_key = act.correlation_id in (at.cause.correlation_id, at.cause.id)
     if act.answers and not (at.cause.topic is EventTopic.ACTION_REQUESTS and is_own_key):
@@ -159,19 +159,19 @@ def _event(act: Publishing, at: Standing) -> EventEnvelope:
     )
 
 
-def _is_reply_wanted(act: Publishing, at: Standing) -> bool:
+def _is_reply_wanted(act: Publishing, at: DeliveryFacts) -> bool:
     """Tell whether it is the reply for which the request in hand gave a name."""
     name = at.cause.response_event or completion_of(at.cause.type)
     topic = at.cause.response_topic or EventTopic.ACTION_RESULTS
     return act.answers and (act.type, act.topic, act.response_event) == (name, topic, None)
 
 
-def _is_of_the_task(act: Publishing, at: Standing) -> bool:
+def _is_of_the_task(act: Publishing, at: DeliveryFacts) -> bool:
     told = (act.type, act.topic, act.response_event)
     return at.task is not None and told == (TASK_TIMEOUT, EventTopic.TASK_EVENTS, None)
 
 
-def _request(act: Delegating, at: Standing) -> Iterable[Effect]:
+def _request(act: Delegating, at: DeliveryFacts) -> Iterable[Effect]:
     task = _task(act, at)
     _must_make(act.type, at)
     group = None
@@ -184,7 +184,7 @@ def _request(act: Delegating, at: Standing) -> Iterable[Effect]:
     return effects
 
 
-def _question(act: Asking, at: Standing) -> Iterable[Effect]:
+def _question(act: Asking, at: DeliveryFacts) -> Iterable[Effect]:
     task, question = _task(act, at), question_of(act.about)
     if isinstance(question, str):
         raise LocalProtocolError(f"what {at.agent} asks people cannot be asked: {question}")
@@ -192,7 +192,7 @@ def _question(act: Asking, at: Standing) -> Iterable[Effect]:
     return effects
 
 
-def _task_row(act: KeepingTask, at: Standing) -> done.SaveTask:
+def _task_row(act: KeepingTask, at: DeliveryFacts) -> done.SaveTask:
     task, expected = _task(act, at), act.expected_version
     _must_be_storable(act, act.state)
     kept = replace(
@@ -207,14 +207,14 @@ def _task_row(act: KeepingTask, at: Standing) -> done.SaveTask:
     return done.SaveTask(kept, expected)
 
 
-def _end(act: EndingTask, at: Standing, before: Sequence[Effect]) -> Iterable[Effect]:
+def _end(act: EndingTask, at: DeliveryFacts, before: Sequence[Effect]) -> Iterable[Effect]:
     task = _task(act, at)
     opened = [effect.expectation for effect in before if isinstance(effect, done.Expect)]
     answer = {name: value for name, value in act.answer.items() if name != "task_id"}
     return end(task, answer, [*at.waiting, *opened], at.moment(act.ordinal), stop=act.stop)
 
 
-def _memory_change(act: Remembering, at: Standing) -> MemoryChange:
+def _memory_change(act: Remembering, at: DeliveryFacts) -> MemoryChange:
     if act.plan_id not in at.plans:
         raise LocalProtocolError(
             f"the memory of plan {act.plan_id!r} is not {at.agent}'s to change from elsewhere: it is no plan of the "
@@ -235,24 +235,24 @@ def _memory_change(act: Remembering, at: Standing) -> MemoryChange:
             raise LocalProtocolError(f"{act.change} of {act.key!r}: give a number to increment by, a list to append")
 
 
-def _session(act: OpeningSession, at: Standing) -> OpenSession:
+def _session(act: OpeningSession, at: DeliveryFacts) -> OpenSession:
     _must_be_storable(act, {"name": act.name, **act.metadata})
     session_id, user_id = _session_id(at, act.ordinal), at.lineage.user_id
     made = SessionSummary(session_id, 0, at.now, at.now, user_id, act.name, act.metadata)
     return OpenSession(at.cause.tenant_id, made)
 
 
-def _session_id(at: Standing, ordinal: int) -> str:
+def _session_id(at: DeliveryFacts, ordinal: int) -> str:
     return derived_id("session", at.moment(ordinal).event_id("session"))
 
 
-def _task(act: AnyAct, at: Standing) -> TaskRecord:
+def _task(act: AnyAct, at: DeliveryFacts) -> TaskRecord:
     if at.task is None:
         raise LocalProtocolError(f"{at.agent} has no task in hand by this delivery, which {act.kind!r} is about")
     return at.task
 
 
-def _must_make(event_type: str, at: Standing) -> None:
+def _must_make(event_type: str, at: DeliveryFacts) -> None:
     if at.makes is not None and event_type not in at.makes:
         raise LocalProtocolError(
             f"{at.agent} makes {clip(event_type, 80)!r}, which its key does not name: make one with --makes"

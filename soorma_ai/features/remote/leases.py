@@ -12,7 +12,7 @@ from secrets import randbelow
 from msgspec.structs import replace
 
 from soorma_ai.errors import ConfigError, Forbidden, LeaseLost, LocalProtocolError, NotFound
-from soorma_ai.features.remote.admit import Standing, admit, disposition_of
+from soorma_ai.features.remote.admit import DeliveryFacts, admit, disposition_of
 from soorma_ai.features.remote.records import (
     MOST_LENT,
     AnyAct,
@@ -36,7 +36,7 @@ from soorma_ai.kernel.ports import MOST_LOANS, AgentRow, Borrower, Delivery
 from soorma_ai.kernel.rules.arrival.registration import with_made
 from soorma_ai.kernel.rules.authority import agent_fault, registration_fault
 from soorma_ai.kernel.rules.task import producers_of, progress_of, task_of
-from soorma_ai.kernel.runtime.handling.charges import Bill
+from soorma_ai.kernel.runtime.handling.charges import Charges
 from soorma_ai.kernel.runtime.handling.doubts import ask_people
 from soorma_ai.kernel.runtime.handling.execute import execute, validate
 from soorma_ai.kernel.runtime.handling.handler_task import LEASE
@@ -52,7 +52,7 @@ async def register(services: Services, caller: Caller, given: Sequence[Registrat
     their token does not allow, and ConfigError."""
     async with changing(services, caller, "agents.register", ", ".join(one.name for one in given)) as change:
         tenant_id, registry = caller.person.tenant_id, change.store.registry
-        known = await registry.known_events(tenant_id)
+        known = await registry.all_events(tenant_id)
         wanted = [one if one.tenant_id else replace(one, tenant_id=tenant_id) for one in given]
         for one in wanted:
             _must_be_elsewhere(services, one.agent)
@@ -62,7 +62,7 @@ async def register(services: Services, caller: Caller, given: Sequence[Registrat
     services.signals.wake_agents(frozenset(one.agent for one in wanted))
 
 
-class Lending:
+class AgentLeases:
     """The deliveries of one agent. Every call raises Forbidden for a token that is not for it, and NotFound while it is
     not registered in the tenant of who calls."""
 
@@ -175,9 +175,9 @@ class Lending:
         """Return the handling of these acts, as it would be if they had been done here."""
         if acts and isinstance(ending, PutOff):
             raise LocalProtocolError("a delivery that is to be handled again has done nothing; leave its acts out")
-        handling = Handling(delivery, self._services, Bill())
+        handling = Handling(delivery, self._services, Charges())
         handling.task = await self._task(row, delivery)
-        handling.record(*admit(acts, await self._standing(row, handling, acts)))
+        handling.record(*admit(acts, await self._delivery_facts(row, handling, acts)))
         disposition = disposition_of(ending)
         if isinstance(disposition, InDoubt):
             if not handling.is_in_doubt:
@@ -186,9 +186,9 @@ class Lending:
         handling.close()
         return handling
 
-    async def _standing(self, row: AgentRow, handling: Handling, acts: Sequence[AnyAct]) -> Standing:
+    async def _delivery_facts(self, row: AgentRow, handling: Handling, acts: Sequence[AnyAct]) -> DeliveryFacts:
         store, delivery, rights = self._services.store, handling.delivery, self._caller.agent
-        known = await store.registry.known_events(self._caller.person.tenant_id)
+        known = await store.registry.all_events(self._caller.person.tenant_id)
         declared = (act.definition for act in acts if isinstance(act, Declaring))
         for changed in filter(None, (with_made(row.registration, one) for one in declared)):
             if fault := registration_fault(self._caller, changed, known):
@@ -196,7 +196,7 @@ class Lending:
         asked = {act.type for act in acts if isinstance(act, Delegating)}
         questions = {str(act.about.get("response_event")) for act in acts if isinstance(act, Asking)}
         is_ending = handling.task is not None and any(isinstance(act, EndingTask) for act in acts)
-        return Standing(
+        return DeliveryFacts(
             agent=self._agent,
             cause=delivery.event,
             now=self._services.clock.now(),

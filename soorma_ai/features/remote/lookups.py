@@ -18,16 +18,16 @@ from soorma_ai.kernel.runtime.handling.handling import Services
 MOST_EVENTS = 500
 
 
-async def readings_for(services: Services, delivery: Delivery) -> "Readings":
+async def readings_for(services: Services, delivery: Delivery) -> "Lookups":
     """Return the readings of a delivery. Whose it is, its task knows best: what comes for a task does not say it."""
     task = await services.store.plans.task(delivery.agent, delivery.owner)
     event = delivery.event
     nobodys = Lineage(tenant_id=event.tenant_id, user_id=NO_USER)
     own = task.lineage if task else nobodys if event.source == SYSTEM else event.lineage
-    return Readings(services, delivery, own)
+    return Lookups(services, delivery, own)
 
 
-class Readings:
+class Lookups:
     def __init__(self, services: Services, delivery: Delivery, own: Lineage) -> None:
         self._services = services
         self._store = services.store
@@ -63,7 +63,7 @@ class Readings:
         plans, memory, own = self._store.plans, self._store.memory, self._own
         match read.what:
             case Reading.STANDING:
-                return await plans.standing(read.id) if await self._plan(read.id) else None
+                return await plans.plan_status(read.id) if await self._plan(read.id) else None
             case Reading.PLAN:
                 return await self._plan(read.id)
             case Reading.GOAL_OF:
@@ -108,7 +108,7 @@ class Readings:
                 found = await plans.expectation(read.id)
                 return next(iter(self._near([found] if found else [])), None)
             case Reading.NAMED_EXPECTATIONS:
-                return self._near(await plans.named_expectations(read.ids))
+                return self._near(await plans.expectations_by_id(read.ids))
             case Reading.GROUP:
                 return self._near(await plans.group(read.id))
             case _:
@@ -163,7 +163,7 @@ class Readings:
             case Reading.DEFINITIONS:
                 return await registry.definitions(tenant_id, read.id)
             case Reading.KNOWN_EVENTS:
-                return list(await registry.known_events(tenant_id))
+                return list(await registry.all_events(tenant_id))
             case Reading.LIVE_EVENTS:
                 await self._services.presence.confirm(registry, now)
                 return list(await registry.live_events(tenant_id, now))

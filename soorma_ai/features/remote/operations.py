@@ -9,7 +9,7 @@ from pydantic import Field, TypeAdapter
 from soorma_ai.api.operation import operations
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.errors import DeadlineExceeded, IllegalTransition
-from soorma_ai.features.remote.leases import Lending, register
+from soorma_ai.features.remote.leases import AgentLeases, register
 from soorma_ai.features.remote.lookups import readings_for
 from soorma_ai.features.remote.records import (
     ANSWERS,
@@ -18,12 +18,12 @@ from soorma_ai.features.remote.records import (
     Act,
     Ending,
     Lease,
+    LeasedDeliveries,
     Lent,
-    Loan,
     Newcomer,
     Read,
     Reading,
-    Registered,
+    RegistrationResult,
     RowId,
 )
 from soorma_ai.kernel.domain.calls import CallTable
@@ -45,11 +45,11 @@ _OF_ONE = "/agents/{name}/deliveries/{seq}/{fence}"
 @HANDLERS("POST /agents", REGISTER_AGENT, "register_agents", raises=_ENDED)
 async def register_agents(
     call: Call, agents: Annotated[list[Newcomer], Field(min_length=1, max_length=100)]
-) -> Registered:
+) -> RegistrationResult:
     """Register agents that run elsewhere, for the tenant of who calls: all of them, or none. Registering again is what
     a restart does."""
     await register(call.surroundings.services, _caller(call), agents)
-    return Registered(agents=[one.name for one in agents], tenant_id=_caller(call).person.tenant_id)
+    return RegistrationResult(agents=[one.name for one in agents], tenant_id=_caller(call).person.tenant_id)
 
 
 @HANDLERS("POST /agents/{name}/confirm", REGISTER_AGENT, "confirm_agent", raises=_ENDED)
@@ -81,7 +81,7 @@ async def lease_deliveries(
     held: Annotated[Sequence[RowId], Field(max_length=MOST_LEASES)] = (),
     process: Id | None = None,
     last: RowId | None = None,
-) -> Loan:
+) -> LeasedDeliveries:
     """Lease what has come for an agent, one delivery for each plan, task or request, for thirty seconds.
 
     `limit` is the room for deliveries, `held` the rows in hand. A `process` that names itself, and the `last` loan that
@@ -92,7 +92,7 @@ async def lease_deliveries(
         taken = await lending.lend(limit, held)
     else:
         taken, number = await lending.lend_to(process, last, limit, held)
-    return Loan(deliveries=[_tell_delivery(one) for one in taken], loan=number)
+    return LeasedDeliveries(deliveries=[_tell_delivery(one) for one in taken], loan=number)
 
 
 @HANDLERS(f"POST {_OF_ALL}/renew", REGISTER_AGENT, "renew_leases", key="leases", raises=_ENDED)
@@ -153,8 +153,8 @@ def _caller(call: Call) -> Caller:
     return call.client.caller or Caller(call.client.person)
 
 
-def _lending(call: Call, name: str) -> Lending:
-    return Lending(call.surroundings.services, _caller(call), name)
+def _lending(call: Call, name: str) -> AgentLeases:
+    return AgentLeases(call.surroundings.services, _caller(call), name)
 
 
 def _tell_delivery(one: Delivery) -> Lent:

@@ -43,7 +43,7 @@ from soorma_ai.kernel.rules.waits.opening import ORDINALS_APART
 def acts_of(effects: Sequence[Effect], cause: EventEnvelope, agent: str, redriven: int = 0) -> list[AnyAct]:
     """Return what a handler did, as it is said to the process of the store. Raise LocalProtocolError for what is done
     beside the store only."""
-    return list(_Saying(effects, cause, agent, redriven).acts())
+    return list(_EffectEncoder(effects, cause, agent, redriven).acts())
 
 
 def ending_of(disposition: done.Disposition) -> AnyEnding:
@@ -62,7 +62,7 @@ def ending_of(disposition: done.Disposition) -> AnyEnding:
             assert_never(disposition)
 
 
-class _Saying:
+class _EffectEncoder:
     """The effects of one handling; those that follow from others are left out."""
 
     def __init__(self, effects: Sequence[Effect], cause: EventEnvelope, agent: str, redriven: int) -> None:

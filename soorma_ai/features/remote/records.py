@@ -15,12 +15,12 @@ from soorma_ai.api.answers import PlacedEvent
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import Expectation, Untaken
 from soorma_ai.kernel.domain.limits import MAX_EVENTS_AT_ONCE
-from soorma_ai.kernel.domain.memory import Remembered, SessionSummary
+from soorma_ai.kernel.domain.memory import SessionSummary, StoredValue
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.kernel.domain.tasks import Group, SubTaskInfo, TaskRecord
-from soorma_ai.kernel.domain.tracking import Handed
+from soorma_ai.kernel.domain.tracking import EventHandling
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, Frozen, Json, JsonObject
 
 LONGEST_NAME: Final = 1_000
@@ -73,14 +73,14 @@ class Lent(Record, frozen=True):
     redriven: int = 0
 
 
-class Registered(Record, frozen=True):
+class RegistrationResult(Record, frozen=True):
     """Names of the agents, and their tenant."""
 
     agents: list[str]
     tenant_id: str
 
 
-class Loan(Record, frozen=True):
+class LeasedDeliveries(Record, frozen=True):
     """At most sixteen deliveries; the number of the loan, for a process that names itself."""
 
     deliveries: list[Lent]
@@ -224,7 +224,7 @@ Ending = Annotated[AnyEnding, Field(discriminator="end")]
 
 
 class Reading(StrEnum):
-    """What a handler may look up; each is the read of a store of the same name."""
+    """What a handler may look up; each is a read of the store."""
 
     STANDING = "standing"
     PLAN = "plan"
@@ -277,10 +277,10 @@ ANSWERS: Final[Mapping[Reading, object]] = {
     Reading.TASK_EXPECTATIONS: list[Expectation],
     Reading.EVENT: EventEnvelope | None,
     Reading.EVENTS: list[PlacedEvent],
-    Reading.HANDED: list[Handed],
+    Reading.HANDED: list[EventHandling],
     Reading.UNTAKEN: list[Untaken],
     Reading.PENDING: int,
-    Reading.RECALL: Remembered,
+    Reading.RECALL: StoredValue,
     Reading.MEMORY_KEYS: list[str],
     Reading.SESSIONS: list[SessionSummary],
     Reading.DEFINITIONS: list[EventDefinition],

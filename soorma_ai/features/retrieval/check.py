@@ -17,7 +17,7 @@ MOST_TWINS = 3
 _MOST_CHARS = 2_000
 
 
-class Problem(StrEnum):
+class EventFault(StrEnum):
     """Faults, and notes (`is_note`) of what may well be meant."""
 
     NO_DESCRIPTION = "no_description"
@@ -29,26 +29,26 @@ class Problem(StrEnum):
 
     @property
     def is_note(self) -> bool:
-        return self in (Problem.UNHEARD, Problem.CIRCLE)
+        return self in (EventFault.UNHEARD, EventFault.CIRCLE)
 
 
 ADVICE = {
-    Problem.NO_DESCRIPTION: "Nothing says what they do, so a planner finds them by their names alone. Give each a "
+    EventFault.NO_DESCRIPTION: "Nothing says what they do, so a planner finds them by their names alone. Give each a "
     "description, or its capability a when_to_use and synonyms.",
-    Problem.SAME_WORDS: "Whoever asks in the words of one gets the other as well or before it. Say in each, by its "
+    EventFault.SAME_WORDS: "Whoever asks in the words of one gets the other as well or before it. Say in each, by its "
     "description or when_to_use, what it alone does; or keep one of them.",
-    Problem.NOBODY_TAKES: "A request of this name waits until its deadline. Start an agent that takes it, or remove "
+    EventFault.NOBODY_TAKES: "A request of this name waits until its deadline. Start an agent that takes it, or remove "
     "those that ask for it.",
-    Problem.NOBODY_PURSUES: "A goal of this name waits until its deadline. Start its planner, or remove it.",
-    Problem.UNHEARD: "No agent takes it or waits for it. That is well where people or other systems read it.",
-    Problem.CIRCLE: "Each can lead to the next and to itself again. Make sure that something ends it.",
+    EventFault.NOBODY_PURSUES: "A goal of this name waits until its deadline. Start its planner, or remove it.",
+    EventFault.UNHEARD: "No agent takes it or waits for it. That is well where people or other systems read it.",
+    EventFault.CIRCLE: "Each can lead to the next and to itself again. Make sure that something ends it.",
 }
 
 _NOTES = {
-    Problem.NOBODY_TAKES: "nobody takes it",
-    Problem.NOBODY_PURSUES: "nobody pursues it",
-    Problem.UNHEARD: "nobody hears it",
-    Problem.CIRCLE: "in a circle",
+    EventFault.NOBODY_TAKES: "nobody takes it",
+    EventFault.NOBODY_PURSUES: "nobody pursues it",
+    EventFault.UNHEARD: "nobody hears it",
+    EventFault.CIRCLE: "in a circle",
 }
 
 
@@ -57,14 +57,14 @@ class FoundEvent(Struct, frozen=True):
     agents: tuple[str, ...]
 
 
-class Finding(Struct, frozen=True):
+class EventFinding(Struct, frozen=True):
     """A problem, and the events that have it; of those with the same words, the ones that get into each other's way."""
 
-    problem: Problem
+    problem: EventFault
     events: tuple[FoundEvent, ...]
 
 
-def check_events(registered: Iterable[RegisteredEvent]) -> list[Finding]:
+def check_events(registered: Iterable[RegisteredEvent]) -> list[EventFinding]:
     """Return what is wrong with the requests and goals that agents take, as far as finding them goes, by name."""
     takers: defaultdict[str, dict[str, EventDefinition]] = defaultdict(dict)
     for one in registered:
@@ -72,21 +72,21 @@ def check_events(registered: Iterable[RegisteredEvent]) -> list[Finding]:
             takers[one.definition.event_name][one.agent] = one.definition
     known = {name: FoundEvent(name, tuple(sorted({*map(plain_name, takers[name])}))) for name in sorted(takers)}
     texts = {name: _text(takers[name].values()) for name in known}
-    silent = [Finding(Problem.NO_DESCRIPTION, (known[name],)) for name in known if not texts[name]]
+    silent = [EventFinding(EventFault.NO_DESCRIPTION, (known[name],)) for name in known if not texts[name]]
     index = EventIndex([definition for name in known for definition in takers[name].values()])
     groups = _widest(_with_twins(index, name, text) for name, text in texts.items() if text)
-    return [*silent, *(Finding(Problem.SAME_WORDS, tuple(known[name] for name in group)) for group in groups)]
+    return [*silent, *(EventFinding(EventFault.SAME_WORDS, tuple(known[name] for name in group)) for group in groups)]
 
 
-def by_problem(findings: Iterable[Finding]) -> dict[Problem, list[Finding]]:
+def by_problem(findings: Iterable[EventFinding]) -> dict[EventFault, list[EventFinding]]:
     """Return findings by what is wrong, in the order of the problems."""
-    found = defaultdict[Problem, list[Finding]](list)
+    found = defaultdict[EventFault, list[EventFinding]](list)
     for one in findings:
         found[one.problem].append(one)
-    return {problem: found[problem] for problem in Problem if problem in found}
+    return {problem: found[problem] for problem in EventFault if problem in found}
 
 
-def marks_of(findings: Iterable[Finding]) -> dict[str, Mark]:
+def marks_of(findings: Iterable[EventFinding]) -> dict[str, Mark]:
     """Return the marks of a drawing, by the name of the event."""
     return {
         event.event_name: Mark(_NOTES.get(finding.problem, ""), not finding.problem.is_note)

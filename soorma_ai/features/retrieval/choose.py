@@ -15,7 +15,7 @@ from soorma_ai.features.retrieval.choice import (
     parse_choice,
     unseen_choice,
 )
-from soorma_ai.kernel.domain.decisions import EventDecision, Room, Showing
+from soorma_ai.kernel.domain.decisions import EventDecision, OfferRoom, Showing
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.history import REASK, SELECT
 from soorma_ai.kernel.domain.limits import Limits, Payer
@@ -27,10 +27,10 @@ from soorma_ai.kernel.rules.choices.form import choice_form_of, digest_of
 from soorma_ai.kernel.rules.choices.lookups import look_up, must_not_look_again, parse_lookup, refuse_unseen
 from soorma_ai.kernel.rules.choices.offer import Offer
 from soorma_ai.kernel.rules.choices.showing import add_asked, add_schemas, needs_ranking, show_offer, still_offered
-from soorma_ai.kernel.rules.decisions.prompt import View, choice_inputs, query_about_state
+from soorma_ai.kernel.rules.decisions.prompt import ModelView, choice_inputs, query_about_state
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead, run_in_slices
 from soorma_ai.kernel.runtime.handling.handling import Handling
-from soorma_ai.kernel.runtime.planning.ask_model import Further, Inquiry, ask_model
+from soorma_ai.kernel.runtime.planning.ask_model import ExtendedInquiry, Inquiry, ask_model
 from soorma_ai.kernel.runtime.planning.decide import rank_choices
 from soorma_ai.kernel.runtime.views.registry import Directory
 
@@ -42,7 +42,7 @@ class ChoiceSettings(Struct, frozen=True):
 
     topic: EventTopic
     instructions: str
-    room: Room
+    room: OfferRoom
     max_llm_calls: int
 
 
@@ -60,7 +60,9 @@ async def offer_for_choice(handling: Handling, topic: EventTopic) -> Offer:
 async def choose(handling: Handling, settings: ChoiceSettings, reasoner: Reasoner, state: JsonObject) -> EventDecision:
     """Ask for one event. Raise as `ask_model` does, and NotFound where nothing is offered, or none of it serves."""
     offer = await offer_for_choice(handling, settings.topic)
-    inquiry = _Subject(handling, settings, offer, state).inquire(View(await _show_now(offer, settings, state)))
+    inquiry = _ChoiceSubject(handling, settings, offer, state).inquire(
+        ModelView(await _show_now(offer, settings, state))
+    )
     chosen = await ask_model(handling, reasoner, inquiry, await _payer_of(handling, settings.max_llm_calls))
     if isinstance(chosen, NoChoice):
         raise NotFound(f"the model found no event on {settings.topic} that serves: {chosen.reasoning or '(no reason)'}")
@@ -86,7 +88,7 @@ async def _show_now(offer: Offer, settings: ChoiceSettings, state: JsonObject) -
     return show_offer(offer, settings.room, ranked, (), None)
 
 
-class _Subject(Struct, frozen=True):
+class _ChoiceSubject(Struct, frozen=True):
     """What is chosen from, and for which situation, for as long as it is being chosen."""
 
     handling: Handling
@@ -94,7 +96,7 @@ class _Subject(Struct, frozen=True):
     offer: Offer
     state: JsonObject
 
-    def inquire(self, view: View) -> Inquiry[_Choice]:
+    def inquire(self, view: ModelView) -> Inquiry[_Choice]:
         inputs = choice_inputs(
             plain_name(self.handling.agent), self.settings.instructions, self.state, self.offer, view
         )
@@ -103,23 +105,23 @@ class _Subject(Struct, frozen=True):
         judge, again = partial(self._judge, view), partial(self._again, view)
         return Inquiry(prompt, inputs, REASK, form, digest_of(form), judge, view.showing, again)
 
-    def _again(self, view: View, shown: Showing) -> Inquiry[_Choice]:
+    def _again(self, view: ModelView, shown: Showing) -> Inquiry[_Choice]:
         kept = still_offered(shown, self.offer).schemas
         return self.inquire(replace(view, showing=add_schemas(view.showing, self.offer, kept)))
 
-    async def _judge(self, view: View, value: Json, fault: str) -> "_Choice | Further[_Choice]":
+    async def _judge(self, view: ModelView, value: Json, fault: str) -> "_Choice | ExtendedInquiry[_Choice]":
         if lookup := parse_lookup(value):
             must_not_look_again(view.lookups)
             found = await rank_choices(self.offer, lookup.words) if lookup.words else ()
             showing, note = look_up(lookup, self.offer, view.showing, found, self.settings.room)
-            return Further(self.inquire(View(showing, note=note, lookups=view.lookups + 1)))
+            return ExtendedInquiry(self.inquire(ModelView(showing, note=note, lookups=view.lookups + 1)))
         tenant_id = self.handling.working_lineage.tenant_id
         chosen = await run_in_slices(tenant_id, parse_choice(value, fault, self.offer))
         if isinstance(chosen, NoChoice):
             return chosen
         if unseen := unseen_choice(chosen, self.offer, view.showing):
             more = replace(view, showing=add_asked(view.showing, self.offer, unseen, self.settings.room))
-            return Further(self.inquire(more), refuse_unseen(unseen, self.offer))
+            return ExtendedInquiry(self.inquire(more), refuse_unseen(unseen, self.offer))
         await check_ahead(tenant_id, *check_of_choice(chosen, self.offer))
         judge_choice(chosen, self.offer)
         return chosen

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from soorma_ai.features.retrieval.check import Finding, FoundEvent, Problem
+from soorma_ai.features.retrieval.check import EventFault, EventFinding, FoundEvent
 from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.registry import TAKEN, EventRole, RegisteredEvent
@@ -16,7 +16,7 @@ _ANSWERED = (EventTopic.ACTION_RESULTS, EventTopic.NOTIFICATION_EVENTS, EventTop
 
 def check_reach(
     registered: Iterable[RegisteredEvent], live: Collection[str] = (), published: Iterable[EventEnvelope] = ()
-) -> list[Finding]:
+) -> list[EventFinding]:
     """Return requests that nobody takes, goals that nobody pursues, facts that nobody hears, and circles. `live` are
     the agents that live; where there is none, nothing runs, and those that are gone count as well. Events that agents
     have `published` close circles, too: a request is made without being declared."""
@@ -24,21 +24,23 @@ def check_reach(
     makers, takers = _by_event(known, (EventRole.MAKES,)), _by_event(known, TAKEN)
     heard = _by_event(known, (*TAKEN, EventRole.AWAITS))
     goals = {_key(one) for one in known if one.role is EventRole.TAKES_AS_GOAL}
-    findings = list[Finding]()
+    findings = list[EventFinding]()
     for key in sorted({*makers, *takers}):
         topic, name = key
         taken = [agent for agent in takers.get(key, ()) if not live or agent in live]
         if topic is EventTopic.ACTION_REQUESTS and not taken:
-            problem = Problem.NOBODY_PURSUES if key in goals else Problem.NOBODY_TAKES
+            problem = EventFault.NOBODY_PURSUES if key in goals else EventFault.NOBODY_TAKES
             findings.append(_finding(problem, name, takers.get(key) or makers[key]))
         elif topic not in (*_ANSWERED, EventTopic.ACTION_REQUESTS) and not heard.get(key):
-            findings.append(_finding(Problem.UNHEARD, name, makers[key]))
+            findings.append(_finding(EventFault.UNHEARD, name, makers[key]))
     made = _with_published(makers, published)
     circles = (
-        Finding(Problem.CIRCLE, tuple(FoundEvent(name, tuple(sorted(made[_, name]))) for _, name in circle))
+        EventFinding(EventFault.CIRCLE, tuple(FoundEvent(name, tuple(sorted(made[_, name]))) for _, name in circle))
         for circle in circles_in(made, takers)
     )
-    return sorted([*findings, *circles], key=lambda one: (list(Problem).index(one.problem), one.events[0].event_name))
+    return sorted(
+        [*findings, *circles], key=lambda one: (list(EventFault).index(one.problem), one.events[0].event_name)
+    )
 
 
 def _with_published(
@@ -108,5 +110,5 @@ def _key(one: RegisteredEvent) -> Key:
     return one.definition.topic, one.definition.event_name
 
 
-def _finding(problem: Problem, name: str, agents: Collection[str]) -> Finding:
-    return Finding(problem, (FoundEvent(name, tuple(sorted({*map(plain_name, agents)}))),))
+def _finding(problem: EventFault, name: str, agents: Collection[str]) -> EventFinding:
+    return EventFinding(problem, (FoundEvent(name, tuple(sorted({*map(plain_name, agents)}))),))

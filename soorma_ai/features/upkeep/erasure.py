@@ -98,12 +98,12 @@ def go_on(db: Connection, limit: int, tenant_id: str | None = None, user_id: str
     if row is None:
         return Forgotten(is_done=True)
     with db.overwriting():
-        batch = _Batch(db, row[0], row[1], limit)
+        batch = _ErasureBatch(db, row[0], row[1], limit)
         batch.do(row[2], row[3])
     return Forgotten(batch.plans, batch.events, batch.memos)
 
 
-class _Batch:
+class _ErasureBatch:
     def __init__(self, db: Connection, tenant_id: str, user_id: str, limit: int) -> None:
         self._db = db
         self._limit = limit

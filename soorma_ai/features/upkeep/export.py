@@ -29,7 +29,7 @@ class Contents(Struct, frozen=True):
     last: Mapping[str, int]
 
 
-class Moved(Struct, frozen=True):
+class MovedTable(Struct, frozen=True):
     """A table that is the same in both by now: its number of rows, and their digest."""
 
     table: str
@@ -38,7 +38,7 @@ class Moved(Struct, frozen=True):
 
 
 @dataclass
-class Tally:
+class TableDigest:
     """Counts rows, and adds up their hashes, so that their order does not matter."""
 
     rows: int = 0

@@ -12,7 +12,7 @@ from soorma_ai.adapters.postgres.full_text import count_words
 from soorma_ai.adapters.postgres.migrations import must_be_idle, prepare
 from soorma_ai.adapters.postgres.schema import SCHEMA
 from soorma_ai.errors import ConfigError, StoreUnavailable
-from soorma_ai.features.upkeep.export import Contents, Moved, Row, Table, Tally
+from soorma_ai.features.upkeep.export import Contents, MovedTable, Row, Table, TableDigest
 from soorma_ai.kernel.sql.storage import FeatureSet
 
 # Rows that are read back at once.
@@ -27,7 +27,7 @@ _NUMBERED = """
 _TOTAL = "UPDATE memo_total SET (memos, words) = (SELECT count(*), coalesce(sum(words), 0) FROM memo_length)"
 
 
-def take_in(url: str, contents: Contents, features: FeatureSet) -> list[Moved]:
+def take_in(url: str, contents: Contents, features: FeatureSet) -> list[MovedTable]:
     """Make the tables, those of the features too, and fill them. Raise ConfigError for a database that is not empty or
     that others work on, and StoreUnavailable where what has come is not what was there; then nothing has."""
     with connection_to(url) as made:
@@ -55,8 +55,8 @@ def _must_be_empty(db: psycopg.Connection) -> None:
             raise ConfigError(f"the database is not empty: its table {name!r} has rows; give one without a store")
 
 
-def _take(db: psycopg.Connection, table: Table) -> Moved:
-    sent, found = Tally(), Tally()
+def _take(db: psycopg.Connection, table: Table) -> MovedTable:
+    sent, found = TableDigest(), TableDigest()
     columns = sql.SQL(", ").join(map(sql.Identifier, table.columns))
     with (
         db.cursor() as cursor,
@@ -76,7 +76,7 @@ def _take(db: psycopg.Connection, table: Table) -> Moved:
             f"table {table.name!r} came otherwise than it was: {sent.rows:,} rows ({sent.digest}) were sent, "
             f"{found.rows:,} ({found.digest}) are there; nothing is stored. Look at the role's rights, and try again"
         )
-    return Moved(table.name, found.rows, found.digest)
+    return MovedTable(table.name, found.rows, found.digest)
 
 
 def _spell(row: Row) -> Row:

@@ -20,7 +20,7 @@ def upgrade(url: str, features: FeatureSet) -> tuple[int, int]:
         return migrations.upgrade(made, features)
 
 
-class Look(Struct, frozen=True):
+class DatabaseState(Struct, frozen=True):
     """What a database says of itself. `schema` 0: it has no store yet. `at`: the moment by its clock. `unguarded`: why
     its rows are kept from nobody who connects by this URL; nothing where they are, and where the schema is another."""
 
@@ -30,13 +30,13 @@ class Look(Struct, frozen=True):
     unguarded: str
 
 
-def look_at(url: str) -> Look:
+def look_at(url: str) -> DatabaseState:
     """Raise as `reached` does, and ConfigError for a database that is newer."""
     with connection_to(url, StatementLimit()) as made:
         found = made.execute("SELECT current_setting('server_version')").fetchone()
         schema = migrations.version_of(made)
         unguarded = row_level_security.why_open(made) if schema == VERSION else ""
-        return Look(str(found[0]).split()[0] if found else "", schema, _time_of(made), unguarded)
+        return DatabaseState(str(found[0]).split()[0] if found else "", schema, _time_of(made), unguarded)
 
 
 def time_at(url: str) -> datetime:

@@ -239,7 +239,7 @@ _REMOVE_PARTS = """
 _REMOVE_OLD = (_REMOVE_REQUESTS, _REMOVE_GATES, _REMOVE_AUDIT, _REMOVE_PARTS)
 
 
-class Old(Struct, frozen=True):
+class AgeConditions(Struct, frozen=True):
     """Conditions under which a row may go, and the moment at which it is looked for. `of_features` are statements that
     remove what is old of features."""
 
@@ -250,7 +250,7 @@ class Old(Struct, frozen=True):
     of_features: tuple[str, ...] = ()
 
 
-class _Place(NamedTuple):
+class _PrunePosition(NamedTuple):
     """Place to which a run has come: the next batch looks behind (`since`, `seq`)."""
 
     stage: str
@@ -258,7 +258,7 @@ class _Place(NamedTuple):
     seq: int = 0
 
     @classmethod
-    def read(cls, text: str) -> "_Place":
+    def read(cls, text: str) -> "_PrunePosition":
         try:
             stage, since, seq = json.loads(text)
             return cls(str(stage), float(since), int(seq))
@@ -266,17 +266,17 @@ class _Place(NamedTuple):
             raise LocalProtocolError(f"{text!r} is no place to go on from; give `after` of the batch before") from error
 
 
-def prune(db: Reader, old: Old, limit: int, after: str | None, *, dry_run: bool) -> tuple[Pruned, bool]:
+def prune(db: Reader, old: AgeConditions, limit: int, after: str | None, *, dry_run: bool) -> tuple[Pruned, bool]:
     """Return what one batch comes to, and whether it has written anything."""
-    batch = _Batch(db, old, limit, dry_run)
-    place = _Place(_TREES) if after is None else _Place.read(after)
+    batch = _PruneBatch(db, old, limit, dry_run)
+    place = _PrunePosition(_TREES) if after is None else _PrunePosition.read(after)
     stages = {_TREES: batch.trees, _REQUESTS: batch.requests}
     then = stages.get(place.stage, batch.loose)(place)
     return Pruned(batch.plans, batch.events, batch.kept, json.dumps(then) if then else None), batch.has_written
 
 
-class _Batch:
-    def __init__(self, db: Reader, old: Old, limit: int, dry_run: bool) -> None:
+class _PruneBatch:
+    def __init__(self, db: Reader, old: AgeConditions, limit: int, dry_run: bool) -> None:
         self._db = db
         self._limit = limit
         self._dry_run = dry_run
@@ -297,7 +297,7 @@ class _Batch:
         self._going: set[str] = set()
         self.plans = self.events = self.kept = 0
 
-    def trees(self, place: _Place) -> _Place:
+    def trees(self, place: _PrunePosition) -> _PrunePosition:
         found = self._find(ENDED, since=place.since, seq=place.seq)
         for plan_id, changed, seq in found:
             roots = self._roots_of_one_event(plan_id)
@@ -306,22 +306,22 @@ class _Batch:
             elif self._is_first(plan_id, roots) and not self._has_room(roots):
                 then = place
                 break
-            place = _Place(_TREES, changed, seq)
+            place = _PrunePosition(_TREES, changed, seq)
         else:
-            then = place if len(found) == self._limit else _Place(_REQUESTS)
+            then = place if len(found) == self._limit else _PrunePosition(_REQUESTS)
         self._remove_trees()
         return then
 
-    def requests(self, place: _Place) -> _Place:
+    def requests(self, place: _PrunePosition) -> _PrunePosition:
         """Requests of clients that were not answered, long after they stopped waiting, what people said and did about
         some, what is known of old changes, and texts that models are told no more."""
         removed = max(map(self._change, self._old), default=0)
-        return place if removed == self._limit else _Place(_LOOSE)
+        return place if removed == self._limit else _PrunePosition(_LOOSE)
 
-    def loose(self, place: _Place) -> _Place | None:
+    def loose(self, place: _PrunePosition) -> _PrunePosition | None:
         found = self._find(LOOSE, since=place.since, seq=place.seq)
         self._remove_events([seq for seq, _, stays in found if not stays])
-        return _Place(_LOOSE, found[-1][1], found[-1][0]) if len(found) == self._limit else None
+        return _PrunePosition(_LOOSE, found[-1][1], found[-1][0]) if len(found) == self._limit else None
 
     def _roots_of_one_event(self, plan_id: str) -> set[str]:
         """The roots of the trees that one event began: they share it, so they go together."""

@@ -8,12 +8,12 @@ from soorma_ai.features.upkeep import erasure, sql_retention
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.ports import Forgotten, Pruned
 from soorma_ai.kernel.sql.connection import Connection
-from soorma_ai.kernel.sql.database import Part, writing
+from soorma_ai.kernel.sql.database import StorePart, writing
 from soorma_ai.kernel.sql.tables import registry
 from soorma_ai.kernel.sql.tenant_scope import HOUSE
 
 
-class SqlUpkeep(Part):
+class SqlUpkeep(StorePart):
     begin_forgetting = writing(erasure.begin, HOUSE)
 
     async def forget(self, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:
@@ -35,7 +35,7 @@ class SqlUpkeep(Part):
         dry_run: bool = False,
     ) -> Pruned:
         of_features = tuple(statement for one in self.database.features.removals for statement in one.old)
-        old = sql_retention.Old(tenant_id, before, statuses, now, of_features)
+        old = sql_retention.AgeConditions(tenant_id, before, statuses, now, of_features)
         batch = partial(sql_retention.prune, old=old, limit=limit, after=after, dry_run=dry_run)
         if dry_run:
             return (await self.database.read(batch))[0]

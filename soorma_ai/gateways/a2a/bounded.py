@@ -8,7 +8,7 @@ from soorma_ai.errors import RemoteProtocolError
 from soorma_ai.gateways.webhooks.addresses import PublicOnly
 
 
-class Bounded(httpx.AsyncBaseTransport):
+class BoundedTransport(httpx.AsyncBaseTransport):
     """Reads at most `most_bytes` of each answer, as they are after what packs them is undone by nobody: packed answers
     are not asked for."""
 
@@ -24,14 +24,14 @@ class Bounded(httpx.AsyncBaseTransport):
             await answer.aclose()
             raise RemoteProtocolError(f"{request.url.host} packed its answer, which was not asked for")
         if isinstance(answer.stream, httpx.AsyncByteStream):
-            answer.stream = _Counted(answer.stream, self._most_bytes, str(request.url.host))
+            answer.stream = _CountedStream(answer.stream, self._most_bytes, str(request.url.host))
         return answer
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
 
-class _Counted(httpx.AsyncByteStream):
+class _CountedStream(httpx.AsyncByteStream):
     def __init__(self, inner: httpx.AsyncByteStream, most_bytes: int, host: str) -> None:
         self._inner = inner
         self._left = most_bytes
@@ -55,5 +55,5 @@ def open_bounded(*, allow_private: bool, seconds: float, token: str | None, most
     reached = plain if allow_private else PublicOnly(plain)
     headers = {"authorization": f"Bearer {token}"} if token else {}
     return httpx.AsyncClient(
-        transport=Bounded(reached, most_bytes), timeout=seconds, follow_redirects=False, headers=headers
+        transport=BoundedTransport(reached, most_bytes), timeout=seconds, follow_redirects=False, headers=headers
     )

@@ -9,7 +9,7 @@ from soorma_ai.gateways.a2a.forms import A2APart, A2ATask, A2ATaskResponse, A2AT
 from soorma_ai.gateways.a2a.handler import WAIT_ID
 from soorma_ai.gateways.a2a.looking import find, request_of
 from soorma_ai.gateways.a2a.parts import TEXT, payload_of, read, small_part_of
-from soorma_ai.gateways.a2a.tasks import Standing, question_data, struct_of
+from soorma_ai.gateways.a2a.tasks import PlanTaskState, question_data, struct_of
 from soorma_ai.kernel.domain.plans import plan_id_of
 from soorma_ai.kernel.domain.registry import RegisteredEvent
 from soorma_ai.kernel.domain.values import JsonObject, digest
@@ -37,7 +37,7 @@ def parse(body: bytes) -> A2ATask:
 
 async def earlier_goal_of(
     client: Client, goals: list[RegisteredEvent], task: A2ATask
-) -> tuple[RegisteredEvent, Standing] | None:
+) -> tuple[RegisteredEvent, PlanTaskState] | None:
     """Return what this task has begun before, None where it is new."""
     for goal in goals:
         goal_id = client.event_id(goal.definition.event_name, task.id)
@@ -49,7 +49,7 @@ async def earlier_goal_of(
     return None
 
 
-def message_of(task: A2ATask, begun: Standing | None) -> Message:
+def message_of(task: A2ATask, begun: PlanTaskState | None) -> Message:
     """Return a task as a message of the protocol: a goal, or where it has begun, the answer to a question.
 
     All messages of a task come under its one id, so an answer is known by its content and the question that it names.
@@ -66,7 +66,7 @@ def message_of(task: A2ATask, begun: Standing | None) -> Message:
     )
 
 
-async def says_again(client: Client, message: Message, goal: RegisteredEvent, begun: Standing) -> bool:
+async def says_again(client: Client, message: Message, goal: RegisteredEvent, begun: PlanTaskState) -> bool:
     """Tell whether a message is the one that its task began with, also where people have approved another goal."""
     words, data = read(message.parts)
     held = request_of(await client.services.store.plans.expectation(gate_id(begun.plan.goal_id)))
@@ -74,7 +74,7 @@ async def says_again(client: Client, message: Message, goal: RegisteredEvent, be
     return payload_of(words, data, goal.definition.payload_schema) == sent
 
 
-def response_of(task: A2ATask, standing: Standing) -> A2ATaskResponse:
+def response_of(task: A2ATask, standing: PlanTaskState) -> A2ATaskResponse:
     status = _STATUS.get(standing.state, A2ATaskStatus.FAILED)
     told = A2ATaskResponse(id=task.id, sessionId=task.sessionId, status=status)
     if status is A2ATaskStatus.COMPLETED:

@@ -92,7 +92,7 @@ class A2ATaskResponse(BaseModel):
     error: str | None = None
 
 
-class Carded(Protocol):
+class AgentDescription(Protocol):
     """An agent as the registry tells of it: a `Registration`, or a `DiscoveredAgent`."""
 
     @property
@@ -109,7 +109,7 @@ class A2AGatewayHelper:
     """Tells in the printed forms what an agent can do, what is asked of it, and what came of that."""
 
     @staticmethod
-    def agent_to_card(agent: Carded, gateway_url: str, auth: A2AAuthentication) -> A2AAgentCard:
+    def agent_to_card(agent: AgentDescription, gateway_url: str, auth: A2AAuthentication) -> A2AAgentCard:
         """Return the card of an agent: each capability that it describes, or only names, is a skill."""
         tenant = getattr(agent, "tenant_id", None)
         return A2AAgentCard(

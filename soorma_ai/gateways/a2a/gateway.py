@@ -20,7 +20,7 @@ from typing_extensions import Unpack
 from soorma_ai.agents.agent import Agent, AgentOptions, span
 from soorma_ai.gateways.a2a.cards import Front, card_of, early_card_of, goals_of
 from soorma_ai.gateways.a2a.early import earlier_goal_of, message_of, parse, response_of, says_again
-from soorma_ai.gateways.a2a.handler import FRONT, VISIT, Offer, PlanTasks, as_a2a, caller_of
+from soorma_ai.gateways.a2a.handler import FRONT, VISIT, GoalOffer, PlanTasks, as_a2a, caller_of
 from soorma_ai.gateways.a2a.large import with_data_as_text
 from soorma_ai.gateways.a2a.looking import turn_of
 from soorma_ai.kernel.domain.events import Lineage
@@ -60,7 +60,7 @@ class A2AGateway(Agent):
         self._only = tuple(skills) if skills is not None else None
         self._url = url.rstrip("/") if url else None
         self._patience = span("patience", name, patience).total_seconds()
-        self._tasks = PlanTasks(Offer(self._only, default, self._patience))
+        self._tasks = PlanTasks(GoalOffer(self._only, default, self._patience))
         contexts = _Contexts(self)
         self._application = Starlette(
             routes=[
@@ -117,7 +117,7 @@ class A2AGateway(Agent):
 
     async def _public_goals(self, request: Request) -> list[RegisteredEvent]:
         registry = visit_of(request).services.store.registry
-        return goals_of(await registry.known_events(self.tenant_id or Lineage().tenant_id), self._only)
+        return goals_of(await registry.all_events(self.tenant_id or Lineage().tenant_id), self._only)
 
     async def _send(self, request: Request) -> Response:
         """Take a task of the early form, and answer with how it is when its turn is over."""

@@ -48,7 +48,7 @@ from soorma_ai.gateways.a2a.cards import Front, by_name, card_of, goals_of
 from soorma_ai.gateways.a2a.listing import behind, is_asked_for, list_tasks, token_of
 from soorma_ai.gateways.a2a.looking import find, follow, turn_of
 from soorma_ai.gateways.a2a.parts import object_of, payload_of, read
-from soorma_ai.gateways.a2a.tasks import FINAL, TURN_OVER, Standing, artifacts_of, history_of, status_of, task_of
+from soorma_ai.gateways.a2a.tasks import FINAL, TURN_OVER, PlanTaskState, artifacts_of, history_of, status_of, task_of
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, AnswerDecision
 from soorma_ai.kernel.domain.registry import RegisteredEvent
@@ -71,7 +71,7 @@ DECISION = "decision"
 NOTE = "note"
 
 
-class Offer(Struct, frozen=True):
+class GoalOffer(Struct, frozen=True):
     """Goals that may be asked for: all of a tenant, or `only` these; and the one that a message means which names
     none."""
 
@@ -83,7 +83,7 @@ class Offer(Struct, frozen=True):
 class PlanTasks(RequestHandler):
     """Answers for whoever the server has let in, as `context.state[VISIT]` says."""
 
-    def __init__(self, offer: Offer) -> None:
+    def __init__(self, offer: GoalOffer) -> None:
         self._offer = offer
 
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task | None:
@@ -194,7 +194,7 @@ class PlanTasks(RequestHandler):
             return card_of(front, await self.goals(client))
 
     async def goals(self, client: Client) -> list[RegisteredEvent]:
-        known = await client.services.store.registry.known_events(client.person.tenant_id)
+        known = await client.services.store.registry.all_events(client.person.tenant_id)
         return goals_of(known, self._offer.only)
 
     async def take(self, client: Client, message: Message, *, names_gates: bool = False) -> str:
@@ -210,7 +210,7 @@ class PlanTasks(RequestHandler):
         return await self._begin(client, message, words, data, about)
 
     async def _begin(self, client: Client, message: Message, words: str, data: JsonObject, about: JsonObject) -> str:
-        goal = self._meant(await self.goals(client), about)
+        goal = self._find_goal(await self.goals(client), about)
         name, key = goal.definition.event_name, message.message_id
         context = message.context_id or derived_id("a2a", client.event_id(name, key))
         if len(context) > LONGEST_ID or not context.isprintable():
@@ -224,7 +224,7 @@ class PlanTasks(RequestHandler):
             raise InvalidParamsError(str(error)) from error
         return plan.plan_id
 
-    def _meant(self, goals: Sequence[RegisteredEvent], about: JsonObject) -> RegisteredEvent:
+    def _find_goal(self, goals: Sequence[RegisteredEvent], about: JsonObject) -> RegisteredEvent:
         """Return the goal that a message means. Raise InvalidParamsError where it could mean several."""
         named, planner = about.get(SKILL) or self._offer.default, about.get(PLANNER)
         fitting = [one for one in goals if named in (None, one.definition.event_name) and planner in (None, one.agent)]
@@ -250,7 +250,7 @@ async def _answer(
     # After the questions were read: one that is opened by this answer is none of them.
     if await _was_said_before(client, standing, answer_id):
         return
-    asked = _meant(standing, about)
+    asked = _find_question(standing, about)
     if names_gates and asked.digest is not None and WAIT_ID not in about:
         raise InvalidParamsError(f"this approves something: say {WAIT_ID!r} in the metadata: {asked.wait_id}")
     payload, decision = answer_of(asked, words, data, about)
@@ -264,7 +264,7 @@ async def _answer(
         raise UnsupportedOperationError(f"the answer came {outcome}: {outcome.detail}")
 
 
-async def _was_said_before(client: Client, standing: Standing, answer_id: str) -> bool:
+async def _was_said_before(client: Client, standing: PlanTaskState, answer_id: str) -> bool:
     """Tell whether an answer has counted: in the tree of the plan, or for the goal that people had to approve."""
     plan, plans = standing.plan, client.services.store.plans
     gate = await plans.expectation(gate_id(plan.goal_id))
@@ -273,7 +273,7 @@ async def _was_said_before(client: Client, standing: Standing, answer_id: str) -
     return await plans.was_answered(plan.root_plan_id, answer_id)
 
 
-def _meant(standing: Standing, about: JsonObject) -> Wait:
+def _find_question(standing: PlanTaskState, about: JsonObject) -> Wait:
     """Return the question that a message answers. Raise where that is none, or could be several."""
     named = about.get(WAIT_ID)
     asked = [wait for wait in standing.asked if named in (None, wait.wait_id)]
@@ -297,7 +297,7 @@ def answer_of(wait: Wait, words: str, data: JsonObject, about: JsonObject) -> tu
     return payload_of(words, data, wait.response_schema), decision
 
 
-async def _whole(client: Client, standing: Standing, how: HistoryLengthConfig | None) -> Task:
+async def _whole(client: Client, standing: PlanTaskState, how: HistoryLengthConfig | None) -> Task:
     """Return a task with what was said until now, as far as it is asked for."""
     if how is not None and how.HasField("history_length") and how.history_length == 0:
         return task_of(standing)
@@ -307,7 +307,7 @@ async def _whole(client: Client, standing: Standing, how: HistoryLengthConfig | 
 
 async def _follow(
     visit: Visit, client: Client, task_id: str, how: HistoryLengthConfig | None
-) -> AsyncGenerator[tuple[Standing, Event], None]:
+) -> AsyncGenerator[tuple[PlanTaskState, Event], None]:
     """Yield a task, and what changes of it until it is over."""
     is_first = True
     async with aclosing(follow(visit, client, task_id)) as changes:
@@ -320,7 +320,7 @@ async def _follow(
                 yield standing, event
 
 
-def _updates(standing: Standing) -> Iterator[Event]:
+def _updates(standing: PlanTaskState) -> Iterator[Event]:
     for artifact in artifacts_of(standing):
         yield TaskArtifactUpdateEvent(
             task_id=standing.task_id, context_id=standing.context_id, artifact=artifact, last_chunk=True

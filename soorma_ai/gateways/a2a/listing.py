@@ -7,25 +7,25 @@ from a2a.types import ListTasksRequest, TaskState
 from a2a.utils.errors import InvalidParamsError
 from a2a.utils.task import ListTasksCursor, decode_list_tasks_cursor, encode_list_tasks_cursor
 
-from soorma_ai.gateways.a2a.tasks import Standing, context_of
+from soorma_ai.gateways.a2a.tasks import PlanTaskState, context_of
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.runtime.client.client import Client
 
 MOST_LISTED = 1_000
 
 
-async def list_tasks(client: Client, params: ListTasksRequest) -> list[Standing]:
+async def list_tasks(client: Client, params: ListTasksRequest) -> list[PlanTaskState]:
     """Return the newest tasks that this caller sees, the one that changed last first."""
     plans = await client.plans(session_id=params.context_id or None, limit=MOST_LISTED)
     asked: dict[str, list[Wait]] = {}
     for wait in await client.waits(limit=MOST_LISTED):
         asked.setdefault(wait.root_plan_id or "", []).append(wait)
     roots = [plan for plan in plans if plan.parent_plan_id is None]
-    found = [Standing(plan.plan_id, plan, tuple(asked.get(plan.plan_id, ()))) for plan in roots]
+    found = [PlanTaskState(plan.plan_id, plan, tuple(asked.get(plan.plan_id, ()))) for plan in roots]
     return sorted(found, key=lambda one: _cursor(one).sort_key(), reverse=True)
 
 
-def is_asked_for(standing: Standing, params: ListTasksRequest) -> bool:
+def is_asked_for(standing: PlanTaskState, params: ListTasksRequest) -> bool:
     if params.status not in (TaskState.TASK_STATE_UNSPECIFIED, standing.state):
         return False
     if params.context_id and params.context_id != context_of(standing.plan):
@@ -34,7 +34,7 @@ def is_asked_for(standing: Standing, params: ListTasksRequest) -> bool:
     return after is None or standing.plan.updated_at >= after
 
 
-def behind(listed: Sequence[Standing], token: str) -> Sequence[Standing]:
+def behind(listed: Sequence[PlanTaskState], token: str) -> Sequence[PlanTaskState]:
     """Return what is behind the place that a token names. Raise InvalidParamsError for one that is none of ours."""
     if not token:
         return listed
@@ -44,11 +44,11 @@ def behind(listed: Sequence[Standing], token: str) -> Sequence[Standing]:
     return [one for one in listed if _cursor(one).sort_key() < cursor.sort_key()]
 
 
-def _cursor(standing: Standing) -> ListTasksCursor:
+def _cursor(standing: PlanTaskState) -> ListTasksCursor:
     since = standing.plan.updated_at - datetime.fromtimestamp(0, UTC)
     return ListTasksCursor((since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1_000, standing.task_id)
 
 
-def token_of(last: Standing) -> str:
+def token_of(last: PlanTaskState) -> str:
     """Return what a page that ends with this task is continued by."""
     return encode_list_tasks_cursor(_cursor(last))

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from a2a.types import TaskState
 
 from soorma_ai.errors import NotFound
-from soorma_ai.gateways.a2a.tasks import TURN_OVER, Standing
+from soorma_ai.gateways.a2a.tasks import TURN_OVER, PlanTaskState
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
 from soorma_ai.kernel.domain.people import AnswerDecision
@@ -23,18 +23,18 @@ from soorma_ai.kernel.runtime.views.plans import own_plan
 LOOK_AGAIN_SECONDS = 5.0
 
 
-async def find(client: Client, task_id: str) -> Standing:
+async def find(client: Client, task_id: str) -> PlanTaskState:
     """Return how it is with a task: a plan, or a goal that people have to approve first. Raise NotFound."""
     try:
         plan = await own_plan(client.services, client.person, task_id)
     except NotFound:
         return await _find_held(client, task_id)
-    return await _standing(client, plan, task_id)
+    return await _plan_task_state(client, plan, task_id)
 
 
 async def follow(
     visit: Visit, client: Client, task_id: str, seconds: float | None = None
-) -> AsyncGenerator[Standing, None]:
+) -> AsyncGenerator[PlanTaskState, None]:
     """Yield how it is with a task now, and whenever that has changed, until it is over or the time is."""
     clock = client.services.clock
     end = None if seconds is None else clock.monotonic() + seconds
@@ -54,9 +54,9 @@ async def follow(
 
 async def turn_of(
     visit: Visit, client: Client, task_id: str, seconds: float, over: Collection[TaskState] = TURN_OVER
-) -> Standing:
+) -> PlanTaskState:
     """Return how it is with a task when its turn is over, or when the time is."""
-    standing: Standing | None = None
+    standing: PlanTaskState | None = None
     async with aclosing(follow(visit, client, task_id, seconds)) as changes:
         async for standing in changes:
             if standing.state in over:
@@ -69,15 +69,15 @@ def request_of(gate: Expectation | None) -> EventEnvelope | None:
     return gate.ask.proposal.request if gate and gate.ask and gate.ask.proposal else None
 
 
-async def _standing(client: Client, plan: PlanRecord, task_id: str) -> Standing:
+async def _plan_task_state(client: Client, plan: PlanRecord, task_id: str) -> PlanTaskState:
     if plan.status.is_final:
-        return Standing(task_id, plan)
+        return PlanTaskState(task_id, plan)
     is_root = plan.plan_id == plan.root_plan_id
     found = await client.services.store.plans.open_in_tree(plan.root_plan_id)
-    return Standing(task_id, plan, _questions([one for one in found if is_root or one.plan_id == plan.plan_id]))
+    return PlanTaskState(task_id, plan, _questions([one for one in found if is_root or one.plan_id == plan.plan_id]))
 
 
-async def _find_held(client: Client, goal_id: str) -> Standing:
+async def _find_held(client: Client, goal_id: str) -> PlanTaskState:
     """Return how it is with a goal that people had to approve, which is known by its own id from the beginning."""
     plans, missing = client.services.store.plans, f"no task {goal_id} of {client.person.user_id}"
     reply, gate = await plans.expectation(goal_id), await plans.expectation(gate_id(goal_id))
@@ -87,11 +87,11 @@ async def _find_held(client: Client, goal_id: str) -> Standing:
     check(client.person, REQUESTS["reply"], reply, missing)
     begun = await plans.plan(plan_id_of(goal.id, goal.target))
     if begun is not None:
-        return await _standing(client, begun, goal_id)
+        return await _plan_task_state(client, begun, goal_id)
     plan = before_it_began(goal, goal.target)
     if gate.status is ExpectationStatus.OPEN:
-        return Standing(goal_id, plan, _questions([gate]))
-    return Standing(goal_id, plan, rejected=_rejection(gate))
+        return PlanTaskState(goal_id, plan, _questions([gate]))
+    return PlanTaskState(goal_id, plan, rejected=_rejection(gate))
 
 
 def _rejection(gate: Expectation) -> str | None:

@@ -28,7 +28,7 @@ RESULT = "result"
 MOST_MESSAGES = 100
 
 
-class Standing(msgspec.Struct, frozen=True):
+class PlanTaskState(msgspec.Struct, frozen=True):
     """How it is with a task. `task_id` is the plan's id, or the goal's where people had to approve that first.
     `rejected` says why its goal was not let go."""
 
@@ -75,7 +75,7 @@ def state_of(status: PlanStatus, *, is_asking: bool) -> TaskState:
             assert_never(status)
 
 
-def task_of(standing: Standing, told: Sequence[Message] = ()) -> Task:
+def task_of(standing: PlanTaskState, told: Sequence[Message] = ()) -> Task:
     """Return the whole task; `told` are the messages before its status."""
     return Task(
         id=standing.task_id,
@@ -87,19 +87,19 @@ def task_of(standing: Standing, told: Sequence[Message] = ()) -> Task:
     )
 
 
-def status_of(standing: Standing) -> TaskStatus:
+def status_of(standing: PlanTaskState) -> TaskStatus:
     message = _message_of(standing)
     return TaskStatus(state=standing.state, message=message, timestamp=timestamp_of(standing.plan.updated_at))
 
 
-def artifacts_of(standing: Standing) -> list[Artifact]:
+def artifacts_of(standing: PlanTaskState) -> list[Artifact]:
     plan = standing.plan
     if plan.status is not PlanStatus.COMPLETED or plan.result is None:
         return []
     return [Artifact(artifact_id=RESULT, name=RESULT, parts=[small_part_of(plan.result)])]
 
 
-def history_of(standing: Standing, expectations: Iterable[Expectation]) -> list[Message]:
+def history_of(standing: PlanTaskState, expectations: Iterable[Expectation]) -> list[Message]:
     """Return what was said until now: the goal, the questions that are closed, and their answers."""
     plan, said = standing.plan, list[Message]()
     said.append(_message(standing, Role.ROLE_USER, plan.goal_id, [small_part_of(plan.goal_data)]))
@@ -126,7 +126,7 @@ def struct_of(content: JsonObject) -> Struct:
     return struct
 
 
-def _message_of(standing: Standing) -> Message | None:
+def _message_of(standing: PlanTaskState) -> Message | None:
     plan = standing.plan
     if standing.rejected is not None:
         return _message(standing, Role.ROLE_AGENT, f"{standing.task_id}:rejected", [small_part_of(standing.rejected)])
@@ -154,12 +154,12 @@ def question_data(wait: Wait) -> JsonObject:
     return about
 
 
-def _question(standing: Standing, wait: Wait) -> Message:
+def _question(standing: PlanTaskState, wait: Wait) -> Message:
     words = [small_part_of(wait.message)] if wait.message else []
     return _message(standing, Role.ROLE_AGENT, wait.wait_id, [*words, small_part_of(question_data(wait))])
 
 
-def _message(standing: Standing, role: Role, message_id: str, parts: Sequence[Part]) -> Message:
+def _message(standing: PlanTaskState, role: Role, message_id: str, parts: Sequence[Part]) -> Message:
     return Message(
         message_id=message_id, context_id=standing.context_id, task_id=standing.task_id, role=role, parts=parts
     )

@@ -35,7 +35,7 @@ LONGEST_FAULT = 300
 BY_LINK = "link"
 
 
-class _Given(BaseModel):
+class _AnswerBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     payload: JsonObject
@@ -190,7 +190,7 @@ class UserAgent(Agent):
     async def take(self, post: Post) -> JsonObject:
         """Take the answer that was posted to a link, as {payload, decision, note}, and return {outcome, detail}."""
         try:
-            given = _Given.model_validate_json(post.body)
+            given = _AnswerBody.model_validate_json(post.body)
         except ValidationError as error:
             fault = error.errors(include_url=False)[0]
             raise RemoteProtocolError(f"the answer, at {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from error

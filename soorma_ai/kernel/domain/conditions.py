@@ -8,12 +8,12 @@ from typing import Protocol
 from msgspec import Struct
 
 from soorma_ai.errors import ConfigError
-from soorma_ai.kernel.domain.expressions import MOST_STEPS, Size, Term, cost_of, parse, size_of, uses_in
+from soorma_ai.kernel.domain.expressions import MOST_STEPS, Term, ValueBound, cost_of, parse, size_of, uses_in
 from soorma_ai.kernel.domain.values import Json, JsonObject, clip
 
 ALWAYS = "always"
 # What a machine's condition is tried on before it is taken: data with lists of this many items.
-USUAL = Size(nodes=1_000, items=100)
+USUAL = ValueBound(nodes=1_000, items=100)
 SHOWN = 200
 _UNDECIDED = (LookupError, ArithmeticError, ValueError, TypeError, RuntimeError)
 

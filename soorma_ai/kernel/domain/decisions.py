@@ -109,7 +109,7 @@ class EventDecision(Frozen):
     reasoning: str = ""
 
 
-class Judged(Struct, frozen=True):
+class AcceptedDecision(Struct, frozen=True):
     """A decision that may be carried out; with `approval`, only after a person said yes.
 
     `producers` are those whose event ends a wait; `parts` the requests that are published together.
@@ -119,10 +119,10 @@ class Judged(Struct, frozen=True):
     definition: EventDefinition | None = None
     approval: Approval | None = None
     producers: tuple[str, ...] = ()
-    parts: tuple["Judged", ...] = ()
+    parts: tuple["AcceptedDecision", ...] = ()
 
 
-class Room(Struct, frozen=True):
+class OfferRoom(Struct, frozen=True):
     """Room for an offer in a request: tokens of its lines, and how many schemas are shown where not all fit. `pinned`
     events are always among these."""
 

@@ -159,14 +159,14 @@ Effect = (
 )
 
 
-class Outcome(Struct, frozen=True):
+class PlanChange(Struct, frozen=True):
     """The plan as it is then, and the effects that make it so; saving the plan itself is left to the shell."""
 
     plan: PlanRecord
     effects: tuple[Effect, ...] = ()
 
-    def then(self, later: "Outcome") -> "Outcome":
-        return Outcome(later.plan, self.effects + later.effects)
+    def then(self, later: "PlanChange") -> "PlanChange":
+        return PlanChange(later.plan, self.effects + later.effects)
 
 
 class Ack(Struct, frozen=True):

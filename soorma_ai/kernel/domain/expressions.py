@@ -50,7 +50,7 @@ class Unreadable(ValueError):
     """Raised for what is no expression, or a larger one than is evaluated."""
 
 
-class Size(Struct, frozen=True):
+class ValueBound(Struct, frozen=True):
     """The most that a value may hold: `nodes` in all, and `items` in any one list or object of it."""
 
     nodes: int = 1
@@ -102,7 +102,7 @@ def uses_in(part: Term) -> set[tuple[str, str]]:
     return within | (uses_in(part.parts[0]) if part.parts else set())
 
 
-def size_of(value: Json) -> Size:
+def size_of(value: Json) -> ValueBound:
     """Return the size of a value, or one that is too large for any expression where it is."""
     nodes = items = 0
     ahead: list[Json] = [value]
@@ -116,22 +116,22 @@ def size_of(value: Json) -> Size:
             nodes += sum(map(len, one)) // _CHARS_A_NODE
         elif isinstance(one, str):
             nodes += len(one) // _CHARS_A_NODE
-    return Size(nodes, items)
+    return ValueBound(nodes, items)
 
 
-def cost_of(part: Term, sizes: Mapping[str, Size]) -> int:
+def cost_of(part: Term, sizes: Mapping[str, ValueBound]) -> int:
     """Return the most steps that it takes over values of these sizes, each of which is handed over."""
     given = sum(size.nodes for size in sizes.values())
     return given * _STEPS_TO_HAND_OVER + _weigh(part, sizes)[0]
 
 
-def _weigh(part: Term, sizes: Mapping[str, Size]) -> tuple[int, Size]:
+def _weigh(part: Term, sizes: Mapping[str, ValueBound]) -> tuple[int, ValueBound]:
     """Return the cost of a part, and the size of its value."""
     match part.kind:
         case "name":
-            return 1, sizes.get(part.word, Size())
+            return 1, sizes.get(part.word, ValueBound())
         case "literal":
-            return 1, Size(1 + len(part.word) // _CHARS_A_NODE)
+            return 1, ValueBound(1 + len(part.word) // _CHARS_A_NODE)
         case "loop":
             return _weigh_loop(part, sizes)
         case _:
@@ -143,23 +143,23 @@ def _weigh(part: Term, sizes: Mapping[str, Size]) -> tuple[int, Size]:
         case "field":  # lists and objects are not copied
             return cost, found[0]
         case "choice":
-            return cost, Size(max(size.nodes for size in found), items)
+            return cost, ValueBound(max(size.nodes for size in found), items)
         case "list":
-            return cost + len(found), Size(1 + nodes, max(items, len(found)))
+            return cost + len(found), ValueBound(1 + nodes, max(items, len(found)))
         case "plus":
-            return cost + nodes, Size(nodes, sum(size.items for size in found))
+            return cost + nodes, ValueBound(nodes, sum(size.items for size in found))
         case "match":
             pattern = _cost_of_pattern(part.parts[-1].word)
-            return cost + pattern + nodes * (1 + pattern // 512), Size()
+            return cost + pattern + nodes * (1 + pattern // 512), ValueBound()
         case "comparison":  # it ends with the shorter one
-            return cost + nodes - max(size.nodes for size in found), Size()
+            return cost + nodes - max(size.nodes for size in found), ValueBound()
         case "logic":
-            return cost, Size()
+            return cost, ValueBound()
         case _:
-            return cost + nodes, Size(nodes, items)
+            return cost + nodes, ValueBound(nodes, items)
 
 
-def _weigh_loop(part: Term, sizes: Mapping[str, Size]) -> tuple[int, Size]:
+def _weigh_loop(part: Term, sizes: Mapping[str, ValueBound]) -> tuple[int, ValueBound]:
     """The items of a list share its nodes. So where an item's cost grows faster than its size, it is the most when one
     of them has all the nodes and the others none; all bodies are weighed at these two ends."""
     over, *bodies = part.parts
@@ -167,14 +167,14 @@ def _weigh_loop(part: Term, sizes: Mapping[str, Size]) -> tuple[int, Size]:
     turns = min(ranged.items, ranged.nodes)
     nodes, items = 0, ranged.items
     for body in bodies:
-        for size, times in ((ranged, 1), (Size(1, 1), turns)):
+        for size, times in ((ranged, 1), (ValueBound(1, 1), turns)):
             body_cost, made = _weigh(body, {**sizes, **dict.fromkeys(part.binds, size)})
             cost += times * (1 + body_cost)
             nodes, items = nodes + times * made.nodes, max(items, made.items)
     if part.word in _KEEPING:
         kept = ranged.nodes if part.word == "filter" else nodes
-        return cost + turns * kept, Size(kept, items)  # the library copies at each turn what it has kept
-    return cost, Size()
+        return cost + turns * kept, ValueBound(kept, items)  # the library copies at each turn what it has kept
+    return cost, ValueBound()
 
 
 def _cost_of_pattern(written: str) -> int:

@@ -87,7 +87,7 @@ class JournalKey(Record, frozen=True):
     ordinal: int
 
 
-class Kept(Struct, frozen=True):
+class PromptPart(Struct, frozen=True):
     """Text of a question, kept once under its digest: with the plan whose words it holds, or for all plans of a tenant
     where it holds nobody's."""
 

@@ -19,7 +19,7 @@ class MemoryKey(Struct, frozen=True):
     key: str
 
 
-class Remembered(Record, frozen=True):
+class StoredValue(Record, frozen=True):
     """A value and its version, which grows with every change, a deletion included; 0 is a key that never was."""
 
     version: int = 0

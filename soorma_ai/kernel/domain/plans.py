@@ -138,7 +138,7 @@ class PlanInHand(Struct, frozen=True):
     spent: Spent
 
 
-class Marked(Struct, frozen=True):
+class StepMark(Struct, frozen=True):
     """Number of a plan's steps that carry one fingerprint, and the last of them."""
 
     count: int

@@ -17,9 +17,9 @@ class Annotations:
         self._parts = parts
         self._fits = fits
 
-    def seen(self, schema: JsonObject, given: JsonObject, value: Json, at: At) -> Seen:
+    def examined(self, schema: JsonObject, given: JsonObject, value: Json, at: At) -> Seen:
         """Return the names or numbers that `given`, keywords of a schema, has looked at; yields the work done."""
-        seen = yield from self._seen_within(given, value, at)
+        seen = yield from self._examine(given, value, at)
         within = at.into()
         if within.nested > MOST_NESTED:
             return seen
@@ -34,10 +34,10 @@ class Annotations:
         for one in here:
             yield OF_A_STEP
             if isinstance(one, dict) and (yield from self._fits(one, value, within)):
-                seen |= yield from self.seen(one, one, value, within)
+                seen |= yield from self.examined(one, one, value, within)
         return seen
 
-    def _seen_within(self, given: JsonObject, value: Json, at: At) -> Seen:
+    def _examine(self, given: JsonObject, value: Json, at: At) -> Seen:
         seen: set[str | int] = set()
         if isinstance(value, dict):
             properties, patterns = map_in(given.get("properties")), map_in(given.get("patternProperties"))

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.json import Encoder as JsonEncoder
 
 from soorma_ai.kernel.domain.patterns import FEW_PLACES, MOST_STEPS, is_backtracking, places_in
-from soorma_ai.kernel.domain.schema_graph import Graph
+from soorma_ai.kernel.domain.schema_graph import SchemaGraph
 from soorma_ai.kernel.domain.values import MOST_LEVELS, Json, JsonObject
 
 MOST_AT_ONCE = 200_000  # 5 ms on a quiet machine, 20 ms on a busy one
@@ -31,14 +31,14 @@ _OF_AN_ESTIMATE = 20
 _BYTES = 6  # that are spelled in one unit
 
 
-class Size(Struct, frozen=True):
+class ValueSize(Struct, frozen=True):
     """How many values there are in one, itself and its text counted, and on how many levels."""
 
     parts: int
     levels: int
 
 
-_SCALAR = Size(1, 0)
+_SCALAR = ValueSize(1, 0)
 _encode = JsonEncoder().encode
 
 
@@ -50,7 +50,7 @@ def length_of(value: object) -> int | None:
         return None
 
 
-def measure(value: Json, most: int) -> Size | None:
+def measure(value: Json, most: int) -> ValueSize | None:
     """Return the size of a value; None for one of more than `most` parts."""
     if not isinstance(value, dict | list):
         return _SCALAR if not isinstance(value, str) else _size_of_text(value, most)
@@ -72,12 +72,12 @@ def measure(value: Json, most: int) -> Size | None:
         if parts > most:
             return None
         level = below
-    return Size(parts, levels)
+    return ValueSize(parts, levels)
 
 
-def _size_of_text(text: str, most: int) -> Size | None:
+def _size_of_text(text: str, most: int) -> ValueSize | None:
     parts = 1 + len(text) // CHARACTERS
-    return Size(parts, 0) if parts <= most else None
+    return ValueSize(parts, 0) if parts <= most else None
 
 
 class Estimate(Struct, frozen=True):
@@ -94,7 +94,7 @@ class Estimate(Struct, frozen=True):
 class Costs:
     """Costs of the schemas of one document, for values by their depth."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: SchemaGraph) -> None:
         self._graph = graph
         self._rows = graph.totals(cost_of_schema)
         self._errors: list[list[int]] | None = None

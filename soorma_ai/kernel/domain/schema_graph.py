@@ -27,7 +27,7 @@ _MOST = 10**15
 Place = tuple[str | int, ...]
 
 
-class Node(Struct):
+class SchemaNode(Struct):
     """A schema, and the numbers of the schemas that are looked at for the same value, and of those for what is in it:
     of each group, one for any one place."""
 
@@ -37,7 +37,7 @@ class Node(Struct):
     of_arrays: list[list[int]] = field(default_factory=list[list[int]])
 
 
-def visits_of_root(graph: "Graph") -> tuple[int, ...]:
+def visits_of_root(graph: "SchemaGraph") -> tuple[int, ...]:
     """Return the most visits for a value without anything in it, for one of one level, and so on; the last is for any
     that is nested deeper."""
     return tuple(row[graph.root] for row in graph.visits)
@@ -61,11 +61,11 @@ def _most(groups: list[list[int]], below: list[int]) -> int:
     return sum(max((below[one] for one in group), default=0) for group in groups)
 
 
-def _leads_on(node: Node) -> bool:
+def _leads_on(node: SchemaNode) -> bool:
     return bool(node.here) or any(node.of_objects) or any(node.of_arrays)
 
 
-def _from_the_inside(nodes: list[Node]) -> list[int]:
+def _from_the_inside(nodes: list[SchemaNode]) -> list[int]:
     """Return all nodes, each behind those that are looked at for the same value; a way back to itself is left out."""
     found: dict[int, None] = {}
     for start in range(len(nodes)):
@@ -85,7 +85,7 @@ def _from_the_inside(nodes: list[Node]) -> list[int]:
     return [*found]
 
 
-class Graph:
+class SchemaGraph:
     """The schemas of a document, and how the check of one leads to the check of others."""
 
     def __init__(self, document: JsonObject) -> None:
@@ -94,7 +94,7 @@ class Graph:
         self._named: dict[str, Json] = {}
         self._bases: dict[int, str] = {}
         self.places: dict[int, Place] = {}
-        self.nodes: list[Node] = [Node({})]  # the first stands for all that are no object
+        self.nodes: list[SchemaNode] = [SchemaNode({})]  # the first stands for all that are no object
         self.leads_out = False
         self._ahead: list[JsonObject] = []
         self._collect_names()
@@ -152,7 +152,7 @@ class Graph:
             return []
         if id(schema) not in self._numbers:
             self._numbers[id(schema)] = len(self.nodes)
-            self.nodes.append(Node(schema))
+            self.nodes.append(SchemaNode(schema))
             self._ahead.append(schema)
         return [self._numbers[id(schema)]]
 

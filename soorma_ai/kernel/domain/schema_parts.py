@@ -6,7 +6,7 @@ from urllib.parse import quote, urldefrag, urljoin
 
 from soorma_ai.kernel.domain.patterns import is_affordable, is_backtracking, steps_for
 from soorma_ai.kernel.domain.schema_cost import Costs
-from soorma_ai.kernel.domain.schema_graph import Graph, Place
+from soorma_ai.kernel.domain.schema_graph import Place, SchemaGraph
 from soorma_ai.kernel.domain.values import Json, JsonObject, compact
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Parts:
 
         document = {name: one for name, one in document.items() if name != "$schema"}
         self.document = document
-        self.graph = Graph(document)
+        self.graph = SchemaGraph(document)
         self.costs = Costs(self.graph)
         self._whole = whole
         self._compile = compile_schema

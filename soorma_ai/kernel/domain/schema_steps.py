@@ -17,7 +17,7 @@ OF_AN_ITEM = 20
 OF_A_LOOK = 5
 
 
-class Fault(Struct, frozen=True):
+class SchemaFault(Struct, frozen=True):
     """`where` is the place in the schema, `rule` the broken keyword. Without a `message`, one is made of these."""
 
     path: Place
@@ -28,11 +28,11 @@ class Fault(Struct, frozen=True):
     message: str = ""
 
 
-Step = int | Fault
+Step = int | SchemaFault
 Steps = Iterator[Step]
 Verdict = Generator[int, None, bool]
 # Returns the faults that a validator finds in a small value, which stands at this path.
-Tell = Callable[["Draft202012Validator", Json, Place], Iterable[Fault]]
+Tell = Callable[["Draft202012Validator", Json, Place], Iterable[SchemaFault]]
 
 
 class At(Struct, frozen=True):
@@ -48,7 +48,7 @@ class At(Struct, frozen=True):
 def is_free(steps: Steps) -> Verdict:
     """Tell whether there is no fault; yields the work done."""
     for step in steps:
-        if isinstance(step, Fault):
+        if isinstance(step, SchemaFault):
             return False
         yield step
     return True

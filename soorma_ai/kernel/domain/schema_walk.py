@@ -17,7 +17,7 @@ from soorma_ai.kernel.domain.schema_steps import (
     OF_A_STEP,
     OF_AN_ITEM,
     At,
-    Fault,
+    SchemaFault,
     Step,
     Steps,
     Tell,
@@ -51,7 +51,7 @@ class Walk:
         """Yield the work that is done, and each fault where it is found."""
         if not isinstance(schema, dict):
             if schema is False:
-                yield Fault(at.path, self._parts.place(schema), "falseSchema", value, None)
+                yield SchemaFault(at.path, self._parts.place(schema), "falseSchema", value, None)
             return
         estimate = self._parts.costs.check(schema, value)
         yield estimate.spent
@@ -83,7 +83,7 @@ class Walk:
     def _by_keywords(self, schema: JsonObject, value: Json, at: At) -> Steps:
         yield OF_A_STEP
         if at.nested > MOST_NESTED:
-            yield Fault(at.path, self._parts.place(schema), "nesting", value, MOST_NESTED)
+            yield SchemaFault(at.path, self._parts.place(schema), "nesting", value, MOST_NESTED)
             return
         yield from self._assertions(schema, value, at)
         yield from self._alternatives(schema, value, at)
@@ -95,8 +95,8 @@ class Walk:
             yield from self._contained(schema, value, at)
         yield from self._unevaluated(schema, value, at)
 
-    def _fault(self, schema: JsonObject, rule: str, value: Json, at: At) -> Fault:
-        return Fault(at.path, (*self._parts.place(schema), rule), rule, value, schema.get(rule))
+    def _fault(self, schema: JsonObject, rule: str, value: Json, at: At) -> SchemaFault:
+        return SchemaFault(at.path, (*self._parts.place(schema), rule), rule, value, schema.get(rule))
 
     # Assertions about the value itself.
 
@@ -127,7 +127,7 @@ class Walk:
             missing = (one for one in cast(list[str], given[name]) if one not in value)
             for one in missing:
                 words = f'"{one}" is a required property'
-                yield Fault(at.path, (*self._parts.place(schema), name), name, value, one, words)
+                yield SchemaFault(at.path, (*self._parts.place(schema), name), name, value, one, words)
         else:
             yield self._fault(schema, name, value, at)
 
@@ -184,15 +184,15 @@ class Walk:
             if fitting and (keyword == "anyOf" or fitting > 1):
                 break
         if fitting == 0:
-            meant = yield from self._meant(options, value, at)
+            meant = yield from self._likely_option(options, value, at)
             if meant is not None:
                 yield from self.faults(meant, value, at.into())
                 return
         if fitting != 1:
             words = "it fits more than one of the schemas, of which it must fit one" if fitting else ""
-            yield Fault(at.path, (*self._parts.place(schema), keyword), keyword, value, None, words)
+            yield SchemaFault(at.path, (*self._parts.place(schema), keyword), keyword, value, None, words)
 
-    def _meant(self, options: list[Json], value: Json, at: At) -> Generator[int, None, Json]:
+    def _likely_option(self, options: list[Json], value: Json, at: At) -> Generator[int, None, Json]:
         """Return the one alternative of this type, and of this tag; None where that does not tell one."""
         likely = [one for one in options if isinstance(one, dict)]
         for is_meant in (self._is_of_type, self._is_tagged):
@@ -258,7 +258,9 @@ class Walk:
                 found.append(one)
         if not found and schema.get("additionalProperties") is False:
             words = f"{excerpt(name, 80)} is not among the properties that it may have"
-            yield Fault(at.path, (*self._parts.place(schema), "additionalProperties"), "falseSchema", item, None, words)
+            yield SchemaFault(
+                at.path, (*self._parts.place(schema), "additionalProperties"), "falseSchema", item, None, words
+            )
             return True
         for one in found or [schema.get("additionalProperties", True)]:
             yield from self.faults(one, item, at.into(name))
@@ -342,7 +344,7 @@ class Walk:
         else:
             return
         others: JsonObject = {name: one for name, one in schema.items() if name != rule}
-        seen = yield from Annotations(self._parts, self.fits).seen(schema, others, value, at)
+        seen = yield from Annotations(self._parts, self.fits).examined(schema, others, value, at)
         for key in keys:
             yield OF_AN_ITEM
             if key in seen:
@@ -354,7 +356,7 @@ class Walk:
             yield from self.faults(schema[rule], item, at.into(key))
 
 
-def _too_long(fault: Fault) -> Fault:
+def _too_long(fault: SchemaFault) -> SchemaFault:
     return replace(fault, message="it is too long for a pattern of this kind to be matched in time")
 
 

@@ -20,9 +20,9 @@ from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.domain.patterns import MOST_STEPS
 from soorma_ai.kernel.domain.schema_cost import MOST_AT_ONCE, MOST_IN_ALL, Costs, length_of
 from soorma_ai.kernel.domain.schema_formats import FORMATS
-from soorma_ai.kernel.domain.schema_graph import Graph, Place, sizes_of_levels, visits_of_root
+from soorma_ai.kernel.domain.schema_graph import Place, SchemaGraph, sizes_of_levels, visits_of_root
 from soorma_ai.kernel.domain.schema_parts import Parts
-from soorma_ai.kernel.domain.schema_steps import OF_A_LOOK, At, Fault, Verdict, is_free
+from soorma_ai.kernel.domain.schema_steps import OF_A_LOOK, At, SchemaFault, Verdict, is_free
 from soorma_ai.kernel.domain.schema_walk import Walk
 from soorma_ai.kernel.domain.slices import Slices, at_once
 from soorma_ai.kernel.domain.values import (
@@ -151,7 +151,7 @@ def examine(
     found: dict[Violation, None] = {}  # in order, each once
     spent = whole = 0
     for step in checker.steps(value):
-        if isinstance(step, Fault):
+        if isinstance(step, SchemaFault):
             if passing is None or not passing(step.rule, step.found):
                 found[_violation(step, document)] = None
             if len(found) > MAX_REPORTED:
@@ -226,7 +226,7 @@ class _Checker(Struct, frozen=True):
         length = length_of(value)
         return length is not None and length * self.cost <= MOST_AT_ONCE
 
-    def steps(self, value: Json) -> Iterator[int | Fault]:
+    def steps(self, value: Json) -> Iterator[int | SchemaFault]:
         """Yield the work of a check, and each fault where it is found."""
         if max(self.visits_at) > MOST_VISITS:
             depth = 0
@@ -239,7 +239,7 @@ class _Checker(Struct, frozen=True):
         if self.spelled in ("true", "false"):
             if self.spelled == "false":
                 words = f"False schema does not allow {excerpt(value, 80)}"
-                yield Fault((), (), "falseSchema", value, None, words)
+                yield SchemaFault((), (), "falseSchema", value, None, words)
             return
         parts = parts_of(self.spelled)
         if parts.are_known:
@@ -247,19 +247,21 @@ class _Checker(Struct, frozen=True):
         else:
             yield from self._whole(parts, value)
 
-    def _whole(self, parts: Parts, value: Json) -> Iterator[int | Fault]:
+    def _whole(self, parts: Parts, value: Json) -> Iterator[int | SchemaFault]:
         """Check with one call, where the references of a schema can be followed by the validator alone."""
         if not parts.costs.check(parts.document, value).is_little:
             return iter([_too_dear(value)])
         if parts.costs.telling(parts.document, value) is not None:
             return iter(tell_faults(self.validator, value, ()))
         is_valid = self.validator.is_valid(value)
-        return iter(() if is_valid else [Fault((), ("schema",), "schema", value, "the schema", "it does not fit")])
+        return iter(
+            () if is_valid else [SchemaFault((), ("schema",), "schema", value, "the schema", "it does not fit")]
+        )
 
-    def _too_deep(self, depth: int) -> Fault:
+    def _too_deep(self, depth: int) -> SchemaFault:
         words = "it is nested deeper than can be checked, since alternatives of the schema lead back to it"
         found, wanted = f"{depth} levels", f"at most {self.most_levels} levels"
-        return Fault((), ("nesting",), "nesting", found, wanted, words)
+        return SchemaFault((), ("nesting",), "nesting", found, wanted, words)
 
 
 @lru_cache(maxsize=512)
@@ -275,7 +277,7 @@ def _checker(spelled: str) -> _Checker:
     try:
         document = json.loads(spelled)
         validator = _compile(document, None, None)
-        graph = Graph(document)
+        graph = SchemaGraph(document)
         return _Checker(spelled, validator, visits_of_root(graph), Costs(graph).highest)
     except (ValidationError, ReferencingError, ValueError) as error:
         reason = str(error).partition("\n")[0]
@@ -299,13 +301,13 @@ def _compile(
     )
 
 
-def tell_faults(validator: "Draft202012Validator", value: Json, path: Place) -> Iterable[Fault]:
+def tell_faults(validator: "Draft202012Validator", value: Json, path: Place) -> Iterable[SchemaFault]:
     """Yield the faults that a validator finds in a value, which stands at this path."""
     for error in validator.iter_errors(value):
         for fault in _closest_faults(error):
             kind, where = fault.kind, tuple(fault.schema_path)
             found, wanted = cast(Json, fault.instance), cast(Json, kind.value)
-            yield Fault((*path, *fault.instance_path), where, kind.name, found, wanted, fault.message)
+            yield SchemaFault((*path, *fault.instance_path), where, kind.name, found, wanted, fault.message)
 
 
 def _closest_faults(error: "ValidationError") -> "Iterator[ValidationError]":
@@ -332,7 +334,7 @@ def _has_fault(faults: "list[ValidationError]", rules: tuple[str, ...], depth: i
     return any(fault.kind.name in rules and len(fault.instance_path) <= depth for fault in faults)
 
 
-def _violation(fault: Fault, document: JsonObject) -> Violation:
+def _violation(fault: SchemaFault, document: JsonObject) -> Violation:
     where = fault.where
     is_named = not where or isinstance(where[-1], int) or where[-2:-1] in (("properties",), ("patternProperties",))
     wanted, found = excerpt(follow(document, where, fault.wanted), 200), excerpt(fault.found, 120)
@@ -363,9 +365,9 @@ def _words(rule: str, found: str, wanted: str) -> str:
     return f"{clip(found, 80)} " + _WORDS.get(rule, f"breaks the rule {rule!r}, which is {{}}").format(clip(wanted, 80))
 
 
-def _too_dear(value: Json) -> Fault:
+def _too_dear(value: Json) -> SchemaFault:
     words = "it would take too long to check; send less at once, or give a schema with fewer alternatives"
-    return Fault((), ("cost",), "cost", value, "the schema", words)
+    return SchemaFault((), ("cost",), "cost", value, "the schema", words)
 
 
 def path_part(part: str | int) -> str:

@@ -31,7 +31,7 @@ class Receipt(Record, frozen=True):
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-class Confirmed(Record, frozen=True):
+class Confirmation(Record, frozen=True):
     """What became of an event that another store sent: it is taken, or refused for a reason."""
 
     store: str
@@ -47,7 +47,7 @@ class Home(Record, frozen=True):
     request_id: str
 
 
-class Announced(Record, frozen=True):
+class AnnouncedAgent(Record, frozen=True):
     """An agent of another store, and for how long it had been silent when that was said."""
 
     registration: Registration
@@ -60,6 +60,6 @@ class Announcement(Record, frozen=True):
 
     store: str
     tenant_id: str | None
-    living: tuple[Announced, ...] = ()
+    living: tuple[AnnouncedAgent, ...] = ()
     left: tuple[str, ...] = ()
     asks: bool = False

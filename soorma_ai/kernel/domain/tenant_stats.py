@@ -12,7 +12,7 @@ from soorma_ai.kernel.domain.tracking import Backlog
 AGES = (timedelta(hours=1), timedelta(days=1), timedelta(days=7))
 
 
-class Standing(Struct, frozen=True):
+class TenantStats(Struct, frozen=True):
     """Each count is of so many rows at most as were looked at. `questions` to people are counted by their kind and by
     how many of `AGES` they are older than. `unsent`: events that no bus has brought to the inboxes yet, the first of
     which was made at `unsent_since`."""

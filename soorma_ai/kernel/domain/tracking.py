@@ -28,7 +28,7 @@ class ActionStatus(StrEnum):
         return self not in (ActionStatus.PENDING, ActionStatus.RUNNING)
 
 
-class Handed(Record, frozen=True):
+class EventHandling(Record, frozen=True):
     """One event that came to one agent. `has_begun`: its handling began at least once. `has_ended`: nothing more will
     be done about it; a task that waits for something, and a goal, have not ended with their handling."""
 

@@ -9,7 +9,7 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival, Expectation
 from soorma_ai.kernel.domain.memory import OpenSession
 from soorma_ai.kernel.domain.plans import Rest
-from soorma_ai.kernel.domain.tenant_stats import Standing
+from soorma_ai.kernel.domain.tenant_stats import TenantStats
 from soorma_ai.kernel.domain.tracking import Backlog
 from soorma_ai.kernel.ports.rows import Borrower, Delivery, StoredEvent, Swept, Work
 
@@ -26,7 +26,7 @@ class Hands(Protocol):
         """Free a hand: nothing came of what it was reserved for."""
         ...
 
-    def hand_over(self, delivery: Delivery) -> None:
+    def start(self, delivery: Delivery) -> None:
         """Put what is claimed on disk by now into the hand that was reserved for it."""
         ...
 
@@ -50,7 +50,7 @@ class Queue(Protocol):
         request that nobody took when it was published, and somebody takes now, is handed over at once."""
         ...
 
-    async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[int | None, Arrival]:
+    async def offer_untaken(self, after: int, limit: int, now: datetime) -> tuple[int | None, Arrival]:
         """Hand over up to `limit` requests that nobody took, and somebody takes now: the place in the log to go on from
         (None: there are no more), and what came of it."""
         ...
@@ -62,11 +62,11 @@ class Queue(Protocol):
 
         Not those of `held` that are leased, which the caller has in hand: when a clock steps, a lease is over and its
         holder is not.
-        Not those that were in hand at several ends of the process; see `claim_suspect`.
+        Not those that were in hand at several ends of the process; see `claim_poison_candidate`.
         """
         ...
 
-    async def claim_suspect(
+    async def claim_poison_candidate(
         self, agents: Sequence[str], now: datetime, lease: timedelta, held: Sequence[int] = ()
     ) -> Delivery | None:
         """Claim one of those that were in hand at several ends of the process. Taken one at a time, so that what ends
@@ -200,7 +200,7 @@ class Queue(Protocol):
         """Backlogs of agents, by name, of a tenant's events; of so many rows at most."""
         ...
 
-    async def standing(self, tenant_id: str, now: datetime, at_most: int) -> Standing:
+    async def tenant_stats(self, tenant_id: str, now: datetime, at_most: int) -> TenantStats:
         """Return what stands in a tenant; so many rows of a kind are looked at."""
         ...
 

@@ -21,7 +21,7 @@ class Registry(Protocol):
 
     async def live_events(self, tenant_id: str, now: datetime) -> Sequence[RegisteredEvent]: ...
 
-    async def known_events(self, tenant_id: str) -> Sequence[RegisteredEvent]:
+    async def all_events(self, tenant_id: str) -> Sequence[RegisteredEvent]:
         """Known events, also of agents that are gone."""
         ...
 

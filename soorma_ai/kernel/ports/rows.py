@@ -10,7 +10,7 @@ from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.effects import Disposition, Effect
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation
-from soorma_ai.kernel.domain.history import JournalEntry, Kept
+from soorma_ai.kernel.domain.history import JournalEntry, PromptPart
 from soorma_ai.kernel.domain.identity import AuditEntry
 from soorma_ai.kernel.domain.limits import Charge, Spent
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
@@ -60,7 +60,7 @@ class Settlement(Struct, frozen=True):
     actual: Charge
     entry: JournalEntry | None = None
     showing: Showing | None = None
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[PromptPart, ...] = ()
 
 
 class Work(Struct, frozen=True):

@@ -9,11 +9,11 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival, Expectation, ExpectationKind, Untaken
 from soorma_ai.kernel.domain.history import JoinProgress, JournalEntry, Step
 from soorma_ai.kernel.domain.limits import Charge, Limits, Spent
-from soorma_ai.kernel.domain.memory import MemoryChange, MemoryKey, OpenSession, Remembered, SessionSummary
+from soorma_ai.kernel.domain.memory import MemoryChange, MemoryKey, OpenSession, SessionSummary, StoredValue
 from soorma_ai.kernel.domain.people import Answer
-from soorma_ai.kernel.domain.plans import Marked, PlanInHand, PlanRecord, PlanStatus, PlanValue
+from soorma_ai.kernel.domain.plans import PlanInHand, PlanRecord, PlanStatus, PlanValue, StepMark
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
-from soorma_ai.kernel.domain.tracking import Handed
+from soorma_ai.kernel.domain.tracking import EventHandling
 from soorma_ai.kernel.ports.identity import Audit
 from soorma_ai.kernel.ports.queue import Hands, Queue
 from soorma_ai.kernel.ports.registry import Registry
@@ -40,7 +40,7 @@ class Plans(Protocol):
 
     async def plan(self, plan_id: str) -> PlanRecord | None: ...
 
-    async def came_for(self, plan_id: str, event_id: str) -> tuple[PlanRecord, Expectation | None] | None:
+    async def plan_of_event(self, plan_id: str, event_id: str) -> tuple[PlanRecord, Expectation | None] | None:
         """The plan, and the expectation of it that this event closed, by meeting it or by its expiry."""
         ...
 
@@ -48,7 +48,7 @@ class Plans(Protocol):
         """Return what belongs to a plan, all of one moment; its open expectations oldest first."""
         ...
 
-    async def standing(self, plan_id: str) -> tuple[PlanStatus, str | None] | None:
+    async def plan_status(self, plan_id: str) -> tuple[PlanStatus, str | None] | None:
         """Return a plan's status, and why it was asked to stop, if it was."""
         ...
 
@@ -80,14 +80,14 @@ class Plans(Protocol):
         """The newest whose goal is answered under this reply key."""
         ...
 
-    async def held(
+    async def blocked_plans(
         self, limit: int, *, agent: str | None = None, tenant_id: str | None = None, user_id: str | None = None
     ) -> list[PlanRecord]:
         """Plans that rest until an operator resumes them, each with its `blocked`."""
         ...
 
-    async def held_in_tree(self, root_plan_id: str, limit: int) -> list[PlanRecord]:
-        """Return the `held` plans of a plan's tree."""
+    async def blocked_in_tree(self, root_plan_id: str, limit: int) -> list[PlanRecord]:
+        """Return the `blocked_plans` plans of a plan's tree."""
         ...
 
     async def resume(self, plan_id: str, now: datetime) -> bool:
@@ -110,7 +110,7 @@ class Plans(Protocol):
         """Values that it remembers by keys."""
         ...
 
-    async def find_marked(self, plan_id: str, fingerprints: Sequence[str]) -> dict[str, Marked]:
+    async def find_marked(self, plan_id: str, fingerprints: Sequence[str]) -> dict[str, StepMark]:
         """The steps that carry one of these fingerprints, by fingerprint; without those that no step carries."""
         ...
 
@@ -196,7 +196,7 @@ class Plans(Protocol):
         """Requests that a task sent together, also when it has ended."""
         ...
 
-    async def named_expectations(self, ids: Sequence[str]) -> list[Expectation]: ...
+    async def expectations_by_id(self, ids: Sequence[str]) -> list[Expectation]: ...
 
     async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
         """Close an open question by this answer, and publish `wake`. False, and nothing changes, when it is closed by
@@ -253,7 +253,7 @@ class Plans(Protocol):
 
 
 class Memory(Protocol):
-    async def recall(self, at: MemoryKey) -> Remembered: ...
+    async def recall(self, at: MemoryKey) -> StoredValue: ...
 
     async def memory_keys(self, tenant_id: str, plan_id: str) -> list[str]: ...
 
@@ -302,7 +302,7 @@ class EventLog(Protocol):
         """Return whose these events are, of those that are in the log."""
         ...
 
-    async def receivers_of(self, event_ids: Sequence[str]) -> list[Handed]:
+    async def receivers_of(self, event_ids: Sequence[str]) -> list[EventHandling]:
         """Which agents these events came to, and how far each is with them."""
         ...
 

@@ -22,7 +22,7 @@ from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.waits.answers import may_answer
 
 
-class Owned(Protocol):
+class OwnedRecord(Protocol):
     """Anything that is a tenant's, and a user's or nobody's."""
 
     @property
@@ -49,14 +49,14 @@ class Role(StrEnum):
     ROOT = "root"
 
 
-class Whose(StrEnum):
+class Ownership(StrEnum):
     OWN = "own"
     OTHERS = "another user's"
     NOBODYS = "nobody's"
     ELSEWHERE = "another tenant's"
 
 
-class Verdict(StrEnum):
+class Permission(StrEnum):
     """HIDDEN is answered as if it did not exist. In the order in which the best of several roles counts."""
 
     MAY = "may"
@@ -64,9 +64,9 @@ class Verdict(StrEnum):
     HIDDEN = "hidden"
 
 
-def _row(verdicts: str) -> Mapping[Whose, Verdict]:
-    """Return a row as it is written: one word for each of `Whose`."""
-    return dict(zip(Whose, map(Verdict, verdicts.split()), strict=True))
+def _row(verdicts: str) -> Mapping[Ownership, Permission]:
+    """Return a row as it is written: one word for each of `Ownership`."""
+    return dict(zip(Ownership, map(Permission, verdicts.split()), strict=True))
 
 
 _NONE = _row("hidden    hidden    hidden    hidden")
@@ -76,7 +76,7 @@ _TENANT = _row("may       may       may       hidden")
 _REFUSED = _row("forbidden forbidden forbidden hidden")
 
 # What is BEGUN is one's own, whoever begins it; what is the tenant's as a whole is nobody's.
-TABLE: Mapping[Role, Mapping[Act, Mapping[Whose, Verdict]]] = {
+TABLE: Mapping[Role, Mapping[Act, Mapping[Ownership, Permission]]] = {
     Role.USER: {
         Act.BEGIN: _ONLY_OWN,
         Act.SEE: _ONLY_OWN,
@@ -129,27 +129,27 @@ SHARE_MEMORY = Right("memory.share", Act.MANAGE)
 SEE_METRICS = Right("metrics", Act.OVERSEE)
 
 
-def verdict(person: Person, right: Right, thing: Owned) -> Verdict:
+def verdict(person: Person, right: Right, thing: OwnedRecord) -> Permission:
     """Return what the best of a person's roles lets them do."""
     whose = whose_is(thing, person)
     found = {TABLE[role][right.act][whose] for role in _roles(person)}
-    return next(one for one in Verdict if one in found)
+    return next(one for one in Permission if one in found)
 
 
-def may(person: Person, right: Right, thing: Owned) -> bool:
+def may(person: Person, right: Right, thing: OwnedRecord) -> bool:
     """Tell whether a person may do this."""
-    return verdict(person, right, thing) is Verdict.MAY
+    return verdict(person, right, thing) is Permission.MAY
 
 
-def check(person: Person, right: Right, thing: Owned, missing: str) -> None:
+def check(person: Person, right: Right, thing: OwnedRecord, missing: str) -> None:
     """Raise Forbidden for what a person sees and may not do this with, and NotFound for what they do not see: `missing`
     are the words for what does not exist."""
     match verdict(person, right, thing):
-        case Verdict.HIDDEN:
+        case Permission.HIDDEN:
             raise NotFound(missing)
-        case Verdict.FORBIDDEN:
+        case Permission.FORBIDDEN:
             raise _forbidden(person, right)
-        case Verdict.MAY:
+        case Permission.MAY:
             return
 
 
@@ -225,7 +225,7 @@ def agent_fault(caller: Caller, agent: str) -> str:
     """Return why who comes by this token may not act as this agent; empty where they may. A token that names no agent
     is for none, but an operator's is for any."""
     rights = caller.agent
-    if rights is None and verdict(caller.person, REGISTER_AGENT, Owner(caller.person.tenant_id)) is Verdict.MAY:
+    if rights is None and verdict(caller.person, REGISTER_AGENT, Owner(caller.person.tenant_id)) is Permission.MAY:
         return ""
     if rights is not None and rights.name == agent:
         return ""
@@ -270,12 +270,12 @@ def _definitions(one: Registration) -> Iterator[EventDefinition]:
             yield from (capability.consumed_event, *capability.produced_events)
 
 
-def whose_is(thing: Owned, person: Person) -> Whose:
+def whose_is(thing: OwnedRecord, person: Person) -> Ownership:
     if thing.tenant_id != person.tenant_id:
-        return Whose.ELSEWHERE
+        return Ownership.ELSEWHERE
     if thing.user_id == NO_USER:
-        return Whose.NOBODYS
-    return Whose.OWN if thing.user_id == person.user_id else Whose.OTHERS
+        return Ownership.NOBODYS
+    return Ownership.OWN if thing.user_id == person.user_id else Ownership.OTHERS
 
 
 def _sees(person: Person, asked: Expectation) -> bool:

@@ -12,7 +12,7 @@ from soorma_ai.kernel.domain.memory import (
     DropMemory,
     IncrementMemory,
     MemoryChange,
-    Remembered,
+    StoredValue,
     StoreMemory,
     add,
     not_a_list,
@@ -24,7 +24,7 @@ def combine(first: MemoryChange | None, then: MemoryChange) -> MemoryChange:
     """Return one change that does what both do, in this order. Raises LocalProtocolError where `then` cannot follow."""
     if first is None or isinstance(then, StoreMemory | DropMemory):
         return then
-    value = apply_change(apply_change(Remembered(), first), then).value
+    value = apply_change(apply_change(StoredValue(), first), then).value
     match first, value:
         case IncrementMemory(), int() | float():
             return IncrementMemory(then.at, value)
@@ -34,7 +34,7 @@ def combine(first: MemoryChange | None, then: MemoryChange) -> MemoryChange:
             return StoreMemory(then.at, value)
 
 
-def apply_change(stored: Remembered, change: MemoryChange | None) -> Remembered:
+def apply_change(stored: StoredValue, change: MemoryChange | None) -> StoredValue:
     """Return what is remembered once the change is stored."""
     match change:
         case None:

@@ -94,7 +94,7 @@ def _name(claims: Mapping[str, object], claim: str) -> str:
 
 
 @dataclass(frozen=True)
-class SignIn:
+class PendingSignIn:
     """A sign-in that a browser has begun with a provider. What comes back must have its `state`, the token its `nonce`,
     and who exchanges the code its `verifier`. Its representation tells no secret."""
 
@@ -103,7 +103,7 @@ class SignIn:
     verifier: str = field(repr=False)
 
 
-def code_of(answered: Mapping[str, str], begun: SignIn, issuer: str) -> str:
+def code_of(answered: Mapping[str, str], begun: PendingSignIn, issuer: str) -> str:
     """Return the code that a provider sent a browser back with. Raise Unauthenticated for what was not begun by this
     browser, comes from another provider, or is a refusal; whatever an address says is none of our words."""
     if not compare_digest(answered.get("state", "").encode(), begun.state.encode()):

@@ -40,10 +40,10 @@ from soorma_ai.kernel.rules.delivery.route import LONGEST_SECONDS, may_be_follow
 from soorma_ai.kernel.runtime.handling.breaker import hand_back
 from soorma_ai.kernel.runtime.handling.doubts import ask_people, last_word
 from soorma_ai.kernel.runtime.handling.execute import execute, settle_alone, validate
-from soorma_ai.kernel.runtime.handling.handler_task import Hand
+from soorma_ai.kernel.runtime.handling.handler_task import HandlerTask
 from soorma_ai.kernel.runtime.handling.handling import Handling, Services, in_hand
 from soorma_ai.kernel.runtime.handling.logs import warn
-from soorma_ai.kernel.runtime.handling.process.counters import Counted
+from soorma_ai.kernel.runtime.handling.process.counters import CounterName
 from soorma_ai.kernel.runtime.handling.replies import tell_for_agent
 
 # Seconds, where a store takes nothing for longer than a commit is patient.
@@ -69,7 +69,7 @@ class Route(Struct, frozen=True):
     attempts: int = MAX_ATTEMPTS
 
 
-async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> None:
+async def handle(hand: HandlerTask, routes: Sequence[Route], services: Services) -> None:
     """Handle one delivery, which has arrived: it is in the inbox, claimed, and its claim is on disk."""
     delivery = hand.delivery
     found = route(routes, delivery.event, agent=delivery.agent, owner=delivery.owner)
@@ -126,7 +126,7 @@ async def _put_off(handling: Handling, again: RetryAfter) -> None:
             await handling.services.clock.sleep(PAUSE_BETWEEN_TRIES)
 
 
-async def _decide(hand: Hand, handling: Handling, found: Route) -> None:
+async def _decide(hand: HandlerTask, handling: Handling, found: Route) -> None:
     """Run the handler; its context ends with it, so that nothing that it left behind records on it any more."""
     try:
         with in_hand(handling):
@@ -137,7 +137,7 @@ async def _decide(hand: Hand, handling: Handling, found: Route) -> None:
         raise
 
 
-async def _go_on(hand: Hand, handling: Handling, found: Route) -> Handling:
+async def _go_on(hand: HandlerTask, handling: Handling, found: Route) -> Handling:
     """Handle those that stand right behind, each on what the one before has come to, as long as all goes well and
     nothing has to be committed first. Return the handling of the last that went well, which is that of all of them."""
     if not found.continues or handling.is_again or not _may_be_followed(hand, handling):
@@ -160,7 +160,7 @@ async def _go_on(hand: Hand, handling: Handling, found: Route) -> Handling:
     return handling
 
 
-def _may_be_followed(hand: Hand, handling: Handling) -> bool:
+def _may_be_followed(hand: HandlerTask, handling: Handling) -> bool:
     if handling.has_asked or handling.services.clock.monotonic() > hand.begun + LONGEST_SECONDS:
         return False
     return not (handling.has_plan and handling.plan.status.is_final) and may_be_followed(handling.recorded)
@@ -220,7 +220,7 @@ def _report(handling: Handling, failed: Exception, disposal: Disposal) -> None:
 
 def _report_lost(handling: Handling, lost: LeaseLost) -> None:
     delivery = handling.delivery
-    handling.services.signals.tallies.add(delivery.event.tenant_id, Counted.LEASES_LOST)
+    handling.services.signals.tallies.add(delivery.event.tenant_id, CounterName.LEASES_LOST)
     warn("lease_lost", **_fields(delivery, lost))
 
 

@@ -61,7 +61,7 @@ def _apply(db: Connection, effect: decided.Effect, now: datetime, about: StoredE
             inbox.hasten(db, agent, owner)
         case decided.Wake(event):
             log.publish_once(db, event)
-        case decided.Answered():
+        case decided.SendReply():
             pass
         case _:
             assert_never(effect)
@@ -92,7 +92,7 @@ def expect(db: Connection, expectation: Expectation, now: datetime) -> None:
         live = registry.live_events(db, expectation.tenant_id, now)
         apply(db, matching.park(expectation, live, now), now)
         return
-    early = matching.first_to_meet(expectation, expectations.came_early(db, expectation, now))
+    early = matching.first_to_meet(expectation, expectations.early_events(db, expectation, now))
     if early is None:
         expectations.insert(db, expectation)
         return

@@ -14,7 +14,7 @@ from soorma_ai.kernel.domain.expectations import Arrival, Expectation, Expectati
 from soorma_ai.kernel.domain.registry import RegisteredEvent
 from soorma_ai.kernel.ports import StoredEvent
 from soorma_ai.kernel.rules.arrival import arrival, untaken
-from soorma_ai.kernel.rules.arrival.arrival import Heard, Meaning, NamedRows
+from soorma_ai.kernel.rules.arrival.arrival import EventTargets, Meaning, NamedRows
 from soorma_ai.kernel.rules.arrival.effects import Effect, arrival_of
 from soorma_ai.kernel.rules.arrival.matching import owner_of
 from soorma_ai.kernel.rules.arrival.takers import Index
@@ -51,9 +51,9 @@ def bring_untaken(db: Connection, routes: Routes, after: int, limit: int) -> int
 
 def arrive(db: Connection, routes: Routes, now: datetime) -> Arrival:
     """Take in what this transaction has published or brought, and what that leads to."""
-    arriving = _Arriving(db, routes, now)
+    arriving = _ArrivalTransaction(db, routes, now)
     while db.untaken:
-        arriving.hand_over(db.untaken.pop(0))
+        arriving.offer_untaken(db.untaken.pop(0))
     while db.brought:
         arriving.take_in(db.brought.pop(0), is_new=False)
     while db.published:
@@ -61,13 +61,13 @@ def arrive(db: Connection, routes: Routes, now: datetime) -> Arrival:
     return arriving.arrival()
 
 
-class _Arriving:
+class _ArrivalTransaction:
     """Events that come in, each of which sees what became of those before it; what they lead to is applied."""
 
     def __init__(self, db: Connection, routes: Routes, now: datetime) -> None:
         self._db = db
         self._index = routes.index(db)
-        self._registered = _Registered(db, now)
+        self._registered = _RequestDefinitions(db, now)
         self._now = now
         self._done: list[Effect] = []
         self._stops: set[str] = set()
@@ -81,10 +81,10 @@ class _Arriving:
         if event.topic is EventTopic.ACTION_REQUESTS and not is_new:
             found = replace(found, was_untaken=kept.was_kept(db, came.seq))
         done = apply(db, arrival.arrive(heard, found, event, self._now), self._now, came)
-        is_handed_over = heard.is_untaken and not found.was_untaken and self.hand_over(came)
+        is_handed_over = heard.is_untaken and not found.was_untaken and self.offer_untaken(came)
         self._done += map(_as_handed_over, done) if is_handed_over else done
 
-    def hand_over(self, waiting: StoredEvent) -> bool:
+    def offer_untaken(self, waiting: StoredEvent) -> bool:
         """Hand a request that nobody took to its takers of now; tell whether there are any."""
         db, request = self._db, waiting.event
         if not self._index.is_taken(request):
@@ -92,7 +92,7 @@ class _Arriving:
         takers = arrival.hear(request, self._index).takers
         plan = plans.plan(db, request.plan_id) if request.plan_id is not None else None
         context, defined = plan.goal_data if plan else None, self._registered.of(request.tenant_id, request.type)
-        effects = untaken.hand_over(request, defined, _expectation_of(db, request), takers, self._now, context)
+        effects = untaken.offer_untaken(request, defined, _expectation_of(db, request), takers, self._now, context)
         self._done += apply(db, effects, self._now, waiting)
         return bool(effects)
 
@@ -145,7 +145,7 @@ class _Arriving:
         return fault
 
 
-class _Registered:
+class _RequestDefinitions:
     """Definitions of requests by those who take them, live ones, or where none lives, those that are gone; looked up
     once for each type."""
 
@@ -158,7 +158,7 @@ class _Registered:
         key = tenant_id, event_type
         if key not in self._known:
             live = _of_type(registry.live_events(self._db, tenant_id, self.now), event_type)
-            self._known[key] = live or _of_type(registry.known_events(self._db, tenant_id), event_type)
+            self._known[key] = live or _of_type(registry.all_events(self._db, tenant_id), event_type)
         return self._known[key]
 
 
@@ -206,7 +206,7 @@ def _earlier_reply(db: Connection, expected: Expectation | None) -> EventEnvelop
     return log.readable_named(db, expected.met_by)
 
 
-def _expectation_named_by(db: Connection, event: EventEnvelope, heard: Heard) -> Expectation | None:
+def _expectation_named_by(db: Connection, event: EventEnvelope, heard: EventTargets) -> Expectation | None:
     """Return the expectation that an event names. A request that somebody takes does so by its own reply key, so that
     this is of use only where replies are expected among requests."""
     if heard.expectation_id is None:
@@ -224,7 +224,7 @@ def _awaited_by_plan(db: Connection, event: EventEnvelope) -> Expectation | None
     return expectations.find(db, awaited) if awaited is not None else None
 
 
-def _find_rows(db: Connection, index: Index, event: EventEnvelope, heard: Heard) -> NamedRows:
+def _find_rows(db: Connection, index: Index, event: EventEnvelope, heard: EventTargets) -> NamedRows:
     expected = _expectation_named_by(db, event, heard)
     match arrival.meaning_of(event, heard, expected):
         case Meaning.NOTHING | Meaning.WAKES_TASK:

@@ -42,14 +42,14 @@ class Reader(Protocol):
     def registry(self) -> int: ...
 
     @property
-    def words(self) -> "Words": ...
+    def words(self) -> "FullTextIndex": ...
 
     def execute(self, sql: str, parameters: Parameters = ..., /) -> Rows: ...
 
     def executemany(self, sql: str, parameters: Iterable[Parameters], /) -> Rows: ...
 
 
-class Words(Protocol):
+class FullTextIndex(Protocol):
     """Words and marks of memos, by the number of the memo. Each stands behind the number of its shelf. `wanted` are
     marks, of each of which a memo has to have one of these spellings.
 
@@ -175,7 +175,7 @@ class Connection(ABC):
         self.is_beside = False
         self.parts: OrderedDict[tuple[str, str, str], float] = OrderedDict()
 
-    words: Words
+    words: FullTextIndex
     features: Features
     registry: int
     taking = ""

@@ -14,8 +14,8 @@ from soorma_ai.kernel.ports import Delivery, Hands, Note
 from soorma_ai.kernel.sql import arrivals
 from soorma_ai.kernel.sql.connection import Connection, Features, Reader
 from soorma_ai.kernel.sql.tables import audit
-from soorma_ai.kernel.sql.tables.registry import Known, Routes
-from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
+from soorma_ai.kernel.sql.tables.registry import EventCache, Routes
+from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -35,7 +35,7 @@ class Database(ABC):
         self.on_commit: Callable[[bool], None] | None = None
         self.on_arrival: Callable[[Arrival], None] | None = None
         self.routes = Routes()
-        self.known = Known(self.routes, keeps=keeps)
+        self.known = EventCache(self.routes, keeps=keeps)
         self._hands: Hands | None = None
 
     def deliver(self, hands: Hands, lease: timedelta) -> None:
@@ -52,25 +52,32 @@ class Database(ABC):
 
     @abstractmethod
     async def transact(
-        self, operation: Callable[[Connection], T], ended: Callable[[T, bool], None], acting: Acting, *, is_long: bool
+        self,
+        operation: Callable[[Connection], T],
+        ended: Callable[[T, bool], None],
+        acting: TenantScope,
+        *,
+        is_long: bool,
     ) -> T:
         """Return what an operation returns, once it is stored. `ended` is told, on the loop's thread, what it returned,
         and whether that is stored."""
         ...
 
     @abstractmethod
-    async def read(self, query: Callable[[Reader], T], acting: Acting = HOUSE) -> T: ...
+    async def read(self, query: Callable[[Reader], T], acting: TenantScope = HOUSE) -> T: ...
 
-    async def read_aside(self, query: Callable[[Reader], T], acting: Acting = HOUSE) -> T:
+    async def read_aside(self, query: Callable[[Reader], T], acting: TenantScope = HOUSE) -> T:
         """Read what takes long, so that the loop goes on meanwhile."""
         return await self.read(query, acting)
 
     @abstractmethod
-    async def read_later(self, query: Callable[[Reader], T], acting: Acting) -> Callable[[], T]:
+    async def read_later(self, query: Callable[[Reader], T], acting: TenantScope) -> Callable[[], T]:
         """Return what reads when it is called, or has read by then."""
         ...
 
-    async def write(self, operation: Callable[[Connection], T], acting: Acting = HOUSE, *, is_long: bool = False) -> T:
+    async def write(
+        self, operation: Callable[[Connection], T], acting: TenantScope = HOUSE, *, is_long: bool = False
+    ) -> T:
         """Write what publishes nothing."""
         value, _ = await self.publish(operation, None, acting, is_long=is_long)
         return value
@@ -79,13 +86,13 @@ class Database(ABC):
         self,
         operation: Callable[[Connection], T],
         now: datetime | None,
-        acting: Acting = HOUSE,
+        acting: TenantScope = HOUSE,
         *,
         is_long: bool = False,
     ) -> tuple[T, Arrival]:
         """Write; where the store is the bus, what is published arrives in the same transaction."""
         arriving = partial(self._perform, operation, now)
-        value, arrival, _ = await self.transact(arriving, self._hand_over, acting, is_long=is_long)
+        value, arrival, _ = await self.transact(arriving, self._start_leased, acting, is_long=is_long)
         return value, arrival
 
     def _perform(
@@ -103,30 +110,30 @@ class Database(ABC):
             raise
         return value, arrival, db.take_what_was_taken()
 
-    def _hand_over(self, done: tuple[object, Arrival, tuple[Delivery, ...]], is_stored: bool) -> None:
+    def _start_leased(self, done: tuple[object, Arrival, tuple[Delivery, ...]], is_stored: bool) -> None:
         """Hand over what was leased, once it is stored. Who asked for it may be gone by now."""
         _, arrival, taken = done
         if self._hands is not None:
             for delivery in taken:
                 if is_stored:
-                    self._hands.hand_over(delivery)
+                    self._hands.start(delivery)
                 else:
                     self._hands.give_back(delivery.agent)
         if is_stored and self.on_arrival is not None and arrival != NOTHING:
             self.on_arrival(arrival)
 
 
-class Part:
+class StorePart:
     """Implements one port of the store, in the name of whom it acts for. What it changes is written down in the same
     transaction where there is a `note`."""
 
-    def __init__(self, database: Database, acting: Acting = HOUSE, note: Note | None = None) -> None:
+    def __init__(self, database: Database, acting: TenantScope = HOUSE, note: Note | None = None) -> None:
         self.database = database
         self.acting = acting
         self._note = note
 
     async def write(
-        self, operation: Callable[[Connection], T], acting: Acting | None = None, *, is_long: bool = False
+        self, operation: Callable[[Connection], T], acting: TenantScope | None = None, *, is_long: bool = False
     ) -> T:
         """Write what publishes nothing."""
         value, _ = await self.publish(operation, None, acting, is_long=is_long)
@@ -136,7 +143,7 @@ class Part:
         self,
         operation: Callable[[Connection], T],
         now: datetime | None,
-        acting: Acting | None = None,
+        acting: TenantScope | None = None,
         *,
         is_long: bool = False,
     ) -> tuple[T, Arrival]:
@@ -163,16 +170,16 @@ def _has_changed(value: object) -> bool:
 
 def reading(
     query: Callable[Concatenate[Reader, P], T],
-    acting: Acting | None = None,
+    acting: TenantScope | None = None,
     *,
     of_user: bool = False,
     is_long: bool = False,
-) -> "Callable[Concatenate[Part, P], CoroutineType[Any, Any, T]]":
+) -> "Callable[Concatenate[StorePart, P], CoroutineType[Any, Any, T]]":
     """A method of a part that answers from what is committed. It acts for the tenant that it is asked about, else for
     that of its part; `of_user`: and for the user. `is_long`: the loop goes on meanwhile."""
     find = _actor_of(query, of_user=of_user)
 
-    async def method(part: Part, *given: P.args, **named: P.kwargs) -> T:
+    async def method(part: StorePart, *given: P.args, **named: P.kwargs) -> T:
         whose = acting or find(given, named) or part.acting
         read = part.database.read_aside if is_long else part.database.read
         return await read(lambda db: query(db, *given, **named), whose)
@@ -181,11 +188,11 @@ def reading(
 
 
 def writing(
-    operation: Callable[Concatenate[Connection, P], T], acting: Acting | None = None
-) -> "Callable[Concatenate[Part, P], CoroutineType[Any, Any, T]]":
+    operation: Callable[Concatenate[Connection, P], T], acting: TenantScope | None = None
+) -> "Callable[Concatenate[StorePart, P], CoroutineType[Any, Any, T]]":
     """A method of a part that is one transaction, and publishes nothing."""
 
-    async def method(part: Part, *given: P.args, **named: P.kwargs) -> T:
+    async def method(part: StorePart, *given: P.args, **named: P.kwargs) -> T:
         return await part.write(lambda db: operation(db, *given, **named), acting)
 
     return method
@@ -193,7 +200,7 @@ def writing(
 
 def _actor_of(
     query: Callable[..., object], *, of_user: bool
-) -> Callable[[tuple[Any, ...], Mapping[str, Any]], Acting | None]:
+) -> Callable[[tuple[Any, ...], Mapping[str, Any]], TenantScope | None]:
     """Return what tells, by the arguments of a query, about whose rows it is asked; None where they name no tenant."""
     names = [*inspect.signature(query).parameters][1:]
     if "tenant_id" not in names:
@@ -203,9 +210,9 @@ def _actor_of(
         place = names.index(name)
         return given[place] if place < len(given) else named.get(name)
 
-    def find(given: tuple[Any, ...], named: Mapping[str, Any]) -> Acting | None:
+    def find(given: tuple[Any, ...], named: Mapping[str, Any]) -> TenantScope | None:
         tenant_id = argument("tenant_id", given, named)
         user_id = argument("user_id", given, named) if of_user else None
-        return None if tenant_id is None else Acting(tenant_id, user_id)
+        return None if tenant_id is None else TenantScope(tenant_id, user_id)
 
     return find

@@ -8,7 +8,7 @@ from contextlib import suppress
 from contextvars import Context
 from typing import Generic, TypeVar
 
-from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting
+from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ class Job(Generic[T]):
         operation: Callable[[], T],
         future: asyncio.Future[T],
         ended: Callable[[T, bool], None] | None,
-        acting: Acting = HOUSE,
+        acting: TenantScope = HOUSE,
         *,
         is_long: bool,
     ) -> None:

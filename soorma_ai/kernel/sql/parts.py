@@ -37,7 +37,7 @@ from soorma_ai.kernel.ports import (
 )
 from soorma_ai.kernel.sql import apply, arrivals, due_timers, effects, registration, sweep
 from soorma_ai.kernel.sql.connection import Connection
-from soorma_ai.kernel.sql.database import Database, Part, reading, writing
+from soorma_ai.kernel.sql.database import Database, StorePart, reading, writing
 from soorma_ai.kernel.sql.storage import part_missing
 from soorma_ai.kernel.sql.tables import (
     audit,
@@ -59,7 +59,7 @@ from soorma_ai.kernel.sql.tables import held_events as held_rows
 from soorma_ai.kernel.sql.tables import plans as pursued
 from soorma_ai.kernel.sql.tables import tenant_stats as counts
 from soorma_ai.kernel.sql.tables import timers as timer_rows
-from soorma_ai.kernel.sql.tenant_scope import HOUSE, Acting, of_delivery
+from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope, of_delivery
 
 T = TypeVar("T")
 
@@ -67,9 +67,9 @@ T = TypeVar("T")
 MOST_ON_THE_LOOP = 256
 
 
-class SqlQueue(Part):
+class SqlQueue(StorePart):
     claim = writing(inbox.claim, HOUSE)
-    claim_suspect = writing(inbox.claim_suspect, HOUSE)
+    claim_poison_candidate = writing(inbox.claim_poison_candidate, HOUSE)
     lend = writing(leases.lend, HOUSE)
     behind = reading(behind.behind)
     find_leased = reading(inbox.find_leased)
@@ -87,7 +87,7 @@ class SqlQueue(Part):
     find_rest = reading(inbox.find_rest)
     backlog = reading(inbox.backlog, HOUSE)
     backlogs = reading(listing.backlogs)
-    standing = reading(counts.standing, is_long=True)
+    tenant_stats = reading(counts.tenant_stats, is_long=True)
     next_due = reading(due_timers.next_due, HOUSE)
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
@@ -95,7 +95,7 @@ class SqlQueue(Part):
         _, arrival = await self.publish(lambda db: arrivals.bring(db, events), now, HOUSE, is_long=is_long)
         return arrival
 
-    async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[int | None, Arrival]:
+    async def offer_untaken(self, after: int, limit: int, now: datetime) -> tuple[int | None, Arrival]:
         routes = self.database.routes
         return await self.publish(lambda db: arrivals.bring_untaken(db, routes, after, limit), now, HOUSE)
 
@@ -148,7 +148,7 @@ class SqlQueue(Part):
         for status in sweep.LIVE:
             after: int | None = 0
             while after is not None:
-                suspects, after = await self.database.read(partial(sweep.suspects, status=status, after=after))
+                suspects, after = await self.database.read(partial(sweep.plans_to_check, status=status, after=after))
                 if suspects:
                     going = partial(sweep.set_stranded_going, now=now, plan_ids=suspects)
                     found, _ = await self.publish(going, now, HOUSE, is_long=True)
@@ -177,10 +177,10 @@ class SqlQueue(Part):
             await self.write(partial(letters.set_unreadable_aside, rows=unreadable), HOUSE)
 
 
-class SqlPlans(Part):
+class SqlPlans(StorePart):
     plan = reading(pursued.plan)
-    standing = reading(pursued.standing)
-    came_for = reading(pursued.came_for)
+    plan_status = reading(pursued.plan_status)
+    plan_of_event = reading(pursued.plan_of_event)
     in_hand = reading(pursued.in_hand)
     plans = reading(pursued.plans, of_user=True)
     plan_page = reading(listing.plan_page, of_user=True)
@@ -189,8 +189,8 @@ class SqlPlans(Part):
     steps = reading(pursued.steps)
     plan_values = reading(pursued.values)
     find_marked = reading(pursued.find_marked)
-    held = reading(held_rows.held)
-    held_in_tree = reading(held_rows.held_in_tree)
+    blocked_plans = reading(held_rows.blocked_plans)
+    blocked_in_tree = reading(held_rows.blocked_in_tree)
     steps_at = reading(pursued.steps_at)
     rows_of_part = reading(plan_parts.rows_of_part)
     join_progress = reading(pursued.join_progress)
@@ -198,7 +198,7 @@ class SqlPlans(Part):
     cancellation = reading(pursued.cancellation)
     goal_of = reading(receivers.goal_of)
     expectation = reading(expected.find)
-    expectations = reading(expected.listed)
+    expectations = reading(expected.of_plan_or_tenant)
     open_in_tree = reading(expected.open_of_tree)
     was_answered = reading(expected.was_answered)
     questions = reading(expected.questions)
@@ -206,7 +206,7 @@ class SqlPlans(Part):
     ladders = reading(expected.ladders)
     count_held = reading(expected.count_held, of_user=True)
     questions_beginning = reading(expected.questions_beginning)
-    named_expectations = reading(expected.find_all)
+    expectations_by_id = reading(expected.find_all)
     group = reading(expected.of_group)
     find_met = reading(expected.find_met)
     task = reading(tasks.task)
@@ -252,7 +252,7 @@ class SqlPlans(Part):
         return lambda: tasks.parse(texts())
 
 
-class SqlMemory(Part):
+class SqlMemory(StorePart):
     recall = reading(memory.recall)
     memory_keys = reading(memory.keys)
     session = reading(memory.session)
@@ -268,17 +268,19 @@ class SqlMemory(Part):
         await self.write(memorizing)
 
 
-class SqlRegistry(Part):
+class SqlRegistry(StorePart):
     leave = writing(registry.leave, HOUSE)
     definitions = reading(registry.definitions)
     agents = reading(registry.agents)
     agent = reading(registry.find)
 
     async def live_events(self, tenant_id: str, now: datetime) -> Sequence[RegisteredEvent]:
-        return await self.database.read(lambda db: self.database.known.events(db, tenant_id, now), Acting(tenant_id))
+        return await self.database.read(
+            lambda db: self.database.known.events(db, tenant_id, now), TenantScope(tenant_id)
+        )
 
-    async def known_events(self, tenant_id: str) -> Sequence[RegisteredEvent]:
-        return await self.database.read(lambda db: self.database.known.events(db, tenant_id), Acting(tenant_id))
+    async def all_events(self, tenant_id: str) -> Sequence[RegisteredEvent]:
+        return await self.database.read(lambda db: self.database.known.events(db, tenant_id), TenantScope(tenant_id))
 
     async def heartbeat(self, agents: Sequence[str], now: datetime) -> None:
         await self.publish(lambda db: registration.heartbeat(db, agents, now), now, HOUSE)
@@ -292,7 +294,7 @@ class SqlRegistry(Part):
         return await self.write(lambda db: registration.deregister(db, routes, agent, now), HOUSE, is_long=True)
 
 
-class SqlEventLog(Part):
+class SqlEventLog(StorePart):
     events = reading(log.events)
     page = reading(log.page)
     event = reading(log.event_by_id)
@@ -301,7 +303,7 @@ class SqlEventLog(Part):
     untaken = reading(arrivals.requests_without_taker)
 
 
-class SqlDeadLetters(Part):
+class SqlDeadLetters(StorePart):
     dead_letters = reading(letters.find_of_user)
     dead_letter = reading(letters.find)
     redrive = writing(letters.redrive)
@@ -309,7 +311,7 @@ class SqlDeadLetters(Part):
     set_aside = writing(letters.set_aside)
 
 
-class SqlAudit(Part):
+class SqlAudit(StorePart):
     record = writing(audit.record)
     entries = reading(audit.entries)
 
@@ -361,10 +363,10 @@ class SqlStore:
         return noted
 
     def within(self, tenant_id: str) -> Store:
-        if not self.database.guards or self._acting == Acting(tenant_id):
+        if not self.database.guards or self._acting == TenantScope(tenant_id):
             return self
         scoped = copy(self)
-        scoped._acting = Acting(tenant_id)
+        scoped._acting = TenantScope(tenant_id)
         scoped._make_parts()
         return scoped
 

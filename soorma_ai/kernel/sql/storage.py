@@ -11,7 +11,7 @@ from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.effects import FeatureEffect
 from soorma_ai.kernel.ports import StoreKey
 from soorma_ai.kernel.sql.connection import Connection, Reader, Removal
-from soorma_ai.kernel.sql.database import Part
+from soorma_ai.kernel.sql.database import StorePart
 
 _MADE = re.compile(r"(?:^|\n)\s*CREATE (?:UNIQUE |VIRTUAL )?(?:TABLE|INDEX) (\w+)")
 
@@ -42,7 +42,7 @@ class Storage(Struct, frozen=True, kw_only=True):
     statements: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     has_words: bool = False
-    parts: Mapping[StoreKey[Any], type[Part]] = {}
+    parts: Mapping[StoreKey[Any], type[StorePart]] = {}
     appliers: Mapping[type[FeatureEffect], Callable[[Connection, Any], None]] = {}
     closing: tuple[str, ...] = ()
     tidy: Callable[[Connection, datetime], object] | None = None

@@ -59,7 +59,7 @@ def tidy(db: Connection, now: datetime) -> Swept:
     return Swept(log.send_again(db, now - ARRIVES_WITHIN), inbox.unblock(db))
 
 
-def suspects(db: Reader, status: str, after: int) -> tuple[list[str], int | None]:
+def plans_to_check(db: Reader, status: str, after: int) -> tuple[list[str], int | None]:
     """Look at some plans of a status behind this place; return those that nothing seems to be coming for, and the place
     to go on behind, None at the end. A plan's own deadline does not count as something that comes: it may be days
     away."""

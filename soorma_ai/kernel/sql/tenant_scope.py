@@ -6,7 +6,7 @@ from msgspec import Struct
 from soorma_ai.kernel.ports import Delivery
 
 
-class Acting(Struct, frozen=True):
+class TenantScope(Struct, frozen=True):
     """In whose name something is done. Without a user it is anybody's of the tenant. The house sees the rows of all,
     and what it writes belongs to the tenant, if it has one."""
 
@@ -16,8 +16,8 @@ class Acting(Struct, frozen=True):
 
 
 # What works across tenants by its nature: claims, timers, the relay, sweeps, the registry, what is removed for good.
-HOUSE = Acting(None, is_house=True)
+HOUSE = TenantScope(None, is_house=True)
 
 
-def of_delivery(delivery: Delivery, *, is_house: bool = False) -> Acting:
-    return Acting(delivery.event.tenant_id, is_house=is_house)
+def of_delivery(delivery: Delivery, *, is_house: bool = False) -> TenantScope:
+    return TenantScope(delivery.event.tenant_id, is_house=is_house)

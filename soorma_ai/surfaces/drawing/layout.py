@@ -86,7 +86,7 @@ def _width_of_label(edge: Edge) -> float:
     return width_of(label_of(edge.label, LABEL)) * SMALL_CHARACTER
 
 
-class _Link(Struct, frozen=True):
+class _LayoutEdge(Struct, frozen=True):
     """An edge as it is drawn: from `first` to `last`, which is turned around where it closes a circle. Where it has a
     label, there is a layer between for that."""
 
@@ -102,7 +102,7 @@ class _Link(Struct, frozen=True):
 class _Chain(Struct, frozen=True):
     """A link with the ids that it goes through, which has a bend in each layer between."""
 
-    link: _Link
+    link: _LayoutEdge
     ids: tuple[str, ...]
 
     @property
@@ -111,7 +111,7 @@ class _Chain(Struct, frozen=True):
         return self.ids[len(self.ids) // 2] if len(self.ids) > 2 else None
 
 
-def _without_circles(graph: Graph) -> list[_Link]:
+def _without_circles(graph: Graph) -> list[_LayoutEdge]:
     onward = defaultdict[str, list[str]](list)
     for edge in graph.edges:
         onward[edge.source].append(edge.target)
@@ -132,13 +132,13 @@ def _without_circles(graph: Graph) -> list[_Link]:
                 state[target] = 1
                 ahead.append((target, iter(onward[target])))
     ends = ((edge, edge.source, edge.target) for edge in graph.edges if edge.source != edge.target)
-    return [_Link(edge, b, a) if (a, b) in back else _Link(edge, a, b) for edge, a, b in ends]
+    return [_LayoutEdge(edge, b, a) if (a, b) in back else _LayoutEdge(edge, a, b) for edge, a, b in ends]
 
 
-def _layers(graph: Graph, links: Iterable[_Link]) -> dict[str, int]:
+def _layers(graph: Graph, links: Iterable[_LayoutEdge]) -> dict[str, int]:
     """Return the layer of each node: behind the last of those that lead to it. What nothing leads to stands right
     before the first that it leads to."""
-    onward, before = defaultdict[str, list[_Link]](list), defaultdict[str, int](int)
+    onward, before = defaultdict[str, list[_LayoutEdge]](list), defaultdict[str, int](int)
     for link in links:
         onward[link.first].append(link)
         before[link.last] += 1
@@ -157,7 +157,7 @@ def _layers(graph: Graph, links: Iterable[_Link]) -> dict[str, int]:
     return layer
 
 
-def _chains(links: Iterable[_Link], layers: dict[str, int]) -> list[_Chain]:
+def _chains(links: Iterable[_LayoutEdge], layers: dict[str, int]) -> list[_Chain]:
     """Return the chains; the layers get their bends."""
     chains, count = list[_Chain](), 0
     for link in links:

@@ -39,11 +39,11 @@ def place_of(number: int) -> str:
 
 def graph_of_plan(trace: Trace, most: int = MOST_NODES) -> Graph:
     """Return the graph of a trace. Reports of progress are left out."""
-    drawn = _Drawn(trace.lines)
+    drawn = _GraphBuilder(trace.lines)
     return make_graph(drawn.nodes, drawn.edges, most)
 
 
-class _Drawn:
+class _GraphBuilder:
     """Nodes and edges, gathered while the lines are walked, each before those that followed from it."""
 
     def __init__(self, lines: tuple[Line, ...]) -> None:

@@ -18,9 +18,9 @@ from soorma_ai.surfaces.forms.shapes import (
     MOST_ITEMS,
     ROOT,
     Absent,
+    FieldShape,
     Found,
     Kind,
-    Shape,
     Typed,
     below,
     count_name,
@@ -45,7 +45,7 @@ class Choice(Struct, frozen=True):
     label: str
 
 
-class Field(Struct, frozen=True):
+class FormField(Struct, frozen=True):
     """`text` is what stands in it. `origin` of an item is its place in the list as it was. What is `kept` is shown and
     not changed."""
 
@@ -57,16 +57,16 @@ class Field(Struct, frozen=True):
     fault: str = ""
     is_required: bool = False
     choices: tuple[Choice, ...] = ()
-    fields: tuple["Field", ...] = ()
+    fields: tuple["FormField", ...] = ()
     origin: int | None = None
 
 
 def form_of(
     document: JsonObject, value: Found, typed: Typed | None = None, faults: Mapping[str, str] | None = None
-) -> Field:
+) -> FormField:
     """Return the fields for a value of this schema, and in them what was `typed` of late."""
     maker = _Maker(typed or {}, faults or {})
-    return maker.make(plain_schema(document), value, _Place(ROOT, "", True))
+    return maker.make(plain_schema(document), value, _FieldPlace(ROOT, "", True))
 
 
 def add_item(typed: Typed, name: str) -> dict[str, str]:
@@ -90,7 +90,7 @@ def remove_item(typed: Typed, name: str, place: int) -> dict[str, str]:
     return {**kept, count_name(name): str(count - 1)}
 
 
-class _Place(Struct, frozen=True):
+class _FieldPlace(Struct, frozen=True):
     name: str
     label: str
     is_required: bool
@@ -103,11 +103,11 @@ class _Maker(Struct):
     left: int = MOST_FIELDS
     room: int = MOST_TEXT
 
-    def make(self, schema: Json, value: Found, place: _Place) -> Field:
+    def make(self, schema: Json, value: Found, place: _FieldPlace) -> FormField:
         shape = shape_of(schema, value, place.level)
         self.left -= 1
         hint = shape.schema.get("description")
-        made = Field(
+        made = FormField(
             place.name,
             clip(place.label, _LONG),
             shape.kind if self.left > 0 else "kept",
@@ -117,7 +117,7 @@ class _Maker(Struct):
         )
         return self._fill(made, shape, value, place)
 
-    def _fill(self, made: Field, shape: Shape, value: Found, place: _Place) -> Field:
+    def _fill(self, made: FormField, shape: FieldShape, value: Found, place: _FieldPlace) -> FormField:
         match made.kind:
             case "group":
                 return replace(made, fields=tuple(self._members(shape.schema, value, place)))
@@ -137,24 +137,26 @@ class _Maker(Struct):
                     return replace(made, kind="kept", text=clip(text, SHOWN_CHARS))
                 return replace(made, text=text, hint=", ".join(filter(None, (made.hint, _bounds(shape)))))
 
-    def _members(self, schema: JsonObject, value: Found, place: _Place) -> Sequence[Field]:
+    def _members(self, schema: JsonObject, value: Found, place: _FieldPlace) -> Sequence[FormField]:
         members, needed = members_of(schema)
         known = value if isinstance(value, dict) else {}
         return [
             self.make(
-                one, known.get(name, ABSENT), _Place(below(place.name, name), name, name in needed, place.level + 1)
+                one,
+                known.get(name, ABSENT),
+                _FieldPlace(below(place.name, name), name, name in needed, place.level + 1),
             )
             for name, one in members.items()
         ]
 
-    def _items(self, schema: JsonObject, value: Found, place: _Place) -> Sequence[Field]:
+    def _items(self, schema: JsonObject, value: Found, place: _FieldPlace) -> Sequence[FormField]:
         items = value if isinstance(value, list) else []
-        made: list[Field] = []
+        made: list[FormField] = []
         for number in range(item_count(self.typed, place.name, len(items))):
             name = below(place.name, number)
             origin = origin_of(self.typed, name, number)
             known = items[origin] if 0 <= origin < len(items) else ABSENT
-            one = self.make(schema.get("items", True), known, _Place(name, str(number + 1), True, place.level + 1))
+            one = self.make(schema.get("items", True), known, _FieldPlace(name, str(number + 1), True, place.level + 1))
             made.append(replace(one, origin=origin))
         return made
 
@@ -165,7 +167,7 @@ def _label_of(value: Json) -> str:
     return clip(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), _LONG)
 
 
-def _bounds(shape: Shape) -> str:
+def _bounds(shape: FieldShape) -> str:
     """Return in words what may be typed."""
     schema = shape.schema
     words = {

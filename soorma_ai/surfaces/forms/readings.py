@@ -15,8 +15,8 @@ from soorma_ai.surfaces.forms.shapes import (
     MOST_FIELDS,
     ROOT,
     Absent,
+    FieldShape,
     Found,
-    Shape,
     Typed,
     below,
     item_count,
@@ -31,7 +31,7 @@ from soorma_ai.surfaces.forms.shapes import (
 _NUMBER = re.compile(r"-?\d{1,300}(\.\d{1,300})?([eE][+-]?\d{1,4})?", re.ASCII)
 
 
-class Reading(Struct, frozen=True):
+class FormReading(Struct, frozen=True):
     """The value of a form, and what is wrong with it by the names of fields; `others` is wrong with none of them."""
 
     value: Json
@@ -43,7 +43,7 @@ class Reading(Struct, frozen=True):
         return not self.faults and not self.others
 
 
-def read_form(document: JsonObject, base: Found, typed: Typed) -> Reading:
+def read_form(document: JsonObject, base: Found, typed: Typed) -> FormReading:
     """Return what becomes of a value by what was typed, judged by the schema."""
     value, reader = _read(document, base, typed)
     faults, others = dict(reader.faults), list[str]()
@@ -54,7 +54,7 @@ def read_form(document: JsonObject, base: Found, typed: Typed) -> Reading:
             faults.setdefault(one.path, one.message)
         elif not reader.faults:
             others.append(f"{one.path.removeprefix('$.')}: {one.message}")
-    return Reading(value, faults, tuple(others))
+    return FormReading(value, faults, tuple(others))
 
 
 def read_value(document: JsonObject, base: Found, typed: Typed) -> Json:
@@ -62,13 +62,13 @@ def read_value(document: JsonObject, base: Found, typed: Typed) -> Json:
     return _read(document, base, typed)[0]
 
 
-def _read(document: JsonObject, base: Found, typed: Typed) -> tuple[Json, "_Reader"]:
-    reader = _Reader(typed)
+def _read(document: JsonObject, base: Found, typed: Typed) -> tuple[Json, "_FormReader"]:
+    reader = _FormReader(typed)
     found = reader.read(plain_schema(document), base, ROOT, 0, is_required=True)
     return {} if isinstance(found, Absent) else found, reader
 
 
-class _Reader(Struct):
+class _FormReader(Struct):
     typed: Typed
     faults: dict[str, str] = field(default_factory=dict[str, str])
     seen: set[str] = field(default_factory=set[str])
@@ -94,7 +94,7 @@ class _Reader(Struct):
             return self._empty(shape, name, is_required=is_required)
         return self._value(shape, text, name, base)
 
-    def _empty(self, shape: Shape, name: str, *, is_required: bool) -> Found:
+    def _empty(self, shape: FieldShape, name: str, *, is_required: bool) -> Found:
         if not is_required:
             return ABSENT
         if shape.may_be_null:
@@ -104,7 +104,7 @@ class _Reader(Struct):
         self.faults[name] = "this is needed"
         return ABSENT
 
-    def _value(self, shape: Shape, text: str, name: str, base: Found) -> Found:
+    def _value(self, shape: FieldShape, text: str, name: str, base: Found) -> Found:
         match shape.kind:
             case "number":
                 found = _number(text.strip(), is_integer=shape.is_integer)
@@ -134,7 +134,7 @@ class _Reader(Struct):
             self.faults[name] = f"this is not JSON: {clip(str(error), 120)}"
             return base
 
-    def _group(self, shape: Shape, base: Found, name: str, level: int, *, is_required: bool) -> Found:
+    def _group(self, shape: FieldShape, base: Found, name: str, level: int, *, is_required: bool) -> Found:
         members, needed = members_of(shape.schema)
         known = base if isinstance(base, dict) else {}
         before, found = dict(self.faults), {key: one for key, one in known.items() if key not in members}
@@ -150,7 +150,7 @@ class _Reader(Struct):
     def _is_typed(self, name: str) -> bool:
         return any(key.startswith((f"{name}.", f"{name}[")) and text.strip() for key, text in self.typed.items())
 
-    def _list(self, shape: Shape, base: Found, name: str, level: int, *, is_required: bool) -> Found:
+    def _list(self, shape: FieldShape, base: Found, name: str, level: int, *, is_required: bool) -> Found:
         items = base if isinstance(base, list) else []
         found: list[Json] = []
         for number in range(item_count(self.typed, name, len(items))):

@@ -35,7 +35,7 @@ ABSENT = Absent()
 Found = Json | Absent
 
 
-class Shape(Struct, frozen=True):
+class FieldShape(Struct, frozen=True):
     kind: Kind
     schema: JsonObject
     may_be_null: bool = False
@@ -47,16 +47,16 @@ def plain_schema(document: JsonObject) -> Json:
     return inline_within(document, MOST_NODES, 64 * MOST_NODES) or True
 
 
-def shape_of(schema: Json, value: Found, level: int) -> Shape:
+def shape_of(schema: Json, value: Found, level: int) -> FieldShape:
     """Return how a value of this schema is shown; a value that does not fit it is shown as JSON."""
     plain, may_be_null = _without_null(schema)
     shape = _shape_by_schema(plain, level, may_be_null=may_be_null)
     if isinstance(value, Absent | None):
         return shape
     if isinstance(value, str) and len(value) > MOST_CHARS:
-        return Shape("kept", plain)
+        return FieldShape("kept", plain)
     if shape.kind == "json" and len(json.dumps(value)) > MOST_CHARS:
-        return Shape("kept", plain)
+        return FieldShape("kept", plain)
     fitting = {
         "group": isinstance(value, dict),
         "list": isinstance(value, list) and len(value) <= MOST_ITEMS,
@@ -66,27 +66,27 @@ def shape_of(schema: Json, value: Found, level: int) -> Shape:
     if fitting and not (shape.kind == "text" and isinstance(value, str) and "\n" in value):
         return shape
     if shape.kind == "text" and isinstance(value, str):
-        return Shape("lines", plain, may_be_null)
-    return Shape("kept" if len(json.dumps(value)) > MOST_CHARS else "json", plain, may_be_null)
+        return FieldShape("lines", plain, may_be_null)
+    return FieldShape("kept" if len(json.dumps(value)) > MOST_CHARS else "json", plain, may_be_null)
 
 
-def _shape_by_schema(schema: JsonObject, level: int, *, may_be_null: bool) -> Shape:
+def _shape_by_schema(schema: JsonObject, level: int, *, may_be_null: bool) -> FieldShape:
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(values, list) and 0 < len(values) <= MOST_CHOICES:
-        return Shape("choice", schema, may_be_null, tuple(one for one in values if one is not None))
+        return FieldShape("choice", schema, may_be_null, tuple(one for one in values if one is not None))
     match schema.get("type"):
         case "boolean":
-            return Shape("choice", schema, may_be_null, (True, False))
+            return FieldShape("choice", schema, may_be_null, (True, False))
         case "number" | "integer" as kind:
-            return Shape("number", schema, may_be_null, is_integer=kind == "integer")
+            return FieldShape("number", schema, may_be_null, is_integer=kind == "integer")
         case "string":
-            return Shape("date" if schema.get("format") == "date" else _text_kind(schema), schema, may_be_null)
+            return FieldShape("date" if schema.get("format") == "date" else _text_kind(schema), schema, may_be_null)
         case "object" if level < MOST_LEVELS and members_of(schema)[0]:
-            return Shape("group", schema, may_be_null)
+            return FieldShape("group", schema, may_be_null)
         case "array" if level < MOST_LEVELS and "prefixItems" not in schema:
-            return Shape("list", schema, may_be_null)
+            return FieldShape("list", schema, may_be_null)
         case _:
-            return Shape("json", schema, may_be_null)
+            return FieldShape("json", schema, may_be_null)
 
 
 def _text_kind(schema: JsonObject) -> Literal["text", "lines"]:

@@ -12,7 +12,7 @@ from soorma_ai.surfaces.terminal.wording import json_line
 _YES_OR_NO = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
 
 
-class Field(Struct, frozen=True):
+class PromptField(Struct, frozen=True):
     name: str
     schema: JsonObject
     is_required: bool
@@ -54,14 +54,14 @@ class Field(Struct, frozen=True):
         return [kind for kind in kinds if isinstance(kind, str)]
 
 
-def fields(schema: JsonObject) -> list[Field]:
+def fields(schema: JsonObject) -> list[PromptField]:
     """Return an empty list for a schema that names no properties."""
     shape = inline(schema)
     properties, required = shape.get("properties"), shape.get("required")
     needed = required if isinstance(required, list) else []
     if not isinstance(properties, dict):
         return []
-    return [Field(name, one if isinstance(one, dict) else {}, name in needed) for name, one in properties.items()]
+    return [PromptField(name, one if isinstance(one, dict) else {}, name in needed) for name, one in properties.items()]
 
 
 def describe_fields(schema: JsonObject) -> str:

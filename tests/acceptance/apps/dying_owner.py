@@ -14,10 +14,10 @@ from starlette.types import ASGIApp
 import soorma_ai.api.server.local
 from soorma_ai import Platform
 from soorma_ai.api.operation import Operation
-from soorma_ai.api.server.application import Desk
+from soorma_ai.api.server.application import Dispatcher
 
 
-class DyingDesk(Desk):
+class DyingDesk(Dispatcher):
     async def respond(self, operation: Operation, request: Request) -> ASGIApp:
         if sys.argv[1] == "after":
             await super().respond(operation, request)
@@ -26,7 +26,7 @@ class DyingDesk(Desk):
 
 
 async def main() -> None:
-    soorma_ai.api.server.local.Desk = DyingDesk
+    soorma_ai.api.server.local.Dispatcher = DyingDesk
     async with Platform(purpose="an application that dies"):
         print("ready", flush=True)
         await asyncio.Event().wait()

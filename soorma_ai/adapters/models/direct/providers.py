@@ -6,7 +6,7 @@ import re
 from msgspec import Struct
 
 
-class Place(Struct, frozen=True):
+class ProviderEndpoint(Struct, frozen=True):
     """`base` None: only the caller knows where it is. Of `bases` and `keys`, variables of the environment, the first
     one that is set counts."""
 
@@ -18,20 +18,24 @@ class Place(Struct, frozen=True):
 
 # Others speak it too, but litellm has to know of differences; these differ in nothing that is sent.
 PLACES = {
-    "openai": Place("https://api.openai.com/v1", ("OPENAI_BASE_URL", "OPENAI_API_BASE"), ("OPENAI_API_KEY",)),
-    "hosted_vllm": Place(None, ("HOSTED_VLLM_API_BASE",), ("HOSTED_VLLM_API_KEY",), needs_key=False),
-    "custom_openai": Place(None, (), ("OPENAI_API_KEY",)),
-    "openai_like": Place(None, ("OPENAI_LIKE_API_BASE",), ("OPENAI_LIKE_API_KEY",), needs_key=False),
-    "litellm_proxy": Place(None, ("LITELLM_PROXY_API_BASE",), ("LITELLM_PROXY_API_KEY",), needs_key=False),
-    "lm_studio": Place(None, ("LM_STUDIO_API_BASE",), ("LM_STUDIO_API_KEY",), needs_key=False),
-    "llamafile": Place(None, ("LLAMAFILE_API_BASE",), ("LLAMAFILE_API_KEY",), needs_key=False),
-    "openrouter": Place("https://openrouter.ai/api/v1", ("OPENROUTER_API_BASE",), ("OPENROUTER_API_KEY",)),
-    "groq": Place("https://api.groq.com/openai/v1", ("GROQ_API_BASE",), ("GROQ_API_KEY",)),
-    "deepseek": Place("https://api.deepseek.com/v1", ("DEEPSEEK_API_BASE",), ("DEEPSEEK_API_KEY",)),
-    "xai": Place("https://api.x.ai/v1", ("XAI_API_BASE",), ("XAI_API_KEY",)),
-    "together_ai": Place("https://api.together.xyz/v1", (), ("TOGETHERAI_API_KEY", "TOGETHER_API_KEY")),
-    "fireworks_ai": Place("https://api.fireworks.ai/inference/v1", (), ("FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY")),
-    "cerebras": Place("https://api.cerebras.ai/v1", (), ("CEREBRAS_API_KEY",)),
+    "openai": ProviderEndpoint(
+        "https://api.openai.com/v1", ("OPENAI_BASE_URL", "OPENAI_API_BASE"), ("OPENAI_API_KEY",)
+    ),
+    "hosted_vllm": ProviderEndpoint(None, ("HOSTED_VLLM_API_BASE",), ("HOSTED_VLLM_API_KEY",), needs_key=False),
+    "custom_openai": ProviderEndpoint(None, (), ("OPENAI_API_KEY",)),
+    "openai_like": ProviderEndpoint(None, ("OPENAI_LIKE_API_BASE",), ("OPENAI_LIKE_API_KEY",), needs_key=False),
+    "litellm_proxy": ProviderEndpoint(None, ("LITELLM_PROXY_API_BASE",), ("LITELLM_PROXY_API_KEY",), needs_key=False),
+    "lm_studio": ProviderEndpoint(None, ("LM_STUDIO_API_BASE",), ("LM_STUDIO_API_KEY",), needs_key=False),
+    "llamafile": ProviderEndpoint(None, ("LLAMAFILE_API_BASE",), ("LLAMAFILE_API_KEY",), needs_key=False),
+    "openrouter": ProviderEndpoint("https://openrouter.ai/api/v1", ("OPENROUTER_API_BASE",), ("OPENROUTER_API_KEY",)),
+    "groq": ProviderEndpoint("https://api.groq.com/openai/v1", ("GROQ_API_BASE",), ("GROQ_API_KEY",)),
+    "deepseek": ProviderEndpoint("https://api.deepseek.com/v1", ("DEEPSEEK_API_BASE",), ("DEEPSEEK_API_KEY",)),
+    "xai": ProviderEndpoint("https://api.x.ai/v1", ("XAI_API_BASE",), ("XAI_API_KEY",)),
+    "together_ai": ProviderEndpoint("https://api.together.xyz/v1", (), ("TOGETHERAI_API_KEY", "TOGETHER_API_KEY")),
+    "fireworks_ai": ProviderEndpoint(
+        "https://api.fireworks.ai/inference/v1", (), ("FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY")
+    ),
+    "cerebras": ProviderEndpoint("https://api.cerebras.ai/v1", (), ("CEREBRAS_API_KEY",)),
 }
 # Those that are called directly wherever they are; the others where the caller gives their address.
 _USUAL = frozenset({"openai", "hosted_vllm"})

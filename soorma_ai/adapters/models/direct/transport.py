@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from soorma_ai.adapters.models.direct.providers import PLACES, address_of, key_of
 from soorma_ai.adapters.models.direct.wire import read, write
-from soorma_ai.adapters.models.faults import BadGeneration, Failed, find_secrets, translate, unreached_url
+from soorma_ai.adapters.models.faults import BadGeneration, CallFailure, find_secrets, translate, unreached_url
 from soorma_ai.adapters.models.prices import Price, installed_table, price_in
-from soorma_ai.adapters.models.transport import Call, Said, close_with_loop
+from soorma_ai.adapters.models.transport import ProviderAnswer, ProviderCall, close_with_loop
 from soorma_ai.errors import ModelBlocked, ModelUnavailable, Paid
 
 MOST_CONNECTIONS = 1_000
@@ -37,7 +37,7 @@ class Direct:
     def price(self, model: str) -> Price | None:
         return price_in(installed_table(), model)
 
-    async def send(self, call: Call) -> Said:
+    async def send(self, call: ProviderCall) -> ProviderAnswer:
         cause: Exception | None = None
         try:
             async with asyncio.timeout(call.timeout):
@@ -45,8 +45,8 @@ class Direct:
         except (_httpx().HTTPError, OSError) as error:
             kinds = frozenset(kind.__name__ for kind in type(error).__mro__)
             said = str(error) or type(error).__name__
-            answer, cause = Failed(said, kinds=kinds, unreached=unreached_url(error)), error
-        if isinstance(answer, Said):
+            answer, cause = CallFailure(said, kinds=kinds, unreached=unreached_url(error)), error
+        if isinstance(answer, ProviderAnswer):
             return answer
         secrets = find_secrets(call.key)
         fault = translate(replace(answer, base=call.base), call.model, secrets)
@@ -55,7 +55,7 @@ class Direct:
         # A provider's complaint about a key repeats parts of it; then nothing of it may reach a log.
         raise fault from (None if answer.names_a_key(secrets) else cause)
 
-    async def _post(self, call: Call) -> Said | Failed:
+    async def _post(self, call: ProviderCall) -> ProviderAnswer | CallFailure:
         address = _address(call.model, call.base)
         client = await self._client(is_plain=address.startswith("http://"))
         key = (call.key or key_of(call.model) or "").strip()

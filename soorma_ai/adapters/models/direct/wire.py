@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from soorma_ai.adapters.models.bodies import body_of
 from soorma_ai.adapters.models.direct.providers import may_call_several, room_of
-from soorma_ai.adapters.models.faults import Failed
-from soorma_ai.adapters.models.forms import ANSWER, Form
-from soorma_ai.adapters.models.transport import Call, Said
+from soorma_ai.adapters.models.faults import CallFailure
+from soorma_ai.adapters.models.forms import ANSWER, AnswerForm
+from soorma_ai.adapters.models.transport import ProviderAnswer, ProviderCall
 from soorma_ai.kernel.domain.values import Json, JsonObject, Same, clip
 from soorma_ai.kernel.ports import Mode
 from soorma_ai.kernel.rules.schemas.combine import list_in, object_in
@@ -19,7 +19,7 @@ _TOLD = "Answer with one JSON object that fits this JSON Schema, and with nothin
 _MOST_OF_A_FAULT = 20_000
 
 
-def write(call: Call) -> bytes:
+def write(call: ProviderCall) -> bytes:
     """Return the body of a request; the schema in it is spliced in as it is kept."""
     messages: list[Json] = [{"role": message.role, "content": message.content} for message in call.messages]
     if call.form.mode in ("json", "md_json"):
@@ -44,7 +44,7 @@ def _tail(wire: Same[Wire], mode: Mode) -> bytes:
             exact = f'{{"name":"{ANSWER}","schema":{wire.it.text},"strict":{_spell(wire.it.strict)}}}'
             tail = f',"response_format":{{"type":"json_schema","json_schema":{exact}}}'
         case "tools":
-            described = f'"name":"{ANSWER}","description":{_spell(Form(mode, wire.it).about)}'
+            described = f'"name":"{ANSWER}","description":{_spell(AnswerForm(mode, wire.it).about)}'
             held = ',"strict":true' if wire.it.strict else ""
             called = f'{{"type":"function","function":{{{described},"parameters":{wire.it.text}{held}}}}}'
             tail = f',"tools":[{called}],"tool_choice":"required"'
@@ -67,7 +67,7 @@ def _tell_schema(messages: list[Json], schema: str) -> list[Json]:
     return [{"role": "system", "content": f"{_TOLD}{schema}"}, *messages]
 
 
-def read(status: int, content: bytes, retry_after: str | None) -> Said | Failed:
+def read(status: int, content: bytes, retry_after: str | None) -> ProviderAnswer | CallFailure:
     """Return the answer, or what is wrong with it: servers also send errors as if all were well, or in a stream."""
     text = content.decode("utf-8", "replace").lstrip("\ufeff").strip()
     chunks = [*_values(text)]
@@ -77,9 +77,9 @@ def read(status: int, content: bytes, retry_after: str | None) -> Said | Failed:
     if body is None or body.form != "openai":
         code = error.get("code") if error else None
         told = code if isinstance(code, int) and 400 <= code < 600 and 200 <= status < 300 else status
-        return Failed(clip(text, _MOST_OF_A_FAULT), told, error or {}, retry_after)
+        return CallFailure(clip(text, _MOST_OF_A_FAULT), told, error or {}, retry_after)
     messages = [_message(choice) for choice in list_in(body.content["choices"]) if isinstance(choice, dict)]
-    return Said(
+    return ProviderAnswer(
         body,
         contents=tuple(_text(message.get("content"), "text") for message in messages),
         calls=tuple(call for message in messages for call in _calls(message)),

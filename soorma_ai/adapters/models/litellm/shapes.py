@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from soorma_ai.adapters.models.forms import ANSWER
 from soorma_ai.adapters.models.litellm.libraries import libraries
-from soorma_ai.adapters.models.transport import Call
+from soorma_ai.adapters.models.transport import ProviderCall
 from soorma_ai.kernel.domain.values import Json, JsonObject, Same
 from soorma_ai.kernel.rules.schemas.portable import Wire
 
@@ -24,7 +24,7 @@ class _AnyObject(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-def arguments_for(call: Call, provider: str) -> dict[str, Any]:
+def arguments_for(call: ProviderCall, provider: str) -> dict[str, Any]:
     """Return the arguments of a call. Never with `context`, by which instructor would render the messages as
     templates."""
     libs, form, wire = libraries(), call.form, call.form.wire

@@ -10,11 +10,18 @@ from typing import Any, cast
 
 from soorma_ai.adapters.models.answers import cost_of
 from soorma_ai.adapters.models.bodies import Body, read_body, usage_of
-from soorma_ai.adapters.models.faults import BadGeneration, Failed, error_in, find_secrets, translate, unreached_url
+from soorma_ai.adapters.models.faults import (
+    BadGeneration,
+    CallFailure,
+    error_in,
+    find_secrets,
+    translate,
+    unreached_url,
+)
 from soorma_ai.adapters.models.litellm.libraries import close_clients_with_loop, libraries
 from soorma_ai.adapters.models.litellm.shapes import arguments_for
 from soorma_ai.adapters.models.prices import Price, price_in
-from soorma_ai.adapters.models.transport import Call, Said
+from soorma_ai.adapters.models.transport import ProviderAnswer, ProviderCall
 from soorma_ai.errors import ConfigError, ModelBlocked, Paid
 from soorma_ai.kernel.domain.values import JsonObject
 
@@ -39,7 +46,7 @@ class ThroughLiteLLM:
         know."""
         return price_in(libraries().litellm.model_cost, model)
 
-    async def send(self, call: Call) -> Said:
+    async def send(self, call: ProviderCall) -> ProviderAnswer:
         libs = libraries()
         await close_clients_with_loop()
         said: list[object] = []
@@ -60,7 +67,7 @@ class ThroughLiteLLM:
         return _read(response, read_body(said[-1]) if said else None)
 
 
-def _make_the_best_of(error: Exception, body: Body | None, said: list[object], call: Call) -> Said:
+def _make_the_best_of(error: Exception, body: Body | None, said: list[object], call: ProviderCall) -> ProviderAnswer:
     """Return the answer that litellm has got and cannot put together. Raises what the error means."""
     secrets = find_secrets(call.key)
     failed = describe_fault(error, call.base)
@@ -68,7 +75,7 @@ def _make_the_best_of(error: Exception, body: Body | None, said: list[object], c
     if body is not None:
         if (response := _rebuild(body)) is not None:
             return _read(response, body)
-        call.spent.append(cost_of(Said(body, ()), call.price))
+        call.spent.append(cost_of(ProviderAnswer(body, ()), call.price))
         # It was answered, so nothing is wrong with the request.
         fault = BadGeneration(str(said[-1])) if isinstance(fault, ConfigError) else fault
     elif failed.timed_out or isinstance(fault, BadGeneration):
@@ -77,13 +84,13 @@ def _make_the_best_of(error: Exception, body: Body | None, said: list[object], c
     raise fault from (None if failed.names_a_key(secrets) else error)
 
 
-def describe_fault(error: Exception, base: str | None) -> Failed:
+def describe_fault(error: Exception, base: str | None) -> CallFailure:
     headers = getattr(error, "litellm_response_headers", None)
     body = getattr(error, "body", None)
     text = str(error)
     status = getattr(error, "status_code", None)
     object_ = cast(JsonObject, body) if isinstance(body, dict) else error_in(text)
-    return Failed(
+    return CallFailure(
         text,
         status if isinstance(status, int) else None,
         {"code": status, **object_} if isinstance(status, str) else object_,
@@ -94,12 +101,12 @@ def describe_fault(error: Exception, base: str | None) -> Failed:
     )
 
 
-def _read(response: Any, body: Body | None) -> Said:
+def _read(response: Any, body: Body | None) -> ProviderAnswer:
     choices: list[Any] = list(getattr(response, "choices", None) or ())
     told = getattr(response, "usage", None)
     hidden: Mapping[str, Any] = getattr(response, "_hidden_params", None) or {}
     cost = hidden.get("response_cost")
-    return Said(
+    return ProviderAnswer(
         body,
         contents=tuple(str(getattr(choice.message, "content", None) or "") for choice in choices),
         calls=tuple(_call(call) for choice in choices for call in getattr(choice.message, "tool_calls", None) or ()),

@@ -12,7 +12,7 @@ from soorma_ai.kernel.sql import connection as family
 BUSY_MS = 5000
 
 
-class Looking(sqlite3.Connection):
+class ReadConnection(sqlite3.Connection):
     """The connection that reads."""
 
     words = FullText()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from soorma_ai.adapters.single_writer.lock import owner_of
-from soorma_ai.adapters.sqlite.file.connection import BUSY_MS, Connection, Looking
+from soorma_ai.adapters.sqlite.file.connection import BUSY_MS, Connection, ReadConnection
 from soorma_ai.adapters.sqlite.file.faults import translate
 from soorma_ai.adapters.sqlite.file.migrations import migrate
 from soorma_ai.adapters.sqlite.file.wal import check_wal
@@ -35,14 +35,14 @@ def open_writer(path: Path | None, features: FeatureSet = NO_FEATURES) -> Connec
         connection = _open(Connection, ":memory:" if path is None else str(path))
     except (OSError, sqlite3.Error) as error:
         raise ConfigError(f"cannot open the store {path}: {error}; give a file in a writable directory") from error
-    with _closed_on_fault(connection, path):
+    with _close_on_fault(connection, path):
         _prepare(connection, path, features)
     connection.features = features
     connection.execute("PRAGMA busy_timeout = 0")
     return connection
 
 
-def open_reader(path: Path, *, oldest: int = VERSION) -> Looking:
+def open_reader(path: Path, *, oldest: int = VERSION) -> ReadConnection:
     """Open a connection that sees what is committed. It cannot write, so it never checkpoints either: that is the
     writer's alone. `oldest` is the first version that is of use: to be copied, any, for that is done before a file is
     brought forward."""
@@ -51,10 +51,10 @@ def open_reader(path: Path, *, oldest: int = VERSION) -> Looking:
     if owner_of(path) is None:
         check_wal(path)
     try:
-        connection = _open(Looking, f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        connection = _open(ReadConnection, f"{path.absolute().as_uri()}?mode=ro", uri=True)
     except sqlite3.Error as error:
         raise ConfigError(f"cannot open the store {path} for reading: {error}") from error
-    with _closed_on_fault(connection, path):
+    with _close_on_fault(connection, path):
         version = _version(connection, path)
         if version == 0:
             raise ConfigError(f"{path} is no store yet: it is empty; start the platform on it once")
@@ -86,7 +86,7 @@ def upgrade(path: Path, features: FeatureSet) -> tuple[int, int]:
 
 
 @contextmanager
-def _closed_on_fault(connection: sqlite3.Connection, path: Path | None) -> Generator[None]:
+def _close_on_fault(connection: sqlite3.Connection, path: Path | None) -> Generator[None]:
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:

@@ -28,8 +28,8 @@ AT = f"""
 
 
 class FullText:
-    """Full text of memos, by FTS5: the `Words` of `kernel.sql.connection`. FTS5 merges its words only after two changes
-    or more."""
+    """Full text of memos, by FTS5: the `FullTextIndex` of `kernel.sql.connection`. FTS5 merges its words only after
+    two changes or more."""
 
     def keep(self, db: Connection, seq: int, title: str, content: str, marks: str) -> None:
         db.execute(

@@ -21,7 +21,7 @@ T = TypeVar("T")
 GROUP = 128
 
 
-class Writer:
+class SqliteWriter:
     """`connection` belongs to the loop's thread, and while it is busy to the helper's. `forget` is called when what was
     written is undone, so that nothing derived from uncommitted rows is kept. `on_disk`: a commit waits for the disk.
     """
@@ -130,11 +130,11 @@ class Writer:
         """Leave the connection to the helper until it has done this."""
         self._is_busy = True
 
-        def done() -> None:
+        def finish() -> None:
             self._is_busy = False
             self._settle(group, wrote=self.connection.total_changes != before)
 
-        self._helper.do(work, done)
+        self._helper.do(work, finish)
 
     def _settle(self, group: list[Job[Any]], *, wrote: bool) -> None:
         for job in group:

@@ -6,14 +6,14 @@ from soorma_ai.api.server.app_state import Call
 from soorma_ai.errors import NotFound
 from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.ports import Place
-from soorma_ai.kernel.runtime.client.dead_letters import letter_page
+from soorma_ai.kernel.runtime.client.dead_letters import dead_letter_page
 from soorma_ai.kernel.runtime.client.operator import CALLS
 
 
 async def list_letters(call: Call, after: str | None, limit: int) -> Page[Letter]:
     """Return a page of the dead letters that a person sees."""
     beyond = _place(after) if after is not None else None
-    found = await letter_page(call.client.services, call.client.person, limit, beyond)
+    found = await dead_letter_page(call.client.services, call.client.person, limit, beyond)
     return make_page(found.letters, str(found.letters[-1].letter_id) if found.older else None)
 
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from soorma_ai.api.answers import End, HeldAnswer, NotEnded, Outcome, Submitted
 from soorma_ai.api.operation import Answer, Stream, operations
-from soorma_ai.api.server.app_state import Call, Surroundings
+from soorma_ai.api.server.app_state import AppState, Call
 from soorma_ai.api.server.routes.people import tell
 from soorma_ai.api.server.streams import follow_plan
 from soorma_ai.errors import DeadlineExceeded, Held, IllegalTransition, NotFound, PlanCancelled, PlanFailed
@@ -87,7 +87,7 @@ async def stream_plan(
     await client.follow(plan_id)
     begin = (after if last_event_id is None else last_event_id) or 0
     if begin:
-        standing = await client.services.store.plans.standing(plan_id)
+        standing = await client.services.store.plans.plan_status(plan_id)
         page = await client.events(after=begin, limit=1, plan_id=plan_id)
         if standing is not None and standing[0].is_final and page.is_end and not page.events:
             return Answer(None, HTTPStatus.NO_CONTENT)
@@ -113,7 +113,7 @@ async def resume_plan(call: Call, plan_id: Id, data: JsonObject | None = None, n
     return tell(await call.client.resume(plan_id, data or {}, note=note))
 
 
-async def _end(surroundings: Surroundings, plan: PlanHandle, wait: float) -> End | None:
+async def _end(surroundings: AppState, plan: PlanHandle, wait: float) -> End | None:
     """Return how a plan ended, None where it has not after so many seconds."""
     try:
         result = await surroundings.wait_for(plan.result(timeout=wait), wait)

@@ -9,7 +9,7 @@ from soorma_ai.apps.cli.store_access import CommandRunner, look_up
 from soorma_ai.kernel.domain.dead_letters import Letter, LetterStatus
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import clip
-from soorma_ai.surfaces.ids import find_letter
+from soorma_ai.surfaces.ids import find_dead_letter
 from soorma_ai.surfaces.options import LOCAL_USER, Access, as_json, with_platform
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import BAD, BOLD, DIM, GOOD, WAITING, Part, Printer, print_json, print_list
@@ -47,11 +47,11 @@ def ls(access: Access, limit: int, as_json: bool) -> None:
 @with_platform
 def show(access: Access, letter: str, as_json: bool) -> None:
     """Show a letter's event, why it died, and what can be done."""
-    one = look_up(access, lambda client: find_letter(client, letter))
+    one = look_up(access, lambda client: find_dead_letter(client, letter))
     if as_json:
         print_json(one)
     else:
-        _print_letter(Printer(), one, access.flags, SystemClock().now())
+        _print_dead_letter(Printer(), one, access.flags, SystemClock().now())
 
 
 @dead_letters.command()
@@ -60,7 +60,7 @@ def show(access: Access, letter: str, as_json: bool) -> None:
 @with_platform
 def redrive(access: Access, letter: str, as_json: bool) -> None:
     """Deliver a letter again, once what was wrong is mended."""
-    runner, one = CommandRunner(access), look_up(access, lambda client: find_letter(client, letter))
+    runner, one = CommandRunner(access), look_up(access, lambda client: find_dead_letter(client, letter))
     is_redriven = runner.steer(lambda client: client.redrive(one.letter_id))
     _end(access, one.letter_id, "redriven", is_done=is_redriven, as_json=as_json)
     if not runner.has_owner:
@@ -77,7 +77,7 @@ def redrive(access: Access, letter: str, as_json: bool) -> None:
 def discard(access: Access, letter: str, note: str, user_id: str, as_json: bool) -> None:
     """Be done with a letter, for good."""
     runner = CommandRunner(access, Person(access.tenant_id, user_id))
-    one = look_up(access, lambda client: find_letter(client, letter))
+    one = look_up(access, lambda client: find_dead_letter(client, letter))
     is_discarded = runner.steer(lambda client: client.discard(one.letter_id, note))
     _end(access, one.letter_id, "discarded", is_done=is_discarded, as_json=as_json)
 
@@ -140,7 +140,7 @@ def _tries(letter: Letter) -> str:
     return f"{letter.attempts}×" + (f", redriven {letter.redriven}×" if letter.redriven else "")
 
 
-def _print_letter(printer: Printer, letter: Letter, flags: str, now: datetime) -> None:
+def _print_dead_letter(printer: Printer, letter: Letter, flags: str, now: datetime) -> None:
     event = letter.event
     since = f"{local_time(letter.at)}, {ago(letter.at, now)}"
     printer.line(

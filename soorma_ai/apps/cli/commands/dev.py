@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from soorma_ai.agents.agent import Agent
 from soorma_ai.apps.cli.commands.events import events_of_store, print_event
 from soorma_ai.apps.cli.file_watch import Times, look, next_change
-from soorma_ai.apps.cli.host import DEFAULT_HOST, DEFAULT_PORT, Hosted, host
+from soorma_ai.apps.cli.host import DEFAULT_HOST, DEFAULT_PORT, HostOptions, host
 from soorma_ai.apps.cli.loader import load_agents
 from soorma_ai.apps.cli.package_files import find_shipped
 from soorma_ai.apps.cli.session import log_to_stderr
@@ -56,7 +56,7 @@ def dev(access: Access, app: str | None, *, port: int, roles: tuple[str, ...], r
         access, reload, roles = _of_demo(access), False, (*roles, MANAGER)
     before = _look() if reload else None
     agents = _agents(app, before)
-    if agents is None or asyncio.run(_dev(access, Hosted(agents, roles), port, before, is_demo=app is None)):
+    if agents is None or asyncio.run(_dev(access, HostOptions(agents, roles), port, before, is_demo=app is None)):
         _begin_anew()
 
 
@@ -84,7 +84,7 @@ def _agents(app: str | None, before: Times | None) -> Sequence[Agent] | None:
     raise click.exceptions.Exit(0)
 
 
-async def _dev(access: Access, hosted: Hosted, port: int, before: Times | None, *, is_demo: bool) -> bool:
+async def _dev(access: Access, hosted: HostOptions, port: int, before: Times | None, *, is_demo: bool) -> bool:
     """Return whether a source has changed; False when told to stop."""
     from soorma_ai.api.server.serve import listen
 

@@ -8,7 +8,7 @@ import click
 from soorma_ai.apps.cli.store_access import look_up
 from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.errors import NotFound
-from soorma_ai.features.retrieval.check import ADVICE, Finding, FoundEvent, Problem, check_events
+from soorma_ai.features.retrieval.check import ADVICE, EventFault, EventFinding, FoundEvent, check_events
 from soorma_ai.features.retrieval.reach import check_reach
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.names import plain_name
@@ -20,12 +20,12 @@ from soorma_ai.surfaces.terminal.printing import BOLD, DIM, WAITING, Part, Print
 from soorma_ai.surfaces.terminal.wording import json_line
 
 _TITLES = {
-    Problem.NO_DESCRIPTION: "without a description",
-    Problem.SAME_WORDS: "told in the same words",
-    Problem.NOBODY_TAKES: "taken by nobody",
-    Problem.NOBODY_PURSUES: "pursued by nobody",
-    Problem.UNHEARD: "heard by nobody",
-    Problem.CIRCLE: "in a circle",
+    EventFault.NO_DESCRIPTION: "without a description",
+    EventFault.SAME_WORDS: "told in the same words",
+    EventFault.NOBODY_TAKES: "taken by nobody",
+    EventFault.NOBODY_PURSUES: "pursued by nobody",
+    EventFault.UNHEARD: "heard by nobody",
+    EventFault.CIRCLE: "in a circle",
 }
 _AGENTS = ("AGENT", "KIND", "VERSION", "LIVES", "TAKES", "MAKES")
 _INDENT = 2
@@ -152,13 +152,13 @@ def _agent_cells(agent: DiscoveredAgent) -> tuple[Part, ...]:
     return clip(name, 32), kind, clip(version, 16), lives, clip(takes, 60), clip(makes, 200)
 
 
-def _row(finding: Finding) -> tuple[str, ...]:
+def _row(finding: EventFinding) -> tuple[str, ...]:
     """Return the problem, and then each event and the agents that take it."""
     cells = [(one_line(one.event_name), ",".join(map(one_line, one.agents))) for one in finding.events]
     return (str(finding.problem), *(cell for pair in cells for cell in pair))
 
 
-def _print(printer: Printer, findings: list[Finding]) -> None:
+def _print(printer: Printer, findings: list[EventFinding]) -> None:
     for number, (problem, same) in enumerate(groupby(findings, lambda one: one.problem)):
         found = list(same)
         if number:

@@ -33,18 +33,18 @@ from soorma_ai.surfaces.terminal.wording import short_id
 DONE, STOPPED, FAILED, WAITS = 0, 1, 3, 4
 
 
-class Answers(StrEnum):
+class AnswerPolicy(StrEnum):
     ASK = "ask"
     APPROVE = "approve"
     REJECT = "reject"
     NONE = "none"
 
 
-class Goal(Struct, frozen=True):
+class RunGoal(Struct, frozen=True):
     event: str
     data: dict[str, Any]
     key: str | None
-    answers: Answers
+    answers: AnswerPolicy
     waits_for_people: bool
     as_json: bool
 
@@ -62,7 +62,7 @@ class Goal(Struct, frozen=True):
 @click.option(
     "--answer",
     "answers",
-    type=click.Choice([str(way) for way in Answers]),
+    type=click.Choice([str(way) for way in AnswerPolicy]),
     help="Who answers what the plan asks: you, always yes, always no, nobody here.  "
     "[default: ask on a terminal, else none]",
 )
@@ -96,9 +96,9 @@ def run(
     agents = load_agents(app)
     if goal is None and (data is not None or key is not None or answers is not None or not waits_for_people):
         raise click.UsageError("--data, --key, --answer and --no-wait need a GOAL")
-    usual = Answers.ASK if sys.stdin.isatty() and sys.stderr.isatty() else Answers.NONE
-    way = Answers(answers) if answers else usual
-    pursued = Goal(goal, data or {}, key, way, waits_for_people, as_json) if goal is not None else None
+    usual = AnswerPolicy.ASK if sys.stdin.isatty() and sys.stderr.isatty() else AnswerPolicy.NONE
+    way = AnswerPolicy(answers) if answers else usual
+    pursued = RunGoal(goal, data or {}, key, way, waits_for_people, as_json) if goal is not None else None
     person = Person(access.tenant_id, user_id, roles)
     running = _pursue_one(access, agents, pursued, person, voice) if pursued else _serve(access, agents, voice)
     raise click.exceptions.Exit(asyncio.run(running))
@@ -122,7 +122,7 @@ async def _serve(access: Access, agents: Sequence[Agent], voice: Voice) -> int:
     return DONE
 
 
-async def _pursue_one(access: Access, agents: Sequence[Agent], goal: Goal, person: Person, voice: Voice) -> int:
+async def _pursue_one(access: Access, agents: Sequence[Agent], goal: RunGoal, person: Person, voice: Voice) -> int:
     """Run agents until the goal's plan has ended, or rests on people for whom nobody waits."""
     stop = stop_by_signal()
     async with AsyncExitStack() as stack:
@@ -135,7 +135,7 @@ async def _pursue_one(access: Access, agents: Sequence[Agent], goal: Goal, perso
         return await _print_end(client, handle.plan_id, goal, voice)
 
 
-async def _follow(client: Client, plan_id: str, goal: Goal, stop: asyncio.Event, voice: Voice) -> None:
+async def _follow(client: Client, plan_id: str, goal: RunGoal, stop: asyncio.Event, voice: Voice) -> None:
     """Return when the plan has ended, when only people can move it and nobody will, or when told to stop."""
     woken = client.services.signals.watch()
     responder = _responder(goal, client, voice, woken)
@@ -155,19 +155,19 @@ async def _follow(client: Client, plan_id: str, goal: Goal, stop: asyncio.Event,
         client.services.signals.unwatch(woken)
 
 
-def _responder(goal: Goal, client: Client, voice: Voice, woken: asyncio.Event) -> Responder:
+def _responder(goal: RunGoal, client: Client, voice: Voice, woken: asyncio.Event) -> Responder:
     match goal.answers:
-        case Answers.ASK:
+        case AnswerPolicy.ASK:
             return AtTheKeyboard(client, voice.printer, woken.set)
-        case Answers.APPROVE | Answers.REJECT:
+        case AnswerPolicy.APPROVE | AnswerPolicy.REJECT:
             return Always(AnswerDecision(goal.answers), client, voice.printer)
-        case Answers.NONE if goal.waits_for_people:
+        case AnswerPolicy.NONE if goal.waits_for_people:
             return Others(client, voice)
-        case Answers.NONE:
+        case AnswerPolicy.NONE:
             return Responder()
 
 
-async def _print_end(client: Client, plan_id: str, goal: Goal, voice: Voice) -> int:
+async def _print_end(client: Client, plan_id: str, goal: RunGoal, voice: Voice) -> int:
     """Print how the plan stands, and return the exit code that says the same."""
     plan: PlanDetails | None = None
     with suppress(NotFound):
@@ -185,7 +185,7 @@ async def _print_end(client: Client, plan_id: str, goal: Goal, voice: Voice) -> 
         return FAILED
     for wait in waits:
         # At a keyboard it has been shown already.
-        voice.ask(wait, goal.event, client.services.clock.now(), is_known=goal.answers is Answers.ASK)
+        voice.ask(wait, goal.event, client.services.clock.now(), is_known=goal.answers is AnswerPolicy.ASK)
     for one in plan.blocked if plan else ():
         voice.insist((f"plan {short_id(plan_id)}: {one_line(need_of(one))}", BAD))
     if plan is not None and plan.blocked and not waits:

@@ -6,7 +6,7 @@ import socket
 import click
 
 from soorma_ai.adapters.tokens import ApiKeys
-from soorma_ai.apps.cli.host import DEFAULT_HOST, DEFAULT_PORT, Hosted, MakeAuthenticator, host
+from soorma_ai.apps.cli.host import DEFAULT_HOST, DEFAULT_PORT, HostOptions, MakeAuthenticator, host
 from soorma_ai.apps.cli.loader import load_agents, load_authenticator
 from soorma_ai.apps.cli.session import log_to_stderr
 from soorma_ai.platform import Platform, stop_by_signal
@@ -50,7 +50,7 @@ def serve(
     log_to_stderr()
     if auth is not None and roles:
         raise click.UsageError("--role is for callers without a token; with --auth the token says the roles")
-    hosted = Hosted(load_agents(app), roles, names, _authenticator(auth), sites)
+    hosted = HostOptions(load_agents(app), roles, names, _authenticator(auth), sites)
     from soorma_ai.api.server.serve import listen
 
     listener = listen(address, port, is_open=hosted.make_authenticator is None)
@@ -60,7 +60,7 @@ def serve(
         listener.close()
 
 
-async def _serve(access: Access, hosted: Hosted, listener: socket.socket) -> None:
+async def _serve(access: Access, hosted: HostOptions, listener: socket.socket) -> None:
     running = ", ".join(one_line(agent.name) for agent in hosted.agents)
     whom = "whoever has a token" if hosted.make_authenticator else "programs of this machine, as local"
 

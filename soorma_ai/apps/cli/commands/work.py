@@ -33,7 +33,7 @@ _wait = click.option(
 )
 
 
-class _Submitted(Struct, frozen=True):
+class _SubmittedGoal(Struct, frozen=True):
     plan_id: str
     goal_id: str
 
@@ -65,11 +65,11 @@ def submit(
     runner = CommandRunner(access, Person(access.tenant_id, user_id, roles))
     key = key or SystemClock().new_id()
 
-    async def give(client: PlatformClient) -> _Submitted:
+    async def give(client: PlatformClient) -> _SubmittedGoal:
         plan = await client.submit(goal, data, idempotency_key=key, planner=planner, session_id=session)
-        return _Submitted(plan.plan_id, plan.goal_id)
+        return _SubmittedGoal(plan.plan_id, plan.goal_id)
 
-    made = _held_or(lambda: runner.steer(give), as_json=as_json)
+    made = _exit_if_held(lambda: runner.steer(give), as_json=as_json)
     if wait:
         _end(runner, made, wait, as_json=as_json)
     elif as_json:
@@ -110,7 +110,7 @@ def request(
     """Ask the agent that takes EVENT, and print its reply."""
     runner = CommandRunner(access, Person(access.tenant_id, user_id, roles))
     key = key or SystemClock().new_id()
-    request_id = _held_or(
+    request_id = _exit_if_held(
         lambda: runner.steer(lambda client: client.ask(event, data, idempotency_key=key, session_id=session)),
         as_json=as_json,
     )
@@ -168,7 +168,7 @@ def publish(
     """Publish EVENT, for whoever hears it."""
     runner = CommandRunner(access, Person(access.tenant_id, user_id, roles))
     key = key or SystemClock().new_id()
-    event_id = _held_or(
+    event_id = _exit_if_held(
         lambda: runner.steer(
             lambda client: client.publish(
                 topic, event, data, idempotency_key=key, correlation_id=correlation, plan_id=plan, session_id=session
@@ -183,7 +183,7 @@ def publish(
         _say_nobody(runner)
 
 
-def _held_or(do: Callable[[], T], *, as_json: bool) -> T:
+def _exit_if_held(do: Callable[[], T], *, as_json: bool) -> T:
     """Return what is done; where a person has to approve it first, say so and exit with 4."""
     try:
         return do()
@@ -195,7 +195,7 @@ def _held_or(do: Callable[[], T], *, as_json: bool) -> T:
         raise click.exceptions.Exit(4) from held
 
 
-def _end(runner: CommandRunner, made: _Submitted, wait: float, *, as_json: bool) -> None:
+def _end(runner: CommandRunner, made: _SubmittedGoal, wait: float, *, as_json: bool) -> None:
     """Print how the plan ended; exit with 3 where it failed, and with 4 where it has not ended in time."""
 
     async def look(client: PlatformClient, left: float) -> tuple[PlanStatus, Any]:

@@ -25,7 +25,7 @@ async def pursue(client: Client, plan_id: str, responder: Responder, voice: Voic
     """Return when the plan has ended, when only people can move it and nobody here will, or when an operator has to,
     who is not waited for. `woken` is set whenever
     something may have changed."""
-    telling = _Telling(voice)
+    telling = _PlanNarration(voice)
     clock = client.services.clock
     while True:
         looked_at = clock.monotonic()
@@ -59,7 +59,7 @@ async def _look(client: Client, plan_id: str, woken: asyncio.Event) -> tuple[Tra
     return trace, waits
 
 
-class _Telling:
+class _PlanNarration:
     """Tells each thing of one plan once. Times count from the start that was known first: a plan begins anew where its
     first handling does."""
 

@@ -11,7 +11,7 @@ from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.rules.waits.answers import say_approved
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.surfaces.terminal.escapes import one_line
-from soorma_ai.surfaces.terminal.forms import Field, fields
+from soorma_ai.surfaces.terminal.forms import PromptField, fields
 from soorma_ai.surfaces.terminal.keyboard import Keyboard
 from soorma_ai.surfaces.terminal.printing import BAD, WAITING, Printer
 from soorma_ai.surfaces.terminal.waits import print_wait
@@ -149,7 +149,7 @@ async def _ask_person(wait: Wait, keyboard: Keyboard, printer: Printer) -> tuple
                 printer.line(("say y, n or e", BAD))
 
 
-async def _ask_fields(wanted: Sequence[Field], keyboard: Keyboard, printer: Printer) -> JsonObject | None:
+async def _ask_fields(wanted: Sequence[PromptField], keyboard: Keyboard, printer: Printer) -> JsonObject | None:
     if not wanted:
         return await _ask_object("answer (JSON): ", keyboard, printer)
     payload: JsonObject = {}

@@ -10,7 +10,7 @@ from soorma_ai.kernel.domain.history import JournalEntry
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.logs import warn
 from soorma_ai.kernel.runtime.handling.process.signals import until
-from soorma_ai.surfaces.live import Found, lines_of, lookups_of
+from soorma_ai.surfaces.live import LineRows, lines_of, lookups_of
 
 # What comes faster than it can be told is counted, and not told.
 MOST_PER_LOOK = 200
@@ -60,9 +60,9 @@ class Watch:
             for told in lines_of(row.event, await self._find(row.event)):
                 self._voice.tell(told)
 
-    async def _find(self, event: EventEnvelope) -> Found:
+    async def _find(self, event: EventEnvelope) -> LineRows:
         plans, named = self._services.store.plans, lookups_of(event)
-        return Found(
+        return LineRows(
             decisions=await self._decisions(*named.handling) if named.handling else (),
             expectation=await plans.expectation(named.expectation_id) if named.expectation_id else None,
             request=await self._services.store.events.event(named.request_id) if named.request_id else None,

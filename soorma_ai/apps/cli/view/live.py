@@ -12,7 +12,7 @@ from soorma_ai.apps.cli.view.logs import describe, fields_of, frames_of, record_
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.reports.lines import LineKind
-from soorma_ai.surfaces.live import Told
+from soorma_ai.surfaces.live import LiveLine
 from soorma_ai.surfaces.options import Access
 from soorma_ai.surfaces.terminal.escapes import one_line, printable
 from soorma_ai.surfaces.terminal.printing import BAD, DIM, Part, Printer
@@ -32,7 +32,7 @@ class Manner(Struct, frozen=True):
     is_timed: bool = False
 
 
-class Spoken(logging.Handler):
+class VoiceHandler(logging.Handler):
     """Hands what is logged to a voice."""
 
     def __init__(self, voice: "Voice") -> None:
@@ -91,7 +91,7 @@ class Voice:
         for line in frames_of(record):
             self.printer.line(printable(line), indent=len(label))
 
-    def tell(self, told: Told, start: datetime | None = None) -> None:
+    def tell(self, told: LiveLine, start: datetime | None = None) -> None:
         """Tell one thing: of a plan that began at `start`, or of all that happens, by the time of day."""
         if self._manner.is_quiet:
             return
@@ -114,7 +114,7 @@ class Voice:
         self._day = day
 
 
-def label_of(told: Told, start: datetime | None) -> str:
+def label_of(told: LiveLine, start: datetime | None) -> str:
     """Return what stands before a line: the time since `start`, or the time of day and the plan."""
     if start is not None:
         return offset_cell(told.at - start)
@@ -125,14 +125,14 @@ def _clock(at: datetime, plan_id: str = "") -> str:
     return f"{at.astimezone():%H:%M:%S}  {short_id(plan_id):<{SHORT_ID}}  "
 
 
-def words_of(told: Told, start: datetime | None) -> tuple[Part, ...]:
+def words_of(told: LiveLine, start: datetime | None) -> tuple[Part, ...]:
     """Return a line's words, with who it is about where many plans are told of."""
     tenant = f"[{one_line(told.tenant_id)}] " if start is None and told.tenant_id not in ("", "default") else ""
     who = f"{one_line(told.line.who)}: " if start is None and told.line.kind in _NAMELESS else ""
     return (tenant, who, *headline(told.line))
 
 
-def json_of(told: Told, access: Access) -> JsonObject:
+def json_of(told: LiveLine, access: Access) -> JsonObject:
     """Return it for machines. A question has what answers it in `commands`; spans are seconds."""
     line = told.line
     thought = line.thought

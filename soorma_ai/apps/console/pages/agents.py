@@ -11,19 +11,19 @@ from starlette.types import ASGIApp
 
 from soorma_ai.apps.console.words import words
 from soorma_ai.errors import Forbidden, NotFound
-from soorma_ai.features.retrieval.check import ADVICE, Finding, Problem, by_problem, check_events, marks_of
+from soorma_ai.features.retrieval.check import ADVICE, EventFault, EventFinding, by_problem, check_events, marks_of
 from soorma_ai.features.retrieval.reach import check_reach
 from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.domain.registry import DiscoveredAgent, EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.tracking import Backlog
-from soorma_ai.kernel.runtime.client.dead_letters import letter_page
+from soorma_ai.kernel.runtime.client.dead_letters import dead_letter_page
 from soorma_ai.kernel.runtime.client.questions import question_page
 from soorma_ai.kernel.runtime.views.registry import nearest
 from soorma_ai.surfaces.drawing.choreography import graph_of_registry
 from soorma_ai.surfaces.drawing.layout import Direction
 from soorma_ai.surfaces.drawing.mermaid import write
 from soorma_ai.surfaces.drawing.svg import draw
-from soorma_ai.surfaces.page_context import PageRoute, Visitor, get
+from soorma_ai.surfaces.page_context import PageContext, PageRoute, get
 
 MOST_AGENTS = 100
 MOST_LETTERS = 10
@@ -33,7 +33,7 @@ MOST_EVENTS = 200
 MOST_FINDINGS = 50
 
 
-class ToldAgent(Struct, frozen=True):
+class AgentEntry(Struct, frozen=True):
     """An agent with the names of what it takes and makes, and what waits for it, where the visitor may know."""
 
     agent: DiscoveredAgent
@@ -43,7 +43,7 @@ class ToldAgent(Struct, frozen=True):
     backlog: Backlog | None
 
 
-async def list_agents(visitor: Visitor) -> ASGIApp:
+async def list_agents(visitor: PageContext) -> ASGIApp:
     client, search = visitor.client, visitor.query_value("search").strip()[:200]
     agents = await client.registry.query(live=False)
     after = visitor.query_value("after")
@@ -51,7 +51,7 @@ async def list_agents(visitor: Visitor) -> ASGIApp:
     shown = found[:MOST_AGENTS]
     more = len(found) - len(shown)
     backlogs = await _backlogs(visitor)
-    letters = await letter_page(client.services, client.person, MOST_LETTERS)
+    letters = await dead_letter_page(client.services, client.person, MOST_LETTERS)
     doubts = await question_page(client.services, client.person, MOST_DOUBTS, kind=ExpectationKind.DOUBT)
     untaken = await client.tracker.untaken(limit=MOST_UNTAKEN + 1)
     return visitor.frame.page(
@@ -72,7 +72,7 @@ async def list_agents(visitor: Visitor) -> ASGIApp:
     )
 
 
-async def show_agent(visitor: Visitor) -> ASGIApp:
+async def show_agent(visitor: PageContext) -> ASGIApp:
     name = visitor.query_value("name")  # of a path, browsers take `..` for another
     found = await visitor.client.registry.query(name=name, live=False) if name else []
     if not found:
@@ -89,10 +89,10 @@ async def show_agent(visitor: Visitor) -> ASGIApp:
     )
 
 
-async def show_choreography(visitor: Visitor) -> ASGIApp:
+async def show_choreography(visitor: PageContext) -> ASGIApp:
     registry = visitor.client.registry
     live = frozenset(one.agent_id for one in await registry.query())
-    known = _Known.of(await registry.events(live=False), live)
+    known = _RegistryView.of(await registry.events(live=False), live)
     drawn = await asyncio.to_thread(_draw, known)
     return visitor.frame.page(
         "choreography.html", title="Choreography", section="/choreography", drawn=drawn, advice=ADVICE
@@ -100,7 +100,7 @@ async def show_choreography(visitor: Visitor) -> ASGIApp:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _RegistryView:
     """What is registered, the same where all that is drawn and looked at is the same."""
 
     words: tuple[str, ...]
@@ -108,7 +108,7 @@ class _Known:
     events: Sequence[RegisteredEvent] = field(compare=False)
 
     @classmethod
-    def of(cls, events: Sequence[RegisteredEvent], live: frozenset[str]) -> "_Known":
+    def of(cls, events: Sequence[RegisteredEvent], live: frozenset[str]) -> "_RegistryView":
         words = (
             word
             for one in events
@@ -125,12 +125,12 @@ class Choreography(Struct, frozen=True):
     mermaid: str
     is_empty: bool
     more: int
-    findings: Mapping[Problem, Sequence[Finding]]
-    counts: Mapping[Problem, int]
+    findings: Mapping[EventFault, Sequence[EventFinding]]
+    counts: Mapping[EventFault, int]
 
 
 @lru_cache(maxsize=8)
-def _draw(known: _Known) -> Choreography:
+def _draw(known: _RegistryView) -> Choreography:
     """Return what is made once for as long as nobody registers anything else: of ten thousand events, it takes more
     than a second."""
     reach = check_reach(known.events, known.live)
@@ -146,7 +146,7 @@ def _draw(known: _Known) -> Choreography:
     )
 
 
-async def _backlogs(visitor: Visitor) -> dict[str, Backlog] | None:
+async def _backlogs(visitor: PageContext) -> dict[str, Backlog] | None:
     """Return backlogs by agent; None for who may not know them."""
     try:
         return {one.agent: one for one in await visitor.client.registry.backlogs()}
@@ -154,8 +154,8 @@ async def _backlogs(visitor: Visitor) -> dict[str, Backlog] | None:
         return None
 
 
-def _tell(agent: DiscoveredAgent, backlogs: dict[str, Backlog] | None) -> ToldAgent:
-    return ToldAgent(
+def _tell(agent: DiscoveredAgent, backlogs: dict[str, Backlog] | None) -> AgentEntry:
+    return AgentEntry(
         agent,
         _names(agent, (EventRole.TAKES_AS_GOAL,)),
         _names(agent, (EventRole.TAKES, EventRole.AWAITS)),

@@ -4,9 +4,9 @@ from starlette.types import ASGIApp
 
 from soorma_ai.errors import Forbidden, NotFound
 from soorma_ai.kernel.domain.expectations import ExpectationKind
-from soorma_ai.kernel.runtime.client.dead_letters import REDRIVE, letter_page, own_row
+from soorma_ai.kernel.runtime.client.dead_letters import REDRIVE, dead_letter_page, own_row
 from soorma_ai.kernel.runtime.client.questions import question_page
-from soorma_ai.surfaces.page_context import PageRoute, Visitor, get, post
+from soorma_ai.surfaces.page_context import PageContext, PageRoute, get, post
 
 PAGE = 50
 LONGEST_NOTE = 2_000
@@ -17,9 +17,11 @@ DONE = {
 }
 
 
-async def list_letters(visitor: Visitor) -> ASGIApp:
+async def list_dead_letters(visitor: PageContext) -> ASGIApp:
     client, place = visitor.client, visitor.place
-    page = await letter_page(client.services, client.person, PAGE, place if place and is_number(place.id) else None)
+    page = await dead_letter_page(
+        client.services, client.person, PAGE, place if place and is_number(place.id) else None
+    )
     letters, path = page.letters, visitor.frame.path
     return visitor.frame.page(
         "letters.html",
@@ -33,7 +35,7 @@ async def list_letters(visitor: Visitor) -> ASGIApp:
     )
 
 
-async def list_doubts(visitor: Visitor) -> ASGIApp:
+async def list_doubts(visitor: PageContext) -> ASGIApp:
     client, path = visitor.client, visitor.frame.path
     page = await question_page(client.services, client.person, PAGE, beyond=visitor.place, kind=ExpectationKind.DOUBT)
     waits = page.waits
@@ -47,7 +49,7 @@ async def list_doubts(visitor: Visitor) -> ASGIApp:
     )
 
 
-async def show_letter(visitor: Visitor) -> ASGIApp:
+async def show_dead_letter(visitor: PageContext) -> ASGIApp:
     letter = await visitor.client.dead_letter(_number(visitor))
     return visitor.frame.page(
         "letter.html",
@@ -59,7 +61,7 @@ async def show_letter(visitor: Visitor) -> ASGIApp:
     )
 
 
-async def _steers(visitor: Visitor, letter_id: int) -> bool:
+async def _steers(visitor: PageContext, letter_id: int) -> bool:
     """Tell whether a letter is the visitor's to redrive and to discard."""
     try:
         await own_row(visitor.client.services, visitor.client.person, letter_id, REDRIVE)
@@ -68,12 +70,12 @@ async def _steers(visitor: Visitor, letter_id: int) -> bool:
     return True
 
 
-async def redrive(visitor: Visitor) -> ASGIApp:
+async def redrive(visitor: PageContext) -> ASGIApp:
     is_redriven = await visitor.client.redrive(_number(visitor))
     return _go_back(visitor, "redriven" if is_redriven else "no letter")
 
 
-async def discard(visitor: Visitor) -> ASGIApp:
+async def discard(visitor: PageContext) -> ASGIApp:
     note = visitor.form_value("note").strip()[:LONGEST_NOTE]
     is_discarded = await visitor.client.discard(_number(visitor), note)
     return _go_back(visitor, "discarded" if is_discarded else "no letter")
@@ -83,21 +85,21 @@ def is_number(said: str) -> bool:
     return said.isascii() and said.isdigit() and len(said) < 19
 
 
-def _number(visitor: Visitor) -> int:
+def _number(visitor: PageContext) -> int:
     said = visitor.part("letter_id")
     if not is_number(said):
         raise NotFound(f"no dead letter {said[:40]!r}: give its number")
     return int(said)
 
 
-def _go_back(visitor: Visitor, done: str) -> ASGIApp:
+def _go_back(visitor: PageContext, done: str) -> ASGIApp:
     return visitor.frame.see_other("dead-letters", done=done)
 
 
 ROUTES: tuple[PageRoute, ...] = (
     get("/doubts", list_doubts),
-    get("/dead-letters", list_letters),
-    get("/dead-letters/{letter_id}", show_letter),
+    get("/dead-letters", list_dead_letters),
+    get("/dead-letters/{letter_id}", show_dead_letter),
     post("/dead-letters/{letter_id}/redrive", redrive),
     post("/dead-letters/{letter_id}/discard", discard),
 )

@@ -6,11 +6,11 @@ from starlette.types import ASGIApp
 from soorma_ai.apps.console.overview import Costs, active_plans, costs_of_today, costs_of_week, week_is_whole
 from soorma_ai.errors import Forbidden
 from soorma_ai.features.human_tasks.pages.inbox import read_queue
-from soorma_ai.kernel.domain.tenant_stats import Standing
+from soorma_ai.kernel.domain.tenant_stats import TenantStats
 from soorma_ai.kernel.ports import PlanFilter
 from soorma_ai.kernel.rules.authority import only_user
 from soorma_ai.surfaces.drawing.bars import draw_bars
-from soorma_ai.surfaces.page_context import PageRoute, Visitor, get
+from soorma_ai.surfaces.page_context import PageContext, PageRoute, get
 
 MOST_QUESTIONS = 5
 MOST_ACTIVE = 50
@@ -19,14 +19,14 @@ MOST_BLOCKED = 5
 MOST_BACKLOGS = 5
 
 
-async def show_overview(visitor: Visitor) -> ASGIApp:
+async def show_overview(visitor: PageContext) -> ASGIApp:
     """Show figures of reads that are bounded, however much there is: a figure beyond its bound is left out."""
     client, person = visitor.client, visitor.client.person
     store, user_id = client.services.store.plans, only_user(person)
     queue = await read_queue(visitor)
     active = active_plans(await client.tracker.plans(status="active", limit=MOST_ACTIVE))
     newest = await store.plan_page(person.tenant_id, user_id, PlanFilter(), 0, MOST_PRICED)
-    blocked = await store.held(MOST_BLOCKED + 1, tenant_id=person.tenant_id, user_id=user_id)
+    blocked = await store.blocked_plans(MOST_BLOCKED + 1, tenant_id=person.tenant_id, user_id=user_id)
     now = visitor.now.astimezone()
     today, week = costs_of_today(newest.rows, now), costs_of_week(newest.rows, now)
     return visitor.frame.page(
@@ -54,7 +54,7 @@ def _chart(costs: Costs, by: str) -> Markup:
     return Markup(draw_bars(costs.bars, f"Cost of plans {by}: {costs.total}", costs.most)) if costs.most else Markup()
 
 
-async def _standing(visitor: Visitor) -> Standing | None:
+async def _standing(visitor: PageContext) -> TenantStats | None:
     """Return the queues of the tenant; None where the visitor may not see them."""
     try:
         standing, _ = await visitor.surroundings.counts.of(visitor.client.services, visitor.client.person)

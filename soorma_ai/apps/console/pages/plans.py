@@ -19,11 +19,11 @@ from soorma_ai.kernel.domain.states import RESUMED
 from soorma_ai.kernel.domain.tracking import PlanPage
 from soorma_ai.kernel.rules.authority import RESUME, Owner, can_answer, may
 from soorma_ai.kernel.rules.reports.lines import LineKind, decision_line, flatten
-from soorma_ai.kernel.rules.reports.trace import Part, Trace, count_turns
+from soorma_ai.kernel.rules.reports.trace import Trace, TurnRange, count_turns
 from soorma_ai.kernel.runtime.client.client import PLANS
 from soorma_ai.kernel.runtime.views.plan_parts import STEPS, is_long, show_part
 from soorma_ai.kernel.runtime.views.plans import ACTIVE, own_plan, trace_of
-from soorma_ai.surfaces.page_context import HEADERS, PageRoute, Visitor, get, post
+from soorma_ai.surfaces.page_context import HEADERS, PageContext, PageRoute, get, post
 
 PAGE = 50
 MOST_CANCELLED = 50
@@ -45,7 +45,7 @@ DONE = {
 STATUSES = (ACTIVE, *PlanStatus)
 
 
-async def list_plans(visitor: Visitor) -> ASGIApp:
+async def list_plans(visitor: PageContext) -> ASGIApp:
     status, session, search = (visitor.query_value(name).strip() for name in ("status", "session", "search"))
     if status not in ("", *STATUSES):
         raise LocalProtocolError(f"{status[:40]!r} is no status of a plan; there are {', '.join(STATUSES)}")
@@ -65,19 +65,19 @@ async def list_plans(visitor: Visitor) -> ASGIApp:
         command=_command_of(asked),
         older=None if page.is_end else visitor.frame.path("plans", **asked, before=page.before),
         newest=visitor.frame.path("plans", **asked) if before else None,
-        done=_done_to_several(visitor),
+        done=_bulk_summary(visitor),
         age=_age_of(page, visitor),
         mine=frozenset(one.plan_id for one in page.plans if not one.status.is_final and _steers(visitor, one.user_id)),
     )
 
 
-def _steers(visitor: Visitor, user_id: str) -> bool:
+def _steers(visitor: PageContext, user_id: str) -> bool:
     """Tell whether a plan of this user is the visitor's to cancel."""
     person = visitor.client.person
     return may(person, PLANS["cancel"], Owner(person.tenant_id, user_id))
 
 
-def _age_of(page: PlanPage, visitor: Visitor) -> dict[str, timedelta]:
+def _age_of(page: PlanPage, visitor: PageContext) -> dict[str, timedelta]:
     """Return how long each plan took, or has lasted by now."""
     ends = {one.plan_id: one.updated_at if one.status.is_final else visitor.now for one in page.plans}
     return {one.plan_id: ends[one.plan_id] - one.created_at for one in page.plans}
@@ -88,7 +88,7 @@ def _command_of(asked: dict[str, str | None]) -> str:
     return f"soorma plans ls --status {status}" if status and status != ACTIVE else "soorma plans ls"
 
 
-async def cancel_plans(visitor: Visitor) -> ASGIApp:
+async def cancel_plans(visitor: PageContext) -> ASGIApp:
     """Cancel the plans that are ticked, and tell how many that were."""
     chosen = list(dict.fromkeys(value for key, value in visitor.sent if key == "plan"))[:MOST_CANCELLED]
     reason = visitor.form_value("reason").strip()[:LONGEST_REASON]
@@ -105,7 +105,7 @@ async def cancel_plans(visitor: Visitor) -> ASGIApp:
     return visitor.frame.see_other("plans", status=status, **told)
 
 
-def _done_to_several(visitor: Visitor) -> str:
+def _bulk_summary(visitor: PageContext) -> str:
     """Return what became of selected plans, as numbers in the address tell it."""
     if not visitor.query_value("cancelled"):
         return ""
@@ -119,7 +119,7 @@ def _done_to_several(visitor: Visitor) -> str:
     return ", ".join(said) or "no plan was selected"
 
 
-async def show_plan(visitor: Visitor) -> ASGIApp:
+async def show_plan(visitor: PageContext) -> ASGIApp:
     """Show a part of a plan, from the turn or step on that the address names, else its end. A long plan is read by
     parts, too."""
     plan_id, client = visitor.part("plan_id"), visitor.client
@@ -147,7 +147,7 @@ async def show_plan(visitor: Visitor) -> ASGIApp:
     )
 
 
-async def _progress(visitor: Visitor, plan: PlanRecord, *, is_by_parts: bool) -> tuple[Progress, ...]:
+async def _progress(visitor: PageContext, plan: PlanRecord, *, is_by_parts: bool) -> tuple[Progress, ...]:
     """Return the progress of a plan; nothing of one with more events than are read for it."""
     client = visitor.client
     if is_by_parts:
@@ -160,10 +160,10 @@ async def _progress(visitor: Visitor, plan: PlanRecord, *, is_by_parts: bool) ->
     return progress_of(await client.tracker.actions(plan.plan_id))
 
 
-async def _turn_part(visitor: Visitor, plan: PlanRecord) -> tuple[Trace, Mapping[str, object]]:
+async def _turn_part(visitor: PageContext, plan: PlanRecord) -> tuple[Trace, Mapping[str, object]]:
     """Return a part of a plan that is read as a whole, and what the page shows of it."""
     said, plan_id = visitor.query_value("turn"), plan.plan_id
-    part = Part(TURNS, number(said) if said else None)
+    part = TurnRange(TURNS, number(said) if said else None)
     trace = await trace_of(visitor.client.services, visitor.client.person, plan_id, part)
     count = count_turns(trace)
     told, path = part.of(count), visitor.frame.path
@@ -177,7 +177,7 @@ async def _turn_part(visitor: Visitor, plan: PlanRecord) -> tuple[Trace, Mapping
     return trace, {**pages, **await asyncio.to_thread(partial(view_of, title=plan.title), trace)}
 
 
-async def _step_part(visitor: Visitor, plan: PlanRecord) -> tuple[Trace, Mapping[str, object]]:
+async def _step_part(visitor: PageContext, plan: PlanRecord) -> tuple[Trace, Mapping[str, object]]:
     """Return a part of a long plan, of which no more is read, and what the page shows of it."""
     said = visitor.query_value("step")
     part = await show_part(visitor.client.services, plan, number(said) if said else None)
@@ -204,7 +204,7 @@ def _pauses(plan: PlanDetails) -> list[Expectation]:
     ]
 
 
-async def show_decision(visitor: Visitor) -> ASGIApp:
+async def show_decision(visitor: PageContext) -> ASGIApp:
     """Show what a model was asked, word for word, and what it answered."""
     plan_id, said = visitor.part("plan_id"), visitor.part("number")
     if not number(said):
@@ -225,17 +225,17 @@ async def show_decision(visitor: Visitor) -> ASGIApp:
     )
 
 
-def _decision_path(visitor: Visitor, plan_id: str, number: int) -> str | None:
+def _decision_path(visitor: PageContext, plan_id: str, number: int) -> str | None:
     return visitor.frame.path("plans", plan_id, "decisions", str(number)) if number else None
 
 
-async def cancel_plan(visitor: Visitor) -> ASGIApp:
+async def cancel_plan(visitor: PageContext) -> ASGIApp:
     plan_id = visitor.part("plan_id")
     is_cancelled = await visitor.client.cancel(plan_id, visitor.form_value("reason").strip()[:LONGEST_REASON])
     return visitor.frame.see_other("plans", plan_id, done="cancelled" if is_cancelled else "ended")
 
 
-async def resume_plan(visitor: Visitor) -> ASGIApp:
+async def resume_plan(visitor: PageContext) -> ASGIApp:
     """Let a plan go on that was paused until somebody resumes it, or that needs an operator."""
     plan_id = visitor.part("plan_id")
     note = visitor.form_value("note").strip()[:LONGEST_REASON]
@@ -243,7 +243,7 @@ async def resume_plan(visitor: Visitor) -> ASGIApp:
     return visitor.frame.see_other("plans", plan_id, done=str(outcome))
 
 
-async def download_events(visitor: Visitor) -> ASGIApp:
+async def download_events(visitor: PageContext) -> ASGIApp:
     """Send the events of a plan's tree that there are by now, a CloudEvent a line."""
     plan_id = visitor.part("plan_id")
     last = await visitor.client.events(plan_id=plan_id, limit=1, newest=True)
@@ -253,7 +253,7 @@ async def download_events(visitor: Visitor) -> ASGIApp:
     return StreamingResponse(_events(visitor, plan_id, until), headers=headers, media_type="application/x-ndjson")
 
 
-async def _events(visitor: Visitor, plan_id: str, until: int) -> AsyncIterator[bytes]:
+async def _events(visitor: PageContext, plan_id: str, until: int) -> AsyncIterator[bytes]:
     after, is_end = 0, False
     while not is_end and after < until:
         page = await visitor.client.events(plan_id=plan_id, after=after, limit=EVENTS)

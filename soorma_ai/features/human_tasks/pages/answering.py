@@ -9,8 +9,8 @@ from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.people import AnswerDecision, Ask
 from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.rules.waits.answers import say_approved
-from soorma_ai.surfaces.forms.forms import Field, add_item, form_of, remove_item
-from soorma_ai.surfaces.forms.readings import Reading, read_form, read_value
+from soorma_ai.surfaces.forms.forms import FormField, add_item, form_of, remove_item
+from soorma_ai.surfaces.forms.readings import FormReading, read_form, read_value
 from soorma_ai.surfaces.forms.shapes import ABSENT
 
 # What a form calls the fields of the held payload, and those of the answer itself.
@@ -32,7 +32,7 @@ class Sheet(Struct, frozen=True):
     answer: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-class Given(Struct, frozen=True):
+class AnswerDraft(Struct, frozen=True):
     """An answer that can be said."""
 
     decision: AnswerDecision
@@ -40,12 +40,12 @@ class Given(Struct, frozen=True):
     note: str
 
 
-class Refusal(Struct, frozen=True):
+class AnswerRefusal(Struct, frozen=True):
     """What has to be put right first."""
 
     words: str
-    payload: Reading | None = None
-    answer: Reading | None = None
+    payload: FormReading | None = None
+    answer: FormReading | None = None
     note: str = ""
 
 
@@ -72,7 +72,7 @@ def change_list(sheet: Sheet) -> Sheet | None:
     return replace(sheet, payload=changed) if part == PAYLOAD else replace(sheet, answer=changed)
 
 
-def payload_form(ask: Ask, sheet: Sheet, refusal: Refusal | None) -> Field | None:
+def payload_form(ask: Ask, sheet: Sheet, refusal: AnswerRefusal | None) -> FormField | None:
     """Return the fields by which a held payload can be changed; None where it cannot be."""
     if ask.proposal is None or AnswerDecision.EDIT not in ask.allowed_decisions:
         return None
@@ -80,7 +80,7 @@ def payload_form(ask: Ask, sheet: Sheet, refusal: Refusal | None) -> Field | Non
     return form_of(ask.proposal.payload_schema, ask.proposal.data, sheet.payload, faults)
 
 
-def answer_form(ask: Ask, sheet: Sheet, refusal: Refusal | None) -> Field | None:
+def answer_form(ask: Ask, sheet: Sheet, refusal: AnswerRefusal | None) -> FormField | None:
     """Return the fields of the answer itself; None where button and note are all of it."""
     schema = answer_schema(ask)
     if schema.get("properties") == {} and ask.proposal is not None:
@@ -112,16 +112,16 @@ def checks_of(asked: Expectation, sheet: Sheet) -> list[tuple[JsonObject, Json]]
     return values
 
 
-def judge(asked: Expectation, sheet: Sheet) -> Given | Refusal:
+def judge(asked: Expectation, sheet: Sheet) -> AnswerDraft | AnswerRefusal:
     """Return the answer, or what is wrong with it by the fields of its form."""
     ask = asked.ask
     if ask is None or sheet.do not in ask.allowed_decisions:
-        return Refusal("Choose one of the buttons.")
+        return AnswerRefusal("Choose one of the buttons.")
     decision = AnswerDecision(sheet.do)
     if len(sheet.note) > MOST_NOTE:
-        return Refusal("The note is too long.", note=f"at most {MOST_NOTE} characters")
+        return AnswerRefusal("The note is too long.", note=f"at most {MOST_NOTE} characters")
     if decision is AnswerDecision.REJECT and not sheet.note:
-        return Refusal("Give a reason: the requester will see it.", note="a reason is required")
+        return AnswerRefusal("Give a reason: the requester will see it.", note="a reason is required")
     if ask.proposal is not None and decision in (AnswerDecision.APPROVE, AnswerDecision.EDIT):
         edited = read_form(ask.proposal.payload_schema, ask.proposal.data, sheet.payload)
         is_changed = not edited.is_good or edited.value != ask.proposal.data
@@ -129,27 +129,27 @@ def judge(asked: Expectation, sheet: Sheet) -> Given | Refusal:
             return _edit(edited, sheet, is_changed=is_changed)
         if is_changed:
             words = "You edited the payload. Approve it with changes, or undo your edits."
-            return Refusal(words, payload=edited)
+            return AnswerRefusal(words, payload=edited)
     return _answer(ask, decision, sheet)
 
 
-def _edit(edited: Reading, sheet: Sheet, *, is_changed: bool) -> Given | Refusal:
+def _edit(edited: FormReading, sheet: Sheet, *, is_changed: bool) -> AnswerDraft | AnswerRefusal:
     if not edited.is_good:
-        return Refusal("The changed payload cannot be published yet.", payload=edited)
+        return AnswerRefusal("The changed payload cannot be published yet.", payload=edited)
     if not is_changed:
-        return Refusal("Nothing was changed. Approve it as it is, or edit it.", payload=edited)
-    return Given(AnswerDecision.EDIT, {"data": edited.value}, sheet.note)
+        return AnswerRefusal("Nothing was changed. Approve it as it is, or edit it.", payload=edited)
+    return AnswerDraft(AnswerDecision.EDIT, {"data": edited.value}, sheet.note)
 
 
-def _answer(ask: Ask, decision: AnswerDecision, sheet: Sheet) -> Given | Refusal:
+def _answer(ask: Ask, decision: AnswerDecision, sheet: Sheet) -> AnswerDraft | AnswerRefusal:
     members = ask.response_schema.get("properties")
     read = read_form(answer_schema(ask), {}, sheet.answer)
     if not read.is_good and decision is not AnswerDecision.REJECT:
-        return Refusal("The answer is not complete yet.", answer=read)
+        return AnswerRefusal("The answer is not complete yet.", answer=read)
     said = read.value if isinstance(read.value, dict) and read.is_good else {}
     if _is_yes_or_no(ask) and isinstance(members, dict) and "note" in members and sheet.note:
         said = {**said, "note": sheet.note}
-    return Given(decision, say_approved(decision, said, ask.response_schema), sheet.note)
+    return AnswerDraft(decision, say_approved(decision, said, ask.response_schema), sheet.note)
 
 
 def _is_yes_or_no(ask: Ask) -> bool:

@@ -8,18 +8,18 @@ from starlette.types import ASGIApp
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.features.human_tasks.service import inbox_of
 from soorma_ai.kernel.domain.values import clip
-from soorma_ai.surfaces.page_context import PageRoute, Visitor, get, post
+from soorma_ai.surfaces.page_context import PageContext, PageRoute, get, post
 
 TEMPLATE = "away.html"
 BACK = "back"
 LONGEST_DEPUTY = 200
 
 
-async def show_away(visitor: Visitor) -> ASGIApp:
+async def show_away(visitor: PageContext) -> ASGIApp:
     return await _page(visitor)
 
 
-async def change_away(visitor: Visitor) -> ASGIApp:
+async def change_away(visitor: PageContext) -> ASGIApp:
     """Take down that somebody is away, or back."""
     inbox = inbox_of(visitor.client)
     if visitor.form_value("do") == BACK:
@@ -40,7 +40,7 @@ def _end_of(day: str) -> datetime:
         raise LocalProtocolError(f"{clip(day, 40)!r} is no day: give one as 2030-12-31") from error
 
 
-async def _page(visitor: Visitor, fault: str = "") -> ASGIApp:
+async def _page(visitor: PageContext, fault: str = "") -> ASGIApp:
     person, inbox = visitor.client.person, inbox_of(visitor.client)
     absences = await inbox.absences()
     values = {

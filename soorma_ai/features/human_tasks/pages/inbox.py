@@ -8,12 +8,12 @@ from starlette.types import ASGIApp
 
 from soorma_ai.errors import NotFound
 from soorma_ai.features.human_tasks.pages import question
-from soorma_ai.features.human_tasks.pages.question import Around
+from soorma_ai.features.human_tasks.pages.question import QuestionFrame
 from soorma_ai.features.human_tasks.summary import Urgency, urgency
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.runtime.client.questions import count_questions, question_page
-from soorma_ai.surfaces.page_context import PageRoute, Visitor, get, post
+from soorma_ai.surfaces.page_context import PageContext, PageRoute, get, post
 from soorma_ai.surfaces.terminal.wording import time_left
 
 PAGE = 25
@@ -22,7 +22,7 @@ LONGEST_NAME = 60
 TEMPLATE = "inbox.html"
 
 
-class Row(Struct, frozen=True):
+class QuestionRow(Struct, frozen=True):
     """A question as a line of the list. `left` is how much time there is, in words; `holder` has it in hand."""
 
     wait_id: str
@@ -33,19 +33,19 @@ class Row(Struct, frozen=True):
     holder: str
 
 
-class Queue(Struct, frozen=True):
+class QuestionList(Struct, frozen=True):
     """One page of the questions. `count` is how many there are on all pages, in words where that is not known exactly.
     The page begins behind the question `begin`; `earlier` and `later` are those from which the pages beside it lead
     on. None where it is the first, or the last."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[QuestionRow, ...]
     count: str
     begin: str | None = None
     earlier: str | None = None
     later: str | None = None
 
 
-async def show_inbox(visitor: Visitor) -> ASGIApp:
+async def show_inbox(visitor: PageContext) -> ASGIApp:
     """Show the list, and beside it the most urgent question."""
     queue = await read_queue(visitor)
     first = queue.rows[0].wait_id if queue.rows else None
@@ -59,21 +59,21 @@ async def show_inbox(visitor: Visitor) -> ASGIApp:
     return visitor.frame.page(TEMPLATE, HTTPStatus.OK, **values)
 
 
-async def show_question(visitor: Visitor) -> ASGIApp:
+async def show_question(visitor: PageContext) -> ASGIApp:
     details = await question.load(visitor, visitor.part("wait_id"), looks=True)
     return question.show(visitor, _around(visitor, await read_queue(visitor), details.asked.id), details)
 
 
-async def answer_question(visitor: Visitor) -> ASGIApp:
+async def answer_question(visitor: PageContext) -> ASGIApp:
     wait_id = visitor.part("wait_id")
     return await question.answer(visitor, _around(visitor, await read_queue(visitor), wait_id), wait_id)
 
 
-async def send_payload(visitor: Visitor) -> ASGIApp:
+async def send_payload(visitor: PageContext) -> ASGIApp:
     return await question.payload_of(await question.load(visitor, visitor.part("wait_id")))
 
 
-def _around(visitor: Visitor, queue: Queue, wait_id: str | None, *, is_list: bool = False) -> Around:
+def _around(visitor: PageContext, queue: QuestionList, wait_id: str | None, *, is_list: bool = False) -> QuestionFrame:
     path = ("inbox", wait_id) if wait_id else ("inbox",)
     values: dict[str, object] = {
         "title": "Inbox",
@@ -83,10 +83,10 @@ def _around(visitor: Visitor, queue: Queue, wait_id: str | None, *, is_list: boo
         "here": visitor.frame.path(*path, after=queue.begin),
         "is_list": is_list,
     }
-    return Around(TEMPLATE, path, values, {"after": queue.begin}, visitor.frame.path("inbox", after=queue.begin))
+    return QuestionFrame(TEMPLATE, path, values, {"after": queue.begin}, visitor.frame.path("inbox", after=queue.begin))
 
 
-async def read_queue(visitor: Visitor, plan_id: str | None = None) -> Queue:
+async def read_queue(visitor: PageContext, plan_id: str | None = None) -> QuestionList:
     """Return the page of the list that is asked for; with a `plan_id` of what its tree asks."""
     services, person, now = visitor.client.services, visitor.client.person, visitor.now
     try:
@@ -95,7 +95,7 @@ async def read_queue(visitor: Visitor, plan_id: str | None = None) -> Queue:
         page = await question_page(services, person, PAGE, plan_id)
     counted = await count_questions(services, person, plan_id)
     rows = tuple(_row(wait, now) for wait in page.waits)
-    return Queue(
+    return QuestionList(
         rows,
         f"{counted.number:,}" if counted.is_exact else f"about {counted.number:,}",
         page.begin,
@@ -104,8 +104,8 @@ async def read_queue(visitor: Visitor, plan_id: str | None = None) -> Queue:
     )
 
 
-def _row(wait: Wait, now: datetime) -> Row:
-    return Row(
+def _row(wait: Wait, now: datetime) -> QuestionRow:
+    return QuestionRow(
         wait.wait_id,
         clip(" ".join(wait.message.split()), LONGEST_LINE) or wait.expected_event,
         clip(wait.agent, LONGEST_NAME),

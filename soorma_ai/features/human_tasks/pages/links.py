@@ -11,51 +11,51 @@ from starlette.types import ASGIApp
 from soorma_ai.errors import NotFound
 from soorma_ai.features.human_tasks.pages import question
 from soorma_ai.features.human_tasks.pages.inbox import read_queue
-from soorma_ai.features.human_tasks.pages.question import Around
+from soorma_ai.features.human_tasks.pages.question import QuestionFrame
 from soorma_ai.features.human_tasks.question import QuestionDetails
 from soorma_ai.features.human_tasks.records import LinkKind
-from soorma_ai.surfaces.page_context import Handler, OpenedLink, PageRoute, Visitor
+from soorma_ai.surfaces.page_context import Handler, OpenedLink, PageContext, PageRoute
 
 _QUESTION, _QUEUE = "link.html", "queue.html"
 
 
-async def open_link(visitor: Visitor) -> ASGIApp:
+async def open_link(visitor: PageContext) -> ASGIApp:
     return question.show(visitor, _around(visitor), await question.load(visitor, _link(visitor).about, looks=True))
 
 
-async def answer_link(visitor: Visitor) -> ASGIApp:
+async def answer_link(visitor: PageContext) -> ASGIApp:
     return await question.answer(visitor, _around(visitor), _link(visitor).about)
 
 
-async def send_payload(visitor: Visitor) -> ASGIApp:
+async def send_payload(visitor: PageContext) -> ASGIApp:
     details = await question.load(visitor, _link(visitor).about)
     if not details.standing.is_open:
         raise NotFound("this question is answered, or over: a link shows what became of it, and no more")
     return await question.payload_of(details)
 
 
-async def open_queue(visitor: Visitor) -> ASGIApp:
+async def open_queue(visitor: PageContext) -> ASGIApp:
     around = await _around_queue(visitor)
     return visitor.frame.page(_QUEUE, HTTPStatus.OK, **{**around.values, "question": None})
 
 
-async def open_in_queue(visitor: Visitor) -> ASGIApp:
+async def open_in_queue(visitor: PageContext) -> ASGIApp:
     wait_id = visitor.part("wait_id")
     details = await _of_queue(visitor, wait_id, looks=True)
     return question.show(visitor, await _around_queue(visitor, wait_id), details)
 
 
-async def answer_in_queue(visitor: Visitor) -> ASGIApp:
+async def answer_in_queue(visitor: PageContext) -> ASGIApp:
     wait_id = visitor.part("wait_id")
     await _of_queue(visitor, wait_id)
     return await question.answer(visitor, await _around_queue(visitor, wait_id), wait_id)
 
 
-async def send_payload_in_queue(visitor: Visitor) -> ASGIApp:
+async def send_payload_in_queue(visitor: PageContext) -> ASGIApp:
     return await question.payload_of(await _of_queue(visitor, visitor.part("wait_id")))
 
 
-async def _of_queue(visitor: Visitor, wait_id: str, *, looks: bool = False) -> QuestionDetails:
+async def _of_queue(visitor: PageContext, wait_id: str, *, looks: bool = False) -> QuestionDetails:
     """Return a question of the queue. Raise NotFound for one that is asked elsewhere."""
     link, details = _link(visitor), await question.load(visitor, wait_id, looks=looks)
     if link.kind == "plan":
@@ -65,22 +65,22 @@ async def _of_queue(visitor: Visitor, wait_id: str, *, looks: bool = False) -> Q
     return details
 
 
-def _link(visitor: Visitor) -> OpenedLink:
+def _link(visitor: PageContext) -> OpenedLink:
     assert visitor.link is not None  # the page is for who comes by one
     return visitor.link
 
 
-def _around(visitor: Visitor) -> Around:
-    return Around(_QUESTION, ("answers", visitor.part("token")))
+def _around(visitor: PageContext) -> QuestionFrame:
+    return QuestionFrame(_QUESTION, ("answers", visitor.part("token")))
 
 
-async def _around_queue(visitor: Visitor, wait_id: str | None = None) -> Around:
+async def _around_queue(visitor: PageContext, wait_id: str | None = None) -> QuestionFrame:
     link, token = _link(visitor), visitor.part("token")
     queue = await read_queue(visitor, link.about or None)
     values = {"title": "Questions", "queue": queue, "chosen": wait_id, "token": token}
     path = ("queue", token, wait_id) if wait_id else ("queue", token)
     back = visitor.frame.path("queue", token, after=queue.begin)
-    return Around(_QUEUE, path, values, {"after": queue.begin}, back)
+    return QuestionFrame(_QUEUE, path, values, {"after": queue.begin}, back)
 
 
 def by_link(method: Literal["GET", "POST"], path: str, handle: Handler, *kinds: LinkKind) -> PageRoute:

@@ -13,7 +13,7 @@ from soorma_ai.api.server.routes.people import STATUS
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.features.human_tasks.difference import Difference
 from soorma_ai.features.human_tasks.pages.answering import (
-    Refusal,
+    AnswerRefusal,
     Sheet,
     answer_form,
     change_list,
@@ -31,8 +31,8 @@ from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, AnswerDecision, Ask
 from soorma_ai.kernel.domain.values import Json, clip
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
-from soorma_ai.surfaces.forms.forms import Field
-from soorma_ai.surfaces.page_context import HEADERS, Visitor
+from soorma_ai.surfaces.forms.forms import FormField
+from soorma_ai.surfaces.page_context import HEADERS, PageContext
 from soorma_ai.surfaces.terminal.wording import ago, spending, time_left
 
 MOST_SHOWN = 20_000
@@ -46,7 +46,7 @@ SCRIPT = "scripted"  # the model of a script, which gives no reasons of its own
 TOO_LATE = "Your answer was not recorded:"
 
 
-class Around(Struct, frozen=True):
+class QuestionFrame(Struct, frozen=True):
     """Page in which a question stands: its template and what that shows beside, the path of the question with its
     query, and the path that leads back."""
 
@@ -57,17 +57,17 @@ class Around(Struct, frozen=True):
     back: str = ""
 
 
-class Shown(Struct, frozen=True):
+class QuestionView(Struct, frozen=True):
     """What a page shows beside the question: what was filled in, what is wrong with that, what came between."""
 
     sheet: Sheet = field(default_factory=Sheet)
-    refusal: Refusal | None = None
+    refusal: AnswerRefusal | None = None
     fault: str = ""
     said: str = ""
     status: HTTPStatus = HTTPStatus.OK
 
 
-async def load(visitor: Visitor, wait_id: str, *, looks: bool = False) -> QuestionDetails:
+async def load(visitor: PageContext, wait_id: str, *, looks: bool = False) -> QuestionDetails:
     """Return a question. That somebody `looks` at it is kept, the first time that they do."""
     details = await question_details(visitor.client.services, visitor.client.person, wait_id)
     if looks and visitor.request.method == "GET":
@@ -75,31 +75,33 @@ async def load(visitor: Visitor, wait_id: str, *, looks: bool = False) -> Questi
     return details
 
 
-def show(visitor: Visitor, around: Around, details: QuestionDetails, shown: Shown | None = None) -> Response:
+def show(
+    visitor: PageContext, around: QuestionFrame, details: QuestionDetails, shown: QuestionView | None = None
+) -> Response:
     """Return the page of a question."""
-    shown = shown or Shown(said=visitor.query_value("said"))
+    shown = shown or QuestionView(said=visitor.query_value("said"))
     values = _question_values(visitor, details, around, shown)
     title = str(values["title"])
     return visitor.frame.page(around.template, shown.status, **{"title": title, **around.values, "question": values})
 
 
-async def answer(visitor: Visitor, around: Around, wait_id: str) -> Response:
+async def answer(visitor: PageContext, around: QuestionFrame, wait_id: str) -> Response:
     """Say what a person decided; what cannot be said is shown again as they filled it in."""
     client, sheet, details = visitor.client, sheet_of(visitor.sent), await load(visitor, wait_id)
     if sheet.do in (CLAIM, INSIST, RELEASE) or (sheet.do == HAND and visitor.link is None):
         return await _take(visitor, around, details, sheet.do)
     if sheet.do == OPEN_FIELDS:
-        return show(visitor, around, details, Shown(sheet))
+        return show(visitor, around, details, QuestionView(sheet))
     if (changed := change_list(sheet)) is not None:
-        return show(visitor, around, details, Shown(changed))
+        return show(visitor, around, details, QuestionView(changed))
     # On threads, since a large form takes long to read.
     for schema, value in await asyncio.to_thread(checks_of, details.asked, sheet):
         await check_ahead(details.asked.tenant_id, schema, value)
     given = await asyncio.to_thread(judge, details.asked, sheet)
-    if isinstance(given, Refusal):
+    if isinstance(given, AnswerRefusal):
         if not details.standing.is_open:
-            return show(visitor, around, details, Shown(fault=TOO_LATE, status=HTTPStatus.CONFLICT))
-        return show(visitor, around, details, Shown(sheet, given, status=HTTPStatus.UNPROCESSABLE_ENTITY))
+            return show(visitor, around, details, QuestionView(fault=TOO_LATE, status=HTTPStatus.CONFLICT))
+        return show(visitor, around, details, QuestionView(sheet, given, status=HTTPStatus.UNPROCESSABLE_ENTITY))
     outcome = await client.answer(
         wait_id,
         given.payload,
@@ -111,11 +113,11 @@ async def answer(visitor: Visitor, around: Around, wait_id: str) -> Response:
         return visitor.frame.see_other(*around.path, said=ACCEPTED, **around.asked)
     after, status = await load(visitor, wait_id), STATUS[str(outcome)]
     if outcome == INVALID:
-        return show(visitor, around, after, Shown(sheet, Refusal(outcome.detail), status=status))
-    return show(visitor, around, after, Shown(fault=f"{TOO_LATE} {outcome.detail}.", status=status))
+        return show(visitor, around, after, QuestionView(sheet, AnswerRefusal(outcome.detail), status=status))
+    return show(visitor, around, after, QuestionView(fault=f"{TOO_LATE} {outcome.detail}.", status=status))
 
 
-async def _take(visitor: Visitor, around: Around, details: QuestionDetails, do: str) -> Response:
+async def _take(visitor: PageContext, around: QuestionFrame, details: QuestionDetails, do: str) -> Response:
     """Take a question in hand, let go of it, or hand it over."""
     inbox, wait_id = inbox_of(visitor.client), details.asked.id
     try:
@@ -126,7 +128,7 @@ async def _take(visitor: Visitor, around: Around, details: QuestionDetails, do: 
         else:
             await inbox.claim(wait_id, insist=do == INSIST)
     except LocalProtocolError as error:
-        return show(visitor, around, details, Shown(fault=str(error), status=HTTPStatus.UNPROCESSABLE_ENTITY))
+        return show(visitor, around, details, QuestionView(fault=str(error), status=HTTPStatus.UNPROCESSABLE_ENTITY))
     return visitor.frame.see_other(*around.path, **around.asked)
 
 
@@ -140,7 +142,9 @@ async def payload_of(details: QuestionDetails) -> Response:
     return Response(await asyncio.to_thread(_pretty, held.data), HTTPStatus.OK, headers, "application/json")
 
 
-def _question_values(visitor: Visitor, details: QuestionDetails, around: Around, shown: Shown) -> dict[str, object]:
+def _question_values(
+    visitor: PageContext, details: QuestionDetails, around: QuestionFrame, shown: QuestionView
+) -> dict[str, object]:
     """Return what the template of a question shows."""
     asked, frame, person = details.asked, visitor.frame, visitor.client.person
     ask = asked.ask
@@ -169,7 +173,7 @@ def _question_values(visitor: Visitor, details: QuestionDetails, around: Around,
     }
 
 
-def _is_editing(ask: Ask, sheet: Sheet, form: Field | None) -> bool:
+def _is_editing(ask: Ask, sheet: Sheet, form: FormField | None) -> bool:
     """Tell whether the fields of the payload are open: on demand, or with something typed in them."""
     is_typed = bool(sheet.payload) and form != payload_form(ask, Sheet(), None)
     return is_typed or sheet.do in (OPEN_FIELDS, AnswerDecision.EDIT)
@@ -222,7 +226,7 @@ def _time_values(details: QuestionDetails, ask: Ask, now: datetime) -> dict[str,
     }
 
 
-def _other_faults(refusal: Refusal | None) -> tuple[str, ...]:
+def _other_faults(refusal: AnswerRefusal | None) -> tuple[str, ...]:
     """Return what is wrong with a payload or an answer as a whole."""
     readings = (refusal.payload, refusal.answer) if refusal else ()
     return tuple(fault for one in readings if one for fault in one.others)

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from soorma_ai.api.clients.messages import Request, get, post
-from soorma_ai.api.clients.sender import Caller
+from soorma_ai.api.clients.messages import HttpRequest, get, post
+from soorma_ai.api.clients.sender import Sender
 from soorma_ai.errors import (
     Forbidden,
     LocalProtocolError,
@@ -18,22 +18,22 @@ from soorma_ai.errors import (
     StoreUnavailable,
     Unauthenticated,
 )
-from soorma_ai.features.remote.records import ANSWERS, Lease, Loan, Read, Reading, Registered
+from soorma_ai.features.remote.records import ANSWERS, Lease, LeasedDeliveries, Read, Reading, RegistrationResult
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Delivery
-from soorma_ai.kernel.runtime.handling.handler_task import Sheltered
+from soorma_ai.kernel.runtime.handling.handler_task import ShieldedTask
 from soorma_ai.kernel.runtime.handling.handling import current_handling
 
 LONGEST_WAIT = 30.0
 
 
-class Door:
+class RemoteCalls:
     """`tenant_id` is that of the agents, as soon as they are registered. Every call may be sent again when its answer
     is lost: it is the same call, by its lease or by what it says. Raises StoreUnavailable while the server cannot be
     reached, or lets this agent in no more."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: Sender) -> None:
         self._caller = caller
         self.tenant_id: str | None = None
 
@@ -41,7 +41,7 @@ class Door:
         """Raise Forbidden, Unauthenticated and ConfigError as well."""
         with _as_a_store():
             request = post("agents", body=body, is_safe=True)
-            self.tenant_id = (await self._caller.read(request, Registered)).tenant_id
+            self.tenant_id = (await self._caller.read(request, RegistrationResult)).tenant_id
 
     async def tell(self, agent: str, *place: str, body: JsonObject | None = None) -> None:
         with _as_a_store(), _let_in():
@@ -53,9 +53,9 @@ class Door:
             request = get("agents", plain_name(agent), "deliveries", wait=LONGEST_WAIT)
             return (await self._caller.ask(request, wait=LONGEST_WAIT)).read_key("has_come", bool)
 
-    async def lease(self, agent: str, body: JsonObject) -> Loan:
+    async def lease(self, agent: str, body: JsonObject) -> LeasedDeliveries:
         with _as_a_store(), _let_in():
-            return await self._caller.read(self._post(agent, ("deliveries", "lease"), body), Loan)
+            return await self._caller.read(self._post(agent, ("deliveries", "lease"), body), LeasedDeliveries)
 
     async def renew(self, agent: str, body: JsonObject) -> list[Lease]:
         with _as_a_store(), _let_in():
@@ -70,7 +70,7 @@ class Door:
             found = await self._caller.read_key(request, "value", object)
         return _adapter(what).validate_python(found)
 
-    def _post(self, agent: str, place: tuple[str, ...], body: JsonObject | None) -> Request:
+    def _post(self, agent: str, place: tuple[str, ...], body: JsonObject | None) -> HttpRequest:
         return post("agents", plain_name(agent), *place, body=body or {}, is_safe=True)
 
 
@@ -84,7 +84,7 @@ def delivery_in_hand() -> Delivery:
     if handling is not None:
         return handling.delivery
     task: Any = asyncio.current_task()
-    if isinstance(task, Sheltered) and task.delivery is not None:
+    if isinstance(task, ShieldedTask) and task.delivery is not None:
         return task.delivery
     raise LocalProtocolError("an agent elsewhere looks things up while it handles a delivery, and at no other time")
 

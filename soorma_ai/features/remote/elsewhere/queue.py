@@ -13,7 +13,7 @@ from typing import cast
 from pydantic import TypeAdapter, ValidationError
 
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.features.remote.elsewhere.calls import Door, delivery_in_hand, place_of
+from soorma_ai.features.remote.elsewhere.calls import RemoteCalls, delivery_in_hand, place_of
 from soorma_ai.features.remote.protocol import acts_of, ending_of
 from soorma_ai.features.remote.records import Act, AnyEnding, Lent, Reading
 from soorma_ai.kernel.domain.effects import Effect, Schedule
@@ -22,7 +22,7 @@ from soorma_ai.kernel.domain.expectations import Arrival, Expectation
 from soorma_ai.kernel.domain.memory import OpenSession
 from soorma_ai.kernel.domain.names import agent_key
 from soorma_ai.kernel.domain.plans import Rest
-from soorma_ai.kernel.domain.tenant_stats import Standing
+from soorma_ai.kernel.domain.tenant_stats import TenantStats
 from soorma_ai.kernel.domain.tracking import PROGRESS, Backlog
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Borrower, Delivery, StoredEvent, Swept, Work
@@ -35,7 +35,7 @@ class RemoteQueue:
     """`process` is an id of this one. `idle` tells by agent whether it has leased all that had come for it, `lent`
     holds those that got something."""
 
-    def __init__(self, door: Door, process: str) -> None:
+    def __init__(self, door: RemoteCalls, process: str) -> None:
         self._door = door
         self._process = process
         self._last: dict[str, int | None] = {}
@@ -54,7 +54,7 @@ class RemoteQueue:
             self.idle[agent].set()
         return [_delivery(agent_key(self._door.tenant_id, agent), one) for one in loan.deliveries]
 
-    async def claim_suspect(
+    async def claim_poison_candidate(
         self, agents: Sequence[str], now: datetime, lease: timedelta, held: Sequence[int] = ()
     ) -> Delivery | None:
         """A suspect of the server's is leased as all others are."""
@@ -141,7 +141,7 @@ class RemoteQueue:
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
         return Arrival()
 
-    async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[int | None, Arrival]:
+    async def offer_untaken(self, after: int, limit: int, now: datetime) -> tuple[int | None, Arrival]:
         return None, Arrival()
 
     async def unsent(self, limit: int) -> list[StoredEvent]:
@@ -158,7 +158,7 @@ class RemoteQueue:
     async def backlogs(self, tenant_id: str, at_most: int) -> list[Backlog]:
         return []
 
-    async def standing(self, tenant_id: str, now: datetime, at_most: int) -> Standing:
+    async def tenant_stats(self, tenant_id: str, now: datetime, at_most: int) -> TenantStats:
         raise _beside_the_store("what stands in a tenant is counted")
 
     async def sweep(self, now: datetime) -> Swept:

@@ -7,19 +7,19 @@ from typing import Any, NoReturn, TypeVar, cast
 
 from pydantic import TypeAdapter
 
-from soorma_ai.api.clients.sender import Caller
+from soorma_ai.api.clients.sender import Sender
 from soorma_ai.errors import LocalProtocolError, SoormaError, TransientError
-from soorma_ai.features.remote.elsewhere.calls import Door
+from soorma_ai.features.remote.elsewhere.calls import RemoteCalls
 from soorma_ai.features.remote.elsewhere.queue import RemoteQueue
 from soorma_ai.features.remote.records import Neighbour, PlacedEvent, Reading
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival, Expectation, Untaken
-from soorma_ai.kernel.domain.memory import MemoryKey, Remembered, SessionSummary
+from soorma_ai.kernel.domain.memory import MemoryKey, SessionSummary, StoredValue
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
-from soorma_ai.kernel.domain.tracking import Handed
+from soorma_ai.kernel.domain.tracking import EventHandling
 from soorma_ai.kernel.ports import (
     AgentRow,
     Audit,
@@ -57,10 +57,10 @@ class _BesideTheStore:
 
 
 class RemotePlans(_BesideTheStore):
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: RemoteCalls) -> None:
         self._read = door.read
 
-    async def standing(self, plan_id: str) -> tuple[PlanStatus, str | None] | None:
+    async def plan_status(self, plan_id: str) -> tuple[PlanStatus, str | None] | None:
         found = await self._read(Reading.STANDING, id=plan_id)
         return (PlanStatus(found[0]), found[1]) if found else None
 
@@ -91,7 +91,7 @@ class RemotePlans(_BesideTheStore):
     async def expectation(self, expectation_id: str) -> Expectation | None:
         return await self._read(Reading.EXPECTATION, id=expectation_id)
 
-    async def named_expectations(self, ids: Sequence[str]) -> list[Expectation]:
+    async def expectations_by_id(self, ids: Sequence[str]) -> list[Expectation]:
         return await self._read(Reading.NAMED_EXPECTATIONS, ids=tuple(ids))
 
     async def group(self, group_id: str) -> list[Expectation]:
@@ -119,10 +119,10 @@ class RemotePlans(_BesideTheStore):
 
 
 class RemoteMemory(_BesideTheStore):
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: RemoteCalls) -> None:
         self._read = door.read
 
-    async def recall(self, at: MemoryKey) -> Remembered:
+    async def recall(self, at: MemoryKey) -> StoredValue:
         return await self._read(Reading.RECALL, id=at.plan_id, key=at.key)
 
     async def memory_keys(self, tenant_id: str, plan_id: str) -> list[str]:
@@ -133,7 +133,7 @@ class RemoteMemory(_BesideTheStore):
 
 
 class RemoteEvents(_BesideTheStore):
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: RemoteCalls) -> None:
         self._read = door.read
 
     async def event(self, event_id: str) -> EventEnvelope | None:
@@ -151,7 +151,7 @@ class RemoteEvents(_BesideTheStore):
         found: list[PlacedEvent] = await self._read(Reading.EVENTS, after=after, root_plan_id=root_plan_id, limit=limit)
         return [StoredEvent(one.seq, one.event) for one in found]
 
-    async def receivers_of(self, event_ids: Sequence[str]) -> list[Handed]:
+    async def receivers_of(self, event_ids: Sequence[str]) -> list[EventHandling]:
         return await self._read(Reading.HANDED, ids=tuple(event_ids))
 
     async def untaken(
@@ -168,7 +168,7 @@ class RemoteEvents(_BesideTheStore):
 
 
 class RemoteRegistry(_BesideTheStore):
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: RemoteCalls) -> None:
         self._door = door
         self._read = door.read
         self.registered: dict[str, Registration] = {}
@@ -201,7 +201,7 @@ class RemoteRegistry(_BesideTheStore):
     async def live_events(self, tenant_id: str, now: datetime) -> Sequence[RegisteredEvent]:
         return await self._read(Reading.LIVE_EVENTS)
 
-    async def known_events(self, tenant_id: str) -> Sequence[RegisteredEvent]:
+    async def all_events(self, tenant_id: str) -> Sequence[RegisteredEvent]:
         return await self._read(Reading.KNOWN_EVENTS)
 
     async def definitions(self, tenant_id: str, event_name: str) -> list[EventDefinition]:
@@ -219,10 +219,10 @@ class RemoteStore:
     """What has come is waited for by one call for each agent; it is leased when there is room for it. While the server
     is away it is asked again with growing pauses, and when it is back the agents register again."""
 
-    def __init__(self, caller: Caller, clock: Clock) -> None:
+    def __init__(self, caller: Sender, clock: Clock) -> None:
         self._caller = caller
         self._clock = clock
-        self._door = door = Door(caller)
+        self._door = door = RemoteCalls(caller)
         self._queue = RemoteQueue(door, clock.new_id())
         self._registry = RemoteRegistry(door)
         self._watching: dict[str, asyncio.Task[None]] = {}

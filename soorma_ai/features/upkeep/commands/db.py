@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from soorma_ai.adapters.single_writer.lock import Owner
+from soorma_ai.adapters.single_writer.lock import OwnerLock
 from soorma_ai.adapters.sqlite.file import files
 from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.features.upkeep.contents import contents_of
-from soorma_ai.features.upkeep.export import Contents, Moved
+from soorma_ai.features.upkeep.export import Contents, MovedTable
 from soorma_ai.settings import DEFAULT_STORE_URL, STORE_URL, hide_password, is_postgres, sqlite_path
 from soorma_ai.surfaces.command_features import features_of_command
 from soorma_ai.surfaces.options import as_json, must_mean_a_store, refuse_url
@@ -62,7 +62,7 @@ def move(file: Path, url: str, *, as_json: bool) -> None:
         raise ConfigError(f"{hide_password(url)} is no database on a server; give postgresql://HOST/DATABASE")
     if not file.is_file():
         raise NotFound(f"there is no store at {file}: give the path of one")
-    with Owner.take(file, purpose="soorma db move"), contents_of(file) as contents:
+    with OwnerLock.take(file, purpose="soorma db move"), contents_of(file) as contents:
         moved = _take_in(url, contents)
     print_list(moved, "nothing", _row, (("TABLE", "ROWS", "DIGEST"), _row), as_json=as_json)
     told = f"the same in {one_line(str(file))} and {one_line(hide_password(url))}; point SOORMA_STORE_URL there now"
@@ -79,11 +79,11 @@ def _upgrade(store: str) -> tuple[int, int]:
     path = sqlite_path(store)
     if path is None:
         raise ConfigError(f"--store {store}: a store in memory has no schema that lasts; give sqlite:///FILE")
-    with Owner.take(path, purpose="soorma db upgrade"):
+    with OwnerLock.take(path, purpose="soorma db upgrade"):
         return files.upgrade(path, features_of_command())
 
 
-def _take_in(url: str, contents: Contents) -> list[Moved]:
+def _take_in(url: str, contents: Contents) -> list[MovedTable]:
     try:
         from soorma_ai.features.upkeep.intake import take_in
     except ImportError as error:
@@ -91,5 +91,5 @@ def _take_in(url: str, contents: Contents) -> list[Moved]:
     return take_in(url, contents, features_of_command())
 
 
-def _row(one: Moved) -> tuple[str, str, str]:
+def _row(one: MovedTable) -> tuple[str, str, str]:
     return one.table, str(one.rows), one.digest[:_DIGITS]

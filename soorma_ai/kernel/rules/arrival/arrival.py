@@ -17,7 +17,6 @@ from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.replies import is_failure
 from soorma_ai.kernel.rules.arrival.effects import (
-    Answered,
     Effect,
     Hasten,
     KeepEarly,
@@ -25,6 +24,7 @@ from soorma_ai.kernel.rules.arrival.effects import (
     Put,
     Replace,
     Resolve,
+    SendReply,
     Stop,
 )
 from soorma_ai.kernel.rules.arrival.matching import fits, owner_of
@@ -43,7 +43,7 @@ GIVEN_UP = "whoever delegated it waits for it no more"
 _FROM_INSIDE = (EventTopic.ACTION_REQUESTS, EventTopic.PLAN_EVENTS)
 
 
-class Heard(Struct, frozen=True):
+class EventTargets(Struct, frozen=True):
     """Takers of an event as the registry says, and what the event names: the expectation that it answers or tells
     about, the plan that it wakes, the keys under which a wait may be open."""
 
@@ -91,21 +91,23 @@ class NamedRows(Struct, frozen=True):
     resting: tuple[str, int] | None = None
 
 
-def hear(event: EventEnvelope, index: Index) -> Heard:
+def hear(event: EventEnvelope, index: Index) -> EventTargets:
     takers, listeners = index.takers(event)
     if _is_wake_up(event):
         if event.plan_id is None or event.type == ABANDONED:
-            return Heard(takers, listeners, expectation_id=event.subject)
-        return Heard(takers, listeners, plan_id=event.plan_id)
+            return EventTargets(takers, listeners, expectation_id=event.subject)
+        return EventTargets(takers, listeners, plan_id=event.plan_id)
     if event.topic in _FROM_INSIDE:
         is_request = event.topic is EventTopic.ACTION_REQUESTS
         is_untaken = is_request and (event.unchecked is True or not index.is_taken(event))
-        return Heard(takers, listeners, event.correlation_id, is_untaken=is_untaken)
+        return EventTargets(takers, listeners, event.correlation_id, is_untaken=is_untaken)
     keys = keys_of_event(event, index.definitions(event.tenant_id, event.type))
-    return Heard(takers, listeners, event.correlation_id, None, keys, index.is_awaited(event.tenant_id, event.type))
+    return EventTargets(
+        takers, listeners, event.correlation_id, None, keys, index.is_awaited(event.tenant_id, event.type)
+    )
 
 
-def meaning_of(event: EventEnvelope, heard: Heard, expected: Expectation | None) -> Meaning:
+def meaning_of(event: EventEnvelope, heard: EventTargets, expected: Expectation | None) -> Meaning:
     if _is_wake_up(event):
         if heard.plan_id is not None:
             return Meaning.WAKES_PLAN
@@ -119,7 +121,7 @@ def meaning_of(event: EventEnvelope, heard: Heard, expected: Expectation | None)
     return Meaning.MAY_BE_AWAITED if heard.keys else Meaning.NOTHING
 
 
-def arrive(heard: Heard, found: NamedRows, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
+def arrive(heard: EventTargets, found: NamedRows, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
     """Give each agent one copy. What a plan waits for is its own before its agent's subscription, or it would hang."""
     meets = _meet(heard, found, event, now)
     takers = () if heard.is_untaken or found.was_untaken else [watch(put, event, now) for put in heard.takers]
@@ -145,7 +147,7 @@ def awaited_by(plan: PlanRecord, event: EventEnvelope) -> str | None:
     return plan.awaits if is_machine else None
 
 
-def is_of_use(heard: Heard, waits: Sequence[Expectation]) -> bool:
+def is_of_use(heard: EventTargets, waits: Sequence[Expectation]) -> bool:
     """Tell whether an event could meet one of these waits, or be kept for a later one: whether it has met one before
     is asked of no other."""
     return bool(waits) or heard.is_awaited
@@ -165,7 +167,7 @@ def ids_when_let_go(request_id: str, is_in_log: Callable[[str], bool]) -> tuple[
     return tuple(ids[1:])
 
 
-def _meet(heard: Heard, found: NamedRows, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
+def _meet(heard: EventTargets, found: NamedRows, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
     match meaning_of(event, heard, found.expected), found.expected:
         case Meaning.WAKES_PLAN, _:
             return _wake_plan(heard.plan_id, found.planner, event)
@@ -227,14 +229,14 @@ def _meet_reply(expected: Expectation, found: NamedRows, event: EventEnvelope) -
     if not (is_about_it and (found.was_handed or event.source == SYSTEM)):
         return (Stray(event.id, event.type, "unasked", expected.id),)
     if found.replied is not None and _makes_good(found.replied, event):
-        return Replace(expected.id, found.replied.id, event.id), Answered(expected.id, event)
+        return Replace(expected.id, found.replied.id, event.id), SendReply(expected.id, event)
     is_open = expected.status is ExpectationStatus.OPEN
     if not is_open and (expected.status, expected.met_by) != (ExpectationStatus.MET, event.id):
         reason = "surplus" if expected.status is ExpectationStatus.MET else "late"
         return (Stray(event.id, event.type, reason, expected.id),)
     meets = (Meet(expected.id, event.id),) if is_open else ()
     if expected.kind is ExpectationKind.CLIENT:
-        return (*meets, Answered(expected.id, event))
+        return (*meets, SendReply(expected.id, event))
     return (*meets, Put(expected.agent, owner_of(expected)))
 
 
@@ -243,7 +245,7 @@ def _makes_good(before: EventEnvelope, event: EventEnvelope) -> bool:
     return before.source == event.source and is_failure(before.data) and not is_failure(event.data)
 
 
-def _meet_wait(heard: Heard, found: NamedRows, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
+def _meet_wait(heard: EventTargets, found: NamedRows, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
     """Meet the oldest wait that it fits. One that no wait is open for yet is kept, if such a wait may come."""
     named = [wait for wait in found.waits if may_meet(wait, event)]
     fitting = [wait for wait in named if fits(wait, event)]

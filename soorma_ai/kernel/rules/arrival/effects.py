@@ -45,7 +45,7 @@ class Replace(Struct, frozen=True):
     met_by: str
 
 
-class Answered(Struct, frozen=True):
+class SendReply(Struct, frozen=True):
     """A client is told that its request has this reply."""
 
     request_id: str
@@ -122,7 +122,7 @@ Effect = (
     | Open
     | Meet
     | Replace
-    | Answered
+    | SendReply
     | Stray
     | Schedule
     | Unschedule
@@ -141,7 +141,7 @@ def arrival_of(done: Sequence[Effect], queued: frozenset[str], stops: Collection
     strays = (one.stray if isinstance(one, KeepEarly) else one for one in done if isinstance(one, Stray | KeepEarly))
     return Arrival(
         agents=queued,
-        replies={one.request_id: one.reply for one in done if isinstance(one, Answered)},
+        replies={one.request_id: one.reply for one in done if isinstance(one, SendReply)},
         strays=tuple(strays),
         stops=frozenset(stops),
     )

@@ -17,7 +17,7 @@ from soorma_ai.kernel.rules.waits.answers import may_meet
 from soorma_ai.kernel.rules.waits.wakeups import ANSWERED, OFFER_CHANGED, wake_for
 
 
-class Early(Struct, frozen=True):
+class EarlyEvent(Struct, frozen=True):
     """An event that came before the wait that it fits, and its place in the log."""
 
     seq: int
@@ -42,7 +42,7 @@ def fits(wait: Expectation, event: EventEnvelope) -> bool:
     return not violations(wait.ask.response_schema, event.data, most=MOST_IN_A_TRANSACTION)
 
 
-def first_to_meet(wait: Expectation, came: Iterable[Early]) -> Early | None:
+def first_to_meet(wait: Expectation, came: Iterable[EarlyEvent]) -> EarlyEvent | None:
     """The first to meet it of events that came early under its names, in this order."""
     return next((early for early in came if may_meet(wait, early.event) and fits(wait, early.event)), None)
 

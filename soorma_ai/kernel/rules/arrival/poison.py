@@ -1,9 +1,9 @@
-"""Suspects: deliveries that were in hand whenever a process ended, one of which may be what ends it."""
+"""Poison candidates: deliveries in hand at several ends of a process. One of them may cause the ends."""
 
 from datetime import timedelta
 
 # In hand at so many ends of a process is no chance any more.
-SUSPECT_FROM = 2
+POISON_FROM = 2
 FIRST_PAUSE = timedelta(minutes=1)
 LONGEST_PAUSE = timedelta(minutes=5)
 
@@ -12,7 +12,7 @@ def pause_after_crash(crashes: int) -> timedelta:
     """Return how long a delivery rests that was in hand at so many ends of a process. It becomes a suspect without a
     pause; from then on each end makes it rest longer, so that what else ends processes for some minutes does not use up
     the attempts of whatever is in their hands."""
-    alone = crashes - SUSPECT_FROM
+    alone = crashes - POISON_FROM
     if alone < 1:
         return timedelta(0)
     return min(FIRST_PAUSE * 4 ** min(alone - 1, 9), LONGEST_PAUSE)

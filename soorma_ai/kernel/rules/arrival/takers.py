@@ -36,7 +36,7 @@ class Index:
         a target, only the agent that is meant by that name, or those of that capability), a goal in the line of the
         plan that begins with it, to the nearest of one name; and of those that only listen. What is for agents of
         another store goes into its mailbox, once."""
-        meant = self._meant(event)
+        meant = self._targets(event)
         takers: dict[str, Put] = {}
         listeners: dict[str, Put] = {}
         for pattern in patterns_of(event.type):
@@ -59,7 +59,7 @@ class Index:
 
     def is_taken(self, request: EventEnvelope) -> bool:
         """Tell whether an agent does what the request asks; who listens by a pattern does not."""
-        meant = self._meant(request)
+        meant = self._targets(request)
         return any(
             one.tenant_id in (None, request.tenant_id)
             and not (one.store and request.stays)
@@ -85,7 +85,7 @@ class Index:
         """Names of requests that somebody takes."""
         return [name for topic, name in self._listening if topic is EventTopic.ACTION_REQUESTS]
 
-    def _meant(self, event: EventEnvelope) -> frozenset[str] | None:
+    def _targets(self, event: EventEnvelope) -> frozenset[str] | None:
         """Return the agents that its target means, of those that take it; None: it has no target."""
         target = event.target
         if target is None:

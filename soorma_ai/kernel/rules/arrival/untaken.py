@@ -33,7 +33,7 @@ def keep(request: EventEnvelope, expected: Expectation | None) -> tuple[Effect, 
     return (*kept, Schedule(timer_of_request(request.id), until, told))
 
 
-def hand_over(
+def offer_untaken(
     request: EventEnvelope,
     registered: Sequence[RegisteredEvent],
     expected: Expectation | None,

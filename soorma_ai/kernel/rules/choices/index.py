@@ -42,7 +42,7 @@ _NOT_FOR_WEIGHT, _NOT_FOR_CHARS = 0.5, 1_000
 SMOOTHING = 60
 
 
-class Field(NamedTuple):
+class IndexField(NamedTuple):
     """How much a term in a field counts, how many terms the field usually has (measured on 2,000 published tools), and
     how many characters of it are read."""
 
@@ -51,12 +51,12 @@ class Field(NamedTuple):
     most_chars: int
 
 
-_NAME = Field(1.5, 4, 200)
-_DESCRIPTION = Field(1.0, 13, 2_000)
-_WHEN_TO_USE = Field(1.0, 13, 2_000)
-_SYNONYMS = Field(1.5, 4, 1_000)
-_PROPERTIES = Field(0.5, 5, 2_000)
-_SCHEMA_WORDS = Field(0.4, 40, 4_000)
+_NAME = IndexField(1.5, 4, 200)
+_DESCRIPTION = IndexField(1.0, 13, 2_000)
+_WHEN_TO_USE = IndexField(1.0, 13, 2_000)
+_SYNONYMS = IndexField(1.5, 4, 1_000)
+_PROPERTIES = IndexField(0.5, 5, 2_000)
+_SCHEMA_WORDS = IndexField(0.4, 40, 4_000)
 
 
 class Query(Struct, frozen=True):
@@ -194,7 +194,7 @@ def impacts_of(same: Same[EventDefinition]) -> dict[str, float]:
     return impacts
 
 
-def _fields(definition: EventDefinition) -> Iterator[tuple[str, Field]]:
+def _fields(definition: EventDefinition) -> Iterator[tuple[str, IndexField]]:
     yield definition.event_name, _NAME
     yield definition.description, _DESCRIPTION
     yield definition.when_to_use, _WHEN_TO_USE

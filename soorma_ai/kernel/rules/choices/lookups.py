@@ -8,11 +8,11 @@ from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch
 from soorma_ai.kernel.domain.decisions import (
     CompleteAction,
     DelegateAction,
+    OfferRoom,
     PlanAction,
     PlannerDecision,
     PublishAction,
     PublishAllAction,
-    Room,
     Showing,
     WaitAction,
 )
@@ -63,7 +63,9 @@ def choices_named(lookup: Lookup, offer: Offer) -> list[str]:
     return found
 
 
-def look_up(lookup: Lookup, offer: Offer, showing: Showing, found: Sequence[str], room: Room) -> tuple[Showing, str]:
+def look_up(
+    lookup: Lookup, offer: Offer, showing: Showing, found: Sequence[str], room: OfferRoom
+) -> tuple[Showing, str]:
     """Return what is shown when the events that are asked for are added, and what is to be said where that is nothing
     more. `found` are those that the words of the lookup find."""
     if lookup.words:

@@ -29,7 +29,7 @@ class Delegate(Struct, frozen=True):
     goal: EventDefinition
 
 
-class Awaited(Struct, frozen=True):
+class WaitChoice(Struct, frozen=True):
     """An event that can be waited for, and the agents that may publish it."""
 
     definition: EventDefinition
@@ -41,7 +41,7 @@ class Offer(Struct, frozen=True, dict=True):
 
     events: tuple[EventDefinition, ...] = ()
     delegates: tuple[Delegate, ...] = ()
-    waits: tuple[Awaited, ...] = ()
+    waits: tuple[WaitChoice, ...] = ()
     result_schema: JsonObject | None = None
     agents: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -91,11 +91,11 @@ class Offer(Struct, frozen=True, dict=True):
     def goal(self, planner: str, name: str) -> EventDefinition | None:
         return self.choices.get(goal_choice(planner, name))
 
-    def wait(self, name: str) -> Awaited | None:
+    def wait(self, name: str) -> WaitChoice | None:
         return self._waits.get(name)
 
     @cached_property
-    def _waits(self) -> Mapping[str, Awaited]:
+    def _waits(self) -> Mapping[str, WaitChoice]:
         return {awaited.definition.event_name: awaited for awaited in self.waits}
 
 
@@ -130,7 +130,7 @@ def _make_offer(
 ) -> Offer:
     events: defaultdict[str, list[Same[EventDefinition]]] = defaultdict(list)
     delegates: dict[tuple[str, str], Delegate] = {}
-    waits = {one.it.event_name: Awaited(one.it, (CLIENT,)) for one in awaits}
+    waits = {one.it.event_name: WaitChoice(one.it, (CLIENT,)) for one in awaits}
     agents: dict[str, str] = {}
     for agent, role, same in live:
         definition = same.it
@@ -143,7 +143,7 @@ def _make_offer(
                 if place not in delegates or is_of_a_tenant(agent) == of_a_tenant:
                     delegates[place] = Delegate(place[0], definition)
             case EventRole.MAKES if definition.topic is not EventTopic.ACTION_RESULTS:
-                known = waits.get(definition.event_name) or Awaited(definition, ())
+                known = waits.get(definition.event_name) or WaitChoice(definition, ())
                 waits[definition.event_name] = replace(known, producers=(*known.producers, agent))
             case EventRole.TAKES | EventRole.MAKES | EventRole.AWAITS:
                 pass
@@ -164,7 +164,7 @@ def declare_wait(offer: Offer, event_type: str, known: Iterable[RegisteredEvent]
     definition = definition or EventDefinition(event_name=event_type, topic=EventTopic.BUSINESS_FACTS)
     producers = dict.fromkeys((CLIENT, *(declared.producers if declared else ()), *(one.agent for one in made)))
     others = (one for one in offer.waits if one.definition.event_name != event_type)
-    return replace(offer, waits=(*others, Awaited(definition, tuple(producers))))
+    return replace(offer, waits=(*others, WaitChoice(definition, tuple(producers))))
 
 
 def request_in(registered: Iterable[RegisteredEvent], event_type: str) -> EventDefinition | None:

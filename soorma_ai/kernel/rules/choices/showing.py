@@ -10,7 +10,7 @@ from itertools import chain
 
 from msgspec import Struct
 
-from soorma_ai.kernel.domain.decisions import Room, Showing
+from soorma_ai.kernel.domain.decisions import OfferRoom, Showing
 from soorma_ai.kernel.domain.events import CLIENT
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import Same, clip, compact
@@ -27,7 +27,7 @@ MOST_ASKED = 8
 DESCRIPTION_CHARS = 2_000
 
 
-class Size(Struct, frozen=True):
+class ChoiceSize(Struct, frozen=True):
     """Tokens that a choice takes as a line, and those that its schema takes beside that."""
 
     line: int
@@ -44,20 +44,20 @@ def description_beside(definition: EventDefinition) -> str:
     return clip(whole, DESCRIPTION_CHARS) if len(whole) > LINE_CHARS else ""
 
 
-def size_of(name: str, definition: EventDefinition) -> Size:
+def size_of(name: str, definition: EventDefinition) -> ChoiceSize:
     return _size(name, Same(definition))
 
 
 @lru_cache(maxsize=16_384)
-def _size(name: str, same: Same[EventDefinition]) -> Size:
+def _size(name: str, same: Same[EventDefinition]) -> ChoiceSize:
     line = (length_of(name) + length_of(line_of(same.it))) // CHARS_PER_TOKEN + 2
     if name.startswith(WAIT):
-        return Size(line, 0)
+        return ChoiceSize(line, 0)
     described = compact(description_beside(same.it)) + compact(show(same.it.payload_schema).plain)
-    return Size(line, tokens_of(name + described) + 10)
+    return ChoiceSize(line, tokens_of(name + described) + 10)
 
 
-def needs_ranking(offer: Offer, room: Room) -> bool:
+def needs_ranking(offer: Offer, room: OfferRoom) -> bool:
     """Tell whether there is more than can be shown, so that something must say what is likely."""
     return _everything(offer, room) is None
 
@@ -68,7 +68,9 @@ def lacks_schemas(showing: Showing) -> bool:
     return any(name not in seen and _has_schema(name) for name in chain(showing.lines, showing.added))
 
 
-def show_offer(offer: Offer, room: Room, ranked: Sequence[str], used: Iterable[str], before: Showing | None) -> Showing:
+def show_offer(
+    offer: Offer, room: OfferRoom, ranked: Sequence[str], used: Iterable[str], before: Showing | None
+) -> Showing:
     """Return what of an offer is shown. `ranked` are the likely choices, best first, `used` those of this plan's
     steps, `before` what was shown at its decision before."""
     if (everything := _everything(offer, room)) is not None:
@@ -96,12 +98,12 @@ def add_lines(showing: Showing, offer: Offer, names: Iterable[str]) -> Showing:
     return _with_hidden(showing.schemas, showing.lines, added, offer)
 
 
-def add_found(showing: Showing, offer: Offer, found: Sequence[str], room: Room) -> Showing:
+def add_found(showing: Showing, offer: Offer, found: Sequence[str], room: OfferRoom) -> Showing:
     """Show what a model's own words have found, the best of it with schemas."""
     return add_asked(add_lines(showing, offer, found[:LINES_FOUND]), offer, found[:SCHEMAS_FOUND], room)
 
 
-def add_asked(showing: Showing, offer: Offer, names: Iterable[str], room: Room) -> Showing:
+def add_asked(showing: Showing, offer: Offer, names: Iterable[str], room: OfferRoom) -> Showing:
     """Show choices that a model has named, as far as there is room: it names what it likes, and one name may stand for
     many."""
     left = room.tokens * SCHEMAS_TO_LINES
@@ -113,12 +115,12 @@ def add_asked(showing: Showing, offer: Offer, names: Iterable[str], room: Room) 
     return add_schemas(showing, offer, asked)
 
 
-def _everything(offer: Offer, room: Room) -> Showing | None:
+def _everything(offer: Offer, room: OfferRoom) -> Showing | None:
     return _everything_in(Same(offer), room)
 
 
 @lru_cache(maxsize=64)
-def _everything_in(same: Same[Offer], room: Room) -> Showing | None:
+def _everything_in(same: Same[Offer], room: OfferRoom) -> Showing | None:
     offer, lines, schemas = same.it, 0, 0
     for name, definition in offer.choices.items():
         size = size_of(name, definition)
@@ -129,7 +131,7 @@ def _everything_in(same: Same[Offer], room: Room) -> Showing | None:
     return Showing(tuple(filter(_has_schema, names)), names, (), 0)
 
 
-def _begin(offer: Offer, room: Room, needed: Sequence[str], ranked: Sequence[str]) -> Showing:
+def _begin(offer: Offer, room: OfferRoom, needed: Sequence[str], ranked: Sequence[str]) -> Showing:
     certain = [*needed, *(WAIT + one.definition.event_name for one in offer.waits if CLIENT in one.producers)]
     likely = [name for name in ranked if _has_schema(name) and name not in certain]
     wanted = [name for name in needed if _has_schema(name)]
@@ -143,7 +145,7 @@ def _begin(offer: Offer, room: Room, needed: Sequence[str], ranked: Sequence[str
     return _with_hidden(tuple(wanted), tuple(sorted(lines)), (), offer)
 
 
-def _fill(offer: Offer, room: Room, names: Iterable[str], certain: Collection[str]) -> set[str]:
+def _fill(offer: Offer, room: OfferRoom, names: Iterable[str], certain: Collection[str]) -> set[str]:
     """Return what there is room for: what is certain, then the others in this order."""
     lines: set[str] = set()
     left = room.tokens
@@ -166,7 +168,7 @@ def still_offered(before: Showing, offer: Offer) -> Showing:
     return _with_hidden(schemas, lines, added, offer)
 
 
-def _is_overgrown(showing: Showing, offer: Offer, room: Room) -> bool:
+def _is_overgrown(showing: Showing, offer: Offer, room: OfferRoom) -> bool:
     same = Same(offer)
     lines = _lines_size(showing.lines, same) + _lines_size(showing.added, same)
     schemas = sum(size_of(name, offer.choices[name]).schema for name in showing.schemas)

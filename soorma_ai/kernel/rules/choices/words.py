@@ -30,7 +30,7 @@ def terms(text: str, most_chars: int) -> list[str]:
     """
     found = list[str]()
     for word in _WORD.findall(unicodedata.normalize("NFKC", text[:most_chars])):
-        found += _known_terms(word) if len(word) <= LONGEST_TERM else _terms_of(word)
+        found += _cached_terms(word) if len(word) <= LONGEST_TERM else _terms_of(word)
     return found
 
 
@@ -55,7 +55,7 @@ def stem(word: str) -> str:
 
 
 @lru_cache(maxsize=20_000)
-def _known_terms(word: str) -> tuple[str, ...]:
+def _cached_terms(word: str) -> tuple[str, ...]:
     """Terms of a word of no great length, worked out once: the words of events are the same few thousand."""
     return _terms_of(word)
 

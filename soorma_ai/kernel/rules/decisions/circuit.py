@@ -51,7 +51,7 @@ def fail(circuit: Circuit, who: str, now: datetime, asked: timedelta | None) -> 
     return Circuit(circuit.failures + 1, who, now + rest_after(circuit.failures))
 
 
-class Refusal(Struct, frozen=True):
+class SetupRefusal(Struct, frozen=True):
     """The last answer of a model that refuses our set-up. `resumed_at` is when the plan that met it was resumed, and
     `at` the moment on a clock that only goes forward."""
 
@@ -60,7 +60,7 @@ class Refusal(Struct, frozen=True):
     at: float
 
 
-def may_insist(refusal: Refusal, resumed_at: datetime | None, now: float) -> bool:
+def may_insist(refusal: SetupRefusal, resumed_at: datetime | None, now: float) -> bool:
     """Tell whether a plan may ask all the same: one that was resumed since, or any after a while. Those that were
     resumed together go by what the first of them finds."""
     return now >= refusal.at + REFUSED_FOR or resumed_at not in (None, refusal.resumed_at)

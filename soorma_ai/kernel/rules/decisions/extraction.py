@@ -20,7 +20,7 @@ _MEANT = re.compile(r"""\{\s*["'}]|\[\s*\{""")
 _SHOWN = 120
 
 
-class Found(Struct, frozen=True):
+class Extraction(Struct, frozen=True):
     """`value` is the one object; without it, `fault` says in words for the model what was there. `how` says how it was
     found, where it was not the whole answer."""
 
@@ -29,36 +29,36 @@ class Found(Struct, frozen=True):
     how: str = ""
 
 
-def find_object(text: str) -> Found:
+def find_object(text: str) -> Extraction:
     """Return the object that the text is, or the only one that stands in fences, in prose or after thoughts. One that
     is given several times is one."""
     said = text.strip().removeprefix("\ufeff").strip()
     if not said:
-        return Found(fault=EMPTY)
+        return Extraction(fault=EMPTY)
     try:
         whole = _read(said)
     except ValueError as error:
         return _find_inside(said, error)
     if isinstance(whole, dict):
-        return Found(whole)
-    return Found(fault=f"the answer is no JSON object but {_kind(whole)}: {clip(said, _SHOWN)}")
+        return Extraction(whole)
+    return Extraction(fault=f"the answer is no JSON object but {_kind(whole)}: {clip(said, _SHOWN)}")
 
 
-def the_one(found: Sequence[Found]) -> Found:
+def the_one(found: Sequence[Extraction]) -> Extraction:
     """Return the object that all of them hold; several different ones are a fault, and so is one without."""
     if without := next((one for one in found if one.value is None), None):
         return without
     values = _different(one.value for one in found if one.value is not None)
     if len(values) > 1:
-        return Found(fault=_several(values))
+        return Extraction(fault=_several(values))
     hows = [*dict.fromkeys(one.how for one in found if one.how)]
     return replace(found[0], how=", ".join([*hows, *([f"{len(found)} times"] if len(found) > 1 else [])]))
 
 
-def _find_inside(said: str, whole: ValueError) -> Found:
+def _find_inside(said: str, whole: ValueError) -> Extraction:
     spoken = _THOUGHT.sub("", said).strip()
     if not spoken:
-        return Found(
+        return Extraction(
             fault="the answer holds thoughts and nothing after them; give one JSON object that fits the schema"
         )
     objects: list[JsonObject] = []
@@ -68,16 +68,16 @@ def _find_inside(said: str, whole: ValueError) -> Found:
         try:
             value, place = _read_at(spoken, meant.start())
         except ValueError as error:
-            return Found(fault=f"the answer is no JSON object: {error}")
+            return Extraction(fault=f"the answer is no JSON object: {error}")
         if not isinstance(value, dict):
-            return Found(fault=f"the answer is no JSON object but {_kind(value)} in other text")
+            return Extraction(fault=f"the answer is no JSON object but {_kind(value)} in other text")
         objects.append(value)
     if not objects:
-        return Found(fault=f"the answer is no JSON object: {whole}; it begins with {clip(spoken, _SHOWN)!r}")
+        return Extraction(fault=f"the answer is no JSON object: {whole}; it begins with {clip(spoken, _SHOWN)!r}")
     other += spoken[place:]
     where = "in fences" if "```" in other else "in other text" if other.strip() else ""
     how = ", ".join(filter(None, ("after thoughts" if spoken != said else "", where)))
-    return the_one([Found(one, how=how) for one in objects])
+    return the_one([Extraction(one, how=how) for one in objects])
 
 
 def _read(text: str) -> Json:

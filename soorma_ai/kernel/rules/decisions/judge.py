@@ -16,9 +16,9 @@ from pydantic import ValidationError
 
 from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
 from soorma_ai.kernel.domain.decisions import (
+    AcceptedDecision,
     CompleteAction,
     DelegateAction,
-    Judged,
     PlanAction,
     PlannerDecision,
     PublishAction,
@@ -290,16 +290,16 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def judge(decision: PlannerDecision, situation: Situation) -> Judged:
+def judge(decision: PlannerDecision, situation: Situation) -> AcceptedDecision:
     """Accept a decision that `prepare_decision` made. Raise DecisionError (ask again) or LimitExceeded (do not)."""
     for check in CHECKS:
         check(decision, situation)
     return _accept(decision, situation)
 
 
-def _accept(decision: PlannerDecision, situation: Situation) -> Judged:
+def _accept(decision: PlannerDecision, situation: Situation) -> AcceptedDecision:
     offer = situation.offer
-    accepted = Judged(decision, definition_of(decision, offer), approval_needed(decision, situation))
+    accepted = AcceptedDecision(decision, definition_of(decision, offer), approval_needed(decision, situation))
     match decision.next_action:
         case WaitAction(expected_event=name):
             awaited = offer.wait(name)

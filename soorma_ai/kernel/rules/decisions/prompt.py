@@ -33,7 +33,7 @@ from soorma_ai.kernel.rules.prompting.fence import (
 )
 from soorma_ai.kernel.rules.prompting.history import (
     SAYING_CHARS,
-    Line,
+    HistoryLine,
     StepLines,
     history_lines,
     is_outline,
@@ -54,7 +54,7 @@ _OWN_OF_PLAN = frozenset({"goal", "custom_context", "remaining_actions", "today"
 GOAL_WEIGHT, HAPPENED_WEIGHT, DONE_WEIGHT, INSTRUCTIONS_WEIGHT = 1.0, 0.7, 0.5, 0.5
 
 
-class Made(Struct, frozen=True):
+class StoredInputs(Struct, frozen=True):
     """The inputs that a plan's rows hold, by their `names`: of its steps those from `first` to `last`, of the trigger
     the `text` and the join that it tells of."""
 
@@ -72,7 +72,7 @@ class Inputs(Struct, frozen=True):
     values: JsonObject
     own: frozenset[str] = frozenset()
     is_common: bool = False
-    made: Made | None = None
+    made: StoredInputs | None = None
 
 
 class Occasion(Struct, frozen=True, dict=True):
@@ -88,26 +88,26 @@ class Occasion(Struct, frozen=True, dict=True):
     remembered: tuple[JsonObject, ...] = ()
 
     @cached_property
-    def told(self) -> "Told":
+    def texts(self) -> "OccasionTexts":
         """Return the goal, the history and the trigger as a model is told them."""
         earlier = _steps_before(self.history, self.trigger)
-        return Told(
+        return OccasionTexts(
             show_result(0, self.plan.goal_data, GOAL_TOKENS),
             history_lines(earlier),
             _data_of(self.trigger, self.history[-1] if len(earlier) < len(self.history) else None),
         )
 
     @property
-    def made(self) -> Made:
+    def made(self) -> StoredInputs:
         """Return what of it can be made again. A trigger that no step holds is none of that."""
         steps, trigger = self.history, self.trigger
         is_told = trigger.join_id is not None or len(_steps_before(steps, trigger)) < len(steps)
         names = _OF_ROWS if is_told else _OF_ROWS - {"trigger"}
         first, last = (steps[0].ordinal, steps[-1].ordinal) if steps else (0, -1)
-        return Made(names, first, last, trigger.text if is_told else "", trigger.join_id if is_told else None)
+        return StoredInputs(names, first, last, trigger.text if is_told else "", trigger.join_id if is_told else None)
 
 
-class View(Struct, frozen=True):
+class ModelView(Struct, frozen=True):
     """What a model has been shown for one answer, after so many `lookups` of its own: parts of results by their paths,
     and a `note` of ours about the last of them."""
 
@@ -117,9 +117,9 @@ class View(Struct, frozen=True):
     lookups: int = 0
 
 
-class Told(Struct, frozen=True, dict=True):
+class OccasionTexts(Struct, frozen=True, dict=True):
     goal: str
-    history: Sequence[Line]
+    history: Sequence[HistoryLine]
     trigger: str
 
     @cached_property
@@ -130,16 +130,16 @@ class Told(Struct, frozen=True, dict=True):
 
 def tell(occasion: Occasion) -> JsonObject:
     """Return the inputs that tell of what was so far."""
-    plan, trigger, told = occasion.plan, occasion.trigger, occasion.told
+    plan, trigger, told = occasion.plan, occasion.trigger, occasion.texts
     return {
         "goal": {"name": plan.goal_event, "data": told.goal},
-        "history": "\n".join(line.told for line in told.history),
+        "history": "\n".join(line.whole for line in told.history),
         "trigger": {"text": fence(trigger.text, SAYING_CHARS), "data": told.trigger},
         "remembered": fence_rows(occasion.remembered) if occasion.remembered else "",
     }
 
 
-def decide_inputs(occasion: Occasion, offer: Offer, view: View, *, instructions: str, strategy: str) -> Inputs:
+def decide_inputs(occasion: Occasion, offer: Offer, view: ModelView, *, instructions: str, strategy: str) -> Inputs:
     """Return the inputs that the decide prompt declares."""
     showing = view.showing
     plan = occasion.plan
@@ -159,7 +159,7 @@ def decide_inputs(occasion: Occasion, offer: Offer, view: View, *, instructions:
         "can_delegate": DELEGATE[:-1] in kinds,
         "can_wait": WAIT[:-1] in kinds,
         "lacks_schemas": showing.hidden > 0 or lacks_schemas(showing),
-        "refers": occasion.told.has_outlines,
+        "refers": occasion.texts.has_outlines,
         "custom_context": fence(occasion.custom_context) if occasion.custom_context else "",
         "added": _lines(showing.added, offer),
         "added_gated": _gates(showing.added, offer),
@@ -173,7 +173,7 @@ def decide_inputs(occasion: Occasion, offer: Offer, view: View, *, instructions:
     return Inputs(values, _OWN, _shows_all(showing), occasion.made)
 
 
-def choice_inputs(agent: str, instructions: str, state: JsonObject, offer: Offer, view: View) -> Inputs:
+def choice_inputs(agent: str, instructions: str, state: JsonObject, offer: Offer, view: ModelView) -> Inputs:
     """Return the inputs that the select prompt declares."""
     showing = view.showing
     values: JsonObject = {

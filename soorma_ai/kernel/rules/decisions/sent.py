@@ -13,7 +13,7 @@ from typing import cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from soorma_ai.kernel.domain.history import JournalEntry, Kept, Sent, Step
+from soorma_ai.kernel.domain.history import JournalEntry, PromptPart, Sent, Step
 from soorma_ai.kernel.domain.limits import Payer
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.values import Json, JsonObject, Same, compact
@@ -26,7 +26,7 @@ _PART = "$part"
 _DIGITS, _FEW_DIGITS = 32, 12
 
 
-class Stored(Struct, frozen=True):
+class StoredQuestion(Struct, frozen=True):
     """All that is stored of one question: the plan, the answer, the answers `before` it in the same handling, the
     `parts` by their digests, the steps that were told, and the results of the join that was told of."""
 
@@ -38,7 +38,7 @@ class Stored(Struct, frozen=True):
     results: Json = None
 
 
-def write_down(inputs: Inputs, tenant_id: str, payer: Payer) -> tuple[Sent, tuple[Kept, ...]]:
+def write_down(inputs: Inputs, tenant_id: str, payer: Payer) -> tuple[Sent, tuple[PromptPart, ...]]:
     """Return what is written into the journal, but for the digest of it all, and the parts that it refers to."""
     made, common = inputs.made, dict[str, str]()
     others = {name: value for name, value in inputs.values.items() if made is None or name not in made.names}
@@ -52,13 +52,15 @@ def write_down(inputs: Inputs, tenant_id: str, payer: Payer) -> tuple[Sent, tupl
         digests = {name: _digest_of(inputs.values[name]) for name in sorted(made.names)}
         sent = replace(sent, made=digests, first=made.first, last=made.last, text=made.text, join_id=made.join_id)
     kept = [keep(digest, body, inputs, tenant_id, payer) for digest, body in common.items()]
-    return sent, (*kept, *(Kept(digest, body, plan_id=payer.plan_id) for digest, body in owns.items()))
+    return sent, (*kept, *(PromptPart(digest, body, plan_id=payer.plan_id) for digest, body in owns.items()))
 
 
-def keep(digest: str, body: str, inputs: Inputs, tenant_id: str, payer: Payer) -> Kept:
+def keep(digest: str, body: str, inputs: Inputs, tenant_id: str, payer: Payer) -> PromptPart:
     """Return a part that many questions share: of all plans, or of this one where it was chosen for it."""
     is_common = inputs.is_common
-    return Kept(digest, body, tenant_id=tenant_id) if is_common else Kept(digest, body, plan_id=payer.plan_id)
+    return (
+        PromptPart(digest, body, tenant_id=tenant_id) if is_common else PromptPart(digest, body, plan_id=payer.plan_id)
+    )
 
 
 def spell_form(form: JsonObject) -> str:
@@ -89,7 +91,7 @@ def parts_in(frame: str) -> set[str]:
     return set(_references(_read(frame)))
 
 
-def make_inputs(stored: Stored) -> JsonObject:
+def make_inputs(stored: StoredQuestion) -> JsonObject:
     """Return the inputs of the prompt, as far as they can be had: what `find_faults` names is not among them."""
     sent, parts = stored.entry.sent, stored.parts or {}
     if sent is None:
@@ -99,7 +101,7 @@ def make_inputs(stored: Stored) -> JsonObject:
     return {**filled, **_make(stored, sent)}
 
 
-def find_faults(stored: Stored) -> list[str]:
+def find_faults(stored: StoredQuestion) -> list[str]:
     """Return in words what of a question is not there any more, and what is not as it was."""
     entry, parts = stored.entry, stored.parts or {}
     sent = entry.sent
@@ -125,7 +127,7 @@ def find_faults(stored: Stored) -> list[str]:
     return faults
 
 
-def _make(stored: Stored, sent: Sent) -> JsonObject:
+def _make(stored: StoredQuestion, sent: Sent) -> JsonObject:
     """Make the inputs that the plan's rows hold."""
     if not sent.made:
         return {}

@@ -80,7 +80,7 @@ _LATER_CODES = ("RequestLimitExceeded", "SlowDown", "Throttling", "ThrottlingExc
 _LONGEST_PAUSE = timedelta(days=1)
 
 
-class _Answer(Struct, frozen=True):
+class _ServerAnswer(Struct, frozen=True):
     """What an error tells of a server's answer, which may be anything. `code` is a word beside the status."""
 
     status: object
@@ -124,20 +124,20 @@ def _names_of(error: BaseException) -> Iterator[tuple[str, str]]:
     return ((of.__module__.partition(".")[0], of.__name__) for of in type(error).__mro__)
 
 
-def _answer_in(error: BaseException) -> _Answer | None:
+def _answer_in(error: BaseException) -> _ServerAnswer | None:
     package = next((package for package, name in _names_of(error) if _ANSWERS.get(package) == name), None)
     response: object = getattr(error, "response", None)
     match package:
         case "httpx" | "requests":
-            return _Answer(getattr(response, "status_code", None), getattr(response, "headers", None))
+            return _ServerAnswer(getattr(response, "status_code", None), getattr(response, "headers", None))
         case "aiohttp":
-            return _Answer(getattr(error, "status", None), getattr(error, "headers", None))
+            return _ServerAnswer(getattr(error, "status", None), getattr(error, "headers", None))
         case "urllib":
-            return _Answer(getattr(error, "code", None), getattr(error, "headers", None))
+            return _ServerAnswer(getattr(error, "code", None), getattr(error, "headers", None))
         case "botocore":
             about = _entry(response, "ResponseMetadata")
             code = _entry(_entry(response, "Error"), "Code")
-            return _Answer(_entry(about, "HTTPStatusCode"), _entry(about, "HTTPHeaders"), code)
+            return _ServerAnswer(_entry(about, "HTTPStatusCode"), _entry(about, "HTTPHeaders"), code)
         case _:
             return None
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from soorma_ai.kernel.domain.effects import Outcome, Publish
+from soorma_ai.kernel.domain.effects import PlanChange, Publish
 from soorma_ai.kernel.domain.events import SYSTEM, EventTopic, new_event
 from soorma_ai.kernel.domain.plans import Blocked, PlanRecord
 from soorma_ai.kernel.domain.states import OPERATOR_NEEDED
@@ -15,7 +15,7 @@ from soorma_ai.kernel.rules.waits.opening import Moment
 LONGEST_REASON = 500
 
 
-def block(plan: PlanRecord, reason: str, moment: Moment) -> Outcome:
+def block(plan: PlanRecord, reason: str, moment: Moment) -> PlanChange:
     """Let the plan rest until an operator resumes it, and tell operators; again where it was resumed in vain."""
     since = plan.blocked.since if plan.blocked else moment.now
     blocked = Blocked(plan.plan_id, clip(reason, LONGEST_REASON), since)
@@ -40,7 +40,7 @@ def block(plan: PlanRecord, reason: str, moment: Moment) -> Outcome:
         causation_id=moment.cause.id,
         subject=plan.plan_id,
     )
-    return Outcome(resting, (Publish(told),))
+    return PlanChange(resting, (Publish(told),))
 
 
 def unblock(plan: PlanRecord, now: datetime) -> PlanRecord:

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from soorma_ai.kernel.domain.decisions import (
+    AcceptedDecision,
     CompleteAction,
     DelegateAction,
-    Judged,
     PublishAction,
     PublishAllAction,
     WaitAction,
     fingerprint,
 )
-from soorma_ai.kernel.domain.effects import Outcome
+from soorma_ai.kernel.domain.effects import PlanChange
 from soorma_ai.kernel.domain.events import completion_of
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.plans import PlanRecord
@@ -26,15 +26,15 @@ from soorma_ai.kernel.rules.waits.opening import Moment
 
 def carry_out(
     plan: PlanRecord,
-    judged: Judged,
+    judged: AcceptedDecision,
     trigger: Trigger,
     open_now: Sequence[Expectation],
     moment: Moment,
     *,
     reply_timeout: timedelta | None = None,
-) -> Outcome:
+) -> PlanChange:
     """`trigger` is what was decided about. `reply_timeout` is for requests that say nothing of their own."""
-    mark = fingerprint(judged.decision, trigger.known)
+    mark = fingerprint(judged.decision, trigger.facts)
     match judged.decision.next_action:
         case PublishAction(event_type=name):
             reply = ExpectedReply(completion_of(name), timeout=reply_timeout)

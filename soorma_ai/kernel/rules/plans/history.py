@@ -4,7 +4,7 @@ from typing import TypedDict, Unpack
 
 from msgspec.structs import replace
 
-from soorma_ai.kernel.domain.effects import AppendStep, Outcome
+from soorma_ai.kernel.domain.effects import AppendStep, PlanChange
 from soorma_ai.kernel.domain.history import Step, StepKind
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.values import Json
@@ -24,8 +24,8 @@ class StepFields(TypedDict, total=False):
     fires: bool
 
 
-def append_step(plan: PlanRecord, kind: StepKind, moment: Moment, **fields: Unpack[StepFields]) -> Outcome:
+def append_step(plan: PlanRecord, kind: StepKind, moment: Moment, **fields: Unpack[StepFields]) -> PlanChange:
     """Append a step, now, to a plan's history."""
     fields.setdefault("event_id", moment.cause.id)
     step = Step(plan_id=plan.plan_id, ordinal=plan.steps, kind=kind, at=moment.now, **fields)
-    return Outcome(replace(plan, steps=plan.steps + 1), (AppendStep(step),))
+    return PlanChange(replace(plan, steps=plan.steps + 1), (AppendStep(step),))

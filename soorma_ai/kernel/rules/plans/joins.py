@@ -11,8 +11,8 @@ from datetime import timedelta
 from msgspec.structs import replace
 
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.kernel.domain.decisions import Judged, PublishAllAction
-from soorma_ai.kernel.domain.effects import AppendStep, Close, Effect, Expect, Outcome, Publish, Spend
+from soorma_ai.kernel.domain.decisions import AcceptedDecision, PublishAllAction
+from soorma_ai.kernel.domain.effects import AppendStep, Close, Effect, Expect, PlanChange, Publish, Spend
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, completion_of
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Join
 from soorma_ai.kernel.domain.history import JoinProgress, Step, StepKind
@@ -33,17 +33,17 @@ _GIVEN_UP = "given up"
 def publish_together(
     plan: PlanRecord,
     action: PublishAllAction,
-    judged: Judged,
+    judged: AcceptedDecision,
     moment: Moment,
     mark: str,
     reply_timeout: timedelta | None = None,
-) -> Outcome:
+) -> PlanChange:
     """Publish a join's requests. All actions are reserved first, those of held requests too: one that is rejected stays
     spent. Where the join has no time of its own, each request has `reply_timeout` from when it is published."""
     timeout = None if action.timeout_seconds else reply_timeout
     join = _join(action, moment)
     reserved = Spend(plan.root_plan_id, len(action.requests), plan.limits.max_actions)
-    outcome = Outcome(plan, (reserved, *open_expectation(waiter_of(plan), join, moment)))
+    outcome = PlanChange(plan, (reserved, *open_expectation(waiter_of(plan), join, moment)))
     for place, part in enumerate(judged.parts):
         # The decision is counted once, however many requests it has.
         fingerprint = mark if place == 0 else None
@@ -55,19 +55,19 @@ def publish_together(
     return replace(outcome, plan=move(outcome.plan, StatusTrigger.GO, moment.now))
 
 
-def as_branch(asked: Outcome, join_id: str, place: int) -> Outcome:
+def as_branch(asked: PlanChange, join_id: str, place: int) -> PlanChange:
     """Make what was asked number `place` of a join, whose actions are reserved already."""
     effects = tuple(
         Expect(replace(effect.expectation, branch_of=join_id, place=place)) if isinstance(effect, Expect) else effect
         for effect in asked.effects
         if not isinstance(effect, Spend)
     )
-    return Outcome(asked.plan, effects)
+    return PlanChange(asked.plan, effects)
 
 
 def receive_branch(
     plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment, *, fired: Step | None
-) -> tuple[Outcome, Trigger]:
+) -> tuple[PlanChange, Trigger]:
     """A step of the history and no more; a branch that a person let go has not come yet, it is on its way. The plan is
     woken by nothing of it, so its status stays. `fired` is the step at which the plan decided again, if it has."""
     received, trigger = receive(plan, met, event, moment)
@@ -76,7 +76,7 @@ def receive_branch(
         trigger = replace(trigger, released=None)
     appended = [effect.step for effect in received.effects if isinstance(effect, AppendStep)]
     steps = tuple(AppendStep(_mark(step, met, trigger, fired is not None)) for step in appended)
-    return Outcome(replace(plan, steps=received.plan.steps, updated_at=moment.now), steps), trigger
+    return PlanChange(replace(plan, steps=received.plan.steps, updated_at=moment.now), steps), trigger
 
 
 def progress_after(stored: JoinProgress, recorded: Sequence[Step], join_id: str) -> JoinProgress:
@@ -87,7 +87,9 @@ def progress_after(stored: JoinProgress, recorded: Sequence[Step], join_id: str)
     return JoinProgress(came, fired, None if fired else stored.needed)
 
 
-def asked_in_vain(join_id: str, open_now: Iterable[Expectation], in_tree: Iterable[Expectation]) -> frozenset[str]:
+def branches_left_behind(
+    join_id: str, open_now: Iterable[Expectation], in_tree: Iterable[Expectation]
+) -> frozenset[str]:
     """Return the branches that a join leaves behind while a person is asked for their sake: by the worker that has one
     in hand, or by one that this asked."""
     tasks, asking = dict[str, str](), list[str]()
@@ -114,7 +116,7 @@ def fire(
     open_now: Sequence[Expectation],
     moment: Moment,
     vain: Collection[str] = (),
-) -> tuple[Outcome, Trigger]:
+) -> tuple[PlanChange, Trigger]:
     """Fire the join. `came` are the steps of the branches that came in time. What is still held is withdrawn, and so
     are the branches that are asked `vain`."""
     asked = _what_was_asked(join)
@@ -136,7 +138,7 @@ def fire(
     if not overdue:
         closed.append(Close(join.id, ExpectationStatus.MET, moment.now))
     results = _results(asked, came, {e.place for e in withdrawn}, {e.place for e in given_up})
-    return Outcome(stepped.plan, (*stepped.effects, *closed)), Trigger(text, [*results], join_id=join.id)
+    return PlanChange(stepped.plan, (*stepped.effects, *closed)), Trigger(text, [*results], join_id=join.id)
 
 
 def tell_results(join: Expectation, came: Sequence[Step], fired: Step) -> Sequence[JsonObject]:

@@ -7,7 +7,7 @@ from itertools import count
 from msgspec.structs import replace
 
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.kernel.domain.effects import Close, Effect, Outcome, Publish, Schedule, Unschedule
+from soorma_ai.kernel.domain.effects import Close, Effect, PlanChange, Publish, Schedule, Unschedule
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, completion_of
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.kernel.domain.history import StepKind
@@ -29,7 +29,7 @@ PARENT_CANCELLED = "the plan that it was for is cancelled"
 
 def begin(
     goal: EventEnvelope, parent: PlanRecord | None, limits: Limits, version: str, moment: Moment, *, prompt: str = ""
-) -> Outcome:
+) -> PlanChange:
     """The plan of a goal. A child lives on its root's limits and cannot outlive its parent, whose time may have been
     prolonged by a pause since the goal was sent."""
     plan_id = plan_id_of(goal.id, moment.agent)
@@ -63,7 +63,7 @@ def begin(
     )
     timer = [Schedule(timer_of(plan), deadline, wake_plan(DEADLINE_REACHED, plan, deadline))] if deadline else []
     stepped = append_step(plan, StepKind.GOAL, moment, name=goal.type, data=goal.data)
-    return Outcome(move(stepped.plan, StatusTrigger.GO, moment.now), (*stepped.effects, *timer))
+    return PlanChange(move(stepped.plan, StatusTrigger.GO, moment.now), (*stepped.effects, *timer))
 
 
 def before_it_began(goal: EventEnvelope, agent: str) -> PlanRecord:
@@ -72,19 +72,19 @@ def before_it_began(goal: EventEnvelope, agent: str) -> PlanRecord:
     return replace(begun, status=PlanStatus.PENDING, steps=0, deadline=None)
 
 
-def complete(plan: PlanRecord, result: Json, open_now: Sequence[Expectation], moment: Moment) -> Outcome:
+def complete(plan: PlanRecord, result: Json, open_now: Sequence[Expectation], moment: Moment) -> PlanChange:
     stepped = append_step(plan, StepKind.COMPLETED, moment, data=result)
     ended = replace(move(stepped.plan, StatusTrigger.COMPLETE, moment.now), result=result)
-    return Outcome(ended, (*stepped.effects, *_answer({"result": result}, ended, open_now, moment)))
+    return PlanChange(ended, (*stepped.effects, *_answer({"result": result}, ended, open_now, moment)))
 
 
-def fail(plan: PlanRecord, failure: Failure, open_now: Sequence[Expectation], moment: Moment) -> Outcome:
+def fail(plan: PlanRecord, failure: Failure, open_now: Sequence[Expectation], moment: Moment) -> PlanChange:
     return _break_off(replace(plan, failure=failure.code), StatusTrigger.FAIL, failure, open_now, moment)
 
 
 def cancel(
     plan: PlanRecord, reason: str, open_now: Sequence[Expectation], moment: Moment, *, done: Sequence[str] = ()
-) -> Outcome:
+) -> PlanChange:
     """The reason says what is `done`, what is unknown (asked, no answer yet) and what never started (held back)."""
     unknown = [e.subject for e in open_now if e.kind in (ExpectationKind.REPLY, ExpectationKind.CHILD)]
     held = [e.subject for e in open_now if e.kind is ExpectationKind.GATE]
@@ -122,7 +122,7 @@ def must_go_on(plan: PlanRecord, open_now: Sequence[Expectation], *, has_more: b
 
 def _break_off(
     plan: PlanRecord, trigger: StatusTrigger, failure: Failure, open_now: Sequence[Expectation], moment: Moment
-) -> Outcome:
+) -> PlanChange:
     """Tell workers that were asked to stop; planners are told by `Close`, whatever the end."""
     kind = StepKind.FAILED if trigger is StatusTrigger.FAIL else StepKind.CANCELLED
     stepped = append_step(plan, kind, moment, note=failure.message)
@@ -130,7 +130,7 @@ def _break_off(
     error: Json = {"code": failure.code, "message": failure.message}
     asked = [e for e in open_now if e.kind is ExpectationKind.REPLY]
     told = [Publish(wake_for(ABANDONED, expectation, moment.now)) for expectation in asked]
-    return Outcome(ended, (*stepped.effects, *_answer({"error": error}, ended, open_now, moment), *told))
+    return PlanChange(ended, (*stepped.effects, *_answer({"error": error}, ended, open_now, moment), *told))
 
 
 def _answer(said: JsonObject, ended: PlanRecord, open_now: Sequence[Expectation], moment: Moment) -> tuple[Effect, ...]:

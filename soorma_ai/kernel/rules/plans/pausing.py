@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from soorma_ai.kernel.domain.effects import Outcome, Postpone, Schedule, Unschedule
+from soorma_ai.kernel.domain.effects import PlanChange, Postpone, Schedule, Unschedule
 from soorma_ai.kernel.domain.plans import Pause, PlanRecord
 from soorma_ai.kernel.rules.plans.lifecycle import timer_of
 from soorma_ai.kernel.rules.waits.wakeups import DEADLINE_REACHED, wake_plan
@@ -13,22 +13,22 @@ from soorma_ai.kernel.rules.waits.wakeups import DEADLINE_REACHED, wake_plan
 REMINDERS = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
 
 
-def stop_clock(plan: PlanRecord, now: datetime) -> Outcome:
+def stop_clock(plan: PlanRecord, now: datetime) -> PlanChange:
     """Take its deadline from a root plan, and from all in its tree that it capped; a child's pause ends with what its
     parent gave it."""
     if plan.parent_plan_id is not None or plan.deadline is None:
-        return Outcome(plan)
+        return PlanChange(plan)
     held = replace(_until(plan, None), paused=Pause(plan.deadline, now))
-    return Outcome(held, (Unschedule(timer_of(plan)), Postpone(plan.root_plan_id, plan.deadline, None)))
+    return PlanChange(held, (Unschedule(timer_of(plan)), Postpone(plan.root_plan_id, plan.deadline, None)))
 
 
-def start_clock(plan: PlanRecord, now: datetime) -> Outcome:
+def start_clock(plan: PlanRecord, now: datetime) -> PlanChange:
     """Give the plan its deadline back, and all that it capped, later by the length of the pause."""
     if plan.paused is None:
-        return Outcome(plan)
+        return PlanChange(plan)
     before, by = plan.paused.deadline, max(now - plan.paused.since, timedelta(0))
     going, timer = postpone(replace(plan, paused=None), before + by)
-    return Outcome(going, (timer, Postpone(plan.root_plan_id, before, before + by)))
+    return PlanChange(going, (timer, Postpone(plan.root_plan_id, before, before + by)))
 
 
 def postpone(plan: PlanRecord, deadline: datetime | None) -> tuple[PlanRecord, Schedule | Unschedule]:

@@ -16,7 +16,7 @@ from soorma_ai.kernel.domain.values import JsonObject, compact, derived_id
 SHORTEST = timedelta(seconds=1)
 
 
-class Recurring(Struct, frozen=True):
+class Recurrence(Struct, frozen=True):
     """A goal of a planner's own, due at the moments of a cron expression in a time zone, or each time after a span."""
 
     agent: str
@@ -38,7 +38,7 @@ def timers_of(agent: str) -> str:
     return f"every:{derived_id('agent', agent)}:"
 
 
-def check_schedule(goal: Recurring, now: datetime) -> None:
+def check_schedule(goal: Recurrence, now: datetime) -> None:
     """Raise ConfigError for a moment that is none, or never comes."""
     called = f"planner {plain_name(goal.agent)}: every({goal.when!r})"
     if not isinstance(cast(object, goal.when), str | timedelta):
@@ -55,7 +55,7 @@ def check_schedule(goal: Recurring, now: datetime) -> None:
         ) from error
 
 
-def next_due(goal: Recurring, due: datetime, now: datetime) -> datetime:
+def next_due(goal: Recurrence, due: datetime, now: datetime) -> datetime:
     """Return the first moment after now of those that go on from `due`. Moments that were missed come to nothing."""
     if isinstance(goal.when, str):
         return next(CronSim(goal.when, max(due, now).astimezone(goal.zone))).astimezone(UTC)
@@ -63,7 +63,7 @@ def next_due(goal: Recurring, due: datetime, now: datetime) -> datetime:
     return due + (missed + 1) * goal.when
 
 
-def timer_for(goal: Recurring, due: datetime) -> Schedule:
+def timer_for(goal: Recurrence, due: datetime) -> Schedule:
     """Return the timer that sends it to its planner, as nobody's."""
     event = new_event(
         Lineage(tenant_id=goal.tenant_id, user_id=NO_USER),

@@ -7,15 +7,15 @@ from msgspec import Struct
 
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.decisions import (
+    AcceptedDecision,
     CompleteAction,
     DelegateAction,
-    Judged,
     PlannerDecision,
     PublishAction,
     PublishAllAction,
     WaitAction,
 )
-from soorma_ai.kernel.domain.effects import Outcome, Publish, Spend
+from soorma_ai.kernel.domain.effects import PlanChange, Publish, Spend
 from soorma_ai.kernel.domain.events import CLIENT, EventTopic, ReplyAddress, completion_of
 from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.domain.history import StepKind
@@ -37,7 +37,7 @@ def waiter_of(plan: PlanRecord) -> Waiter:
     return Waiter(plan.agent, plan.lineage, plan.deadline, plan_id=plan.plan_id)
 
 
-class Request(Struct, frozen=True):
+class PlanRequest(Struct, frozen=True):
     """Question to an agent, or to the planner `target`. Its answer is `reply`."""
 
     event_type: str
@@ -49,12 +49,12 @@ class Request(Struct, frozen=True):
 
 def publish_or_hold(
     plan: PlanRecord,
-    judged: Judged,
+    judged: AcceptedDecision,
     moment: Moment,
     *,
     fingerprint: str | None = None,
     reply: ExpectedReply | None = None,
-) -> Outcome:
+) -> PlanChange:
     """Publish a request or a goal and expect its answer; where a person must approve it, ask them first.
 
     Raises LocalProtocolError for a decision that is neither.
@@ -65,7 +65,7 @@ def publish_or_hold(
     return _publish(plan, request, moment, fingerprint)
 
 
-def _request_of(judged: Judged, reply: ExpectedReply | None) -> Request:
+def _request_of(judged: AcceptedDecision, reply: ExpectedReply | None) -> PlanRequest:
     match judged.decision.next_action:
         case PublishAction(event_type=name, data=data):
             target = None
@@ -73,7 +73,7 @@ def _request_of(judged: Judged, reply: ExpectedReply | None) -> Request:
             pass
         case (PublishAllAction() | WaitAction() | CompleteAction()) as other:
             raise LocalProtocolError(f"a request or a goal is asked of an agent, and {other.action!r} is neither")
-    return Request(name, data, reply or ExpectedReply(completion_of(name)), judged.definition, target)
+    return PlanRequest(name, data, reply or ExpectedReply(completion_of(name)), judged.definition, target)
 
 
 def decision_of(event_type: str, data: JsonObject, target: str | None) -> PlannerDecision:
@@ -83,7 +83,7 @@ def decision_of(event_type: str, data: JsonObject, target: str | None) -> Planne
     return PlannerDecision(next_action=DelegateAction(target_planner=target, goal_event=event_type, goal_data=data))
 
 
-def _publish(plan: PlanRecord, request: Request, moment: Moment, fingerprint: str | None) -> Outcome:
+def _publish(plan: PlanRecord, request: PlanRequest, moment: Moment, fingerprint: str | None) -> PlanChange:
     """A child's plan draws on the budget of this one's root."""
     event_id = moment.event_id(request.event_type)
     event = moment.event(
@@ -118,17 +118,17 @@ def _publish(plan: PlanRecord, request: Request, moment: Moment, fingerprint: st
     spend = Spend(plan.root_plan_id, 1, plan.limits.max_actions)
     opened = open_expectation(waiter_of(plan), spec, moment)
     going = move(stepped.plan, StatusTrigger.GO, moment.now)
-    return Outcome(going, (*stepped.effects, spend, Publish(event, is_cleared=True), *opened))
+    return PlanChange(going, (*stepped.effects, spend, Publish(event, is_cleared=True), *opened))
 
 
 def _hold(
     plan: PlanRecord,
-    request: Request,
+    request: PlanRequest,
     approval: Approval,
     reply: ExpectedReply | None,
     moment: Moment,
     fingerprint: str | None,
-) -> Outcome:
+) -> PlanChange:
     """The publish becomes a question to a person, bound to exactly this payload."""
     name, data = request.event_type, request.data
     proposal = Proposal(
@@ -150,7 +150,9 @@ def _hold(
     return _ask_people(plan, gate, data, moment, fingerprint=fingerprint)
 
 
-def wait(plan: PlanRecord, judged: Judged, action: WaitAction, moment: Moment, fingerprint: str) -> Outcome:
+def wait(
+    plan: PlanRecord, judged: AcceptedDecision, action: WaitAction, moment: Moment, fingerprint: str
+) -> PlanChange:
     """A model's WAIT: answered by a person, or by the event itself from one of its producers."""
     definition = judged.definition
     ask = Ask(
@@ -177,7 +179,7 @@ def wait(plan: PlanRecord, judged: Judged, action: WaitAction, moment: Moment, f
     return _ask_people(plan, spec, ask.message, moment, fingerprint=fingerprint)
 
 
-class Question(Struct, frozen=True):
+class PlanQuestion(Struct, frozen=True):
     """Question to people, or to an event from outside. `schema` counts where nobody registers the event; `about` is
     announced with it; `from_clients`: whoever makes the event cannot answer. `reminders` come after so long.
     `by_answer`: no event answers it, but a person alone, of these `approvers` where there are any; `on_expiry` is what
@@ -197,12 +199,12 @@ class Question(Struct, frozen=True):
 
 def ask(
     plan: PlanRecord,
-    question: Question,
+    question: PlanQuestion,
     known: Sequence[RegisteredEvent],
     moment: Moment,
     *,
     fingerprint: str | None = None,
-) -> Outcome:
+) -> PlanChange:
     """Ask as `wait` does; the answer may also carry the plan's id, or its goal's reply key, as its reply key."""
     names = (question.reply.event_type, *question.reply.others)
     made = [e for e in known if e.role in (EventRole.MAKES, EventRole.AWAITS) and e.definition.event_name in names]
@@ -237,7 +239,7 @@ def ask(
     return _ask_people(plan, spec, question.message, moment, fingerprint=fingerprint, about=question.about)
 
 
-def park(plan: PlanRecord, moment: Moment, *event_types: str) -> Outcome:
+def park(plan: PlanRecord, moment: Moment, *event_types: str) -> PlanChange:
     """Let the plan sleep, since nobody offers anything or any of these events, until the registry changes, or its
     deadline."""
     event_type, *others = event_types or ("",)
@@ -262,7 +264,7 @@ def _ask_people(
     *,
     fingerprint: str | None,
     about: JsonObject | None = None,
-) -> Outcome:
+) -> PlanChange:
     kind = StepKind.HELD if spec.kind is ExpectationKind.GATE else StepKind.ASKED
     stepped = append_step(
         plan, kind, moment, name=spec.event_type, data=data, expectation_id=spec.id, fingerprint=fingerprint
@@ -270,6 +272,6 @@ def _ask_people(
     return _rest_on(spec, stepped, moment, about)
 
 
-def _rest_on(spec: ExpectationSpec, stepped: Outcome, moment: Moment, about: JsonObject | None = None) -> Outcome:
+def _rest_on(spec: ExpectationSpec, stepped: PlanChange, moment: Moment, about: JsonObject | None = None) -> PlanChange:
     resting = move(stepped.plan, StatusTrigger.REST, moment.now)
-    return Outcome(resting, (*stepped.effects, *open_expectation(waiter_of(resting), spec, moment, about=about)))
+    return PlanChange(resting, (*stepped.effects, *open_expectation(waiter_of(resting), spec, moment, about=about)))

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.decisions import rejection_of
-from soorma_ai.kernel.domain.effects import Outcome
+from soorma_ai.kernel.domain.effects import PlanChange
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.kernel.domain.history import StepKind
@@ -34,20 +34,20 @@ class Trigger(Struct, frozen=True, dict=True):
     place: str = ""
 
     @cached_property
-    def known(self) -> str:
+    def facts(self) -> str:
         """Return what is known when something is decided, for the repeat limit."""
         return self.place + self.text + compact(self.data)
 
 
-def receive(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
+def receive(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[PlanChange, Trigger]:
     is_resumed = met.kind is ExpectationKind.WAIT and met.event_type == RESUMED
-    clock = start_clock(plan, met.closed_at or moment.now) if is_resumed else Outcome(plan)
+    clock = start_clock(plan, met.closed_at or moment.now) if is_resumed else PlanChange(plan)
     running = move(clock.plan, StatusTrigger.GO, moment.now)
     outcome, trigger = _receive(running, met, event, moment)
     return clock.then(outcome), trigger
 
 
-def _receive(running: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
+def _receive(running: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[PlanChange, Trigger]:
     match met.kind:
         case ExpectationKind.DOUBT | ExpectationKind.JOIN:
             raise LocalProtocolError(f"{met.kind} {met.id} of {met.agent} is nothing that a plan is told of by itself")
@@ -64,7 +64,7 @@ def _receive(running: PlanRecord, met: Expectation, event: EventEnvelope, moment
             return _take_verdict(running, met, moment)
 
 
-def _take_reply(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
+def _take_reply(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[PlanChange, Trigger]:
     data = event.data
     worked = data.get("success") is not False
     said = content_of(data)
@@ -73,7 +73,7 @@ def _take_reply(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment
     return outcome, Trigger(f"{met.subject} was answered." if worked else f"{met.subject} failed.", said)
 
 
-def _take_event(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
+def _take_event(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[PlanChange, Trigger]:
     answer = met.answer
     if answer is None:
         outcome = append_step(plan, StepKind.RECEIVED, moment, name=event.type, data=event.data, expectation_id=met.id)
@@ -82,7 +82,7 @@ def _take_event(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment
     return outcome, Trigger(f"A person answered ({answer.decision}) for {met.event_type}.", answer.payload)
 
 
-def _take_verdict(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
+def _take_verdict(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[PlanChange, Trigger]:
     answer = met.answer
     if answer is None:
         raise LocalProtocolError(f"gate {met.id} is closed without a person's answer; only answer() opens a gate")
@@ -103,7 +103,7 @@ def _take_verdict(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[O
             return outcome, Trigger(f"A person rejected {met.event_type}; it was not published.{said}", answer.payload)
 
 
-def _miss(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
+def _miss(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[PlanChange, Trigger]:
     name, released = met.event_type, None
     match met.kind:
         case ExpectationKind.GATE:
@@ -121,7 +121,7 @@ def _miss(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, 
 
 def _append_answer(
     plan: PlanRecord, met: Expectation, answer: Answer, moment: Moment, mark: str | None = None
-) -> Outcome:
+) -> PlanChange:
     who = f" ({answer.by})" if answer.for_user else ""
     note = f"{answer.decision}{who}: {answer.note}" if answer.note else f"{answer.decision}{who}"
     name = met.event_type

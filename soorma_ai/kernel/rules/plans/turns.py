@@ -1,7 +1,7 @@
 """A plan's turn: what came for it, what it means, and whether there is anything to decide.
 
-What is read for it stands in `Facts`; a join that fires and a request that a person let go need more, which the shell
-reads before it goes on with `fire` or `release`.
+What is read for it stands in `PlanFacts`; a join that fires and a request that a person let go need more, which the
+shell reads before it goes on with `fire` or `release`.
 """
 
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from soorma_ai.errors import LimitExceeded
-from soorma_ai.kernel.domain.decisions import Judged
-from soorma_ai.kernel.domain.effects import Outcome
+from soorma_ai.kernel.domain.decisions import AcceptedDecision
+from soorma_ai.kernel.domain.effects import PlanChange
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.kernel.domain.history import JoinProgress, StepKind
@@ -27,7 +27,7 @@ from soorma_ai.kernel.rules.waits.opening import Moment, first_opened
 from soorma_ai.kernel.rules.waits.wakeups import DEADLINE_REACHED, PHASE_ENTERED, STRANDED
 
 
-class Facts(Struct, frozen=True):
+class PlanFacts(Struct, frozen=True):
     """Facts that are stored about a plan, and what came for it.
 
     `event` is the one that closed `met`. `open_now` is read for a plan that is to end, or that nothing was coming for;
@@ -45,7 +45,7 @@ class Turn(Struct, frozen=True):
     """Result of a turn. Without an `outcome` nothing happened. `trigger` is what is to be decided about; `fires` the id
     of a join whose results are to be put together; `released` a request that a person let go."""
 
-    outcome: Outcome | None = None
+    outcome: PlanChange | None = None
     trigger: Trigger | None = None
     fires: str | None = None
     released: Proposal | None = None
@@ -60,7 +60,7 @@ def enters_phase(event: EventEnvelope) -> bool:
     return event.type == PHASE_ENTERED and event.source == SYSTEM
 
 
-def take_turn(plan: PlanRecord, facts: Facts, moment: Moment) -> Turn:
+def take_turn(plan: PlanRecord, facts: PlanFacts, moment: Moment) -> Turn:
     """Take the turn of a plan that has not ended. Raise LimitExceeded at its deadline."""
     if plan.cancel_requested is not None:
         return Turn(cancel(plan, plan.cancel_requested, facts.open_now, moment, done=facts.done))
@@ -69,7 +69,7 @@ def take_turn(plan: PlanRecord, facts: Facts, moment: Moment) -> Turn:
         return _set_going(plan, facts.open_now, moment)
     if enters_phase(moment.cause):
         is_new = not has_something_to_come(facts.open_now)
-        return Turn(Outcome(plan), Trigger(f"You are in the phase {plan.current_state} now.")) if is_new else Turn()
+        return Turn(PlanChange(plan), Trigger(f"You are in the phase {plan.current_state} now.")) if is_new else Turn()
     met = facts.met
     if met is None:
         return Turn()
@@ -91,7 +91,9 @@ def must_have_time(plan: PlanRecord, moment: Moment) -> None:
         raise LimitExceeded("deadline", f"the plan had until {plan.deadline}{need}")
 
 
-def release(plan: PlanRecord, judged: Judged, released: Proposal, gate: Expectation, moment: Moment) -> Outcome:
+def release(
+    plan: PlanRecord, judged: AcceptedDecision, released: Proposal, gate: Expectation, moment: Moment
+) -> PlanChange:
     """Publish what a person let go. Every check ran again, but for the gate: that is what they answered."""
     asked = publish_or_hold(plan, replace(judged, approval=None), moment, reply=released.reply)
     if gate.branch_of is not None:
@@ -101,7 +103,7 @@ def release(plan: PlanRecord, judged: Judged, released: Proposal, gate: Expectat
     return replace(asked, plan=replace(asked.plan, awaits=first_opened(asked.effects).id))
 
 
-def _receive_branch(plan: PlanRecord, met: Expectation, facts: Facts, moment: Moment) -> Turn:
+def _receive_branch(plan: PlanRecord, met: Expectation, facts: PlanFacts, moment: Moment) -> Turn:
     """The join fires if this one makes its count full. At its deadline it is fired by the timer's word, which stands in
     line behind what came before."""
     outcome, trigger = receive_branch(plan, met, facts.event, moment, fired=facts.progress.fired)

@@ -52,14 +52,14 @@ _ROOM_OF_WORDS = 2 * _ROOM_OF_FENCE + len("step1000000: step1000000.result, in o
 GOAL_CHARS, RESULT_CHARS = 500, 1_500
 
 
-class Line(Struct, frozen=True, dict=True):
+class HistoryLine(Struct, frozen=True, dict=True):
     """What is told of a step: words of ours, and what it brought, fenced; empty for nothing."""
 
     text: str
     data: str = ""
 
     @cached_property
-    def told(self) -> str:
+    def whole(self) -> str:
         return f"{self.text}\n{self.data}" if self.data else self.text
 
     @cached_property
@@ -81,29 +81,29 @@ class StepLines:
 
     def __init__(self, step: Step) -> None:
         self.ordinal, self.kind, self.name, self.join_id = step.ordinal, step.kind, step.name, step.join_id
-        result = None if step.data is None else _Value(step.data)
+        result = None if step.data is None else _SpelledValue(step.data)
         self.brought = "" if result is None else derived_id("brought", result.text)
         self.is_told = step.kind in SAYING
         if not self.is_told:
             return
-        saying = _Value(SAYING[step.kind].format(name=step.name, note=step.note))
+        saying = _SpelledValue(SAYING[step.kind].format(name=step.name, note=step.note))
         self.most = min(saying.length, SAYING_CHARS) + _size_in_outline(result) + _ROOM_OF_WORDS
         self._result_name = name_of(step.ordinal) if brings_result(step) else ""
         data = _label(result, self._result_name, RESULT_TOKENS, OUTLINE_TOKENS) if result else None
-        self.whole = Line(self._text(saying.within(SAYING_CHARS)), str(data) if data else "")
+        self.whole = HistoryLine(self._text(saying.within(SAYING_CHARS)), str(data) if data else "")
         self._said = saying.within(SHORT_SAYING_CHARS)
         self._result = _label(result, self._result_name, SHORT_TOKENS, SHORT_TOKENS) if result else None
 
     @cached_property
-    def short(self) -> Line:
-        return Line(self._text(self._said), str(self._result) if self._result else "")
+    def short(self) -> HistoryLine:
+        return HistoryLine(self._text(self._said), str(self._result) if self._result else "")
 
     @cached_property
-    def words(self) -> Line:
+    def words(self) -> HistoryLine:
         left_out = f", {self._result_name} {_LEFT_OUT}" if self._result_name and self._result else ""
-        return Line(self._text(self._said, left_out))
+        return HistoryLine(self._text(self._said, left_out))
 
-    def _text(self, said: "_Value", about: str = "") -> str:
+    def _text(self, said: "_SpelledValue", about: str = "") -> str:
         return f"step{self.ordinal}{about}: {fence_spelled(said.text)}"
 
 
@@ -112,7 +112,7 @@ def name_data(data: Json) -> str:
     return "" if data is None else derived_id("brought", compact(data))
 
 
-def history_lines(steps: Sequence[StepLines], room: int = HISTORY_TOKENS) -> list[Line]:
+def history_lines(steps: Sequence[StepLines], room: int = HISTORY_TOKENS) -> list[HistoryLine]:
     """Return what is told of the steps, in order, in so many tokens at most.
 
     `steps` are the last ones of a plan, from `first_to_read` on, but for those that are told otherwise.
@@ -133,7 +133,7 @@ def history_lines(steps: Sequence[StepLines], room: int = HISTORY_TOKENS) -> lis
 
 def show_result(number: int, value: Json, most: int = RESULT_TOKENS) -> str:
     """Return the result of a step with its name: fenced, and in outline if it has more than `most` tokens."""
-    return str(_label(_Value(value), name_of(number), most, OUTLINE_TOKENS))
+    return str(_label(_SpelledValue(value), name_of(number), most, OUTLINE_TOKENS))
 
 
 def is_outline(told: str) -> bool:
@@ -141,7 +141,7 @@ def is_outline(told: str) -> bool:
     return _TOLD_IN_LESS.search(told.partition("<")[0]) is not None
 
 
-class _Value:
+class _SpelledValue:
     """A value, spelled once, with the characters that it takes in a fence."""
 
     def __init__(self, value: Json) -> None:
@@ -149,45 +149,45 @@ class _Value:
         self.text = compact(value)
         self.length = length_spelled(self.text)
 
-    def within(self, room: int) -> "_Value":
+    def within(self, room: int) -> "_SpelledValue":
         """Return as much of it as `room` characters hold."""
-        return self if self.length <= room else _Value(shorten(self._value, room))
+        return self if self.length <= room else _SpelledValue(shorten(self._value, room))
 
 
-class _Fenced(Struct, frozen=True):
+class _FencedText(Struct, frozen=True):
     """A value between fences, after words of ours."""
 
     before: str
-    value: _Value
+    value: _SpelledValue
 
     def __str__(self) -> str:
         return self.before + fence_spelled(self.value.text)
 
 
 # Ways to tell steps, each until so much of the room is used.
-_WAYS: tuple[tuple[Callable[[StepLines], Line], float], ...] = (
+_WAYS: tuple[tuple[Callable[[StepLines], HistoryLine], float], ...] = (
     (lambda step: step.whole, 2 / 3),
     (lambda step: step.short, 5 / 6),
     (lambda step: step.words, 1),
 )
 
 
-def _label(value: _Value, name: str, most: int, outline: int) -> _Fenced:
+def _label(value: _SpelledValue, name: str, most: int, outline: int) -> _FencedText:
     """Return a value after its name, if it has one; in outline if it has more than `most` tokens."""
     is_large = value.length > most * CHARS_PER_TOKEN
     words = ", ".join(word for word in (name, _IN_OUTLINE if is_large else "") if word)
-    return _Fenced(f"{words}: " if words else "", value.within(outline * CHARS_PER_TOKEN) if is_large else value)
+    return _FencedText(f"{words}: " if words else "", value.within(outline * CHARS_PER_TOKEN) if is_large else value)
 
 
-def _size_in_outline(value: _Value | None) -> int:
+def _size_in_outline(value: _SpelledValue | None) -> int:
     """Return the characters of a value, at most those of an outline if it is told in one."""
     size = value.length if value else 0
     return size if size <= RESULT_TOKENS * CHARS_PER_TOKEN else OUTLINE_TOKENS * CHARS_PER_TOKEN
 
 
-def _tell_anew(told: Sequence[StepLines], room: int) -> list[Line]:
+def _tell_anew(told: Sequence[StepLines], room: int) -> list[HistoryLine]:
     """Return the newest steps in so many characters, each told in no more detail than the one after it."""
-    lines: list[Line] = []
+    lines: list[HistoryLine] = []
     left, used = list(told), 0
     for tell, share in _WAYS:
         while left and used + _size(line := tell(left[-1])) <= share * room:
@@ -197,16 +197,16 @@ def _tell_anew(told: Sequence[StepLines], room: int) -> list[Line]:
     return lines[::-1]
 
 
-def _size(line: Line) -> int:
+def _size(line: HistoryLine) -> int:
     return len(line.text) + len(line.data) + _LINE_ENDS
 
 
-def _count_before(first: int) -> list[Line]:
+def _count_before(first: int) -> list[HistoryLine]:
     """Return the line about the steps before the first that is told. The goal, which is step 0, stands elsewhere."""
     if first <= 1:
         return []
     steps = "1 earlier step is" if first == 2 else f"{first - 1} earlier steps are"
-    return [Line(f"{steps} {_NOT_SHOWN}.")]
+    return [HistoryLine(f"{steps} {_NOT_SHOWN}.")]
 
 
 def tell_earlier(plan: PlanRecord, before: Iterable[PlanRecord], most: int) -> list[Json]:

@@ -14,7 +14,7 @@ from soorma_ai.kernel.domain.tracking import (
     Action,
     ActionStatus,
     DelegationGroup,
-    Handed,
+    EventHandling,
     PlanNode,
     PlanProgress,
     Report,
@@ -56,7 +56,7 @@ def action(
     request: EventEnvelope,
     expected: Expectation | None,
     reply: EventEnvelope | None,
-    handed: Sequence[Handed],
+    handed: Sequence[EventHandling],
     report: Report | None,
     untaken: Untaken | None = None,
 ) -> Action:
@@ -142,7 +142,7 @@ def group(group_id: str, members: Sequence[Expectation], actions: Sequence[Actio
     )
 
 
-def _status(expected: Expectation | None, reply: EventEnvelope | None, handed: Sequence[Handed]) -> ActionStatus:
+def _status(expected: Expectation | None, reply: EventEnvelope | None, handed: Sequence[EventHandling]) -> ActionStatus:
     if expected is not None and expected.status is ExpectationStatus.EXPIRED:
         return ActionStatus.TIMED_OUT
     if expected is not None and expected.status is ExpectationStatus.CLOSED:

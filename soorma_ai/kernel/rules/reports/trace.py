@@ -52,7 +52,7 @@ class Trace(PlanDetails, frozen=True, kw_only=True):
         return self.usage
 
 
-class Part(Struct, frozen=True):
+class TurnRange(Struct, frozen=True):
     """Turns of a plan: so many from this one on, counted from 0; without a `first`, the last ones."""
 
     most: int
@@ -70,7 +70,7 @@ def trace(
     others: Iterable[PlanDetails],
     events: Sequence[EventEnvelope],
     now: datetime,
-    part: Part | None = None,
+    part: TurnRange | None = None,
 ) -> Trace:
     """Build the trace of a plan. `others` are plans of the same tree; those that this one led to are shown in their
     place. `events` are the tree's, in order. What is open has lasted until `now`. Of a `part`, only these turns have
@@ -166,7 +166,7 @@ class _Tree:
         self._left_out: set[str] = set()
         self.shown_plans: dict[str, PlanDetails] = {}
 
-    def leave_out_others(self, plan: PlanDetails, part: Part) -> None:
+    def leave_out_others(self, plan: PlanDetails, part: TurnRange) -> None:
         """Leave out the turns of a plan that are none of this part, with all that they led to."""
         turns = self._turns[plan.plan_id]
         told = part.of(len(turns))

@@ -16,7 +16,7 @@ MOST_NAMES = 50
 NAME_CHARS = 200
 
 
-class Shown(Struct, frozen=True):
+class BoundedSchema(Struct, frozen=True):
     """A schema as a model is shown it: `plain` within a schema of ours, `told` in the prompt. One that is `cut` is an
     outline, and takes whatever the document takes."""
 
@@ -25,18 +25,18 @@ class Shown(Struct, frozen=True):
     cut: bool
 
 
-def show(document: JsonObject) -> Shown:
+def show(document: JsonObject) -> BoundedSchema:
     return _show(Same(document))
 
 
 @lru_cache(maxsize=4096)
-def _show(same: Same[JsonObject]) -> Shown:
+def _show(same: Same[JsonObject]) -> BoundedSchema:
     document = same.it
     plain = inline_within(document, MAX_NODES, MAX_CHARS)
     if plain is None:
         outline = _outline(document)
-        return Shown(outline, outline, cut=True)
-    return Shown(plain, document if len(compact(document)) <= MAX_CHARS else plain, cut=False)
+        return BoundedSchema(outline, outline, cut=True)
+    return BoundedSchema(plain, document if len(compact(document)) <= MAX_CHARS else plain, cut=False)
 
 
 def _outline(document: JsonObject) -> JsonObject:

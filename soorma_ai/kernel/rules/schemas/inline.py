@@ -28,7 +28,7 @@ MAX_NODES = 20_000
 MAX_STEPS = 10
 
 
-class _Node(Struct, frozen=True):
+class _OpenSchema(Struct, frozen=True):
     """A schema, the resource to which its references are relative, and the references that are open above it."""
 
     schema: Json
@@ -36,22 +36,22 @@ class _Node(Struct, frozen=True):
     above: tuple[tuple[int, str], ...] = ()
     level: int = 0
 
-    def inside(self, schema: Json) -> "_Node":
+    def inside(self, schema: Json) -> "_OpenSchema":
         resource = schema if isinstance(schema, dict) and isinstance(schema.get("$id"), str) else self.resource
-        return _Node(schema, resource, self.above, self.level + 1)
+        return _OpenSchema(schema, resource, self.above, self.level + 1)
 
 
 def inline(document: JsonObject) -> JsonObject:
     """Return the schema without references; it accepts all that `document` accepts, and nothing else if nothing had to
     be widened."""
-    written, _ = _Inliner().write(_Node(document, document))
+    written, _ = _Inliner().write(_OpenSchema(document, document))
     return _as_object(written)
 
 
 def inline_within(document: JsonObject, nodes: int, chars: int) -> JsonObject | None:
     """Return what `inline` does; None where that has more nodes or characters, of which no more are written."""
     try:
-        written, _ = _Inliner(_Room(nodes, chars)).write(_Node(document, document))
+        written, _ = _Inliner(_InlineRoom(nodes, chars)).write(_OpenSchema(document, document))
     except _TooLarge:
         return None
     return _as_object(written)
@@ -59,7 +59,7 @@ def inline_within(document: JsonObject, nodes: int, chars: int) -> JsonObject | 
 
 def root_of(document: JsonObject) -> JsonObject:
     """Return the schema itself where a document is a reference to it, as those of recursive models are."""
-    place = _Node(document, document)
+    place = _OpenSchema(document, document)
     for _ in range(MAX_STEPS):
         schema = place.schema
         reference = schema.get("$ref") if isinstance(schema, dict) else None
@@ -78,7 +78,7 @@ class _TooLarge(Exception):
     pass
 
 
-class _Room(Struct):
+class _InlineRoom(Struct):
     nodes: int
     chars: int
 
@@ -98,11 +98,11 @@ class _Room(Struct):
 
 
 class _Inliner:
-    def __init__(self, room: _Room | None = None) -> None:
+    def __init__(self, room: _InlineRoom | None = None) -> None:
         self._nodes = 0
         self._room = room
 
-    def write(self, place: _Node) -> tuple[Json, bool]:
+    def write(self, place: _OpenSchema) -> tuple[Json, bool]:
         """Return the schema written out, and whether it still means exactly the same."""
         schema = place.schema
         self._nodes += 1
@@ -127,7 +127,7 @@ class _Inliner:
         _drop_narrowing(out, widened)
         return _merge_siblings(target, out), not widened
 
-    def _keyword(self, keyword: str, value: Json, place: _Node) -> tuple[Json, bool]:
+    def _keyword(self, keyword: str, value: Json, place: _OpenSchema) -> tuple[Json, bool]:
         if keyword in ONE or keyword in ONE_EVALUATED:
             return self.write(place.inside(value))
         if keyword in MANY and isinstance(value, list):
@@ -138,20 +138,20 @@ class _Inliner:
             return {name: item for name, (item, _) in named.items()}, all(same for _, same in named.values())
         return value, True
 
-    def _target(self, reference: str, place: _Node) -> tuple[Json, bool]:
+    def _target(self, reference: str, place: _OpenSchema) -> tuple[Json, bool]:
         found = _resolve(reference, place.resource)
         if found is None:
             return True, False
         key = (id(found.schema), reference)
         if key in place.above or self._nodes > MAX_NODES or place.level > MOST_LEVELS:
             return _hint(found.schema), False
-        return self.write(_Node(found.schema, found.resource, (*place.above, key), place.level + 1))
+        return self.write(_OpenSchema(found.schema, found.resource, (*place.above, key), place.level + 1))
 
 
-def _resolve(reference: str, resource: Json) -> _Node | None:
+def _resolve(reference: str, resource: Json) -> _OpenSchema | None:
     """Return the place to which a pointer inside the document leads; None for anything else."""
     if reference == "#":
-        return _Node(resource, resource)
+        return _OpenSchema(resource, resource)
     if not reference.startswith("#/"):
         return None
     schema: Json = resource
@@ -165,7 +165,7 @@ def _resolve(reference: str, resource: Json) -> _Node | None:
             return None
         if isinstance(schema, dict) and isinstance(schema.get("$id"), str):
             resource = schema
-    return _Node(schema, resource)
+    return _OpenSchema(schema, resource)
 
 
 def _hint(schema: Json) -> Json:

@@ -43,7 +43,7 @@ def _strip(value: Json, schema: JsonObject) -> Work[Json]:
     except (TypeError, ValueError, RecursionError):
         spelled = b"null"
     yield len(spelled) // _BYTES
-    return (yield from _Removal().strip(value, schema)) if b"null" in spelled else value
+    return (yield from _NullRemoval().strip(value, schema)) if b"null" in spelled else value
 
 
 class _Branch(Struct, frozen=True):
@@ -55,7 +55,7 @@ class _Branch(Struct, frozen=True):
     tags: dict[str, list[Json]]
 
 
-class _Choice(Struct, frozen=True):
+class _SchemaChoice(Struct, frozen=True):
     """Alternatives of a schema, and the rules beside them."""
 
     base: JsonObject
@@ -63,13 +63,13 @@ class _Choice(Struct, frozen=True):
     units: int
 
 
-class _Removal:
+class _NullRemoval:
     """Removal of nulls from one value. The folded schemas are kept until its end."""
 
     def __init__(self) -> None:
         # By identity, with the schema that keeps it.
         self._folded: dict[int, tuple[JsonObject, JsonObject]] = {}
-        self._choices: dict[int, tuple[JsonObject, _Choice | None]] = {}
+        self._choices: dict[int, tuple[JsonObject, _SchemaChoice | None]] = {}
         self._nullable: dict[int, tuple[Json, bool]] = {}
 
     def strip(self, value: Json, schema: Json) -> Work[Json]:
@@ -136,20 +136,20 @@ class _Removal:
             self._folded[id(schema)] = schema, fold_all_of(schema)
         return self._folded[id(schema)][1]
 
-    def _choice(self, schema: JsonObject) -> _Choice | None:
+    def _choice(self, schema: JsonObject) -> _SchemaChoice | None:
         if id(schema) not in self._choices:
             self._choices[id(schema)] = schema, _choice_of(schema)
         return self._choices[id(schema)][1]
 
 
-def _choice_of(schema: JsonObject) -> _Choice | None:
+def _choice_of(schema: JsonObject) -> _SchemaChoice | None:
     for keyword in ALTERNATIVES:
         alternatives = [fold_all_of(branch) for branch in list_in(schema.get(keyword)) if isinstance(branch, dict)]
         if alternatives:
             base: JsonObject = {key: item for key, item in schema.items() if key != keyword}
             branches = [_Branch(one, merge(base, one), kinds_of(one), _tags_of(one)) for one in alternatives]
             tags = sum(len(values) for branch in branches for values in branch.tags.values())
-            return _Choice(base, branches, OF_A_STEP * len(branches) + tags)
+            return _SchemaChoice(base, branches, OF_A_STEP * len(branches) + tags)
     return None
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from soorma_ai.kernel.domain.values import Json, JsonObject, Same, compact
 from soorma_ai.kernel.rules.schemas.combine import list_in, object_in, values_of
 from soorma_ai.kernel.rules.schemas.inline import inline
-from soorma_ai.kernel.rules.schemas.rewriter import MAX_DEPTH, Rewriter, Tally
+from soorma_ai.kernel.rules.schemas.rewriter import MAX_DEPTH, Rewriter, SchemaCounts
 
 PARTS = frozenset({"data", "result"})
 DEFINITIONS = "#/$defs/"
@@ -65,19 +65,19 @@ def is_too_large(document: JsonObject) -> bool:
     return bool(_write(document, strict=True, held=True, shared=True).excess)
 
 
-class _Part(Struct, frozen=True):
+class _PortablePart(Struct, frozen=True):
     """A part on its own: `why` is what it cannot be held to, by its path from `$`."""
 
     schema: JsonObject
     why: str
-    tally: Tally
+    tally: SchemaCounts
 
 
 @lru_cache(maxsize=4096)
-def _part(same: Same[JsonObject], strict: bool) -> _Part:
+def _part(same: Same[JsonObject], strict: bool) -> _PortablePart:
     rewriter = Rewriter(strict)
     schema = rewriter.rewrite(inline(same.it), "$", 0)
-    return _Part(schema, rewriter.why, rewriter.tally)
+    return _PortablePart(schema, rewriter.why, rewriter.tally)
 
 
 @lru_cache(maxsize=4096)
@@ -85,16 +85,16 @@ def _as_text(same: Same[JsonObject]) -> str:
     return f"The value as JSON text; it must fit this schema: {compact(same.it)}"
 
 
-def _write(document: JsonObject, *, strict: bool, held: bool, shared: bool) -> "_Frame":
+def _write(document: JsonObject, *, strict: bool, held: bool, shared: bool) -> "_PortableRewriter":
     plain = document if _is_framed(document) else inline(document)
     definitions = object_in(plain.get("$defs"))
-    frame = _Frame(strict, held=held, shared=shared, definitions=definitions)
+    frame = _PortableRewriter(strict, held=held, shared=shared, definitions=definitions)
     frame.write({key: value for key, value in plain.items() if key != "$defs"})
     return frame
 
 
 @dataclass
-class _Frame(Rewriter):
+class _PortableRewriter(Rewriter):
     """Rewrites what is ours, and puts the parts in their places. `used` are the definitions that were met, and how deep
     they stand at most."""
 

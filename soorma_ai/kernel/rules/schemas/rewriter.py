@@ -30,7 +30,7 @@ _SILENT = (ANNOTATIONS - {"default"}) | {"discriminator", "unevaluatedProperties
 _UNSHOWN = frozenset({"dependentSchemas", "if", "then", "else", "patternProperties"})
 
 
-class Tally(Struct):
+class SchemaCounts(Struct):
     """Amounts that providers limit. `unions` counts choices and nullables, `depth` objects and arrays in each other;
     `longest_enum` is its number of values and of their characters."""
 
@@ -41,7 +41,7 @@ class Tally(Struct):
     longest_enum: tuple[int, int] = (0, 0)
     depth: int = 0
 
-    def add(self, part: "Tally", depth: int) -> None:
+    def add(self, part: "SchemaCounts", depth: int) -> None:
         """Add what is in a part that stands at this depth."""
         self.properties += part.properties
         self.unions += part.unions
@@ -81,7 +81,7 @@ class Rewriter:
 
     strict: bool
     why: str = ""
-    tally: Tally = field(default_factory=Tally)
+    tally: SchemaCounts = field(default_factory=SchemaCounts)
 
     def complain(self, path: str, reason: str) -> None:
         self.why = self.why or f"{path}: {reason}"

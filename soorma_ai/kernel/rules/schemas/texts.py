@@ -17,7 +17,7 @@ def read_texts(value: Json, wire: Wire) -> Json:
     return _read(value, wire.schema, Same(wire)) if wire.texts else value
 
 
-class _Choice(Struct, frozen=True):
+class _ShapeChoice(Struct, frozen=True):
     """Shapes that a value may have: those of objects by their tag, a field that holds one value only, and the others.
     A model may give as many requests as it likes, and each may be one of many."""
 
@@ -56,13 +56,13 @@ def _read_field(name: str, value: Json, schema: Json, wire: Same[Wire]) -> Json:
 
 
 @lru_cache(maxsize=512)
-def _choice(schema: Same[JsonObject], wire: Same[Wire]) -> _Choice:
+def _choice(schema: Same[JsonObject], wire: Same[Wire]) -> _ShapeChoice:
     shapes = [*_alternatives(schema.it, wire.it)]
     tags = [_tag_of(shape) for shape in shapes]
     tag = next((tag for tag in tags if tag), ("", ""))[0]
     tagged = {told[1]: shape for told, shape in zip(tags, shapes, strict=True) if told and told[0] == tag}
     others = [shape for told, shape in zip(tags, shapes, strict=True) if not told or told[0] != tag]
-    return _Choice(tag, tagged, tuple(others))
+    return _ShapeChoice(tag, tagged, tuple(others))
 
 
 def _tag_of(shape: JsonObject) -> tuple[str, str] | None:

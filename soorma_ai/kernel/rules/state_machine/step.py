@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.kernel.domain.effects import Close, DropValue, Effect, Outcome, SaveValue
+from soorma_ai.kernel.domain.effects import Close, DropValue, Effect, PlanChange, SaveValue
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.kernel.domain.history import StepKind
@@ -21,7 +21,7 @@ from soorma_ai.kernel.domain.states import RESUMED, USER_INPUT, StateAction, Sta
 from soorma_ai.kernel.domain.values import Json, JsonObject, span_of
 from soorma_ai.kernel.rules.plans.history import append_step
 from soorma_ai.kernel.rules.plans.pausing import REMINDERS, start_clock, stop_clock
-from soorma_ai.kernel.rules.plans.requests import Question
+from soorma_ai.kernel.rules.plans.requests import PlanQuestion
 from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
 from soorma_ai.kernel.rules.state_machine.machine import (
     as_seen,
@@ -39,7 +39,7 @@ PAUSE_REASON = "pause_reason"
 _REASON, _CAME = "reason", "came"
 
 
-class View(Struct, frozen=True):
+class MachineView(Struct, frozen=True):
     """A plan as a step finds it: its machine, what it remembers, what it waits for. `state` is its author's; `pause` is
     what a pause keeps. `closed` is what it waited for and the event that closed that, in the delivery in hand."""
 
@@ -101,8 +101,8 @@ class AgentRequest(Struct, frozen=True):
 class Move(Struct, frozen=True):
     """The plan in its new state, and what it `asks` there."""
 
-    outcome: Outcome
-    asks: AgentRequest | Question | None = None
+    outcome: PlanChange
+    asks: AgentRequest | PlanQuestion | None = None
 
 
 def enter(plan: PlanRecord, state: str) -> PlanRecord:
@@ -110,7 +110,7 @@ def enter(plan: PlanRecord, state: str) -> PlanRecord:
     return replace(plan, current_state=state, is_due=True)
 
 
-def keep_result(view: View) -> tuple[Effect, ...]:
+def keep_result(view: MachineView) -> tuple[Effect, ...]:
     """Keep what came under the name of the state that asked for it."""
     seen = view.seen
     if seen is None or view.closed is None:
@@ -124,7 +124,7 @@ def keep_result(view: View) -> tuple[Effect, ...]:
     return (_result(view.plan, key, result_in(seen)),)
 
 
-def state_after(view: View, event: EventEnvelope) -> str | None:
+def state_after(view: MachineView, event: EventEnvelope) -> str | None:
     """The state that the event leads to. A plan that is resumed goes on with what came while it was paused."""
     config = view.config
     if config is None:
@@ -140,7 +140,7 @@ def state_after(view: View, event: EventEnvelope) -> str | None:
     return found or (config.default_next if has_come else None)
 
 
-def step(view: View, event: EventEnvelope | None, now: datetime) -> Move | None:
+def step(view: MachineView, event: EventEnvelope | None, now: datetime) -> Move | None:
     """Carry out the state that is due, or that the event leads to, or that follows without one; None if none is."""
     if event is None and view.is_waiting:
         return None
@@ -156,7 +156,7 @@ def step(view: View, event: EventEnvelope | None, now: datetime) -> Move | None:
     plan = enter(view.plan, state)
     shown = (PAUSE_REASON,) if _shows_reason(view) else ()
     left = replace(view, plan=plan, state={key: value for key, value in view.state.items() if key not in shown})
-    clock = start_clock(plan, now) if view.is_held else Outcome(plan)
+    clock = start_clock(plan, now) if view.is_held else PlanChange(plan)
     plan = clock.plan
     effects = (
         *clock.effects,
@@ -165,22 +165,22 @@ def step(view: View, event: EventEnvelope | None, now: datetime) -> Move | None:
         *(DropValue(plan.plan_id, ValueKind.STATE, key) for key in shown),
     )
     if config.action is None:
-        return Move(Outcome(replace(plan, is_due=False, awaits=None), effects))
-    return Move(Outcome(replace(plan, awaits=None), effects), _asks(config, config.action, left.values))
+        return Move(PlanChange(replace(plan, is_due=False, awaits=None), effects))
+    return Move(PlanChange(replace(plan, awaits=None), effects), _asks(config, config.action, left.values))
 
 
-def rest(view: View) -> Question | None:
+def rest(view: MachineView) -> PlanQuestion | None:
     """Let a plan rest in a state that asks for nothing: for people, or the events that its transitions name."""
     config = view.config
     if config is None or view.plan.is_due or config.action or not config.transitions or view.open_now:
         return None
     first, *others = dict.fromkeys(transition.on_event for transition in config.transitions)
-    return Question(
+    return PlanQuestion(
         ExpectedReply(first, tuple(others)), "event_awaited", config.description or f"The plan waits for {first}."
     )
 
 
-def result_of(view: View, given: Json) -> Json:
+def result_of(view: MachineView, given: Json) -> Json:
     """Return the result with which the plan ends: the given one, else what its state says."""
     config = view.config
     if given is not None or config is None or config.fails:
@@ -188,7 +188,7 @@ def result_of(view: View, given: Json) -> Json:
     return dict(view.results) if config.result is None else fill(config.result, view.values)
 
 
-def end(view: View, result: Json, result_schema: JsonObject) -> Json | Failure:
+def end(view: MachineView, result: Json, result_schema: JsonObject) -> Json | Failure:
     """Return the result with which the plan ends in its state, or the failure."""
     config = view.config
     if config and config.fails:
@@ -200,7 +200,7 @@ def end(view: View, result: Json, result_schema: JsonObject) -> Json | Failure:
     return result
 
 
-def pause(view: View, reason: str, now: datetime) -> tuple[Outcome, Question]:
+def pause(view: MachineView, reason: str, now: datetime) -> tuple[PlanChange, PlanQuestion]:
     """Wait until somebody resumes the plan; a root's time stands still. What the state asked is awaited all the same.
     The reason is shown among the author's notes as well, where they have none of that name."""
     plan, seen, config = view.plan, view.seen, view.config
@@ -216,19 +216,19 @@ def pause(view: View, reason: str, now: datetime) -> tuple[Outcome, Question]:
         effects.append(SaveValue(plan.plan_id, ValueKind.STATE, PAUSE_REASON, reason))
     awaits = next((e.id for e in view.open_now if e.id == plan.awaits and e.kind is not ExpectationKind.WAIT), None)
     reminders = REMINDERS if plan.deadline is None else ()
-    question = Question(ExpectedReply(RESUMED), reason, reason, from_clients=True, reminders=reminders)
-    return Outcome(replace(plan, awaits=awaits), tuple(effects)), question
+    question = PlanQuestion(ExpectedReply(RESUMED), reason, reason, from_clients=True, reminders=reminders)
+    return PlanChange(replace(plan, awaits=awaits), tuple(effects)), question
 
 
-def hold(view: View, now: datetime) -> Outcome:
+def hold(view: MachineView, now: datetime) -> PlanChange:
     """Keep what came, so that it leads on when the plan is resumed."""
     kept: tuple[Effect, ...] = ()
     if view.seen is not None and view.closed is not None and view.closed[0].id == view.plan.awaits and view.states:
         kept = (_note_pause(view.plan, view.seen),)
-    return Outcome(move(view.plan, StatusTrigger.REST, now), kept)
+    return PlanChange(move(view.plan, StatusTrigger.REST, now), kept)
 
 
-def resume(view: View, data: JsonObject, moment: Moment) -> Outcome | None:
+def resume(view: MachineView, data: JsonObject, moment: Moment) -> PlanChange | None:
     """End what the plan waits for from people. None: it waits for nobody (any more).
 
     Raises LocalProtocolError for a plan that a gate holds.
@@ -240,10 +240,10 @@ def resume(view: View, data: JsonObject, moment: Moment) -> Outcome | None:
         return None
     clock = start_clock(view.plan, moment.now)
     going = clock.then(append_step(move(clock.plan, StatusTrigger.GO, moment.now), StepKind.RESUMED, moment))
-    return Outcome(going.plan, (*_close(waits, moment.now), *going.effects, _result(view.plan, USER_INPUT, data)))
+    return PlanChange(going.plan, (*_close(waits, moment.now), *going.effects, _result(view.plan, USER_INPUT, data)))
 
 
-def lead(view: View, event: EventEnvelope, awaited: Sequence[str]) -> EventEnvelope:
+def lead(view: MachineView, event: EventEnvelope, awaited: Sequence[str]) -> EventEnvelope:
     """The event that resumes a plan, by the name under which a transition takes it: its own, or one that was
     `awaited`."""
     found = (name for name in (event.type, *awaited) if state_after(view, event.model_copy(update={"type": name})))
@@ -260,7 +260,7 @@ def without_way(plan: PlanRecord, seen: EventEnvelope | None) -> Failure:
     return Failure(NO_TRANSITION, f"{seen.type} came {where}, and no transition takes it")
 
 
-def _asks(config: StateConfig, action: StateAction, values: JsonObject) -> AgentRequest | Question:
+def _asks(config: StateConfig, action: StateAction, values: JsonObject) -> AgentRequest | PlanQuestion:
     data = fill(action.data or {}, values)
     assert isinstance(data, dict)
     if not action.is_question:
@@ -269,17 +269,17 @@ def _asks(config: StateConfig, action: StateAction, values: JsonObject) -> Agent
     timeout = None if given is None else span_of("timeout_seconds", given).total_seconds()
     words, schema = data.get("question") or data.get("message") or config.description, data.get("response_schema")
     reply = expected_reply(config, action, timeout=timeout)
-    return Question(reply, "input_required", str(words), schema if isinstance(schema, dict) else None, data)
+    return PlanQuestion(reply, "input_required", str(words), schema if isinstance(schema, dict) else None, data)
 
 
-def _config(view: View, state: str) -> StateConfig:
+def _config(view: MachineView, state: str) -> StateConfig:
     found = view.states.get(state)
     if found is None:
         raise LocalProtocolError(f"the plan is in state {state!r}, which its machine does not have")
     return found
 
 
-def _waits(view: View) -> list[Expectation]:
+def _waits(view: MachineView) -> list[Expectation]:
     return [e for e in view.open_now if e.kind is ExpectationKind.WAIT]
 
 
@@ -296,6 +296,6 @@ def _note_pause(plan: PlanRecord, seen: EventEnvelope) -> SaveValue:
     return SaveValue(plan.plan_id, ValueKind.PAUSE, _CAME, {"type": seen.type, "data": seen.data})
 
 
-def _shows_reason(view: View) -> bool:
+def _shows_reason(view: MachineView) -> bool:
     """Tell whether the reason among the author's notes is the one that was put there."""
     return _REASON in view.pause and view.state.get(PAUSE_REASON) == view.pause[_REASON]

@@ -53,7 +53,7 @@ def judge_answer(expectation: Expectation, answer: Answer, person: Person, now: 
 def event_of_answer(asked: Expectation, answer: Answer, now: datetime) -> EventEnvelope:
     """The event by which an answer takes effect: it wakes who asked; where no plan decides what becomes of a held
     request, it is that request, or what tells its requester that it was rejected."""
-    held = _held_request(asked)
+    held = _request_of_proposal(asked)
     if held is None:
         return wake_for(ANSWERED, asked, now)
     match answer.decision:
@@ -69,7 +69,7 @@ def event_of_answer(asked: Expectation, answer: Answer, now: datetime) -> EventE
 
 def event_of_expiry(asked: Expectation, due: datetime) -> EventEnvelope:
     """The event that comes at the deadline, in the place of an answer."""
-    held = _held_request(asked)
+    held = _request_of_proposal(asked)
     if held is None:
         return wake_for(EXPIRED, asked, due)
     if asked.ask is not None and asked.ask.on_expiry is AnswerDecision.APPROVE:
@@ -120,7 +120,7 @@ def _act(answer: Answer) -> tuple[str, str, AnswerDecision, JsonObject]:
     return answer.answer_id, answer.user_id, answer.decision, answer.payload
 
 
-def _held_request(asked: Expectation) -> EventEnvelope | None:
+def _request_of_proposal(asked: Expectation) -> EventEnvelope | None:
     held = asked.ask.proposal if asked.ask else None
     if held is None or held.request is None:
         return None

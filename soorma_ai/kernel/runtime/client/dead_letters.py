@@ -14,7 +14,7 @@ from soorma_ai.kernel.runtime.handling.handling import Services
 REDRIVE = Right("redrive", Act.STEER)
 
 
-class LetterPage(Struct, frozen=True):
+class DeadLetterPage(Struct, frozen=True):
     """Dead letters, the newest first; whether there are `older` ones behind them, and `newer` ones before."""
 
     letters: tuple[Letter, ...]
@@ -22,16 +22,18 @@ class LetterPage(Struct, frozen=True):
     newer: bool
 
 
-async def letter_page(services: Services, person: Person, limit: int, beyond: Place | None = None) -> LetterPage:
+async def dead_letter_page(
+    services: Services, person: Person, limit: int, beyond: Place | None = None
+) -> DeadLetterPage:
     """Return some of the dead letters that a person sees: from the newest on, or `beyond` the number of one. Less than
     a page before one is the first page."""
     letters, user_id = services.store.letters, only_user(person)
     found = await letters.dead_letters(person.tenant_id, limit + 1, user_id=user_id, beyond=beyond)
     if beyond is not None and beyond.is_back:
         if len(found) <= limit:
-            return await letter_page(services, person, limit)
-        return LetterPage(tuple(map(letter_of, found[1:])), older=True, newer=True)
-    return LetterPage(tuple(map(letter_of, found[:limit])), older=len(found) > limit, newer=beyond is not None)
+            return await dead_letter_page(services, person, limit)
+        return DeadLetterPage(tuple(map(dead_letter_of, found[1:])), older=True, newer=True)
+    return DeadLetterPage(tuple(map(dead_letter_of, found[:limit])), older=len(found) > limit, newer=beyond is not None)
 
 
 async def redrive(services: Services, person: Person, letter_id: int) -> bool:
@@ -63,7 +65,7 @@ def _hindrance(row: DeadLetterRow) -> str | None:
     return hindrance(row.unreadable, row.came_for, row.plan_status)
 
 
-def letter_of(row: DeadLetterRow) -> Letter:
+def dead_letter_of(row: DeadLetterRow) -> Letter:
     return Letter(
         letter_id=row.seq,
         status=row.status,

@@ -44,7 +44,7 @@ from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.handling.requests import request_type
 from soorma_ai.kernel.runtime.views import plans as reading
-from soorma_ai.kernel.runtime.views.audit import DONE, Change
+from soorma_ai.kernel.runtime.views.audit import DONE, AuditedChange
 
 T = TypeVar("T")
 
@@ -80,7 +80,7 @@ async def _keys_of_fact(services: Services, event: EventEnvelope) -> Sequence[st
     """Return the names under which a plan may come to wait for an event; a request has none."""
     if event.topic is EventTopic.ACTION_REQUESTS:
         return ()
-    known = await services.store.registry.known_events(event.tenant_id)
+    known = await services.store.registry.all_events(event.tenant_id)
     return keys_of_event(event, (one.definition for one in known if one.definition.event_name == event.type))
 
 
@@ -96,7 +96,7 @@ async def _may_hold_more(services: Services, person: Person, event: EventEnvelop
 
 async def goal_taken(registry: Registry, tenant_id: str, goal: str, planner: str | None) -> RegisteredEvent:
     """Return the goal as its planner takes it. Raise NotFound, and LocalProtocolError where several do."""
-    known = await registry.known_events(tenant_id)
+    known = await registry.all_events(tenant_id)
     goals = [event for event in known if event.role is EventRole.TAKES_AS_GOAL]
     fitting = [e for e in goals if e.definition.event_name == goal and planner in (None, e.agent, plain_name(e.agent))]
     if not fitting:
@@ -116,7 +116,7 @@ async def request_taken(services: Services, tenant_id: str, event_type: str) -> 
     registry = services.store.registry
     definition = await request_type(registry, tenant_id, event_type, services.clock.now())
     if definition is None:
-        taken = (one.definition for one in await registry.known_events(tenant_id) if one.role in TAKEN)
+        taken = (one.definition for one in await registry.all_events(tenant_id) if one.role in TAKEN)
         names = {one.event_name for one in taken if one.topic is EventTopic.ACTION_REQUESTS}
         raise NotFound(f"no agent takes {event_type!r}; known requests: {', '.join(sorted(names)) or 'none'}")
     return definition
@@ -159,7 +159,7 @@ async def send_task(services: Services, worker: str, definition: EventDefinition
 
 
 async def take_request(
-    change: Change,
+    change: AuditedChange,
     person: Person,
     event: EventEnvelope,
     definition: EventDefinition,
@@ -239,7 +239,7 @@ def reply_of(request: EventEnvelope) -> ExpectationSpec:
 
 
 async def _ask_again(
-    change: Change,
+    change: AuditedChange,
     person: Person,
     event: EventEnvelope,
     gate: Expectation,

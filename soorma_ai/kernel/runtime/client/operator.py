@@ -13,9 +13,9 @@ from soorma_ai.kernel.domain.parameters import Note, Position
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.ports import AuditRow
 from soorma_ai.kernel.rules.authority import Owner, check
-from soorma_ai.kernel.runtime.client.dead_letters import REDRIVE, letter_of, letter_page, own_row, redrive
+from soorma_ai.kernel.runtime.client.dead_letters import REDRIVE, dead_letter_of, dead_letter_page, own_row, redrive
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
-from soorma_ai.kernel.runtime.views.audit import Change, changing
+from soorma_ai.kernel.runtime.views.audit import AuditedChange, changing
 
 CALLS = CallTable()
 _ENDED = (IllegalTransition,)
@@ -48,13 +48,13 @@ class OperatorCalls:
     async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
         """Return what could not be handled and waits for somebody to decide about it, the newest first."""
         must_be_outside()
-        return [*(await letter_page(self.services, self.person, limit)).letters]
+        return [*(await dead_letter_page(self.services, self.person, limit)).letters]
 
     @CALLS("GET /dead-letters/{letter_id}", Act.SEE, "show_letter")
     async def dead_letter(self, letter_id: Position) -> Letter:
         """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
         must_be_outside()
-        return letter_of(await own_row(self.services, self.person, letter_id, CALLS["dead_letter"]))
+        return dead_letter_of(await own_row(self.services, self.person, letter_id, CALLS["dead_letter"]))
 
     @CALLS("POST /dead-letters/{letter_id}/redrive", REDRIVE, "redrive_letter", key="redriven", raises=_ENDED)
     async def redrive(self, letter_id: Position) -> bool:
@@ -77,7 +77,7 @@ class OperatorCalls:
             await own_row(self.services, self.person, letter_id, CALLS["discard"])
             return await change.store.letters.discard(letter_id, said, self._now())
 
-    def _changing(self, call: str, what: str) -> AbstractAsyncContextManager[Change]:
+    def _changing(self, call: str, what: str) -> AbstractAsyncContextManager[AuditedChange]:
         return changing(self.services, self.caller, call, what)
 
     def _now(self) -> datetime:

@@ -8,7 +8,7 @@ from soorma_ai.errors import VersionConflict
 from soorma_ai.kernel.domain.memory import OpenSession, SessionSummary
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.ports import Store
-from soorma_ai.kernel.rules.authority import ENTER_SESSION, PUBLISH_TO_PLAN, Owned, Owner, check, steers_all
+from soorma_ai.kernel.rules.authority import ENTER_SESSION, PUBLISH_TO_PLAN, OwnedRecord, Owner, check, steers_all
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.views import plans as reading
 
@@ -55,7 +55,7 @@ async def check_receiver(services: Services, person: Person, plan_id: str | None
         check(person, PUBLISH_TO_PLAN, owner, f"no plan or question {key} in tenant {person.tenant_id!r}")
 
 
-async def _owner_of(store: Store, tenant_id: str, key: str) -> Owned | None:
+async def _owner_of(store: Store, tenant_id: str, key: str) -> OwnedRecord | None:
     """Return what a correlation id may name: a plan, its goal's reply, a question, or a request."""
     if plan := await store.plans.plan(key) or await store.plans.plan_answering(tenant_id, key):
         return plan.lineage

@@ -19,7 +19,7 @@ LOOK_SECONDS = 0.5
 GRACE = 0.5
 
 
-class Waiting:
+class PatientCall:
     """One call that waits for a plan. A test's patience begins with the call."""
 
     def __init__(self, services: Services, plan_id: str) -> None:

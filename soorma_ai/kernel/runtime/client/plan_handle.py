@@ -14,7 +14,7 @@ from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, Json, read_as
 from soorma_ai.kernel.rules.reports.waiting import describe_state
-from soorma_ai.kernel.runtime.client.patience import Waiting, within
+from soorma_ai.kernel.runtime.client.patience import PatientCall, within
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.process.signals import questions_of
 from soorma_ai.kernel.runtime.views.plans import blocked_of, untaken_of_tree
@@ -24,7 +24,7 @@ T = TypeVar("T", default=Json)
 POLL_SECONDS = 1.0
 
 
-class Steering(Protocol):
+class PlanSteering(Protocol):
     """The calls of whoever follows a plan."""
 
     person: Person
@@ -38,7 +38,7 @@ class Steering(Protocol):
 class PlanHandle:
     """A plan to follow. Its id is known from its goal's, before any planner took it."""
 
-    def __init__(self, plan_id: str, goal_id: str, client: Steering) -> None:
+    def __init__(self, plan_id: str, goal_id: str, client: PlanSteering) -> None:
         self.plan_id = plan_id
         self.goal_id = goal_id
         self._client = client
@@ -68,7 +68,7 @@ class PlanHandle:
             return read_as(f"the result of plan {self.plan_id}", as_, await self._result(until_when, timeout))
 
     async def _result(self, until_when: float | None, timeout: float | timedelta | None) -> Json:
-        clock, waiting = self._services.clock, Waiting(self._services, self.plan_id)
+        clock, waiting = self._services.clock, PatientCall(self._services, self.plan_id)
         with self._services.signals.notice_of(self.plan_id) as ended:
             while True:
                 self._services.signals.check()
@@ -108,7 +108,7 @@ class PlanHandle:
 
     async def _next_wait(self, until_when: float | None, timeout: float | timedelta | None) -> Wait | None:
         services, root, clock = self._services, self.plan_id, self._services.clock
-        waiting = Waiting(services, self.plan_id)
+        waiting = PatientCall(services, self.plan_id)
         while True:
             services.signals.check()
             with services.signals.notice_of(self.plan_id, questions_of(root)) as woken:
@@ -158,7 +158,7 @@ class PlanHandle:
     async def _looks(self) -> AsyncGenerator[PlanRecord | None]:
         """Yield the plan, None before a planner took it, and again whenever something may have changed."""
         services = self._services
-        watcher, waiting = services.signals.watch(), Waiting(services, self.plan_id)
+        watcher, waiting = services.signals.watch(), PatientCall(services, self.plan_id)
         try:
             while True:
                 services.signals.check()

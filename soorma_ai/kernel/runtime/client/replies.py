@@ -7,12 +7,12 @@ from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Store
 from soorma_ai.kernel.runtime.client.plan_handle import POLL_SECONDS
 from soorma_ai.kernel.runtime.handling.handling import Services
-from soorma_ai.kernel.runtime.handling.process.signals import Notice, until
+from soorma_ai.kernel.runtime.handling.process.signals import Signal, until
 from soorma_ai.kernel.runtime.handling.requests import read_reply
 
 
 async def reply_within(
-    services: Services, expectation: Expectation, answered: Notice, at_most: float, *, is_new: bool = False
+    services: Services, expectation: Expectation, answered: Signal, at_most: float, *, is_new: bool = False
 ) -> JsonObject:
     """Return the reply once it is there. Raise DeadlineExceeded after so many seconds, and NotFound for a request that
     was removed. One that `is_new` has no reply yet, so the store is not asked for it at first."""
@@ -22,7 +22,7 @@ async def reply_within(
         came, answered.reply = answered.reply, None
         if came is not None:
             return (await read_reply(services.store.registry, expectation, came)).data
-        reply = None if is_new else await _stored_reply(services.store, expectation.id)
+        reply = None if is_new else await _reply_in_store(services.store, expectation.id)
         if reply is not None:
             return reply.data
         is_new = False
@@ -32,7 +32,7 @@ async def reply_within(
         await until(answered, services.clock, left)
 
 
-async def _stored_reply(store: Store, request_id: str) -> EventEnvelope | None:
+async def _reply_in_store(store: Store, request_id: str) -> EventEnvelope | None:
     expectation = await store.plans.expectation(request_id)
     if expectation is None:
         raise NotFound(f"request {request_id} is gone: it was pruned, or its user was forgotten")

@@ -23,7 +23,7 @@ async def resume_held(store: Store, plan: PlanRecord, now: datetime) -> bool:
     """Let a plan ask its model again, and with a root those of its tree. False where none needs an operator."""
     held = [plan.plan_id]
     if plan.parent_plan_id is None:
-        held = [one.plan_id for one in await store.plans.held_in_tree(plan.root_plan_id, MOST_RESUMED)]
+        held = [one.plan_id for one in await store.plans.blocked_in_tree(plan.root_plan_id, MOST_RESUMED)]
     return any([await store.plans.resume(plan_id, now) for plan_id in held])
 
 
@@ -31,6 +31,6 @@ async def resume_all(store: Store, person: Person, now: datetime, agent: str | N
     """Resume all held plans of a person at one moment, and return their ids. One of them asks its model
     first; the others go by the answer."""
     tenant_id, user_id = person.tenant_id, only_user(person)
-    held = await store.plans.held(MOST_RESUMED, agent=agent, tenant_id=tenant_id, user_id=user_id)
+    held = await store.plans.blocked_plans(MOST_RESUMED, agent=agent, tenant_id=tenant_id, user_id=user_id)
     own = [plan.plan_id for plan in held if may(person, RESUME, plan.lineage)]
     return [plan_id for plan_id in own if await store.plans.resume(plan_id, now)]

@@ -44,7 +44,7 @@ async def _mailboxes_of(services: Services, event: EventEnvelope) -> set[str]:
     registry, now = services.store.registry, services.clock.now()
     taking = {
         one.agent
-        for one in await registry.known_events(event.tenant_id)
+        for one in await registry.all_events(event.tenant_id)
         if one.role in TAKEN and (one.definition.topic, one.definition.event_name) == (event.topic, event.type)
     }
     if event.target is not None:

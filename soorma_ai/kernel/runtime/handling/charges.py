@@ -4,7 +4,7 @@ from soorma_ai.kernel.domain.limits import Charge
 from soorma_ai.kernel.ports import Settlement
 
 
-class Bill:
+class Charges:
     """`hold` is what the lease of the delivery has reserved for a call, as long as no call has taken it. Nothing is
     undone here with what a handler recorded."""
 

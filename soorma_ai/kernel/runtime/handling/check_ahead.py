@@ -16,7 +16,7 @@ from soorma_ai.kernel.domain.values import Json, JsonObject
 T = TypeVar("T")
 
 
-class _Queue:
+class _CheckQueue:
     """Queue of one loop: a slice at each turn of it, in rotation over the tenants.
 
     A tenant's works are done one after the other, so that a check finds the verdict of an equal one before it.
@@ -38,7 +38,7 @@ class _Queue:
                         return end.value
 
 
-_QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, _Queue] = WeakKeyDictionary()
+_QUEUES: WeakKeyDictionary[asyncio.AbstractEventLoop, _CheckQueue] = WeakKeyDictionary()
 
 
 async def check_ahead(tenant_id: str, schema: JsonObject | None, value: Json, most: int = MOST_IN_ALL) -> None:
@@ -56,6 +56,6 @@ async def run_in_slices(tenant_id: str, work: Slices[T]) -> T:
     return await _queue().run(tenant_id, work)
 
 
-def _queue() -> _Queue:
+def _queue() -> _CheckQueue:
     loop = asyncio.get_running_loop()
-    return _QUEUES.setdefault(loop, _Queue())
+    return _QUEUES.setdefault(loop, _CheckQueue())

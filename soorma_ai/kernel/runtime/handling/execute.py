@@ -17,11 +17,11 @@ from soorma_ai.kernel.ports import Clock, Delivery, Settlement, Work
 from soorma_ai.kernel.rules.waits.gates import approval_for, hold_recorded
 from soorma_ai.kernel.rules.waits.opening import LONGEST_WAIT, Moment, Waiter
 from soorma_ai.kernel.runtime.handling.breaker import keep_within
-from soorma_ai.kernel.runtime.handling.charges import Bill
+from soorma_ai.kernel.runtime.handling.charges import Charges
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
 from soorma_ai.kernel.runtime.handling.handling import Handling, Services
 from soorma_ai.kernel.runtime.handling.logs import warn
-from soorma_ai.kernel.runtime.handling.process.counters import Counted, outcome_of
+from soorma_ai.kernel.runtime.handling.process.counters import CounterName, outcome_of
 from soorma_ai.kernel.runtime.handling.process.signals import questions_of
 
 COMMIT_TRIES = 6
@@ -34,7 +34,7 @@ async def must_be_wanted(handling: Handling) -> None:
     if plan_id is None or handling.is_in_doubt:
         return
     store = handling.services.store
-    standing = await store.plans.standing(plan_id)
+    standing = await store.plans.plan_status(plan_id)
     if standing is None:
         return
     status, cancel_requested = standing
@@ -107,12 +107,12 @@ async def execute(handling: Handling, disposition: Disposition, outcome: str | N
 
 def _count(handling: Handling, disposition: Disposition, bill: Sequence[Settlement]) -> None:
     tallies, tenant_id = handling.services.signals.tallies, handling.working_lineage.tenant_id
-    tallies.add(tenant_id, Counted.COMMITS, outcome_of(disposition), count=len(handling.deliveries))
+    tallies.add(tenant_id, CounterName.COMMITS, outcome_of(disposition), count=len(handling.deliveries))
     for settlement in bill:
         tallies.count_settlement(tenant_id, settlement)
 
 
-async def settle_alone(services: Services, bill: Bill, delivery: Delivery) -> None:
+async def settle_alone(services: Services, bill: Charges, delivery: Delivery) -> None:
     """Write down what models have answered where the commit that acts on it was not made, before anything runs again.
     What was reserved for calls without an answer stays spent: whether that commit was made may not be known."""
     for settlement in bill.take_owed():

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from soorma_ai.errors import Fatal, HandlerTimeout, TransientError
 from soorma_ai.kernel.domain.values import account_of, leaves
 from soorma_ai.kernel.ports import Clock, Delivery
-from soorma_ai.kernel.runtime.handling.charges import Bill
+from soorma_ai.kernel.runtime.handling.charges import Charges
 from soorma_ai.kernel.runtime.handling.handling import current_handling
 from soorma_ai.kernel.runtime.handling.logs import warn
 
@@ -23,7 +23,7 @@ GRACE_SECONDS = 1.0
 LEASE = timedelta(seconds=30)
 
 
-class Sheltered(asyncio.Task[T]):
+class ShieldedTask(asyncio.Task[T]):
     """A task that no handler can cancel, but that of its own delivery: `for task in asyncio.all_tasks()` is one."""
 
     def __init__(self, work: Coroutine[Any, Any, T], name: str, delivery: Delivery | None = None) -> None:
@@ -51,27 +51,27 @@ class EndReason(Enum):
     OUT_OF_TIME = auto()
 
 
-class Hand:
+class HandlerTask:
     """`begun` and `due` are the moments, by the monotonic clock, at which its handling began, and its handler is to be
     ended."""
 
     def __init__(self, delivery: Delivery, limit: timedelta, clock: Clock) -> None:
         self.delivery = delivery
-        self.bill = Bill(delivery.hold)
+        self.bill = Charges(delivery.hold)
         self.due = inf
         self.begun = inf
         self._has_begun = False
         self.has_ended = False
         self._limit = limit
         self._clock = clock
-        self._task: Sheltered[None] | None = None
+        self._task: ShieldedTask[None] | None = None
         self._steps: _Steps | None = None
         self._why: EndReason | None = None
 
-    def give(self, work: Coroutine[Any, Any, None]) -> Sheltered[None]:
+    def give(self, work: Coroutine[Any, Any, None]) -> ShieldedTask[None]:
         """Begin the task of this delivery."""
         name = f"{self.delivery.agent}:{self.delivery.event.type}"
-        self._task = Sheltered(work, name, self.delivery)
+        self._task = ShieldedTask(work, name, self.delivery)
         return self._task
 
     def begin(self) -> None:

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.kernel.domain.decisions import PlannerDecision
-from soorma_ai.kernel.domain.effects import DropValue, Effect, Outcome, SavePlan, SaveValue
+from soorma_ai.kernel.domain.effects import DropValue, Effect, PlanChange, SavePlan, SaveValue
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, Lineage
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.kernel.domain.history import JoinProgress, Step
 from soorma_ai.kernel.domain.limits import MAX_BACKLOG, Charge, Limits, Payer
-from soorma_ai.kernel.domain.plans import Marked, PlanInHand, PlanRecord
+from soorma_ai.kernel.domain.plans import PlanInHand, PlanRecord, StepMark
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.tasks import TaskRecord
 from soorma_ai.kernel.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, Store
@@ -26,7 +26,7 @@ from soorma_ai.kernel.rules.delivery.doubts import doubt_id
 from soorma_ai.kernel.rules.plans.joins import progress_after
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.waits.opening import ORDINALS_APART, Moment
-from soorma_ai.kernel.runtime.handling.charges import Bill
+from soorma_ai.kernel.runtime.handling.charges import Charges
 from soorma_ai.kernel.runtime.handling.process.circuits import Circuits
 from soorma_ai.kernel.runtime.handling.process.embedding import Embedding
 from soorma_ai.kernel.runtime.handling.process.histories import Histories
@@ -34,7 +34,7 @@ from soorma_ai.kernel.runtime.handling.process.signals import Presence, Signals
 from soorma_ai.kernel.runtime.handling.requests import request_type
 from soorma_ai.kernel.runtime.handling.working_copies.memory import MemoryInHand
 from soorma_ai.kernel.runtime.handling.working_copies.plan_values import PlanValues
-from soorma_ai.kernel.runtime.handling.working_copies.recorded import Changes, Recorded
+from soorma_ai.kernel.runtime.handling.working_copies.recorded import Changes, RecordedEffects
 from soorma_ai.kernel.runtime.handling.working_copies.sub_tasks import SubTasks
 
 
@@ -68,7 +68,7 @@ class Handling:
     """`deliveries` are those that its transaction ends, in order: the first is leased, the last is in hand. Some behind
     them, `in_vain`, were handled too, and will be again."""
 
-    def __init__(self, delivery: Delivery, services: Services, bill: Bill) -> None:
+    def __init__(self, delivery: Delivery, services: Services, bill: Charges) -> None:
         self.delivery = delivery
         self.deliveries: tuple[Delivery, ...] = (delivery,)
         self.in_vain: tuple[Delivery, ...] = ()
@@ -80,7 +80,7 @@ class Handling:
         self._closed_with: Changes | None = None
         self.taken_up: str | None = None
         self.tries = Tries()
-        self._recorded = Recorded()
+        self._recorded = RecordedEffects()
         self._ordinals = count(self.delivery.redriven * ORDINALS_APART)
         self._calls = 0
         # Handling again finds the answers of a model by the order of its calls, so one question follows the other.
@@ -104,7 +104,7 @@ class Handling:
 
     def discard(self) -> None:
         """End the context, and nothing of it counts."""
-        self._closed_with, self._recorded = Changes(), Recorded()
+        self._closed_with, self._recorded = Changes(), RecordedEffects()
 
     def anew(self) -> "Handling":
         """Return the handling of the same delivery with nothing recorded; what is known of its outcome stays known. Of
@@ -119,7 +119,7 @@ class Handling:
         assert self._closed_with is not None
         turn, changes = Handling(delivery, self.services, self.bill), self._closed_with
         turn.deliveries = (*self.deliveries, delivery)
-        turn._recorded = Recorded((*self._recorded.all, *changes.values))
+        turn._recorded = RecordedEffects((*self._recorded.all, *changes.values))
         turn._plan, turn._stored_version, turn._touched = self._plan, self._stored_version, bool(changes.plan)
         turn._values = self._values.after(changes.values) if self._values else None
         turn._memory = self._memory.copy()
@@ -328,7 +328,7 @@ class Handling:
             raise LocalProtocolError("the plan's values are read with its PlanContext; restore it first")
         return self._values
 
-    def apply(self, outcome: Outcome) -> None:
+    def apply(self, outcome: PlanChange) -> None:
         self.must_be_open()
         self._plan, self._touched = outcome.plan, True
         self.record(*outcome.effects)
@@ -372,7 +372,7 @@ class Handling:
         stored = await self.services.store.plans.steps_at(self.plan.plan_id, ordinals) if ordinals else []
         return [*stored, *(step for step in self.steps_recorded if step.ordinal in ordinals)]
 
-    async def find_marked(self, fingerprints: Sequence[str]) -> dict[str, Marked]:
+    async def find_marked(self, fingerprints: Sequence[str]) -> dict[str, StepMark]:
         """Return the plan's steps that carry one of these, by fingerprint; without those that no step carries."""
         stored = await self.services.store.plans.find_marked(self.plan.plan_id, fingerprints)
         return self._recorded.find_marked(stored, fingerprints)

@@ -18,7 +18,7 @@ async def request_type(registry: Registry, tenant_id: str, event_type: str, now:
     """Return the definition of a request by all agents that take it: live ones, or where none lives, those that are
     gone. None where nobody ever took it."""
     live = request_in(await registry.live_events(tenant_id, now), event_type)
-    return live or request_in(await registry.known_events(tenant_id), event_type)
+    return live or request_in(await registry.all_events(tenant_id), event_type)
 
 
 async def closing_event(events: EventLog, event: EventEnvelope) -> EventEnvelope:
@@ -41,7 +41,7 @@ async def read_reply(registry: Registry, met: Expectation, event: EventEnvelope)
     if read is event:
         return event
     # Of several agents that take a request each keeps its own promise.
-    known = await registry.known_events(met.tenant_id)
+    known = await registry.all_events(met.tenant_id)
     own = (one.definition for one in known if one.agent == event.source and one.definition.event_name == met.subject)
     others = [one.response_schema for one in own if one.dataschema != met.dataschema]
     for other in others:
@@ -53,7 +53,7 @@ async def request_taken(registry: Registry, tenant_id: str, event_type: str, now
     """Return a request as who takes it defines it. Raise NotFound."""
     definition = await request_type(registry, tenant_id, event_type, now)
     if definition is None:
-        taken = (one.definition for one in await registry.known_events(tenant_id) if one.role in TAKEN)
+        taken = (one.definition for one in await registry.all_events(tenant_id) if one.role in TAKEN)
         names = {one.event_name for one in taken if one.topic is EventTopic.ACTION_REQUESTS}
         raise NotFound(f"no agent takes {event_type!r}; known requests: {', '.join(sorted(names)) or 'none'}")
     return definition

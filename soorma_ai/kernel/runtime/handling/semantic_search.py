@@ -19,7 +19,7 @@ QUERY_CHARS = 8_000
 Means: TypeAlias = Callable[[Sequence[EventDefinition], str, int], Awaitable[list[str]]]
 
 
-class Meanings:
+class SemanticSearch:
     def __init__(self, embedder: Embedder) -> None:
         self._embedding = Embedding(embedder)
         self._known: dict[str, Vector] = {}

@@ -92,14 +92,14 @@ class TaskInHand:
     async def ask(self, question: TaskQuestion) -> str:
         self._must_be_open()
         await self._keep_up()
-        known = await self.handling.services.store.registry.known_events(self.record.lineage.tenant_id)
+        known = await self.handling.services.store.registry.all_events(self.record.lineage.tenant_id)
         producers = producers_of(question.response_event, known)
         wait_id, effects = ask(self.record, question, self.handling.moment(), producers)
         self.handling.record(*effects)
         self._questions += 1
         return wait_id
 
-    async def closed_wait(self) -> tuple[Expectation, EventEnvelope] | None:
+    async def find_closed_wait(self) -> tuple[Expectation, EventEnvelope] | None:
         """Expectation that this delivery closed, and the event that did; None when this task does not wait for it."""
         store = self.handling.services.store
         event = await closing_event(store.events, self.handling.event)

@@ -18,7 +18,7 @@ from soorma_ai.kernel.domain.expectations import SUSPECTS
 from soorma_ai.kernel.ports import Delivery
 from soorma_ai.kernel.runtime.flow import Route, handle
 from soorma_ai.kernel.runtime.handling.execute import settle_alone
-from soorma_ai.kernel.runtime.handling.handler_task import LEASE, Hand, Sheltered
+from soorma_ai.kernel.runtime.handling.handler_task import LEASE, HandlerTask, ShieldedTask
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.logs import warn
 from soorma_ai.kernel.runtime.handling.process.signals import until
@@ -31,7 +31,7 @@ async def finish_claim(
     claiming: Coroutine[Any, Any, list[Delivery]], services: Services, is_over: Callable[[], bool] = lambda: False
 ) -> list[Delivery]:
     """Await a claim; give back what it took if it is cancelled while it is being written, or comes when all is over."""
-    claim = Sheltered(claiming, "claim")
+    claim = ShieldedTask(claiming, "claim")
     try:
         taken = await asyncio.shield(claim)
     except asyncio.CancelledError:
@@ -55,7 +55,7 @@ class Consumer:
         self, agent: str, routes: Sequence[Route], services: Services, max_in_flight: int, limit: timedelta
     ) -> None:
         self.agent = agent
-        self.in_hand: dict[Sheltered[None], Hand] = {}
+        self.in_hand: dict[ShieldedTask[None], HandlerTask] = {}
         self._routes = routes
         self._services = services
         self._most = max_in_flight
@@ -69,7 +69,7 @@ class Consumer:
         woken = self._services.signals.agent(self.agent)
         while not self.is_draining:
             for delivery in await self._take():
-                self.hand_over(delivery)
+                self.start(delivery)
             if not self._has_queue or self._free <= 0:
                 await until(woken, self._services.clock, None)
                 self._has_queue = True
@@ -112,11 +112,11 @@ class Consumer:
     def take_over(self, delivery: Delivery) -> None:
         """Take a delivery that a hand was reserved for."""
         self._reserved -= 1
-        self.hand_over(delivery)
+        self.start(delivery)
         self._look_again()
 
-    def hand_over(self, delivery: Delivery) -> asyncio.Task[None]:
-        hand = Hand(delivery, self._limit, self._services.clock)
+    def start(self, delivery: Delivery) -> asyncio.Task[None]:
+        hand = HandlerTask(delivery, self._limit, self._services.clock)
         task = hand.give(self._handle(hand))
         self.in_hand[task] = hand
         task.add_done_callback(self._forget)
@@ -165,7 +165,7 @@ class Consumer:
         finally:
             self._claiming = 0
 
-    async def _handle(self, hand: Hand) -> None:
+    async def _handle(self, hand: HandlerTask) -> None:
         hand.begin()
         try:
             await handle(hand, self._routes, self._services)
@@ -179,7 +179,7 @@ class Consumer:
         finally:
             hand.end()
 
-    async def _give_back(self, hand: Hand) -> None:
+    async def _give_back(self, hand: HandlerTask) -> None:
         """Release a claim, so that an interruption is no attempt and, when the process ends with it, no crash."""
         try:
             await self._services.store.queue.release([replace(hand.delivery, hold=hand.bill.hold)])
@@ -192,7 +192,7 @@ class Consumer:
         if self._has_queue:
             self._services.signals.agent(self.agent).set()
 
-    def _forget(self, task: Sheltered[None]) -> None:
+    def _forget(self, task: ShieldedTask[None]) -> None:
         self.in_hand.pop(task, None)
         self._look_again()
         broke = None if task.cancelled() else task.exception()
@@ -206,7 +206,7 @@ async def handle_suspects(services: Services, consumer_of: Callable[[str], Consu
     woken = services.signals.agent(SUSPECTS)
     while True:
         try:
-            taken = await finish_claim(_claim_suspect(services), services)
+            taken = await finish_claim(_claim_poison_candidate(services), services)
         except TransientError as error:
             warn("claim_failed", agent="suspects", reason=error)
             await services.clock.sleep(PAUSE_AFTER_FAULT)
@@ -220,9 +220,9 @@ async def handle_suspects(services: Services, consumer_of: Callable[[str], Consu
                 await asyncio.shield(services.store.queue.release([suspect]))
                 return
             # It may be interrupted, which is no reason to end here.
-            await asyncio.wait([consumer.hand_over(suspect)])
+            await asyncio.wait([consumer.start(suspect)])
 
 
-async def _claim_suspect(services: Services) -> list[Delivery]:
-    found = await services.store.queue.claim_suspect(services.presence.names, services.clock.now(), LEASE)
+async def _claim_poison_candidate(services: Services) -> list[Delivery]:
+    found = await services.store.queue.claim_poison_candidate(services.presence.names, services.clock.now(), LEASE)
     return [found] if found else []

@@ -73,11 +73,11 @@ async def arrive(services: Services, events: Sequence[EventEnvelope]) -> None:
             await _set_aside(services, events[0], error)
 
 
-async def hand_over(services: Services) -> None:
+async def offer_untaken(services: Services) -> None:
     """Hand requests that nobody took to agents that have registered for them since."""
     place: int | None = 0
     while place is not None:
-        place, _ = await services.store.queue.hand_over(place, BATCH, services.clock.now())
+        place, _ = await services.store.queue.offer_untaken(place, BATCH, services.clock.now())
     services.signals.timers.set()
 
 

@@ -14,12 +14,12 @@ from soorma_ai.kernel.domain.registry import Registration
 from soorma_ai.kernel.ports import Bus, Delivery
 from soorma_ai.kernel.rules.plans.lifecycle import is_overdue
 from soorma_ai.kernel.runtime.flow import Route
-from soorma_ai.kernel.runtime.handling.handler_task import GRACE_SECONDS, LEASE, Sheltered
+from soorma_ai.kernel.runtime.handling.handler_task import GRACE_SECONDS, LEASE, ShieldedTask
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.logs import warn
 from soorma_ai.kernel.runtime.loops.consume import Consumer, handle_suspects
 from soorma_ai.kernel.runtime.loops.intake import TakeCopies, refuse_copies, take_in
-from soorma_ai.kernel.runtime.loops.relay import hand_over, relay, tell
+from soorma_ai.kernel.runtime.loops.relay import offer_untaken, relay, tell
 from soorma_ai.kernel.runtime.loops.timers import keep_alive, keep_leases, keep_sweeping, run_timers
 
 DRAIN_SECONDS = 10.0
@@ -28,7 +28,7 @@ STORE_SECONDS = 2.0
 PAUSE_AFTER_FAULT = 1.0
 
 
-class Consuming(Protocol):
+class ConsumerAgent(Protocol):
     """An agent, as far as the supervisor needs it."""
 
     name: str
@@ -55,14 +55,14 @@ class Supervisor:
         self._services = services
         self._bus = bus
         self._take_copies = take_copies
-        self._agents: list[Consuming] = []
+        self._agents: list[ConsumerAgent] = []
         self._consumers: dict[str, Consumer] = {}
-        self._tasks: set[Sheltered[None]] = set()
+        self._tasks: set[ShieldedTask[None]] = set()
         self._names: list[str] = []
         self._has_begun = False
         self.beside: dict[str, Callable[[], Coroutine[None, None, None]]] = {}
 
-    async def start(self, agents: Sequence[Consuming]) -> None:
+    async def start(self, agents: Sequence[ConsumerAgent]) -> None:
         """Start agents. Consumption begins when all are registered and have started; when one cannot, none has.
 
         Raise ConfigError for two agents of one name, of which the other may be just starting.
@@ -92,7 +92,7 @@ class Supervisor:
         services.signals.outbox.set()
         services.signals.timers.set()
         services.signals.registered.set()
-        self._run("hand over", lambda: hand_over(services))
+        self._run("hand over", lambda: offer_untaken(services))
         services.signals.agent(SUSPECTS).set()
 
     async def _begin(self) -> None:
@@ -100,7 +100,7 @@ class Supervisor:
         services = self._services
         await self._bus.subscribe(lambda brought: take_in(services, brought, self._take_copies))
         if not self._bus.is_broker:
-            services.store.deliver(_Hands(self._consumers), LEASE)
+            services.store.deliver(_AgentHands(self._consumers), LEASE)
         self._run("relay", lambda: relay(services, self._bus))
         self._run("timers", lambda: run_timers(services))
         self._run("leases", lambda: keep_leases(services, self._in_hand, self._interrupt, self._end_vain))
@@ -199,7 +199,7 @@ class Supervisor:
             )
 
     def _run(self, name: str, work: Callable[[], Coroutine[None, None, None]]) -> None:
-        task = Sheltered(self._keep_running(name, work), name)
+        task = ShieldedTask(self._keep_running(name, work), name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -224,7 +224,7 @@ class Supervisor:
                 return
 
 
-class _Hands:
+class _AgentHands:
     """Hands of the agents of this process, as a store sees them."""
 
     def __init__(self, consumers: Mapping[str, Consumer]) -> None:
@@ -237,7 +237,7 @@ class _Hands:
     def give_back(self, agent: str) -> None:
         self._consumers[agent].give_back()
 
-    def hand_over(self, delivery: Delivery) -> None:
+    def start(self, delivery: Delivery) -> None:
         self._consumers[delivery.agent].take_over(delivery)
 
     def note_claim(self, agent: str, found: int) -> None:
@@ -245,7 +245,7 @@ class _Hands:
             consumer.note_claim(found)
 
 
-async def _let_go(agent: Consuming) -> None:
+async def _let_go(agent: ConsumerAgent) -> None:
     """Tell an agent that it has ended. A hook of its own that does not end is left behind."""
     stopping = asyncio.ensure_future(agent.stopped())
     done, _ = await asyncio.wait([stopping], timeout=DRAIN_SECONDS)

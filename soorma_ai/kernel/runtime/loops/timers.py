@@ -9,7 +9,7 @@ from soorma_ai.kernel.runtime.handling.handler_task import LEASE
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.logs import warn
 from soorma_ai.kernel.runtime.handling.process.signals import HEARTBEAT, until
-from soorma_ai.kernel.runtime.loops.relay import hand_over
+from soorma_ai.kernel.runtime.loops.relay import offer_untaken
 
 BATCH = 100
 LONGEST_SLEEP = timedelta(minutes=1)
@@ -86,7 +86,7 @@ async def keep_sweeping(services: Services) -> None:
         try:
             if not services.is_remote:  # there the process of the store does it
                 await _sweep(services)
-            await hand_over(services)
+            await offer_untaken(services)
         except TransientError as error:
             warn("sweep_failed", reason=error)
         await services.clock.sleep(SWEEP_EVERY_SECONDS)

@@ -19,7 +19,7 @@ from soorma_ai.errors import (
     SoormaError,
 )
 from soorma_ai.kernel.domain.decisions import Showing
-from soorma_ai.kernel.domain.history import NO_ANSWER, Ending, JournalEntry, JournalKey, Kept, Sent, Verdict
+from soorma_ai.kernel.domain.history import NO_ANSWER, Ending, JournalEntry, JournalKey, PromptPart, Sent, Verdict
 from soorma_ai.kernel.domain.limits import UNPRICED_CURES, Charge, Payer, beyond, fill_in, next_call_after
 from soorma_ai.kernel.domain.values import UNSTORABLE, Json, JsonObject, Same, compact, is_storable
 from soorma_ai.kernel.ports import Message, ModelAnswer, ModelQuestion, Prompt, Reasoner, Settlement
@@ -30,7 +30,7 @@ from soorma_ai.kernel.rules.prompting.fence import fence, tokens_of
 from soorma_ai.kernel.rules.schemas.portable import wire_of
 from soorma_ai.kernel.runtime.handling.execute import patiently
 from soorma_ai.kernel.runtime.handling.handling import Handling
-from soorma_ai.kernel.runtime.handling.process.circuits import Asker
+from soorma_ai.kernel.runtime.handling.process.circuits import CircuitCaller
 
 T = TypeVar("T")
 _Refusal = DecisionError | LimitExceeded | ModelRefused | ContentFiltered
@@ -48,7 +48,7 @@ class Inquiry(Struct, Generic[T], frozen=True):
     again: str
     schema: JsonObject
     digest: str
-    judge: Callable[[Json, str], Awaitable["T | Further[T]"]]
+    judge: Callable[[Json, str], Awaitable["T | ExtendedInquiry[T]"]]
     shown: Showing | None = None
     show_again: "Callable[[Showing], Inquiry[T]] | None" = None
     acts_at_once: bool = False
@@ -59,27 +59,27 @@ class Inquiry(Struct, Generic[T], frozen=True):
         return self.show_again(shown) if shown and self.show_again and shown != self.shown else self
 
 
-class _Retold(Struct, frozen=True):
+class _RefusedAnswers(Struct, frozen=True):
     """Answers that were refused, by their numbers, each with what the model is told about it by the prompt `again`."""
 
     exchanges: tuple[Message, ...] = ()
     after: tuple[int, ...] = ()
     again: Prompt | None = None
 
-    def then(self, entry: JournalEntry, again: Prompt) -> "_Retold":
+    def then(self, entry: JournalEntry, again: Prompt) -> "_RefusedAnswers":
         told = (Message("assistant", entry.raw or NO_ANSWER), Message("user", again.parts["user"]))
-        return _Retold((*self.exchanges, *told), (*self.after, entry.key.ordinal), again)
+        return _RefusedAnswers((*self.exchanges, *told), (*self.after, entry.key.ordinal), again)
 
 
-class _Call(Struct, frozen=True):
+class _ModelCall(Struct, frozen=True):
     """One call of a model: its row of the journal, the room of its answer, the answers before it that were refused."""
 
     key: JournalKey
     room: int
-    retold: _Retold
+    retold: _RefusedAnswers
 
 
-class Further(Struct, Generic[T], frozen=True):
+class ExtendedInquiry(Struct, Generic[T], frozen=True):
     """Inquiry that shows more, after an answer which asked for that; or which was refused, for want of it."""
 
     inquiry: Inquiry[T]
@@ -97,7 +97,7 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T],
     journal = await plans.journal(handling.agent, handling.event.id) if handling.is_again else ()
     written = {entry.key: entry for entry in journal}
     shown = await plans.find_shown(payer.plan_id) if written else {}
-    retold = _Retold()
+    retold = _RefusedAnswers()
     unusable: list[Ending] = []
     while True:
         key = JournalKey(handling.agent, handling.event.id, handling.next_call())
@@ -107,10 +107,10 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T],
             inquiry = inquiry.as_it_was(shown.get(entry.shown))
             judged = await _judge_again(inquiry, entry)
         else:
-            call = _Call(key, room_after(unusable, reasoner.max_output_tokens), retold)
+            call = _ModelCall(key, room_after(unusable, reasoner.max_output_tokens), retold)
             entry, judged = await _ask_by_circuit(handling, reasoner, inquiry, payer, call)
-        if isinstance(judged, Further):
-            further = cast("Further[T]", judged)
+        if isinstance(judged, ExtendedInquiry):
+            further = cast("ExtendedInquiry[T]", judged)
             inquiry = further.inquiry
             if further.refusal is None:
                 continue
@@ -128,16 +128,16 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T],
 
 
 async def _ask_by_circuit(
-    handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer, call: _Call
-) -> tuple[JournalEntry, T | Further[T] | _Refusal]:
+    handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer, call: _ModelCall
+) -> tuple[JournalEntry, T | ExtendedInquiry[T] | _Refusal]:
     asking = partial(_ask, handling, reasoner, inquiry, payer, call)
-    asker = Asker(payer.plan_id, reasoner.model, handling.rests, partial(_resumed_at, handling, payer))
+    asker = CircuitCaller(payer.plan_id, reasoner.model, handling.rests, partial(_resumed_at, handling, payer))
     return await handling.services.circuits.call(reasoner.provider, asker, handling.services.clock, asking)
 
 
 async def _ask(
-    handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer, call: _Call
-) -> tuple[JournalEntry, T | Further[T] | _Refusal]:
+    handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer, call: _ModelCall
+) -> tuple[JournalEntry, T | ExtendedInquiry[T] | _Refusal]:
     """Charged on disk before it is sent; judged when the answer is there, and settled and journalled together."""
     question = ModelQuestion(_messages(inquiry.prompt, call.retold), inquiry.schema, call.room)
     sent, kept = _write_down(handling, inquiry, payer, question, call.retold)
@@ -170,7 +170,7 @@ class _Sending(Struct, Generic[T], frozen=True):
     most: Paid
     reserved: Charge
     sent: Sent
-    kept: tuple[Kept, ...]
+    kept: tuple[PromptPart, ...]
 
     def settlement(self, spent: Paid, entry: JournalEntry | None = None) -> Settlement:
         used = _charge(self.payer.root_plan_id, spent)
@@ -186,7 +186,7 @@ class _Sending(Struct, Generic[T], frozen=True):
         await _settle(self.handling, self.settlement(spent, entry))
         return entry
 
-    async def judge(self, answer: ModelAnswer) -> tuple[JournalEntry, T | Further[T] | _Refusal]:
+    async def judge(self, answer: ModelAnswer) -> tuple[JournalEntry, T | ExtendedInquiry[T] | _Refusal]:
         handling, spent = self.handling, fill_in(answer.paid, self.most)
         entry = self._entry(replace(answer, **spent._asdict()))
         try:
@@ -219,13 +219,13 @@ async def _settle(handling: Handling, settlement: Settlement) -> None:
     handling.services.signals.tallies.count_settlement(handling.working_lineage.tenant_id, settlement)
 
 
-def _messages(prompt: Prompt, retold: _Retold) -> tuple[Message, ...]:
+def _messages(prompt: Prompt, retold: _RefusedAnswers) -> tuple[Message, ...]:
     return (Message("system", prompt.parts["system"]), Message("user", prompt.parts["user"]), *retold.exchanges)
 
 
 def _write_down(
-    handling: Handling, inquiry: Inquiry[T], payer: Payer, question: ModelQuestion, retold: _Retold
-) -> tuple[Sent, tuple[Kept, ...]]:
+    handling: Handling, inquiry: Inquiry[T], payer: Payer, question: ModelQuestion, retold: _RefusedAnswers
+) -> tuple[Sent, tuple[PromptPart, ...]]:
     """Return what the question is made of, for the journal, and the texts that it shares with others."""
     prompt, inputs, tenant_id = inquiry.prompt, inquiry.inputs, handling.working_lineage.tenant_id
     sent, kept = write_down(inputs, tenant_id, payer)
@@ -234,7 +234,7 @@ def _write_down(
     return (
         replace(sent, digest=digest, again=retold.again.hash if retold.again else "", after=retold.after),
         (
-            *(Kept(one.hash, one.template, tenant_id=tenant_id) for one in templates),
+            *(PromptPart(one.hash, one.template, tenant_id=tenant_id) for one in templates),
             keep(inquiry.digest, spell_form(inquiry.schema), inputs, tenant_id, payer),
             *kept,
         ),
@@ -309,22 +309,24 @@ def _entry(handling: Handling, inquiry: Inquiry[T], payer: Payer, key: JournalKe
 
 def _with_verdict(entry: JournalEntry, judged: object) -> JournalEntry:
     match judged:
-        case Further(refusal=None):
+        case ExtendedInquiry(refusal=None):
             return replace(entry, verdict=Verdict.LOOKED_UP)
-        case Further(refusal=DecisionError() as refusal) | (DecisionError() | LimitExceeded() as refusal):
+        case ExtendedInquiry(refusal=DecisionError() as refusal) | (DecisionError() | LimitExceeded() as refusal):
             return replace(entry, verdict=Verdict.REFUSED, refusal=str(refusal))
         case _:
             return entry
 
 
-async def _judge(inquiry: Inquiry[T], value: Json, fault: str) -> T | Further[T] | DecisionError | LimitExceeded:
+async def _judge(
+    inquiry: Inquiry[T], value: Json, fault: str
+) -> T | ExtendedInquiry[T] | DecisionError | LimitExceeded:
     try:
         return await inquiry.judge(value, fault)
     except (DecisionError, LimitExceeded) as refusal:
         return refusal
 
 
-async def _judge_again(inquiry: Inquiry[T], entry: JournalEntry) -> T | Further[T] | _Refusal:
+async def _judge_again(inquiry: Inquiry[T], entry: JournalEntry) -> T | ExtendedInquiry[T] | _Refusal:
     """Judge what is in the journal by what is offered now. What was refused stays refused: it was asked for again."""
     if declined := _refusal_of(entry):
         return declined
@@ -336,7 +338,7 @@ def _is_refused(judged: object) -> bool:
     match judged:
         case DecisionError() | LimitExceeded():
             return True
-        case Further(refusal=refusal):
+        case ExtendedInquiry(refusal=refusal):
             return refusal is not None
         case _:
             return False

@@ -8,8 +8,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from soorma_ai.errors import PayloadMismatch
-from soorma_ai.kernel.domain.decisions import Judged, PlannerDecision, Showing, fingerprint, rejection_of, requests_in
-from soorma_ai.kernel.domain.effects import Outcome
+from soorma_ai.kernel.domain.decisions import (
+    AcceptedDecision,
+    PlannerDecision,
+    Showing,
+    fingerprint,
+    rejection_of,
+    requests_in,
+)
+from soorma_ai.kernel.domain.effects import PlanChange
 from soorma_ai.kernel.domain.history import PLAN, REASK, REPLAN
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.registry import DiscoveredAgent
@@ -39,7 +46,7 @@ from soorma_ai.kernel.rules.decisions.judge import (
     parse_decision,
     prepare_decision,
 )
-from soorma_ai.kernel.rules.decisions.prompt import Occasion, View, decide_inputs, plan_inputs, query_about
+from soorma_ai.kernel.rules.decisions.prompt import ModelView, Occasion, decide_inputs, plan_inputs, query_about
 from soorma_ai.kernel.rules.decisions.review import review
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN
@@ -54,11 +61,11 @@ from soorma_ai.kernel.rules.prompting.references import (
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead, run_in_slices
 from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.handling.semantic_search import Means
-from soorma_ai.kernel.runtime.planning.ask_model import Further, Inquiry, ask_model
+from soorma_ai.kernel.runtime.planning.ask_model import ExtendedInquiry, Inquiry, ask_model
 from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
 from soorma_ai.kernel.runtime.views.registry import Directory
 
-Check = Callable[[Judged], Awaitable[None]]
+Check = Callable[[AcceptedDecision], Awaitable[None]]
 
 # Of so many events a whole plan is drawn, where not all of their schemas fit.
 DRAWN_FROM = 40
@@ -103,7 +110,9 @@ class StepQuestion(Struct, frozen=True):
     check: Check | None = None
 
 
-async def decide(handling: Handling, settings: PlannerSettings, offer: Offer, question: StepQuestion) -> Judged:
+async def decide(
+    handling: Handling, settings: PlannerSettings, offer: Offer, question: StepQuestion
+) -> AcceptedDecision:
     """Ask for one step. Raise as `ask_model` does."""
     plan = handling.plan
     await handling.read_values()
@@ -118,8 +127,8 @@ async def decide(handling: Handling, settings: PlannerSettings, offer: Offer, qu
         today=settings.today(handling.services.clock.now()),
     )
     occasion = replace(occasion, remembered=await _recall(handling, settings, query_about(occasion, "")))
-    view = View(await _show_now(handling, settings, offer, occasion))
-    inquiry = _Subject(handling, settings, offer, occasion, question).inquire(view)
+    view = ModelView(await _show_now(handling, settings, offer, occasion))
+    inquiry = _DecisionSubject(handling, settings, offer, occasion, question).inquire(view)
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
 
 
@@ -159,7 +168,7 @@ async def rank_choices(offer: Offer, query: Query | str, means: Means | None = N
     return rank(offer, query, await means([*offer.choices.values()], words, MOST_RANKED))
 
 
-class _Subject(Struct, frozen=True):
+class _DecisionSubject(Struct, frozen=True):
     """What is decided about, for as long as it is being decided."""
 
     handling: Handling
@@ -168,13 +177,13 @@ class _Subject(Struct, frozen=True):
     occasion: Occasion
     question: StepQuestion
 
-    def inquire(self, view: View) -> Inquiry[Judged]:
+    def inquire(self, view: ModelView) -> Inquiry[AcceptedDecision]:
         settings, plan = self.settings, self.handling.plan
         inputs = decide_inputs(
             self.occasion, self.offer, view, instructions=settings.instructions, strategy=settings.strategy
         )
         prompt = self.handling.services.prompts.render(settings.step_prompt, inputs.values)
-        refers = self.occasion.told.has_outlines
+        refers = self.occasion.texts.has_outlines
         form = form_of(self.offer, view.showing, plan.limits.max_parallel, refers=refers)
         return Inquiry(
             prompt,
@@ -189,14 +198,16 @@ class _Subject(Struct, frozen=True):
             self.occasion.remembered,
         )
 
-    def _again(self, view: View, shown: Showing) -> Inquiry[Judged]:
+    def _again(self, view: ModelView, shown: Showing) -> Inquiry[AcceptedDecision]:
         kept = still_offered(shown, self.offer).schemas
         return self.inquire(replace(view, showing=add_schemas(view.showing, self.offer, kept)))
 
-    async def _judge(self, view: View, value: Json, fault: str) -> Judged | Further[Judged]:
+    async def _judge(
+        self, view: ModelView, value: Json, fault: str
+    ) -> AcceptedDecision | ExtendedInquiry[AcceptedDecision]:
         if lookup := parse_lookup(value):
             must_not_look_again(view.lookups)
-            return Further(self.inquire(await self._look_up(lookup, view)))
+            return ExtendedInquiry(self.inquire(await self._look_up(lookup, view)))
         said = parse_decision(value, fault)
         must_be_possible_at_once(said, self.handling.plan.limits.max_parallel)
         numbers = steps_referred_to(said)
@@ -205,8 +216,8 @@ class _Subject(Struct, frozen=True):
         decision = await run_in_slices(tenant_id, prepare_decision(resolved, self.offer))
         if unseen := unseen_in(decision, self.offer, view.showing):
             more = replace(view, showing=add_asked(view.showing, self.offer, unseen, self.settings.room))
-            return Further(self.inquire(more), refuse_unseen(unseen, self.offer))
-        mark = fingerprint(decision, self.occasion.trigger.known)
+            return ExtendedInquiry(self.inquire(more), refuse_unseen(unseen, self.offer))
+        mark = fingerprint(decision, self.occasion.trigger.facts)
         await check_decision_ahead(tenant_id, decision, self.offer)
         try:
             judged = judge(decision, await situation_now(self.handling, self.offer, mark, decision))
@@ -219,7 +230,7 @@ class _Subject(Struct, frozen=True):
     async def _results(self, numbers: Collection[int]) -> Mapping[int, Json]:
         return results_of(await self.handling.steps_at(numbers))
 
-    async def _look_up(self, lookup: Lookup, view: View) -> View:
+    async def _look_up(self, lookup: Lookup, view: ModelView) -> ModelView:
         lookups = view.lookups + 1
         if lookup.path:
             named = parse_reference(lookup.path)
@@ -260,7 +271,7 @@ async def draft(
         today=settings.today(services.clock.now()),
     )
     prompt = services.prompts.render(PLAN, inputs.values)
-    handling.apply(Outcome(replace(plan, prompt=services.prompts.label(PLAN))))
+    handling.apply(PlanChange(replace(plan, prompt=services.prompts.label(PLAN))))
     inquiry = Inquiry(prompt, inputs, REPLAN, shown.schema, shown.digest, review_now)
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
 

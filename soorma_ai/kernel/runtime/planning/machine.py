@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from soorma_ai.kernel.domain.decisions import PlannerDecision, WaitAction, fingerprint
-from soorma_ai.kernel.domain.effects import Outcome
+from soorma_ai.kernel.domain.effects import PlanChange
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.kernel.domain.registry import EventRole
@@ -15,13 +15,13 @@ from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.rules.choices.offer import Offer, make_offer
 from soorma_ai.kernel.rules.decisions.judge import judge, must_be_within_limits
 from soorma_ai.kernel.rules.plans.lifecycle import complete
-from soorma_ai.kernel.rules.plans.requests import Question, ask, decision_of, park, publish_or_hold
+from soorma_ai.kernel.rules.plans.requests import PlanQuestion, ask, decision_of, park, publish_or_hold
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.state_machine.machine import check
 from soorma_ai.kernel.rules.state_machine.step import (
     AgentRequest,
+    MachineView,
     Move,
-    View,
     end,
     enter,
     lead,
@@ -55,19 +55,19 @@ class MachineInHand:
         self.enter(current_state)
 
     def enter(self, state: str) -> None:
-        self._handling.apply(Outcome(enter(self._handling.plan, state)))
+        self._handling.apply(PlanChange(enter(self._handling.plan, state)))
 
     def drop(self) -> None:
         """The plan goes by no machine."""
         self._handling.values.declare({})
-        self._handling.apply(Outcome(replace(self._handling.plan, is_due=False)))
+        self._handling.apply(PlanChange(replace(self._handling.plan, is_due=False)))
 
-    def view(self, open_now: list[Expectation]) -> View:
+    def view(self, open_now: list[Expectation]) -> MachineView:
         handling, values = self._handling, self._handling.values
         closed = handling.closed
-        return View(handling.plan, values.machine, values.results, values.state, values.pause, open_now, closed)
+        return MachineView(handling.plan, values.machine, values.results, values.state, values.pause, open_now, closed)
 
-    async def view_now(self) -> View:
+    async def view_now(self) -> MachineView:
         return self.view(await self._handling.open_now())
 
     async def step(self, event: EventEnvelope | None) -> bool:
@@ -96,7 +96,7 @@ class MachineInHand:
         if view.config and view.config.is_terminal:
             await self.finish()
         elif question := rest(view):
-            await self._carry_out(Move(Outcome(view.plan), question))
+            await self._carry_out(Move(PlanChange(view.plan), question))
 
     async def finish(self, result: Json = None) -> None:
         view = await self.view_now()
@@ -115,7 +115,7 @@ class MachineInHand:
         paused, question = pause(await self.view_now(), reason, handling.services.clock.now())
         handling.apply(paused)
         wait_id = await self._ask(question)
-        handling.apply(Outcome(replace(handling.plan, awaits=handling.plan.awaits or wait_id)))
+        handling.apply(PlanChange(replace(handling.plan, awaits=handling.plan.awaits or wait_id)))
         return wait_id
 
     async def resume(self, data: JsonObject) -> None:
@@ -151,16 +151,16 @@ class MachineInHand:
         match taken.asks:
             case AgentRequest():
                 opened = await self.request(taken.asks)
-            case Question():
+            case PlanQuestion():
                 opened = await self._ask(taken.asks)
             case None:
                 return
         if opened is not None:
-            self._handling.apply(Outcome(replace(self._handling.plan, is_due=False, awaits=opened)))
+            self._handling.apply(PlanChange(replace(self._handling.plan, is_due=False, awaits=opened)))
 
-    async def _ask(self, question: Question) -> str:
+    async def _ask(self, question: PlanQuestion) -> str:
         handling, plan = self._handling, self._handling.plan
-        known = await handling.services.store.registry.known_events(plan.lineage.tenant_id)
+        known = await handling.services.store.registry.all_events(plan.lineage.tenant_id)
         name, message = question.reply.event_type, question.message
         waiting = PlannerDecision(next_action=WaitAction(expected_event=name, message=message, timeout_seconds=None))
         mark = fingerprint(waiting, self._what_is_known())
@@ -175,11 +175,11 @@ class MachineInHand:
         if live.takes(event_type):
             return live
         plan, registry = self._handling.plan, self._handling.services.store.registry
-        return make_offer(plan.agent, await registry.known_events(plan.lineage.tenant_id), (), None)
+        return make_offer(plan.agent, await registry.all_events(plan.lineage.tenant_id), (), None)
 
     async def _result_schema(self) -> JsonObject:
         plan = self._handling.plan
-        known = await self._handling.services.store.registry.known_events(plan.lineage.tenant_id)
+        known = await self._handling.services.store.registry.all_events(plan.lineage.tenant_id)
         goals = [e.definition for e in known if e.role is EventRole.TAKES_AS_GOAL and e.agent == plan.agent]
         schemas = (goal.response_schema for goal in goals if goal.event_name == plan.goal_event)
         return next((schema for schema in schemas if schema), None) or {}
@@ -188,7 +188,7 @@ class MachineInHand:
         """Return what was known when something was asked, for the repeat limit."""
         event = self._handling.event
         trigger = self._handling.trigger or Trigger(event.type, event.data)
-        return f"{self._handling.plan.current_state}: {trigger.known}"
+        return f"{self._handling.plan.current_state}: {trigger.facts}"
 
 
 def _decision(offer: Offer, asked: AgentRequest) -> PlannerDecision | None:

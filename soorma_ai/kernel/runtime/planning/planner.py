@@ -5,7 +5,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from soorma_ai.kernel.domain.decisions import Judged, PlannerDecision, WaitAction, fingerprint
+from soorma_ai.kernel.domain.decisions import AcceptedDecision, PlannerDecision, WaitAction, fingerprint
 from soorma_ai.kernel.domain.effects import Disposition, Publish
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.replies import Failure
@@ -19,7 +19,7 @@ from soorma_ai.kernel.rules.plans.requests import park
 from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.plans.turns import enters_phase
-from soorma_ai.kernel.rules.state_machine.step import View, hold, keep_result
+from soorma_ai.kernel.rules.state_machine.step import MachineView, hold, keep_result
 from soorma_ai.kernel.runtime.handling.check_ahead import run_in_slices
 from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.planning.decide import (
@@ -40,7 +40,7 @@ from soorma_ai.kernel.runtime.planning.turn import (
     rest_turn,
 )
 
-Transition = Callable[[Handling, Trigger, View], Awaitable[None]]
+Transition = Callable[[Handling, Trigger, MachineView], Awaitable[None]]
 
 
 class Author(Protocol):
@@ -60,11 +60,11 @@ class Author(Protocol):
     async def ask_custom_context(self, handling: Handling) -> JsonObject: ...
 
 
-class Parked(Exception):
+class PlanParked(Exception):
     """Nobody can be asked; the plan sleeps, and the rest of the handler is not run."""
 
 
-class PutOff(Exception):
+class HandlerPostponed(Exception):
     """Nobody takes what a plan could be made of: nothing of the handler happened, and it is called again."""
 
     def __init__(self, wanted: Iterable[str]) -> None:
@@ -103,7 +103,7 @@ class PlanningEngine:
         elif transition is None:
             await self._go_on_by_itself(handling, trigger)
         else:
-            await self._hand_over(handling, transition(handling, trigger, view))
+            await self._call_author(handling, transition(handling, trigger, view))
 
     async def fail(self, handling: Handling, failure: Failure) -> None:
         await fail_turn(handling, failure, self._author.settings)
@@ -113,28 +113,30 @@ class PlanningEngine:
 
     async def decide(
         self, handling: Handling, trigger: Trigger, custom: JsonObject, *, acts_at_once: bool = False
-    ) -> Judged:
+    ) -> AcceptedDecision:
         """Let the model decide about the plan in hand. Raises Parked where nobody can be asked, else as `decide`."""
         offer = await offer_now(handling, self._author.settings)
         if offer.is_empty:
             handling.apply(park(handling.plan, handling.moment()))
-            raise Parked
+            raise PlanParked
         return await decide(handling, self._author.settings, offer, StepQuestion(trigger, custom, acts_at_once))
 
-    async def judge(self, handling: Handling, decision: PlannerDecision, trigger: Trigger, *, declares: bool) -> Judged:
+    async def judge(
+        self, handling: Handling, decision: PlannerDecision, trigger: Trigger, *, declares: bool
+    ) -> AcceptedDecision:
         """Judge, as things are now, a decision that the author gives; `declares`: an event that it waits for is
         expected by that alone."""
         offer = await offer_now(handling, self._author.settings)
         if declares and isinstance(wait := decision.next_action, WaitAction):
-            known = await handling.services.store.registry.known_events(handling.plan.lineage.tenant_id)
+            known = await handling.services.store.registry.all_events(handling.plan.lineage.tenant_id)
             offer = declare_wait(offer, wait.expected_event, known)
         tenant_id = handling.plan.lineage.tenant_id
         decision = await run_in_slices(tenant_id, prepare_decision(decision, offer))
         await check_decision_ahead(tenant_id, decision, offer)
-        situation = await situation_now(handling, offer, fingerprint(decision, trigger.known), decision)
+        situation = await situation_now(handling, offer, fingerprint(decision, trigger.facts), decision)
         return judge(decision, situation)
 
-    async def carry_out(self, handling: Handling, judged: Judged, trigger: Trigger) -> None:
+    async def carry_out(self, handling: Handling, judged: AcceptedDecision, trigger: Trigger) -> None:
         # An event of another owner finds a plan that may be waiting for something else.
         going = move(handling.plan, StatusTrigger.GO, handling.services.clock.now())
         open_now, timeout = await handling.open_now(), self._author.settings.reply_timeout
@@ -149,16 +151,16 @@ class PlanningEngine:
         if first_step is None:
             await self._go_on_by_itself(handling, trigger)
         else:
-            await self._hand_over(handling, first_step)
+            await self._call_author(handling, first_step)
 
-    async def _hand_over(self, handling: Handling, handler: Awaitable[None]) -> None:
+    async def _call_author(self, handling: Handling, handler: Awaitable[None]) -> None:
         """Run the author's handler, and do for it what it left undone."""
         roll_back = handling.checkpoint()
         try:
             await handler
-        except Parked:
+        except PlanParked:
             return
-        except PutOff as put_off:
+        except HandlerPostponed as put_off:
             roll_back()
             await handling.read_values()
             MachineInHand(handling).drop()
@@ -184,7 +186,7 @@ class PlanningEngine:
             try:
                 custom = await self._author.ask_custom_context(handling)
                 judged = await self.decide(handling, trigger, custom, acts_at_once=True)
-            except Parked:
+            except PlanParked:
                 return
             await self.carry_out(handling, judged, trigger)
             return

@@ -6,7 +6,7 @@ from functools import partial
 from msgspec import Struct, field
 
 from soorma_ai.errors import ConfigError, LocalProtocolError
-from soorma_ai.kernel.domain.decisions import Room
+from soorma_ai.kernel.domain.decisions import OfferRoom
 from soorma_ai.kernel.domain.history import DECIDE
 from soorma_ai.kernel.domain.limits import Limits
 from soorma_ai.kernel.domain.memos import Recollection
@@ -14,7 +14,7 @@ from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Clock, Reasoner
 from soorma_ai.kernel.rules.prompting.today import name_day
-from soorma_ai.kernel.runtime.handling.semantic_search import Meanings, Means
+from soorma_ai.kernel.runtime.handling.semantic_search import Means, SemanticSearch
 
 
 class PlannerSettings(Struct, frozen=True):
@@ -36,8 +36,8 @@ class PlannerSettings(Struct, frozen=True):
     awaits: tuple[EventDefinition, ...] = ()
     result_schemas: dict[str, JsonObject | None] = field(default_factory=dict[str, JsonObject | None])
     prompt_id: str | None = None
-    room: Room = field(default_factory=Room)
-    meanings: Meanings | None = None
+    room: OfferRoom = field(default_factory=OfferRoom)
+    meanings: SemanticSearch | None = None
     zone: tzinfo | None = None
     recollection: Recollection | None = None
     earlier_plans: int = 0

@@ -5,7 +5,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from soorma_ai.errors import ConfigError, NotFound
-from soorma_ai.kernel.domain.effects import Disposition, Hold, Outcome
+from soorma_ai.kernel.domain.effects import Disposition, Hold, PlanChange
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.kernel.domain.history import StepKind
@@ -15,12 +15,12 @@ from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.rules.choices.offer import make_offer
 from soorma_ai.kernel.rules.decisions.judge import Situation, judge
 from soorma_ai.kernel.rules.plans.blocking import block, unblock
-from soorma_ai.kernel.rules.plans.joins import asked_in_vain, fire
+from soorma_ai.kernel.rules.plans.joins import branches_left_behind, fire
 from soorma_ai.kernel.rules.plans.lifecycle import PARENT_CANCELLED, begin, cancel, fail
 from soorma_ai.kernel.rules.plans.requests import decision_of
 from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
 from soorma_ai.kernel.rules.plans.triggers import Trigger
-from soorma_ai.kernel.rules.plans.turns import Facts, enters_phase, is_stranded, must_have_time, release, take_turn
+from soorma_ai.kernel.rules.plans.turns import PlanFacts, enters_phase, is_stranded, must_have_time, release, take_turn
 from soorma_ai.kernel.rules.prompting.history import tell_earlier
 from soorma_ai.kernel.rules.waits.sentences import title_of
 from soorma_ai.kernel.runtime.handling.handling import Handling, Services
@@ -46,7 +46,7 @@ async def begin_turn(handling: Handling, settings: PlannerSettings) -> Trigger |
         return None
     else:
         handling.load(stored)
-        handling.apply(Outcome(move(stored, StatusTrigger.GO, handling.services.clock.now())))
+        handling.apply(PlanChange(move(stored, StatusTrigger.GO, handling.services.clock.now())))
     plan, moment = handling.plan, handling.moment()
     if plan.cancel_requested is not None:
         handling.apply(cancel(plan, plan.cancel_requested, [], moment))
@@ -83,7 +83,7 @@ async def recall_session(handling: Handling, most: int) -> None:
 async def continue_turn(handling: Handling) -> Trigger | None:
     """Go on with a plan for what it was waiting for. None: there is nothing to decide (any more)."""
     event = await closing_event(handling.services.store.events, handling.event)
-    plan, met = await _came_for(handling, event)
+    plan, met = await _plan_of_event(handling, event)
     if plan.status.is_final:
         return None
     if not handling.has_plan:
@@ -126,13 +126,13 @@ async def rest_turn(handling: Handling, disposition: Disposition, settings: Plan
     if isinstance(disposition, Hold):
         handling.apply(block(handling.plan, disposition.reason, handling.moment()))
     else:
-        handling.apply(Outcome(unblock(handling.plan, handling.services.clock.now())))
+        handling.apply(PlanChange(unblock(handling.plan, handling.services.clock.now())))
 
 
 async def resume_at_start(services: Services, agent: str) -> None:
     """Let the plans of a planner that need an operator ask again: whoever mends a key starts the process with it."""
     now, plans = services.clock.now(), services.store.plans
-    for plan in await plans.held(MOST_RESUMED, agent=agent):
+    for plan in await plans.blocked_plans(MOST_RESUMED, agent=agent):
         await plans.resume(plan.plan_id, now)
 
 
@@ -148,32 +148,32 @@ async def fail_plan(handling: Handling, failure: Failure) -> None:
     handling.apply(fail(handling.plan, failure, await handling.open_now(), handling.moment()))
 
 
-async def _came_for(handling: Handling, event: EventEnvelope) -> tuple[PlanRecord, Expectation | None]:
+async def _plan_of_event(handling: Handling, event: EventEnvelope) -> tuple[PlanRecord, Expectation | None]:
     """Return the plan, as one before in the same run has left it, and the expectation that this event closed."""
     plans, plan_id = handling.services.store.plans, handling.delivery.owner
     if handling.has_plan:
         return handling.plan, await plans.find_met(plan_id, event.id)
-    found = await plans.came_for(plan_id, event.id)
+    found = await plans.plan_of_event(plan_id, event.id)
     if found is None:
         raise NotFound(f"no plan {plan_id} for {handling.event.type!r}")
     return found
 
 
-async def _facts(handling: Handling, event: EventEnvelope, met: Expectation | None) -> Facts:
+async def _facts(handling: Handling, event: EventEnvelope, met: Expectation | None) -> PlanFacts:
     """Read as little as the kind of what came allows: a branch of a hundred reads none of the others."""
     store, plan = handling.services.store, handling.plan
     if plan.cancel_requested is not None:
         last = await store.plans.steps(plan.plan_id, max(0, plan.steps - LAST_STEPS))
         done = [step.name for step in [*last, *handling.steps_recorded] if step.kind is StepKind.REPLIED]
-        return Facts(handling.event, open_now=await handling.open_now(), done=done)
+        return PlanFacts(handling.event, open_now=await handling.open_now(), done=done)
     if is_stranded(handling.event) or enters_phase(handling.event):
-        return Facts(handling.event, open_now=await handling.open_now())
+        return PlanFacts(handling.event, open_now=await handling.open_now())
     if met is not None:
         event = await read_reply(store.registry, met, event)
     join_id = None if met is None else met.id if met.kind is ExpectationKind.JOIN else met.branch_of
     if join_id is None:
-        return Facts(event, met)
-    return Facts(event, met, progress=await handling.join_progress(join_id))
+        return PlanFacts(event, met)
+    return PlanFacts(event, met, progress=await handling.join_progress(join_id))
 
 
 async def _fire(handling: Handling, join_id: str) -> Trigger:
@@ -184,7 +184,7 @@ async def _fire(handling: Handling, join_id: str) -> Trigger:
     came = [*stored, *(step for step in handling.steps_recorded if step.join_id == join.id and not step.fires)]
     open_now = await handling.open_now()
     in_tree = await handling.services.store.plans.open_in_tree(handling.plan.root_plan_id)
-    vain = asked_in_vain(join.id, open_now, in_tree)
+    vain = branches_left_behind(join.id, open_now, in_tree)
     outcome, trigger = fire(handling.plan, join, came, open_now, handling.moment(), vain)
     handling.apply(outcome)
     return trigger
@@ -193,7 +193,7 @@ async def _fire(handling: Handling, join_id: str) -> Trigger:
 async def _release(handling: Handling, released: Proposal, gate: Expectation) -> None:
     """An agent that is away for the moment is no reason to lose an approval, so the known events are the offer."""
     store, plan = handling.services.store, handling.plan
-    offer = make_offer(plan.agent, await store.registry.known_events(plan.lineage.tenant_id), (), None)
+    offer = make_offer(plan.agent, await store.registry.all_events(plan.lineage.tenant_id), (), None)
     spent = (await handling.in_hand()).spent
     if gate.branch_of is not None:
         # Its action was reserved with those of the others.

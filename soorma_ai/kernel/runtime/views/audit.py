@@ -17,7 +17,7 @@ DONE = "done"
 LONGEST_NAME = 200
 
 
-class Change(Struct, frozen=True):
+class AuditedChange(Struct, frozen=True):
     """A change in hand. It is made by these `services`, whose store writes it down in the same transaction."""
 
     services: Services
@@ -34,21 +34,21 @@ class Change(Struct, frozen=True):
 
 
 @asynccontextmanager
-async def changing(services: Services, caller: Caller | None, call: str, what: str) -> AsyncGenerator[Change]:
+async def changing(services: Services, caller: Caller | None, call: str, what: str) -> AsyncGenerator[AuditedChange]:
     """Write down who made this change, and how it ended; `caller` None is code of this process, which is not.
 
     The row stands in the transaction that makes the change, so that there is neither without the other. Where nothing
     was changed, as by a call that is refused, and where something failed after that, it is a transaction of its own.
     """
     if caller is None:
-        yield Change(services)
+        yield AuditedChange(services)
         return
     person, now = caller.person, services.clock.now()
     what = clip(what, LONGEST_NAME)
     note = Note(AuditEntry(person.tenant_id, person.user_id, caller.key_id, call, what, now, DONE))
     outcome = None
     try:
-        yield Change(replace(services, store=services.store.with_note(note)), note)
+        yield AuditedChange(replace(services, store=services.store.with_note(note)), note)
     except BaseException as error:
         outcome = error.code if isinstance(error, SoormaError) else type(error).__name__
         raise

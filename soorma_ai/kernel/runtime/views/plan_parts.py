@@ -56,7 +56,7 @@ async def show_part(services: Services, plan: PlanRecord, wanted: int | None) ->
     now = services.clock.now()
     steps = await _steps_between(services, plan.plan_id, first, last)
     rows = await _rows(services, plan, steps, last)
-    children = [await _child(services, child) for child in await _begun(services, plan, rows.events)]
+    children = [await _child(services, child) for child in await _child_plans(services, plan, rows.events)]
     begin = steps[0].at if steps else plan.created_at
     ended = plan.updated_at if plan.status.is_final else now
     end = ended if last >= plan.steps else steps[-1].at
@@ -96,7 +96,7 @@ async def _rows(services: Services, plan: PlanRecord, steps: list[Step], last: i
     return await services.store.plans.rows_of_part(plan, wanted)
 
 
-async def _begun(services: Services, plan: PlanRecord, events: tuple[EventEnvelope, ...]) -> list[PlanRecord]:
+async def _child_plans(services: Services, plan: PlanRecord, events: tuple[EventEnvelope, ...]) -> list[PlanRecord]:
     """Return plans that this part of the plan has led to, a few of them."""
     goals = [e for e in events if e.topic is EventTopic.ACTION_REQUESTS and e.target and e.plan_id == plan.plan_id]
     ids = [plan_id_of(goal.id, goal.target or "") for goal in goals][:MOST_CHILDREN]

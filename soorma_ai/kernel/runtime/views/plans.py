@@ -21,7 +21,7 @@ from soorma_ai.kernel.rules.reports.time_shares import time_of_people
 from soorma_ai.kernel.runtime.handling.handling import Services
 
 if TYPE_CHECKING:
-    from soorma_ai.kernel.rules.reports.trace import Part, Trace
+    from soorma_ai.kernel.rules.reports.trace import Trace, TurnRange
 
 PAGE = 500
 MOST_PLANS = 10_000
@@ -90,7 +90,7 @@ async def plan_page(
 
 async def _blocked_by_plan(services: Services, person: Person) -> dict[str, Blocked]:
     """Return why plans need an operator, by their own ids and by those of their roots."""
-    held = await services.store.plans.held(MOST_HELD, tenant_id=person.tenant_id, user_id=only_user(person))
+    held = await services.store.plans.blocked_plans(MOST_HELD, tenant_id=person.tenant_id, user_id=only_user(person))
     by_root = {plan.root_plan_id: plan.blocked for plan in held if plan.blocked}
     return by_root | {plan.plan_id: plan.blocked for plan in held if plan.blocked}
 
@@ -177,7 +177,7 @@ async def blocked_of(services: Services, plan: PlanRecord) -> tuple[Blocked, ...
     own = (plan.blocked,) if plan.blocked else ()
     if plan.status.is_final or plan.parent_plan_id is not None:
         return own
-    tree = await services.store.plans.held_in_tree(plan.root_plan_id, MOST_BLOCKED)
+    tree = await services.store.plans.blocked_in_tree(plan.root_plan_id, MOST_BLOCKED)
     return (*own, *(one.blocked for one in tree if one.blocked and one.plan_id != plan.plan_id))
 
 
@@ -186,7 +186,7 @@ def _machine_in(values: Sequence[PlanValue]) -> JsonObject:
     return machine if isinstance(machine, dict) else {}
 
 
-async def trace_of(services: Services, person: Person, plan_id: str, part: "Part | None" = None) -> "Trace":
+async def trace_of(services: Services, person: Person, plan_id: str, part: "TurnRange | None" = None) -> "Trace":
     """Return the trace of a plan, with the lines of a part of it. Raises NotFound."""
     from soorma_ai.kernel.rules.reports.trace import trace  # most programs never look at one
 

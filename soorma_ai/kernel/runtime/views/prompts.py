@@ -8,7 +8,14 @@ from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.values import Json
 from soorma_ai.kernel.rules.authority import SEE_PROMPT
-from soorma_ai.kernel.rules.decisions.sent import Stored, digest_messages, find_faults, make_inputs, parts_in, parts_of
+from soorma_ai.kernel.rules.decisions.sent import (
+    StoredQuestion,
+    digest_messages,
+    find_faults,
+    make_inputs,
+    parts_in,
+    parts_of,
+)
 from soorma_ai.kernel.rules.plans.joins import tell_results
 from soorma_ai.kernel.rules.prompting.fence import fence
 from soorma_ai.kernel.runtime.handling.handling import Services
@@ -50,14 +57,16 @@ async def decision_of(services: Services, plan_id: str, number: int | None) -> t
     return wanted, found[0], count
 
 
-async def _read(services: Services, plan: PlanRecord, entry: JournalEntry, before: Sequence[JournalEntry]) -> Stored:
+async def _read(
+    services: Services, plan: PlanRecord, entry: JournalEntry, before: Sequence[JournalEntry]
+) -> StoredQuestion:
     """Read what the question refers to, and no more."""
     sent, plans, tenant_id = entry.sent, services.store.plans, plan.lineage.tenant_id
     if sent is None:
-        return Stored(plan, entry)
+        return StoredQuestion(plan, entry)
     parts = await plans.prompt_parts(tenant_id, plan.plan_id, parts_of(entry))
     named = parts_in(parts.get(sent.frame, "{}"))
-    return Stored(
+    return StoredQuestion(
         plan,
         entry,
         before,
@@ -79,7 +88,7 @@ async def _results(services: Services, plan: PlanRecord, sent: Sent) -> Json:
     return [*tell_results(join, await plans.branches_that_came(plan.plan_id, join.id), fired)]
 
 
-def _fill(services: Services, stored: Stored) -> tuple[Said, ...]:
+def _fill(services: Services, stored: StoredQuestion) -> tuple[Said, ...]:
     """Return the messages. Raise ConfigError and KeyError for what is lacking."""
     entry, prompts, parts = stored.entry, services.prompts, stored.parts or {}
     if entry.sent is None:

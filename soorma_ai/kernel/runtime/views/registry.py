@@ -99,7 +99,7 @@ class Directory:
         capability says that it produces is among them, as made by its agent."""
         where = None if topic is None else topic_of(topic)
         registry, tenant_id = self._services.store.registry, self._person.tenant_id
-        found = await (self.live_events() if live else registry.known_events(tenant_id))
+        found = await (self.live_events() if live else registry.all_events(tenant_id))
         agents = await self._agents(live=live)
         said = [
             RegisteredEvent(one.agent_id, one.kind, EventRole.MAKES, made) for one in agents for made in one.produced
@@ -182,7 +182,7 @@ class Directory:
 
     async def _agents(self, *, live: bool) -> list[DiscoveredAgent]:
         """Return agents, each event in the words of its owner."""
-        known = await self._services.store.registry.known_events(self._person.tenant_id)
+        known = await self._services.store.registry.all_events(self._person.tenant_id)
         worded = {_place(one.agent, one.role, one.definition): one.definition for one in known}
         return [_agent_in(row, worded) for row in await self._rows() if row.live or not live]
 

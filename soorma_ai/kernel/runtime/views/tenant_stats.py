@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from soorma_ai.errors import SoormaError
 from soorma_ai.kernel.domain.people import Person
-from soorma_ai.kernel.domain.tenant_stats import Standing
+from soorma_ai.kernel.domain.tenant_stats import TenantStats
 from soorma_ai.kernel.rules.authority import SEE_METRICS, Owner, check
 from soorma_ai.kernel.runtime.handling.handling import Services
 
@@ -22,7 +22,7 @@ MOST_TENANTS = 1_000
 class Count(Struct, frozen=True):
     """The counts of a tenant, taken at `begun` by the monotonic clock."""
 
-    standing: Standing
+    standing: TenantStats
     begun: float
 
 
@@ -34,7 +34,7 @@ class TenantCounts:
         self._last: OrderedDict[str, Count] = OrderedDict()
         self._counting: dict[str, asyncio.Task[Count]] = {}
 
-    async def of(self, services: Services, person: Person) -> tuple[Standing, float]:
+    async def of(self, services: Services, person: Person) -> tuple[TenantStats, float]:
         """Return the counts of the person's tenant, and their age in seconds. Raise Forbidden for all but
         auditors and operators of the tenant, and StoreUnavailable without any count."""
         tenant_id = person.tenant_id
@@ -54,7 +54,7 @@ class TenantCounts:
 
     async def _count(self, services: Services, tenant_id: str) -> Count:
         begun = services.clock.monotonic()
-        return Count(await services.store.queue.standing(tenant_id, services.clock.now(), MOST_COUNTED), begun)
+        return Count(await services.store.queue.tenant_stats(tenant_id, services.clock.now(), MOST_COUNTED), begun)
 
     def _end(self, tenant_id: str, task: asyncio.Task[Count]) -> None:
         """Keep the count. Of one that failed the age tells, which grows."""

@@ -14,7 +14,7 @@ from soorma_ai.kernel.domain.plans import PlanRecord, Status
 from soorma_ai.kernel.domain.tracking import (
     Action,
     DelegationGroup,
-    Handed,
+    EventHandling,
     PlanNode,
     PlanPage,
     PlanProgress,
@@ -130,9 +130,9 @@ class Tracker:
         self, requests: Sequence[EventEnvelope], root_plan_id: str | None, untaken: Sequence[Untaken]
     ) -> list[Action]:
         store, waiting = self._services.store, {one.request_id: one for one in untaken}
-        found = await store.plans.named_expectations([request.correlation_id or request.id for request in requests])
+        found = await store.plans.expectations_by_id([request.correlation_id or request.id for request in requests])
         expected = {one.id: one for one in found if one.tenant_id == self._tenant_id}
-        handed: defaultdict[str, list[Handed]] = defaultdict(list)
+        handed: defaultdict[str, list[EventHandling]] = defaultdict(list)
         for one in await store.events.receivers_of([request.id for request in requests]):
             handed[one.event_id].append(one)
         # Read after the inbox: the event that ended a delivery is in the log then, so a failure is seen with its end.

@@ -7,7 +7,7 @@ from pydantic_core import from_json
 
 from soorma_ai.errors import ConfigError, LimitExceeded, VersionConflict
 from soorma_ai.kernel.domain.decisions import Showing
-from soorma_ai.kernel.domain.history import JournalEntry, Kept
+from soorma_ai.kernel.domain.history import JournalEntry, PromptPart
 from soorma_ai.kernel.domain.limits import Charge, Limits, Reserved, Spent, room_to_hold
 from soorma_ai.kernel.domain.values import compact
 from soorma_ai.kernel.ports import Settlement
@@ -18,7 +18,7 @@ _NEXT_CALL = """
     SELECT next_call, limits FROM plan
     WHERE plan_id = ? AND status NOT IN ('completed', 'failed', 'cancelled') AND next_call IS NOT NULL
 """
-# As `spent_of` reads them.
+# As `read_amounts` reads them.
 COLUMNS = "actions, llm_calls, tokens, cost_usd, unpriced_calls, held_calls, held_tokens, held_usd"
 _ADD = f"""
     INSERT INTO budget (root_plan_id, {COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -40,10 +40,10 @@ _KEEP = """
 
 def read_spent(db: Reader, root_plan_id: str) -> Spent:
     row = db.execute(f"SELECT {COLUMNS} FROM budget WHERE root_plan_id = ?", (root_plan_id,)).fetchone()
-    return spent_of(row) if row else Spent()
+    return read_amounts(row) if row else Spent()
 
 
-def spent_of(row: Sequence[Any]) -> Spent:
+def read_amounts(row: Sequence[Any]) -> Spent:
     """Read `COLUMNS`. Sums of dollars leave a dust behind that is no reservation."""
     actions, calls, tokens, usd, unpriced, *held = row
     held_calls, held_tokens, held_usd = (max(0, one) for one in held)
@@ -102,7 +102,7 @@ def settle(db: Connection, one: Settlement) -> None:
         _keep(db, one.kept, epoch(entry.at))
 
 
-def _keep(db: Connection, kept: Iterable[Kept], at: float) -> None:
+def _keep(db: Connection, kept: Iterable[PromptPart], at: float) -> None:
     """Write what is not known to be stored. What is of all plans says from time to time that it is in use."""
     for part in kept:
         if not db.has_part((part.plan_id, part.tenant_id, part.digest), at):

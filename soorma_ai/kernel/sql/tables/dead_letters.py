@@ -54,7 +54,7 @@ def find_of_user(
         f"{f'AND inbox.seq {sign} :beyond ' if beyond else ''}ORDER BY inbox.seq {way} LIMIT :limit",
         {"tenant": tenant_id, "limit": limit, "user": user_id, "beyond": int(beyond.id) if beyond else 0},
     ).fetchall()
-    letters = [_letter(db, row) for row in found]
+    letters = [_read_row(db, row) for row in found]
     return letters[::-1] if is_back else letters
 
 
@@ -64,7 +64,7 @@ def find(db: Reader, seq: int) -> DeadLetterRow | None:
         "AND (inbox.state = 'dead' OR inbox.redriven > 0 OR (inbox.state = 'done' AND inbox.reason IS NOT NULL))",
         (seq,),
     ).fetchone()
-    return _letter(db, row) if row else None
+    return _read_row(db, row) if row else None
 
 
 def redrive(db: Connection, letter: DeadLetterRow) -> bool:
@@ -114,7 +114,7 @@ def _set_aside(db: Reader, event_seq: int, reason: str, at: datetime | None) -> 
     db.execute(_SET_ASIDE, given)
 
 
-def _letter(db: Reader, row: tuple[Any, ...]) -> DeadLetterRow:
+def _read_row(db: Reader, row: tuple[Any, ...]) -> DeadLetterRow:
     seq, agent, state, reason, attempts, redriven, at, event_seq, body, plan_id, root_plan_id, status, *more = row
     user_id, is_leaving = more
     unreadable: str | None = None

@@ -186,16 +186,16 @@ def page(
     values = {"tenant": tenant_id, "after": place, "user": user_id, "root": root_plan_id, "limit": limit}
     if user_id is None:
         select = _OF_TENANT if root_plan_id is None else f"{_TREE} ORDER BY seq {{direction}} LIMIT :limit"
-        found = _stored_events(db, select.format(**way), values)
+        found = _read_events(db, select.format(**way), values)
         return EventPage(tuple(found), found[-1].seq if found else after, is_end=len(found) < limit)
     looked, last = db.execute(_LOOKED_AT.format(**way), {**values, "most": MOST_LOOKED_AT}).fetchone()
-    found = _stored_events(db, _OWN.format(**way), {**values, "last": last})
+    found = _read_events(db, _OWN.format(**way), {**values, "last": last})
     if len(found) == limit:
         return EventPage(tuple(found), found[-1].seq, is_end=False)
     return EventPage(tuple(found), last or after, is_end=looked < MOST_LOOKED_AT)
 
 
-def _stored_events(db: Reader, select: str, values: Mapping[str, object]) -> list[StoredEvent]:
+def _read_events(db: Reader, select: str, values: Mapping[str, object]) -> list[StoredEvent]:
     return [StoredEvent(seq, to_show(db, seq, body)) for seq, body in db.execute(select, values).fetchall()]
 
 

@@ -14,7 +14,7 @@ from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.ports import Place
 from soorma_ai.kernel.rules.arrival import early
 from soorma_ai.kernel.rules.arrival.effects import KeepEarly
-from soorma_ai.kernel.rules.arrival.matching import Early, names_of
+from soorma_ai.kernel.rules.arrival.matching import EarlyEvent, names_of
 from soorma_ai.kernel.sql.codec import ANSWER, EXPECTATION, add_row, behind, epoch, member, moment
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.tables import events as log
@@ -122,7 +122,7 @@ def status_of(db: Reader, expectation_id: str) -> ExpectationStatus | None:
     return member(ExpectationStatus, row[0]) if row else None
 
 
-def listed(
+def of_plan_or_tenant(
     db: Reader, *, plan_id: str | None = None, tenant_id: str | None = None, only_open: bool = True
 ) -> list[Expectation]:
     """Expectations, oldest first."""
@@ -324,7 +324,7 @@ def open_waits(db: Reader, tenant_id: str, event_type: str, keys: Sequence[str])
     return list(_find(db, _WAITING, (tenant_id, event_type, json.dumps(list(keys)))))
 
 
-def came_early(db: Reader, wait: Expectation, now: datetime) -> Iterator[Early]:
+def early_events(db: Reader, wait: Expectation, now: datetime) -> Iterator[EarlyEvent]:
     """Events kept under its names, in order of arrival."""
     names = names_of(wait)
     if not names:
@@ -333,7 +333,7 @@ def came_early(db: Reader, wait: Expectation, now: datetime) -> Iterator[Early]:
     for (seq,) in db.execute(CAME_EARLY, (wait.tenant_id, types, keys, epoch(now))).fetchall():
         event = log.readable(db, seq)
         if event is not None:
-            yield Early(seq, event)
+            yield EarlyEvent(seq, event)
 
 
 def must_have_room(db: Reader, event: EventEnvelope, keys: Sequence[str], now: datetime) -> None:

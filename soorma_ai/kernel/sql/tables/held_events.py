@@ -25,7 +25,7 @@ _OF_TREE = f"""
 """
 
 
-def held(
+def blocked_plans(
     db: Reader, limit: int, *, agent: str | None = None, tenant_id: str | None = None, user_id: str | None = None
 ) -> list[PlanRecord]:
     given = {"agent": agent, "tenant": tenant_id, "user": user_id}
@@ -37,7 +37,7 @@ def held(
     return [_blocked(body, reason) for body, reason in found]
 
 
-def held_in_tree(db: Reader, root_plan_id: str, limit: int) -> list[PlanRecord]:
+def blocked_in_tree(db: Reader, root_plan_id: str, limit: int) -> list[PlanRecord]:
     found = db.execute(_OF_TREE, {"root": root_plan_id, "limit": limit}).fetchall()
     return [_blocked(body, reason) for body, reason in found]
 

@@ -15,7 +15,7 @@ from soorma_ai.kernel.domain.plans import Rest
 from soorma_ai.kernel.domain.stores import MAILBOX
 from soorma_ai.kernel.ports import Delivery, StoredEvent
 from soorma_ai.kernel.rules.arrival.effects import Put
-from soorma_ai.kernel.rules.arrival.poison import SUSPECT_FROM
+from soorma_ai.kernel.rules.arrival.poison import POISON_FROM
 from soorma_ai.kernel.sql.codec import FAR_AWAY, behind, epoch, moment
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.tables import budget
@@ -31,7 +31,7 @@ _CLAIM = f"""
     FROM inbox JOIN event ON event.seq = inbox.event_seq
 """
 
-_NO_SUSPECT = f"inbox.crashes < {SUSPECT_FROM}"
+_NO_SUSPECT = f"inbox.crashes < {POISON_FROM}"
 
 CLAIMABLE = f"""{_CLAIM}
     WHERE inbox.agent = ? AND inbox.state IN ('queued', 'leased') AND {_NO_SUSPECT} AND inbox.ready_at <= ?
@@ -56,7 +56,7 @@ _NAMED = f"""
 """
 
 # To the letter as the index inbox_suspect has it, which is asked instead of that of the agents: few are suspects.
-IS_SUSPECT = f"inbox.state IN ('queued', 'leased') AND inbox.crashes > {SUSPECT_FROM - 1}"
+IS_SUSPECT = f"inbox.state IN ('queued', 'leased') AND inbox.crashes > {POISON_FROM - 1}"
 SUSPECT = f"""{_CLAIM}
     WHERE {IS_SUSPECT} AND inbox.ready_at <= ?
         AND (inbox.agent || '') IN (SELECT value FROM json_each(?))
@@ -153,7 +153,7 @@ def claim(
     return taken
 
 
-def claim_suspect(
+def claim_poison_candidate(
     db: Connection, agents: Sequence[str], now: datetime, lease: timedelta, held: Sequence[int] = ()
 ) -> Delivery | None:
     taken = _take(db, SUSPECT, (epoch(now), json.dumps(list(agents)), json.dumps(list(held))), now, lease)

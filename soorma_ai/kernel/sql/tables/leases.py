@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from zlib import crc32
 
 from soorma_ai.kernel.ports import LONGEST_RUN, MOST_LOANS, Borrower, Delivery
-from soorma_ai.kernel.rules.arrival.poison import SUSPECT_FROM, pause_after_crash
+from soorma_ai.kernel.rules.arrival.poison import POISON_FROM, pause_after_crash
 from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.tables import inbox
 
@@ -14,7 +14,7 @@ from soorma_ai.kernel.sql.tables import inbox
 # by a number its borrower says whether it came.
 _RELEASE = f"""
     UPDATE inbox SET state = 'queued', crashes = crashes + CASE WHEN holder = 0 THEN 0 ELSE 1 END,
-        ready_at = CASE WHEN holder = 0 OR crashes < {SUSPECT_FROM} THEN 0 ELSE ready_at END
+        ready_at = CASE WHEN holder = 0 OR crashes < {POISON_FROM} THEN 0 ELSE ready_at END
     WHERE state IN ('queued', 'leased') AND state = 'leased' AND holder >= 0
 """
 _OF_THESE = "AND ready_at > 0 AND holder IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
@@ -71,7 +71,7 @@ def lend(
     if borrower is not None:
         _settle(db, agent, held, borrower)
     taken = inbox.claim(db, agent, now, lease, limit, held)
-    if not taken and (suspect := inbox.claim_suspect(db, [agent], now, lease, held)):
+    if not taken and (suspect := inbox.claim_poison_candidate(db, [agent], now, lease, held)):
         taken = [suspect]
     if taken:
         _note_loan(db, [one.seq for one in taken], 0 if borrower is None else _mark(borrower.process, borrower.loan))

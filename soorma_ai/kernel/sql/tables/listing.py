@@ -78,7 +78,7 @@ def _page(
     looked, last = db.execute(_EXTENT.format(index=index), values).fetchone()
     page = _PAGE.format(spent=_SPENT, index=index, of=of, search=_SEARCH if wanted.search else "")
     found = db.execute(page, {**values, "last": last or 0}).fetchall()
-    rows = tuple(StoredPlan(seq, PLAN.record(body), budget.spent_of(spent)) for seq, body, *spent in found)
+    rows = tuple(StoredPlan(seq, PLAN.record(body), budget.read_amounts(spent)) for seq, body, *spent in found)
     if len(rows) == values["limit"]:
         return StoredPlans(rows, rows[-1].seq, is_end=False)
     return StoredPlans(rows, last or 0, is_end=looked < MOST_LOOKED_AT)

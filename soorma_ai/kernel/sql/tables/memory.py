@@ -17,15 +17,15 @@ _SCALAR = "CASE WHEN substr(body, 1, 1) = '[' THEN '[]' ELSE coalesce(body, '0')
 _SESSION = "SELECT session_id, plans, created_at, last_activity, user_id, name, metadata FROM session"
 
 
-def recall(db: Reader, at: domain.MemoryKey) -> domain.Remembered:
+def recall(db: Reader, at: domain.MemoryKey) -> domain.StoredValue:
     row = db.execute(f"SELECT version, body FROM memory WHERE {_AT}", _place(at)).fetchone()
     if row is None or row[1] is None:
-        return domain.Remembered(row[0] if row else 0)
+        return domain.StoredValue(row[0] if row else 0)
     value: Json = json.loads(row[1])
     if isinstance(value, list):
         found = db.execute(f"SELECT body FROM memory_item WHERE {_AT} ORDER BY ordinal", _place(at)).fetchall()
         value = [*value, *(json.loads(body) for (body,) in found)]
-    return domain.Remembered(row[0], exists=True, value=value)
+    return domain.StoredValue(row[0], exists=True, value=value)
 
 
 def keys(db: Reader, tenant_id: str, plan_id: str) -> list[str]:

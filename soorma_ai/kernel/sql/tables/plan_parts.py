@@ -26,12 +26,12 @@ _PLACES = "SELECT id, seq FROM event WHERE id IN (SELECT value FROM json_each(?)
 
 def rows_of_part(db: Reader, plan: PlanRecord, wanted: WantedPart) -> PartRows:
     before, decisions = _decisions(db, plan, wanted)
-    still_open = expectations.listed(db, plan_id=plan.plan_id)
+    still_open = expectations.of_plan_or_tenant(db, plan_id=plan.plan_id)
     known = {one.id: one for one in (*expectations.find_all(db, wanted.expectations), *still_open)}
     return PartRows(
         decisions=tuple(decisions),
         decisions_before=before,
-        shown=_shown(db, plan.plan_id, [entry.shown for entry in decisions]),
+        shown=_read_showings(db, plan.plan_id, [entry.shown for entry in decisions]),
         expectations=tuple(sorted(known.values(), key=lambda one: (one.opened_at, one.id))),
         events=tuple(_events(db, plan, wanted)),
     )
@@ -49,7 +49,7 @@ def _decisions(db: Reader, plan: PlanRecord, wanted: WantedPart) -> tuple[int, l
     return before, [JOURNAL.record(body) for (body,) in found]
 
 
-def _shown(db: Reader, plan_id: str, digests: Sequence[str]) -> dict[str, Showing]:
+def _read_showings(db: Reader, plan_id: str, digests: Sequence[str]) -> dict[str, Showing]:
     found = db.execute(_SHOWN, (plan_id, compact([*dict.fromkeys(digests)]))).fetchall()
     return {digest: SHOWING.record(body) for digest, body in found}
 

@@ -11,7 +11,7 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.history import JoinProgress, Step
 from soorma_ai.kernel.domain.limits import Spent
-from soorma_ai.kernel.domain.plans import Marked, PlanInHand, PlanRecord, PlanStatus, PlanValue, ValueKind
+from soorma_ai.kernel.domain.plans import PlanInHand, PlanRecord, PlanStatus, PlanValue, StepMark, ValueKind
 from soorma_ai.kernel.domain.values import Json, JsonObject, compact
 from soorma_ai.kernel.sql.codec import CHARGE, EXPECTATION, LIMITS, PLAN, STEP, STEPS, add_row, member
 from soorma_ai.kernel.sql.connection import Reader
@@ -71,7 +71,7 @@ def readable(db: Reader, plan_id: str) -> PlanRecord | None:
         return None
 
 
-def came_for(db: Reader, plan_id: str, event_id: str) -> tuple[PlanRecord, Expectation | None] | None:
+def plan_of_event(db: Reader, plan_id: str, event_id: str) -> tuple[PlanRecord, Expectation | None] | None:
     row = db.execute(_CAME, (event_id, plan_id)).fetchone()
     if row is None:
         return None
@@ -86,7 +86,7 @@ def in_hand(db: Reader, plan_id: str, root_plan_id: str) -> PlanInHand:
     bodies = (EXPECTATION.record(body) for body, *_ in found["open"])
     opened = sorted(bodies, key=lambda one: (one.opened_at, one.id))
     values = (_value(kind, key, body) for kind, key, body, *_ in found["value"])
-    spent = (budget.spent_of(row[3:]) for row in found["spent"])
+    spent = (budget.read_amounts(row[3:]) for row in found["spent"])
     return PlanInHand(tuple(sorted(values, key=lambda one: (one.kind, one.key))), tuple(opened), next(spent, Spent()))
 
 
@@ -199,9 +199,9 @@ def drop_value(db: Reader, effect: DropValue) -> None:
     )
 
 
-def find_marked(db: Reader, plan_id: str, fingerprints: Sequence[str]) -> dict[str, Marked]:
+def find_marked(db: Reader, plan_id: str, fingerprints: Sequence[str]) -> dict[str, StepMark]:
     found = db.execute(_MARKED, (plan_id, json.dumps(list(fingerprints)))).fetchall()
-    return {fingerprint: Marked(count, STEP.record(body)) for fingerprint, count, body in found}
+    return {fingerprint: StepMark(count, STEP.record(body)) for fingerprint, count, body in found}
 
 
 def steps_at(db: Reader, plan_id: str, ordinals: Collection[int]) -> list[Step]:
@@ -225,7 +225,7 @@ def branches_that_came(db: Reader, plan_id: str, join_id: str) -> list[Step]:
     return [STEP.record(body) for (body,) in found]
 
 
-def standing(db: Reader, plan_id: str) -> tuple[PlanStatus, str | None] | None:
+def plan_status(db: Reader, plan_id: str) -> tuple[PlanStatus, str | None] | None:
     row = db.execute(_STANDING, (plan_id,)).fetchone()
     return (member(PlanStatus, row[0]), row[1]) if row else None
 

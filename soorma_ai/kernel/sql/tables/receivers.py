@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.plans import plan_id_of
-from soorma_ai.kernel.domain.tracking import Handed
+from soorma_ai.kernel.domain.tracking import EventHandling
 from soorma_ai.kernel.rules.arrival.effects import LAST
 from soorma_ai.kernel.sql.connection import Reader
 
@@ -29,7 +29,7 @@ def goal_of(db: Reader, plan_id: str) -> tuple[str, EventEnvelope] | None:
     return (row[0], EventEnvelope.from_json(row[1])) if row else None
 
 
-def receivers_of(db: Reader, event_ids: Sequence[str]) -> list[Handed]:
+def receivers_of(db: Reader, event_ids: Sequence[str]) -> list[EventHandling]:
     found = db.execute(
         "SELECT event.id, inbox.agent, inbox.state, inbox.attempt, inbox.priority = ? OR EXISTS "
         "(SELECT 1 FROM task WHERE task.agent = inbox.agent AND task.task_id = event.id) "
@@ -37,7 +37,7 @@ def receivers_of(db: Reader, event_ids: Sequence[str]) -> list[Handed]:
         (LAST, json.dumps(list(event_ids))),
     ).fetchall()
     return [
-        Handed(
+        EventHandling(
             event_id,
             agent,
             has_begun=attempt > 0 or state not in ("blocked", "queued"),

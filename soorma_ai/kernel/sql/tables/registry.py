@@ -42,7 +42,7 @@ class Routes:
         return self._index
 
 
-class Known:
+class EventCache:
     """Registered events, put together once for as long as no registration changes and the same agents live.
 
     Routes are forgotten before the change is committed, so what is read meanwhile must be told from what is read after:
@@ -59,7 +59,7 @@ class Known:
     def events(self, db: Reader, tenant_id: str, live_at: datetime | None = None) -> tuple[RegisteredEvent, ...]:
         """Return known events; with `live_at`, only those of agents that live then."""
         if not self._keeps:
-            return tuple(known_events(db, tenant_id, live_at))
+            return tuple(all_events(db, tenant_id, live_at))
         epoch = self._routes.epoch
         if epoch != self._epoch or len(self._kept) > MOST_KEPT:
             self._kept, self._epoch = {}, epoch
@@ -73,7 +73,7 @@ class Known:
         )
         key = db.registry, live_at is not None, rows
         if key not in kept:
-            kept[key] = tuple(known_events(db, tenant_id, live_at))
+            kept[key] = tuple(all_events(db, tenant_id, live_at))
         return kept[key]
 
 
@@ -111,10 +111,10 @@ def needs(db: Reader, one: Registration, names: Sequence[str]) -> Needs:
 
 
 def live_events(db: Reader, tenant_id: str, now: datetime) -> list[RegisteredEvent]:
-    return known_events(db, tenant_id, now)
+    return all_events(db, tenant_id, now)
 
 
-def known_events(db: Reader, tenant_id: str, live_at: datetime | None = None) -> list[RegisteredEvent]:
+def all_events(db: Reader, tenant_id: str, live_at: datetime | None = None) -> list[RegisteredEvent]:
     """Known events; with `live_at`, only those of agents that live then."""
     found = db.execute(
         "SELECT body, heartbeat, has_left FROM agent WHERE tenant IS NULL OR tenant = ?", (tenant_id,)

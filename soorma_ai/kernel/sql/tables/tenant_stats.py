@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from soorma_ai.kernel.domain.expectations import ExpectationKind
-from soorma_ai.kernel.domain.tenant_stats import AGES, Standing
+from soorma_ai.kernel.domain.tenant_stats import AGES, TenantStats
 from soorma_ai.kernel.sql.codec import epoch, moment
 from soorma_ai.kernel.sql.connection import Reader
 from soorma_ai.kernel.sql.tables import listing
@@ -35,13 +35,13 @@ _UNSENT = """
 """
 
 
-def standing(db: Reader, tenant_id: str, now: datetime, at_most: int) -> Standing:
+def tenant_stats(db: Reader, tenant_id: str, now: datetime, at_most: int) -> TenantStats:
     values: dict[str, object] = {"tenant": tenant_id, "now": epoch(now), "most": at_most}
     ages = dict(zip(("one", "two", "three"), (epoch(now - age) for age in AGES), strict=True))
     questions = db.execute(_QUESTIONS, {**values, **ages}).fetchall()
     (dead,), (untaken,) = db.execute(_DEAD, values).fetchone(), db.execute(_UNTAKEN, values).fetchone()
     unsent, since = unsent_events(db, tenant_id, at_most)
-    return Standing(
+    return TenantStats(
         listing.backlogs(db, tenant_id, at_most),
         {(ExpectationKind(kind), age): count for kind, age, count in questions},
         dead,

@@ -15,7 +15,7 @@ from soorma_ai.kernel.domain.values import account_of
 from soorma_ai.kernel.ports import Clock
 from soorma_ai.kernel.rules.decisions.circuit import (
     Circuit,
-    Refusal,
+    SetupRefusal,
     fail,
     is_half_open,
     may_insist,
@@ -28,7 +28,7 @@ T = TypeVar("T")
 MOST_FAILING = 1_000
 
 
-class Asker(Struct, frozen=True):
+class CircuitCaller(Struct, frozen=True):
     """A plan that asks, or a handling of none. It has rested so often; `resumed_at` finds when an operator resumed it.
     Of a provider's models it asks this one first."""
 
@@ -38,14 +38,14 @@ class Asker(Struct, frozen=True):
     resumed_at: Callable[[], Awaitable[datetime | None]]
 
 
-class _Provider(Struct):
+class _ProviderCircuit(Struct):
     circuit: Circuit = field(default_factory=Circuit)
     reason: str = ""
     probe: asyncio.Event | None = None
-    refusals: dict[str, Refusal] = field(default_factory=dict[str, Refusal])
+    refusals: dict[str, SetupRefusal] = field(default_factory=dict[str, SetupRefusal])
 
 
-class Failing(Struct, frozen=True):
+class FailureRun(Struct, frozen=True):
     """Calls of a plan that fail: since when, in seconds of real time, and why."""
 
     since: float
@@ -54,11 +54,11 @@ class Failing(Struct, frozen=True):
 
 class Circuits:
     def __init__(self) -> None:
-        self._providers: defaultdict[str, _Provider] = defaultdict(_Provider)
+        self._providers: defaultdict[str, _ProviderCircuit] = defaultdict(_ProviderCircuit)
         # By plan, as long as its last call has failed; the latest ones.
-        self.failing: dict[str, Failing] = {}
+        self.failing: dict[str, FailureRun] = {}
 
-    async def call(self, provider: str, asker: Asker, clock: Clock, ask: Callable[[], Awaitable[T]]) -> T:
+    async def call(self, provider: str, asker: CircuitCaller, clock: Clock, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask, or raise Outage, which says for how long the asker has to rest; or ModelBlocked, as a moment ago, where
         nobody was told to ask again."""
         known = self._providers[provider]
@@ -83,13 +83,18 @@ class Circuits:
             await known.probe.wait()
 
     async def _call(
-        self, known: _Provider, asker: Asker, resumed_at: datetime | None, clock: Clock, ask: Callable[[], Awaitable[T]]
+        self,
+        known: _ProviderCircuit,
+        asker: CircuitCaller,
+        resumed_at: datetime | None,
+        clock: Clock,
+        ask: Callable[[], Awaitable[T]],
     ) -> T:
         try:
             answer = await ask()
         except ModelBlocked as blocked:
             self._fail(asker.who, str(blocked))
-            known.refusals[asker.model] = Refusal(str(blocked), resumed_at, clock.monotonic())
+            known.refusals[asker.model] = SetupRefusal(str(blocked), resumed_at, clock.monotonic())
             raise
         except ModelUnavailable as away:
             self._fail(asker.who, str(away))
@@ -108,6 +113,6 @@ class Circuits:
 
     def _fail(self, who: str, reason: str) -> None:
         before = self.failing.pop(who, None)
-        self.failing[who] = Failing(before.since if before else monotonic(), reason)
+        self.failing[who] = FailureRun(before.since if before else monotonic(), reason)
         if len(self.failing) > MOST_FAILING:
             del self.failing[next(iter(self.failing))]

@@ -14,7 +14,7 @@ from soorma_ai.kernel.ports import Settlement
 MOST_TENANTS = 1_000
 
 
-class Counted(StrEnum):
+class CounterName(StrEnum):
     COMMITS = "commits"
     LEASES_LOST = "leases_lost"
     MODEL_CALLS = "model_calls"
@@ -26,17 +26,17 @@ class Counted(StrEnum):
 
 
 # What is counted, and what it is counted by; that is always one of a few names of our own.
-Key = tuple[Counted, tuple[str, ...]]
+Key = tuple[CounterName, tuple[str, ...]]
 
 
-class Tallies:
+class Counters:
     """Used on the loop's thread alone. A tenant of None is nobody's."""
 
     def __init__(self, most: int = MOST_TENANTS) -> None:
         self._most = most
         self._by_tenant: OrderedDict[str | None, dict[Key, float]] = OrderedDict()
 
-    def add(self, tenant_id: str | None, what: Counted, *by: str, count: float = 1) -> None:
+    def add(self, tenant_id: str | None, what: CounterName, *by: str, count: float = 1) -> None:
         found = self._by_tenant.get(tenant_id)
         if found is None:
             found = self._by_tenant[tenant_id] = {}
@@ -48,14 +48,14 @@ class Tallies:
     def count_settlement(self, tenant_id: str, settlement: Settlement) -> None:
         """Count what a call of a model came to."""
         used, entry = settlement.actual, settlement.entry
-        self.add(tenant_id, Counted.MODEL_CALLS, count=used.llm_calls)
-        self.add(tenant_id, Counted.TOKENS, count=used.tokens)
+        self.add(tenant_id, CounterName.MODEL_CALLS, count=used.llm_calls)
+        self.add(tenant_id, CounterName.TOKENS, count=used.tokens)
         if used.unpriced_calls:
-            self.add(tenant_id, Counted.UNPRICED, count=used.unpriced_calls)
+            self.add(tenant_id, CounterName.UNPRICED, count=used.unpriced_calls)
         elif used.llm_calls:
-            self.add(tenant_id, Counted.DOLLARS, count=used.cost_usd)
+            self.add(tenant_id, CounterName.DOLLARS, count=used.cost_usd)
         if entry is not None:
-            self.add(tenant_id, Counted.DECISIONS, action_of(entry), entry.verdict)
+            self.add(tenant_id, CounterName.DECISIONS, action_of(entry), entry.verdict)
 
     def of(self, tenant_id: str | None) -> Mapping[Key, float]:
         return self._by_tenant.get(tenant_id, {})

@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.ports import Clock, Registry
-from soorma_ai.kernel.runtime.handling.process.counters import Tallies
+from soorma_ai.kernel.runtime.handling.process.counters import Counters
 
 HEARTBEAT = timedelta(seconds=60)
 
 
-class Notice(asyncio.Event):
+class Signal(asyncio.Event):
     """Set when something happened; `reply` is what came, where that was a reply in this process."""
 
     reply: EventEnvelope | None = None
@@ -24,10 +24,10 @@ class Signals:
     been `registered`, or other stores ask who lives here."""
 
     def __init__(self) -> None:
-        self.tallies = Tallies()
+        self.tallies = Counters()
         self._agents: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._watchers: set[asyncio.Event] = set()
-        self._awaited: defaultdict[str, set[Notice]] = defaultdict(set)
+        self._awaited: defaultdict[str, set[Signal]] = defaultdict(set)
         self._broken: BaseException | None = None
         self.outbox = asyncio.Event()
         self.mail = asyncio.Event()
@@ -76,9 +76,9 @@ class Signals:
             raise self._broken.with_traceback(None)
 
     @contextmanager
-    def notice_of(self, *keys: str) -> Generator[Notice]:
+    def notice_of(self, *keys: str) -> Generator[Signal]:
         """An event that is set when one of these has happened."""
-        waiter = Notice()
+        waiter = Signal()
         for key in keys:
             self._awaited[key].add(waiter)
         try:

@@ -7,13 +7,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from soorma_ai.kernel.domain.effects import FeatureEffect
-from soorma_ai.kernel.domain.memory import DropMemory, MemoryChange, MemoryKey, Remembered, StoreMemory
+from soorma_ai.kernel.domain.memory import DropMemory, MemoryChange, MemoryKey, StoredValue, StoreMemory
 from soorma_ai.kernel.ports import Memory
 from soorma_ai.kernel.rules.memory import apply_change, combine
 
 
 class _Cell(Struct):
-    stored: Remembered | None = None
+    stored: StoredValue | None = None
     change: MemoryChange | None = None
 
 
@@ -42,12 +42,12 @@ class MemoryInHand:
     def record(self, effect: FeatureEffect) -> None:
         self._of_features.append(effect)
 
-    async def look(self, at: MemoryKey) -> Remembered:
+    async def look(self, at: MemoryKey) -> StoredValue:
         cell = self._cells.setdefault(at, _Cell())
         known = cell.change
         if cell.stored is None and not isinstance(known, StoreMemory | DropMemory):
             cell.stored = await self._memory.recall(at)
-        return deepcopy(apply_change(cell.stored or Remembered(), known))
+        return deepcopy(apply_change(cell.stored or StoredValue(), known))
 
     def change(self, change: MemoryChange) -> None:
         """Apply a change. Raise LocalProtocolError where the value is known to be no number, or no list."""

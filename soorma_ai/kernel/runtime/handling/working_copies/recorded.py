@@ -24,7 +24,7 @@ from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.history import Step
 from soorma_ai.kernel.domain.limits import MAX_EVENTS_AT_ONCE, MOST_COMMITTED
 from soorma_ai.kernel.domain.memory import MemoryChange
-from soorma_ai.kernel.domain.plans import Marked
+from soorma_ai.kernel.domain.plans import StepMark
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.domain.values import Json
 
@@ -38,7 +38,7 @@ class Changes(Struct, frozen=True):
     values: tuple[SaveValue | DropValue, ...] = ()
 
 
-class Recorded:
+class RecordedEffects:
     """`own` are the effects of this handling alone."""
 
     def __init__(self, before: Iterable[Effect] = ()) -> None:
@@ -98,11 +98,11 @@ class Recorded:
         closed = {effect.expectation_id for effect in self.all if isinstance(effect, Close)}
         return [expectation for expectation in [*stored, *opened] if expectation.id not in closed]
 
-    def find_marked(self, stored: Mapping[str, Marked], fingerprints: Sequence[str]) -> dict[str, Marked]:
+    def find_marked(self, stored: Mapping[str, StepMark], fingerprints: Sequence[str]) -> dict[str, StepMark]:
         found = dict(stored)
         for step in self.steps:
             if (mark := step.fingerprint) in fingerprints and mark is not None:
-                found[mark] = Marked(found[mark].count + 1 if mark in found else 1, step)
+                found[mark] = StepMark(found[mark].count + 1 if mark in found else 1, step)
         return found
 
     def task_after(self, task: TaskRecord) -> tuple[TaskRecord, dict[int, SubTaskInfo]]:
