@@ -217,7 +217,7 @@ def operation_of(
 
 
 def _parameter(given: inspect.Parameter, kind: Any) -> Parameter:
-    return Parameter(given.name, sent_kind(kind), given.default, _wire_of(kind) or WireForm())
+    return Parameter(given.name, wire_type(kind), given.default, _wire_of(kind) or WireForm())
 
 
 def _is_in_query(row: CallRow, name: str, wire: WireForm) -> bool:
@@ -239,7 +239,7 @@ def _answers(row: CallRow, kind: Any) -> Mapping[HTTPStatus, object]:
         return {HTTPStatus.NO_CONTENT: None}
     status = HTTPStatus(options.get("status", HTTPStatus.OK))
     if "key" in options:
-        return {status: _answer_type(options["key"], _DONE if kind is NoneType else sent_kind(kind))}
+        return {status: _answer_type(options["key"], _DONE if kind is NoneType else wire_type(kind))}
     kind = _without_none(kind)
     return {status: cast("Any", Page)[get_args(kind)[0]] if get_origin(kind) is list else kind}
 
@@ -250,20 +250,20 @@ def _answer_type(key: str, kind: Any) -> Any:
     return cast("Any", TypedDict)("".join(map(str.title, key.split("_"))) + "Answer", {key: kind})
 
 
-def sent_kind(kind: Any) -> Any:
+def wire_type(kind: Any) -> Any:
     """Return the type of a parameter as it is sent: spans as numbers, moments with a zone, collections as lists."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin is Annotated:
         wire = _wire_of(kind)
-        base = wire.kind if wire and wire.kind is not None else sent_kind(parts[0])
+        base = wire.kind if wire and wire.kind is not None else wire_type(parts[0])
         marks = tuple(one for one in parts[1:] if not isinstance(one, WireForm))
         return Annotated[(base, *marks)] if marks else base
     if origin in (Union, UnionType):
-        return cast("Any", Union)[tuple(map(sent_kind, parts))]
+        return cast("Any", Union)[tuple(map(wire_type, parts))]
     if isinstance(origin, type) and issubclass(origin, Mapping) and origin is not dict:
         return JsonObject
     if isinstance(origin, type) and issubclass(origin, Iterable) and not issubclass(origin, dict):
-        return list[sent_kind(parts[0])]
+        return list[wire_type(parts[0])]
     return _SENT.get(kind, kind)
 
 

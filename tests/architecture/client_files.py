@@ -157,9 +157,9 @@ def write_protocol(service: Service, out: Writer) -> None:
 
 
 def write_client(service: Service, out: Writer) -> None:
-    out.need(f"from {CLIENTS}.sender import Caller")
+    out.need(f"from {CLIENTS}.sender import Sender")
     out.add("", f"class {service.client}:", indented(f'"""{service.text}"""'))
-    out.add(indented("def __init__(self, caller: Caller) -> None:\n    self._caller = caller\n"))
+    out.add(indented("def __init__(self, caller: Sender) -> None:\n    self._caller = caller\n"))
     for row in service.calls:
         if row.call.__name__ not in service.by_hand:
             parameters, answer = out.signature(row)
@@ -243,8 +243,8 @@ def part_of(part: str, given: dict[str, Parameter], out: Writer) -> str:
     name, _, rest = part.strip("{}").partition(":")
     one = given[name]
     if rest:
-        out.need(f"from {CLIENTS}.address import Rest")
-        return f"Rest({one.name})"
+        out.need(f"from {CLIENTS}.address import PathTail")
+        return f"PathTail({one.name})"
     return one.name if "str" in str(one.kind) else f"str({one.name})"
 
 

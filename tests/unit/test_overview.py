@@ -15,7 +15,7 @@ from soorma_ai.kernel.domain.plans import Blocked, PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.tracking import Awaited, PlanLine, PlanPage
 from soorma_ai.kernel.ports import StoredPlan
 from soorma_ai.kernel.rules.reports.summaries import plan_line
-from soorma_ai.surfaces.drawing.bars import Bar, draw_bars
+from soorma_ai.surfaces.drawing.bars import ChartBar, draw_bars
 
 NOW = datetime(2026, 3, 4, 15, 30, tzinfo=UTC)  # a Wednesday
 PLAN = PlanRecord("p", "a", "1", PlanStatus.RUNNING, "g", "order.received", {}, Lineage(), Limits(), NOW, NOW, "p")
@@ -85,7 +85,12 @@ def test_plans_wait_for_people_for_an_operator_and_while_they_are_paused() -> No
 
 
 def test_a_chart_is_svg_whose_highest_bar_fills_it_and_whose_words_are_escaped() -> None:
-    bars = [Bar(2.0, "a", "<1>"), Bar(1.0, "", "half", is_open=True), Bar(0.0, "c", "none"), Bar(0.001, "d", "few")]
+    bars = [
+        ChartBar(2.0, "a", "<1>"),
+        ChartBar(1.0, "", "half", is_open=True),
+        ChartBar(0.0, "c", "none"),
+        ChartBar(0.001, "d", "few"),
+    ]
     drawn = draw_bars(bars, 'Cost & "more"')
     rects = [one.attrib for one in ElementTree.fromstring(drawn).iter() if one.tag.endswith("rect")]
     assert [float(one["height"]) for one in rects] == [80.0, 40.0, 0.0, 2.0]

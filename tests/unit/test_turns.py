@@ -15,7 +15,7 @@ from soorma_ai.kernel.domain.history import JoinProgress, Step, StepKind
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.registry import Approval
 from soorma_ai.kernel.rules.plans.requests import decision_of
-from soorma_ai.kernel.rules.plans.turns import PlanFacts, release, take_turn
+from soorma_ai.kernel.rules.plans.turns import TurnFacts, release, take_turn
 from soorma_ai.kernel.rules.waits.wakeups import CANCEL_REQUESTED, DEADLINE_REACHED, EXPIRED, PHASE_ENTERED, STRANDED
 from unit.kit import (
     END,
@@ -47,7 +47,7 @@ def turn(
     record: PlanRecord, met: Expectation | None = None, by: EventEnvelope | None = None, now: Any = NOW, **facts: Any
 ) -> Any:
     progress = JoinProgress(facts.pop("came", 0), facts.pop("fired", None), facts.pop("needed", None))
-    return take_turn(record, PlanFacts(by or worked(), met, progress=progress, **facts), moment(by or worked(), now))
+    return take_turn(record, TurnFacts(by or worked(), met, progress=progress, **facts), moment(by or worked(), now))
 
 
 def said(turn: Any) -> str:

@@ -30,7 +30,7 @@ PAUSE = 5.0
 
 
 @dataclass(frozen=True)
-class Registration:
+class ClientRegistration:
     """A console as its provider knows it. `url` is the console's address in a browser, to which `PATH` is added for
     where the provider sends browsers back to."""
 
@@ -77,7 +77,7 @@ class CodeFlow:
     """Lets people in whom a provider knows. `names` are the claims of its ID tokens that say who they are."""
 
     def __init__(
-        self, registration: Registration, *, names: ClaimNames | None = None, clock: Clock | None = None
+        self, registration: ClientRegistration, *, names: ClaimNames | None = None, clock: Clock | None = None
     ) -> None:
         wire.check()
         self._of = registration

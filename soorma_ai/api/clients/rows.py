@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from soorma_ai.api.clients.address import Rest
+from soorma_ai.api.clients.address import PathTail
 from soorma_ai.api.clients.messages import Page, delete, get, post
-from soorma_ai.api.clients.sender import Caller
+from soorma_ai.api.clients.sender import Sender
 from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.events import Topic, topic_of
 from soorma_ai.kernel.domain.expectations import Untaken, Wait
@@ -29,7 +29,7 @@ from soorma_ai.kernel.domain.values import JsonObject, json_object
 class MemoryRows:
     """The working memory of plans."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: Sender) -> None:
         self._caller = caller
 
     async def keys(self, plan_id: Id) -> list[str]:
@@ -38,7 +38,7 @@ class MemoryRows:
 
     async def delete(self, key: Name, plan_id: Id) -> bool:
         """Remove a value from a plan's working memory. False when there was nothing."""
-        return await self._caller.read_key(delete("working-memory", plan_id, Rest(key)), "deleted", bool)
+        return await self._caller.read_key(delete("working-memory", plan_id, PathTail(key)), "deleted", bool)
 
     async def get_plan_context(self, plan_id: Id) -> JsonObject:
         """Return the plan's row with its working memory as `state`."""
@@ -72,7 +72,7 @@ class MemoryRows:
 class RegistryRows:
     """Agents and their events."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: Sender) -> None:
         self._caller = caller
 
     async def query(
@@ -129,7 +129,7 @@ class RegistryRows:
 class AsyncTracker:
     """The progress of plans. Every call raises NotFound for what is not there for its caller."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: Sender) -> None:
         self._caller = caller
 
     async def plan_progress(self, plan_id: Id) -> PlanProgress:
@@ -181,7 +181,7 @@ class AsyncTracker:
 class ClientRows:
     """Calls of the kernel, as one person of one tenant."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: Sender) -> None:
         self._caller = caller
 
     async def resume_all(self, *, agent: str | None = None) -> list[str]:

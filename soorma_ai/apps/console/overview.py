@@ -11,7 +11,7 @@ from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.tracking import PlanLine, PlanPage
 from soorma_ai.kernel.ports import StoredPlan
-from soorma_ai.surfaces.drawing.bars import Bar
+from soorma_ai.surfaces.drawing.bars import ChartBar
 from soorma_ai.surfaces.terminal.wording import cost
 
 HOURS, DAYS = 24, 7
@@ -29,7 +29,7 @@ class ActivePlans(Struct, frozen=True):
 class Costs(Struct, frozen=True):
     """Cost of the plans that started in a period, by its parts. `total`, and `most` of one part, are in words."""
 
-    bars: tuple[Bar, ...]
+    bars: tuple[ChartBar, ...]
     total: str
     most: str
     plans: int
@@ -79,18 +79,18 @@ def _costs(
 ) -> Costs:
     roots = [one for one in rows if one.plan.plan_id == one.plan.root_plan_id]
     found = [one for one in roots if edges[0] <= one.plan.created_at < edges[-1]]
-    bars = list[Bar]()
+    bars = list[ChartBar]()
     for number, (start, end) in enumerate(pairwise(edges)):
         here = [one.spent for one in found if start <= one.plan.created_at < end]
-        usd, name = sum(map(_known, here)), label(start, number)
+        usd, name = sum(map(_dollars, here)), label(start, number)
         words = f"{name}: {_words(here)}, {len(here)} plans"
-        bars.append(Bar(usd, name if number % every == 0 else "", words, _is_open(here)))
+        bars.append(ChartBar(usd, name if number % every == 0 else "", words, _is_open(here)))
     failed = sum(one.plan.status is PlanStatus.FAILED for one in found)
     most = max(one.value for one in bars)
     return Costs(tuple(bars), _words([one.spent for one in found]), cost(most) if most else "", len(found), failed)
 
 
-def _known(spent: Spent) -> float:
+def _dollars(spent: Spent) -> float:
     return spent.at_least_usd if spent.cost_usd is None else spent.cost_usd
 
 
@@ -99,7 +99,7 @@ def _is_open(spent: Iterable[Spent]) -> bool:
 
 
 def _words(spent: Sequence[Spent]) -> str:
-    usd = sum(map(_known, spent))
+    usd = sum(map(_dollars, spent))
     if not _is_open(spent):
         return cost(usd)
     return f"at least {cost(usd)}" if usd > 0 else "unknown"

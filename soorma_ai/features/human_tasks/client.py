@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from soorma_ai.api.clients.blocks import Blocking, blocking
 from soorma_ai.api.clients.messages import Page, get, post
-from soorma_ai.api.clients.sender import Caller
+from soorma_ai.api.clients.sender import Sender
 from soorma_ai.features.human_tasks.records import Absence, Claim, Lasting, LinkKind, MadeLink, NewLink, Notice, Roles
 from soorma_ai.kernel.domain.parameters import Id, Name, Short
 
@@ -12,7 +12,7 @@ from soorma_ai.kernel.domain.parameters import Id, Name, Short
 class AsyncInbox:
     """Calls about questions beside answering them."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: Sender) -> None:
         self._caller = caller
 
     async def claim(self, wait_id: Id, *, insist: bool = False) -> Claim:

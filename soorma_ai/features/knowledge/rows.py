@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from soorma_ai.api.clients.address import Rest
+from soorma_ai.api.clients.address import PathTail
 from soorma_ai.api.clients.messages import Page, delete, post
-from soorma_ai.api.clients.sender import Caller
+from soorma_ai.api.clients.sender import Sender
 from soorma_ai.features.knowledge.records import AgentName, Content, Context, LookupResult, Title
 from soorma_ai.kernel.domain.memos import Memo
 from soorma_ai.kernel.domain.parameters import Id, Name
@@ -15,13 +15,13 @@ from soorma_ai.kernel.domain.values import json_object
 class MemoRows:
     """Memory that outlives plans."""
 
-    def __init__(self, caller: Caller) -> None:
+    def __init__(self, caller: Sender) -> None:
         self._caller = caller
 
     async def delete_knowledge(self, key: Name, *, shared: bool = False, user_id: Id | None = None) -> bool:
         """Remove the text of a key. False when there was nothing."""
         return await self._caller.read_key(
-            delete("memory", "knowledge", Rest(key), shared=shared, user_id=user_id), "deleted", bool
+            delete("memory", "knowledge", PathTail(key), shared=shared, user_id=user_id), "deleted", bool
         )
 
     async def log_interaction(
@@ -73,5 +73,5 @@ class MemoRows:
     ) -> bool:
         """Remove a prompt or a rule. False when there was nothing."""
         return await self._caller.read_key(
-            delete("memory", "skills", Rest(name), agent=agent, shared=shared, user_id=user_id), "deleted", bool
+            delete("memory", "skills", PathTail(name), agent=agent, shared=shared, user_id=user_id), "deleted", bool
         )

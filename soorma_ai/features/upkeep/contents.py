@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from soorma_ai.adapters.sqlite.file import files
-from soorma_ai.features.upkeep.export import Contents, Row, Table
+from soorma_ai.features.upkeep.export import Contents, Row, TableRows
 
 # Full-text tables, whose rows stand in tables of their own; what they are made of is given as words.
 _TABLES = """
@@ -32,14 +32,14 @@ def contents_of(path: Path) -> Generator[Contents]:
             raise files.unusable(error, path) from error
 
 
-def _table(db: sqlite3.Connection, name: str) -> Table:
+def _table(db: sqlite3.Connection, name: str) -> TableRows:
     """Columns that are made of others are left out."""
     columns = [str(row[1]) for row in db.execute(f"PRAGMA table_info({name})").fetchall()]
     has_order = not db.execute(
         "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?", (name,)
     ).fetchone()[0]
     order = "ORDER BY rowid" if has_order else ""
-    return Table(name, columns, partial(_rows, db, f'SELECT {", ".join(columns)} FROM "{name}" {order}'))
+    return TableRows(name, columns, partial(_rows, db, f'SELECT {", ".join(columns)} FROM "{name}" {order}'))
 
 
 def _rows(db: sqlite3.Connection, query: str) -> Iterable[Row]:

@@ -12,7 +12,7 @@ Row = tuple[Value, ...]
 _BYTES = 16
 
 
-class Table(Struct, frozen=True):
+class TableRows(Struct, frozen=True):
     """`rows` begins anew whenever it is called, in the order in which they were made, where that counts."""
 
     name: str
@@ -24,7 +24,7 @@ class Contents(Struct, frozen=True):
     """All of one moment. `words` are of memos: number, title, content and marks. `last` is the last number that each
     table has given, which may be gone."""
 
-    tables: Sequence[Table]
+    tables: Sequence[TableRows]
     words: Callable[[], Iterable[tuple[int, str, str, str]]]
     last: Mapping[str, int]
 

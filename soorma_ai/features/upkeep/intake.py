@@ -12,7 +12,7 @@ from soorma_ai.adapters.postgres.full_text import count_words
 from soorma_ai.adapters.postgres.migrations import must_be_idle, prepare
 from soorma_ai.adapters.postgres.schema import SCHEMA
 from soorma_ai.errors import ConfigError, StoreUnavailable
-from soorma_ai.features.upkeep.export import Contents, MovedTable, Row, Table, TableDigest
+from soorma_ai.features.upkeep.export import Contents, MovedTable, Row, TableDigest, TableRows
 from soorma_ai.kernel.sql.storage import FeatureSet
 
 # Rows that are read back at once.
@@ -55,7 +55,7 @@ def _must_be_empty(db: psycopg.Connection) -> None:
             raise ConfigError(f"the database is not empty: its table {name!r} has rows; give one without a store")
 
 
-def _take(db: psycopg.Connection, table: Table) -> MovedTable:
+def _take(db: psycopg.Connection, table: TableRows) -> MovedTable:
     sent, found = TableDigest(), TableDigest()
     columns = sql.SQL(", ").join(map(sql.Identifier, table.columns))
     with (
@@ -84,11 +84,11 @@ def _spell(row: Row) -> Row:
     return tuple(value.replace("\0", "\uffff") if isinstance(value, str) else value for value in row)
 
 
-def _words(contents: Contents) -> Sequence[Table]:
+def _words(contents: Contents) -> Sequence[TableRows]:
     """Return the tables in which words of memos are counted here."""
     return (
-        Table("memo_word", ("term", "seq", "hits"), partial(_hits, contents)),
-        Table("memo_length", ("seq", "words"), partial(_lengths, contents)),
+        TableRows("memo_word", ("term", "seq", "hits"), partial(_hits, contents)),
+        TableRows("memo_length", ("seq", "words"), partial(_lengths, contents)),
     )
 
 

@@ -91,7 +91,7 @@ class Estimate(Struct, frozen=True):
         return self.units <= MOST_AT_ONCE
 
 
-class Costs:
+class SchemaCosts:
     """Costs of the schemas of one document, for values by their depth."""
 
     def __init__(self, graph: SchemaGraph) -> None:

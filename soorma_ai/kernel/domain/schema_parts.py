@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urldefrag, urljoin
 
 from soorma_ai.kernel.domain.patterns import is_affordable, is_backtracking, steps_for
-from soorma_ai.kernel.domain.schema_cost import Costs
+from soorma_ai.kernel.domain.schema_cost import SchemaCosts
 from soorma_ai.kernel.domain.schema_graph import Place, SchemaGraph
 from soorma_ai.kernel.domain.values import Json, JsonObject, compact
 
@@ -25,7 +25,7 @@ class Parts:
         document = {name: one for name, one in document.items() if name != "$schema"}
         self.document = document
         self.graph = SchemaGraph(document)
-        self.costs = Costs(self.graph)
+        self.costs = SchemaCosts(self.graph)
         self._whole = whole
         self._compile = compile_schema
         name = document.get("$id")

@@ -18,7 +18,7 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
 from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.domain.patterns import MOST_STEPS
-from soorma_ai.kernel.domain.schema_cost import MOST_AT_ONCE, MOST_IN_ALL, Costs, length_of
+from soorma_ai.kernel.domain.schema_cost import MOST_AT_ONCE, MOST_IN_ALL, SchemaCosts, length_of
 from soorma_ai.kernel.domain.schema_formats import FORMATS
 from soorma_ai.kernel.domain.schema_graph import Place, SchemaGraph, sizes_of_levels, visits_of_root
 from soorma_ai.kernel.domain.schema_parts import Parts
@@ -278,7 +278,7 @@ def _checker(spelled: str) -> _Checker:
         document = json.loads(spelled)
         validator = _compile(document, None, None)
         graph = SchemaGraph(document)
-        return _Checker(spelled, validator, visits_of_root(graph), Costs(graph).highest)
+        return _Checker(spelled, validator, visits_of_root(graph), SchemaCosts(graph).highest)
     except (ValidationError, ReferencingError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise ConfigError(f"malformed JSON Schema {clip(spelled, 200)}: {reason}") from error

@@ -11,7 +11,7 @@ _LEAST = 2  # height of a bar that is not zero
 _GAP = 0.25  # part of a bar's place
 
 
-class Bar(Struct, frozen=True):
+class ChartBar(Struct, frozen=True):
     """`label` is drawn below unless it is empty, `words` are its title. `is_open`: the true value may be higher."""
 
     value: float
@@ -20,7 +20,7 @@ class Bar(Struct, frozen=True):
     is_open: bool = False
 
 
-def draw_bars(bars: Sequence[Bar], title: str, scale: str = "") -> str:
+def draw_bars(bars: Sequence[ChartBar], title: str, scale: str = "") -> str:
     """Return the SVG. The highest bar fills the height; `scale` is its value in words."""
     most = max((one.value for one in bars), default=0.0)
     place = WIDTH / max(len(bars), 1)
@@ -34,7 +34,7 @@ def draw_bars(bars: Sequence[Bar], title: str, scale: str = "") -> str:
     )
 
 
-def _bar(bar: Bar, x: float, place: float, most: float) -> str:
+def _bar(bar: ChartBar, x: float, place: float, most: float) -> str:
     room = HEIGHT - _TOP - _BOTTOM
     height = max(bar.value / most * room, _LEAST) if bar.value > 0 else 0.0
     width, top = place * (1 - _GAP), HEIGHT - _BOTTOM - height

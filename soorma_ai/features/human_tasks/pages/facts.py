@@ -54,7 +54,7 @@ def _is_new(earlier: JsonObject | None, name: str, value: Json) -> bool:
     return name not in earlier or bool(difference(earlier[name], value).changes)
 
 
-def found_line(value: Found) -> str:
+def json_line(value: Found) -> str:
     """Return a value as JSON on one line; nothing where it is absent."""
     return "" if isinstance(value, Absent) else show_text(_line(value))
 
@@ -67,7 +67,7 @@ def show_text(text: str) -> str:
 def _words(value: Json) -> str:
     """Return text without quotes, and anything else, also empty text, as JSON."""
     is_text = isinstance(value, str) and value.strip()
-    return show_text(clip(str(value), LONGEST_LINE)) if is_text else found_line(value)
+    return show_text(clip(str(value), LONGEST_LINE)) if is_text else json_line(value)
 
 
 def _line(value: Json) -> str:

@@ -22,7 +22,7 @@ from soorma_ai.features.human_tasks.pages.answering import (
     payload_form,
     sheet_of,
 )
-from soorma_ai.features.human_tasks.pages.facts import Facts, facts_of, found_line, show_text
+from soorma_ai.features.human_tasks.pages.facts import Facts, facts_of, json_line, show_text
 from soorma_ai.features.human_tasks.question import QuestionDetails, question_details
 from soorma_ai.features.human_tasks.service import inbox_of
 from soorma_ai.features.human_tasks.summary import urgency
@@ -235,7 +235,7 @@ def _other_faults(refusal: AnswerRefusal | None) -> tuple[str, ...]:
 def _changes(since: Difference | None) -> list[tuple[str, str, str]]:
     if since is None:
         return []
-    return [(one.path.removeprefix("$."), found_line(one.was), found_line(one.now)) for one in since.changes]
+    return [(one.path.removeprefix("$."), json_line(one.was), json_line(one.now)) for one in since.changes]
 
 
 def _beginning(value: Json) -> tuple[str, bool]:

@@ -1,6 +1,6 @@
 """A plan's turn: what came for it, what it means, and whether there is anything to decide.
 
-What is read for it stands in `PlanFacts`; a join that fires and a request that a person let go need more, which the
+What is read for it stands in `TurnFacts`; a join that fires and a request that a person let go need more, which the
 shell reads before it goes on with `fire` or `release`.
 """
 
@@ -27,7 +27,7 @@ from soorma_ai.kernel.rules.waits.opening import Moment, first_opened
 from soorma_ai.kernel.rules.waits.wakeups import DEADLINE_REACHED, PHASE_ENTERED, STRANDED
 
 
-class PlanFacts(Struct, frozen=True):
+class TurnFacts(Struct, frozen=True):
     """Facts that are stored about a plan, and what came for it.
 
     `event` is the one that closed `met`. `open_now` is read for a plan that is to end, or that nothing was coming for;
@@ -60,7 +60,7 @@ def enters_phase(event: EventEnvelope) -> bool:
     return event.type == PHASE_ENTERED and event.source == SYSTEM
 
 
-def take_turn(plan: PlanRecord, facts: PlanFacts, moment: Moment) -> Turn:
+def take_turn(plan: PlanRecord, facts: TurnFacts, moment: Moment) -> Turn:
     """Take the turn of a plan that has not ended. Raise LimitExceeded at its deadline."""
     if plan.cancel_requested is not None:
         return Turn(cancel(plan, plan.cancel_requested, facts.open_now, moment, done=facts.done))
@@ -103,7 +103,7 @@ def release(
     return replace(asked, plan=replace(asked.plan, awaits=first_opened(asked.effects).id))
 
 
-def _receive_branch(plan: PlanRecord, met: Expectation, facts: PlanFacts, moment: Moment) -> Turn:
+def _receive_branch(plan: PlanRecord, met: Expectation, facts: TurnFacts, moment: Moment) -> Turn:
     """The join fires if this one makes its count full. At its deadline it is fired by the timer's word, which stands in
     line behind what came before."""
     outcome, trigger = receive_branch(plan, met, facts.event, moment, fired=facts.progress.fired)

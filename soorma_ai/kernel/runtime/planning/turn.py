@@ -20,7 +20,7 @@ from soorma_ai.kernel.rules.plans.lifecycle import PARENT_CANCELLED, begin, canc
 from soorma_ai.kernel.rules.plans.requests import decision_of
 from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
 from soorma_ai.kernel.rules.plans.triggers import Trigger
-from soorma_ai.kernel.rules.plans.turns import PlanFacts, enters_phase, is_stranded, must_have_time, release, take_turn
+from soorma_ai.kernel.rules.plans.turns import TurnFacts, enters_phase, is_stranded, must_have_time, release, take_turn
 from soorma_ai.kernel.rules.prompting.history import tell_earlier
 from soorma_ai.kernel.rules.waits.sentences import title_of
 from soorma_ai.kernel.runtime.handling.handling import Handling, Services
@@ -159,21 +159,21 @@ async def _plan_of_event(handling: Handling, event: EventEnvelope) -> tuple[Plan
     return found
 
 
-async def _facts(handling: Handling, event: EventEnvelope, met: Expectation | None) -> PlanFacts:
+async def _facts(handling: Handling, event: EventEnvelope, met: Expectation | None) -> TurnFacts:
     """Read as little as the kind of what came allows: a branch of a hundred reads none of the others."""
     store, plan = handling.services.store, handling.plan
     if plan.cancel_requested is not None:
         last = await store.plans.steps(plan.plan_id, max(0, plan.steps - LAST_STEPS))
         done = [step.name for step in [*last, *handling.steps_recorded] if step.kind is StepKind.REPLIED]
-        return PlanFacts(handling.event, open_now=await handling.open_now(), done=done)
+        return TurnFacts(handling.event, open_now=await handling.open_now(), done=done)
     if is_stranded(handling.event) or enters_phase(handling.event):
-        return PlanFacts(handling.event, open_now=await handling.open_now())
+        return TurnFacts(handling.event, open_now=await handling.open_now())
     if met is not None:
         event = await read_reply(store.registry, met, event)
     join_id = None if met is None else met.id if met.kind is ExpectationKind.JOIN else met.branch_of
     if join_id is None:
-        return PlanFacts(event, met)
-    return PlanFacts(event, met, progress=await handling.join_progress(join_id))
+        return TurnFacts(event, met)
+    return TurnFacts(event, met, progress=await handling.join_progress(join_id))
 
 
 async def _fire(handling: Handling, join_id: str) -> Trigger:

@@ -19,7 +19,7 @@ COUNTED_EVERY, TOO_OLD = 5.0, 60.0
 MOST_TENANTS = 1_000
 
 
-class Count(Struct, frozen=True):
+class TenantCount(Struct, frozen=True):
     """The counts of a tenant, taken at `begun` by the monotonic clock."""
 
     standing: TenantStats
@@ -31,8 +31,8 @@ class TenantCounts:
     some seconds is taken anew in the background; a reader waits only for the first, and for one that is too old."""
 
     def __init__(self) -> None:
-        self._last: OrderedDict[str, Count] = OrderedDict()
-        self._counting: dict[str, asyncio.Task[Count]] = {}
+        self._last: OrderedDict[str, TenantCount] = OrderedDict()
+        self._counting: dict[str, asyncio.Task[TenantCount]] = {}
 
     async def of(self, services: Services, person: Person) -> tuple[TenantStats, float]:
         """Return the counts of the person's tenant, and their age in seconds. Raise Forbidden for all but
@@ -46,17 +46,19 @@ class TenantCounts:
                 last = await asyncio.shield(counting)
         return last.standing, max(services.clock.monotonic() - last.begun, 0.0)
 
-    def _begin(self, services: Services, tenant_id: str) -> asyncio.Task[Count]:
+    def _begin(self, services: Services, tenant_id: str) -> asyncio.Task[TenantCount]:
         task = asyncio.create_task(self._count(services, tenant_id), name=f"counts of {tenant_id}")
         self._counting[tenant_id] = task
         task.add_done_callback(lambda done: self._end(tenant_id, done))
         return task
 
-    async def _count(self, services: Services, tenant_id: str) -> Count:
+    async def _count(self, services: Services, tenant_id: str) -> TenantCount:
         begun = services.clock.monotonic()
-        return Count(await services.store.queue.tenant_stats(tenant_id, services.clock.now(), MOST_COUNTED), begun)
+        return TenantCount(
+            await services.store.queue.tenant_stats(tenant_id, services.clock.now(), MOST_COUNTED), begun
+        )
 
-    def _end(self, tenant_id: str, task: asyncio.Task[Count]) -> None:
+    def _end(self, tenant_id: str, task: asyncio.Task[TenantCount]) -> None:
         """Keep the count. Of one that failed the age tells, which grows."""
         self._counting.pop(tenant_id, None)
         with suppress(SoormaError, asyncio.CancelledError):
