@@ -11,13 +11,13 @@ from soorma_ai.api.clients.blocks import blocking
 from soorma_ai.api.clients.transport import BlockingTransport
 from soorma_ai.clients.asynchronous import AsyncClient, AsyncMemory
 from soorma_ai.features.human_tasks.client import BlockingInbox
-from soorma_ai.features.knowledge.blocking import Memos
+from soorma_ai.features.knowledge.blocking import BlockingMemos
 
 if TYPE_CHECKING:
     import httpx
 
 
-class Memory(WorkingMemory[AsyncMemory], Memos[AsyncMemory]):
+class Memory(WorkingMemory[AsyncMemory], BlockingMemos[AsyncMemory]):
     """The working memory of plans, and long-term memory. Every call about a plan raises NotFound for a plan that its
     caller does not see."""
 

@@ -276,13 +276,13 @@ KERNEL = Service(
     protocol="KernelCalls",
     text="Calls of the kernel, as one person of one tenant.",
     hand=AsyncKernelClient,
-    parts={"registry": ("RegistryCalls", "Registry"), "tracker": ("TrackerCalls", "Tracker")},
+    parts={"registry": ("RegistryCalls", "BlockingRegistry"), "tracker": ("TrackerCalls", "BlockingTracker")},
 )
 REGISTRY = Service(
     Directory,
     (*registry.CALLS,),
     client="RegistryRows",
-    blocking="Registry",
+    blocking="BlockingRegistry",
     protocol="RegistryCalls",
     text="Agents and their events.",
     hand=AsyncRegistry,
@@ -291,7 +291,7 @@ TRACKER = Service(
     tracker.Tracker,
     (*tracker.CALLS,),
     client="AsyncTracker",
-    blocking="Tracker",
+    blocking="BlockingTracker",
     protocol="TrackerCalls",
     text="The progress of plans. Every call raises NotFound for what is not there for its caller.",
 )
@@ -309,7 +309,7 @@ MEMOS = Service(
     memos.PersonMemos,
     (*memos.CALLS,),
     client="MemoRows",
-    blocking="Memos",
+    blocking="BlockingMemos",
     protocol="MemoCalls",
     text="Memory that outlives plans.",
     hand=AsyncMemos,
@@ -319,7 +319,7 @@ INBOX = Service(
     inbox.Inbox,
     (*inbox.CALLS,),
     client="AsyncInbox",
-    blocking="Inbox",
+    blocking="BlockingInbox",
     protocol="InboxCalls",
     text="Calls about questions beside answering them.",
 )

@@ -27,7 +27,7 @@ from starlette.routing import Route
 from soorma_ai import Platform
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens import ApiKeys
-from soorma_ai.adapters.tokens.code_flow import CodeFlow, Registration
+from soorma_ai.adapters.tokens.code_flow import CodeFlow, ClientRegistration
 from soorma_ai.apps.console import Console
 from soorma_ai.kernel.rules.tokens import ClaimNames
 from soorma_ai.server import app
@@ -149,7 +149,7 @@ async def providing() -> AsyncGenerator[Provider]:
 
 
 def flow(provider: Provider, platform: Platform, **names: str) -> CodeFlow:
-    known = Registration(provider.url, CLIENT, CONSOLE, CLIENT_SECRET)
+    known = ClientRegistration(provider.url, CLIENT, CONSOLE, CLIENT_SECRET)
     return CodeFlow(known, names=ClaimNames(**names), clock=platform.services.clock)
 
 

@@ -24,7 +24,7 @@ from provider_kit import (
 )
 
 from soorma_ai import Platform
-from soorma_ai.adapters.tokens.code_flow import PAUSE, Registration
+from soorma_ai.adapters.tokens.code_flow import PAUSE, ClientRegistration
 from soorma_ai.apps.console import Console
 from soorma_ai.errors import ConfigError
 from soorma_ai.server import app
@@ -298,7 +298,7 @@ async def test_a_server_that_asks_nobody_has_no_provider_and_one_without_a_provi
 )
 def test_a_registration_that_proves_nothing_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"https://|openid"):
-        Registration(**{"issuer": "https://id.example", "client_id": "c", "url": "https://shop.example", **wrong})
+        ClientRegistration(**{"issuer": "https://id.example", "client_id": "c", "url": "https://shop.example", **wrong})
 
 
 def test_the_environment_names_a_provider_whole_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:

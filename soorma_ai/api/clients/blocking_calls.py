@@ -27,7 +27,7 @@ class WorkingMemory(Blocking[WorkingMemoryKind]):
     get_task_by_subtask = blocking(AsyncWorkingMemory.get_task_by_subtask)
 
 
-class Registry(Blocking[AsyncRegistry]):
+class BlockingRegistry(Blocking[AsyncRegistry]):
     """Agents and their events."""
 
     find = blocking(AsyncRegistry.find)
@@ -40,7 +40,7 @@ class Registry(Blocking[AsyncRegistry]):
     deregister = blocking(AsyncRegistry.deregister)
 
 
-class Tracker(Blocking[AsyncTracker]):
+class BlockingTracker(Blocking[AsyncTracker]):
     """The progress of plans. Every call raises NotFound for what is not there for its caller."""
 
     plan_progress = blocking(AsyncTracker.plan_progress)
@@ -85,11 +85,11 @@ class BlockingCalls(Blocking[BlockingCallsKind]):
     events_stream = streaming(AsyncKernelClient.events_stream)
 
     @property
-    def registry(self) -> Registry:
+    def registry(self) -> BlockingRegistry:
         """Return the calls that find agents and events."""
-        return Registry(self.calls.registry)
+        return BlockingRegistry(self.calls.registry)
 
     @property
-    def tracker(self) -> Tracker:
+    def tracker(self) -> BlockingTracker:
         """Return the calls that tell how far plans are."""
-        return Tracker(self.calls.tracker)
+        return BlockingTracker(self.calls.tracker)

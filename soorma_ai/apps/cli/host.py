@@ -124,9 +124,9 @@ def _provider() -> "CodeFlow | None":
     said = read_sign_in()
     if said is None:
         return None
-    from soorma_ai.adapters.tokens.code_flow import CodeFlow, Registration
+    from soorma_ai.adapters.tokens.code_flow import ClientRegistration, CodeFlow
 
-    known = Registration(said.issuer, said.client_id, said.url, said.client_secret, said.scopes)
+    known = ClientRegistration(said.issuer, said.client_id, said.url, said.client_secret, said.scopes)
     return CodeFlow(known, names=said.names)
 
 

@@ -100,7 +100,7 @@ class AsyncInbox:
         )
 
 
-class Inbox(Blocking[AsyncInbox]):
+class BlockingInbox(Blocking[AsyncInbox]):
     """Calls about questions beside answering them."""
 
     claim = blocking(AsyncInbox.claim)

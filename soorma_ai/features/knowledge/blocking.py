@@ -5,10 +5,10 @@ from typing import TypeVar
 from soorma_ai.api.clients.blocks import Blocking, blocking
 from soorma_ai.features.knowledge.client import AsyncMemos
 
-MemosKind = TypeVar("MemosKind", bound=AsyncMemos, covariant=True)
+BlockingMemosKind = TypeVar("BlockingMemosKind", bound=AsyncMemos, covariant=True)
 
 
-class Memos(Blocking[MemosKind]):
+class BlockingMemos(Blocking[BlockingMemosKind]):
     """Memory that outlives plans."""
 
     store_knowledge = blocking(AsyncMemos.store_knowledge)
