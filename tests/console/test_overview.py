@@ -1,8 +1,10 @@
 """The front page, by reads that other pages make too."""
 
 from console_kit import ask, browsing, key_for, shop, site
+from kit import planner, sleeps, stock
 
 from soorma_ai import Platform
+from soorma_ai.errors import ModelUnavailable
 
 
 async def test_the_front_page_has_questions_plans_trouble_and_cost(platform: Platform) -> None:
@@ -20,6 +22,17 @@ async def test_the_front_page_has_questions_plans_trouble_and_cost(platform: Pla
         assert f'href="/plans/{plan.plan_id}"' in browser.page.text, "the oldest active plan"
         assert "Pay 1,840 $ to Paper &amp; Sons" in browser.page.text
         assert browser.text.count("No model cost") == 2
+
+
+async def test_a_plan_at_rest_because_of_its_model_is_trouble(platform: Platform) -> None:
+    await platform.start(planner([ModelUnavailable("the model is away")] * 9), stock())
+    plan = await platform.submit("order.received", {"order_id": "4711"})
+    await sleeps(platform, plan.plan_id)
+    async with browsing(site(platform)) as browser:
+        await browser.sign_in(await key_for(platform, "maria", "operator"))
+        await browser.open("/home")
+        assert f"Plan {plan.plan_id[:8]} rests" in browser.text and "the model is away" in browser.text
+        assert "No problems found" not in browser.text
 
 
 async def test_the_front_page_shows_nothing_of_others(platform: Platform) -> None:

@@ -203,7 +203,7 @@ async def test_agents_are_shown_with_their_events_and_dead_letters_are_redriven_
         assert "order_id" in await browser.look("/agent?name=stock")
         path = f"/dead-letters/{letter.letter_id}"
         assert "soorma dead-letters redrive" in await browser.look(path)
-        assert "in line again" in await browser.send(f"{path}/redrive")
+        assert "queued again" in await browser.send(f"{path}/redrive")
         await until(platform, platform.dead_letters)
         await browser.look(path)
         assert "discarded" in await browser.send(f"{path}/discard", note="gone")

@@ -11,9 +11,9 @@ from soorma_ai.surfaces.page_context import PageContext, PageRoute, get, post
 PAGE = 50
 LONGEST_NOTE = 2_000
 DONE = {
-    "redriven": "The letter is in line again.",
+    "redriven": "The letter is queued again.",
     "discarded": "The letter is discarded.",
-    "no letter": "It is no dead letter any more.",
+    "no letter": "It is no longer a dead letter.",
 }
 
 

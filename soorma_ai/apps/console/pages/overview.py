@@ -1,13 +1,16 @@
 """The front page: open questions, plans, trouble and cost."""
 
+from collections.abc import Sequence
+
 from markupsafe import Markup
 from starlette.types import ASGIApp
 
 from soorma_ai.apps.console.overview import Costs, active_plans, costs_of_today, costs_of_week, week_is_whole
 from soorma_ai.errors import Forbidden
 from soorma_ai.features.human_tasks.pages.inbox import read_queue
+from soorma_ai.kernel.domain.plans import PlanRecord, Rest
 from soorma_ai.kernel.domain.tenant_stats import TenantStats
-from soorma_ai.kernel.ports import PlanFilter
+from soorma_ai.kernel.ports import PlanFilter, StoredPlan
 from soorma_ai.kernel.rules.authority import only_user
 from soorma_ai.surfaces.drawing.bars import draw_bars
 from soorma_ai.surfaces.page_context import PageContext, PageRoute, get
@@ -17,6 +20,7 @@ MOST_ACTIVE = 50
 MOST_PRICED = 200
 MOST_BLOCKED = 5
 MOST_BACKLOGS = 5
+MOST_LOOKED_AT = 10  # active plans, for their rests
 
 
 async def show_overview(visitor: PageContext) -> ASGIApp:
@@ -40,6 +44,7 @@ async def show_overview(visitor: PageContext) -> ASGIApp:
         most_active=MOST_ACTIVE,
         blocked=blocked[:MOST_BLOCKED],
         more_blocked=len(blocked) > MOST_BLOCKED,
+        resting=await _resting(visitor, newest.rows),
         standing=await _standing(visitor),
         most_backlogs=MOST_BACKLOGS,
         today=today,
@@ -48,6 +53,14 @@ async def show_overview(visitor: PageContext) -> ASGIApp:
         is_whole=week_is_whole(newest.rows, now, is_end=newest.is_end),
         most_priced=MOST_PRICED,
     )
+
+
+async def _resting(visitor: PageContext, rows: Sequence[StoredPlan]) -> list[tuple[PlanRecord, Rest]]:
+    """Return the newest active plans that rest because their model is away, of as many as are looked at."""
+    queue, now = visitor.client.services.store.queue, visitor.now
+    active = [one.plan for one in rows if not one.plan.status.is_final and one.plan.blocked is None]
+    found = [(plan, await queue.find_rest(plan.agent, plan.plan_id, now)) for plan in active[:MOST_LOOKED_AT]]
+    return [(plan, rest) for plan, rest in found if rest is not None]
 
 
 def _chart(costs: Costs, by: str) -> Markup:
