@@ -62,6 +62,10 @@ def test_a_question_is_claimed_handed_over_and_let_go_at_the_shell(asked: tuple[
         ERROR,
         "released\n",
     )
+    snoozed = shop("inbox", "snooze", short, "--for", "2h", *ANN)
+    assert snoozed.exit_code == DONE and snoozed.stdout.startswith(f"question {short}: no reminder before ")
+    too_long = shop("inbox", "snooze", short, "--for", "31d", *ANN)
+    assert too_long.exit_code == ERROR and "is not before the question's deadline" in too_long.stderr
     given = shop.json("inbox", "handover", short, "--to", "bob", *ANN)
     assert (given["user_id"], given["given_by"], given["wait_id"]) == ("bob", "ann", wait)
     unknown = shop("inbox", "handover", short, "--to", "eve", *ANN)

@@ -52,6 +52,18 @@ async def test_a_question_is_answered_without_script_from_the_sign_in_to_the_end
         assert charged == [1500]
 
 
+async def test_a_question_is_snoozed_and_shows_until_when(platform: Platform) -> None:
+    await platform.start(*shop())
+    async with browsing(site(platform)) as browser:
+        await signed_in(browser, platform)
+        wait_id = await ask(platform, amount=1840.0)
+        await browser.open(f"/inbox/{wait_id}")
+        await browser.press("snooze", hours="1")
+        assert "Snoozed until" in browser.text and "by maria" in browser.text
+        await browser.press("snooze", hours="2")
+        assert browser.page.status_code == 422 and "choose one of 1 hour" in browser.text
+
+
 async def test_the_next_question_tells_how_it_differs_from_what_was_let_go_last(platform: Platform) -> None:
     await platform.start(*shop())
     async with browsing(site(platform)) as browser:

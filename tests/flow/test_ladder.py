@@ -7,7 +7,8 @@ import pytest
 from kit import PATIENCE, order, payments, planner, published, stock, the_wait, until
 
 from soorma_ai import Approval, Platform
-from soorma_ai.errors import ConfigError
+from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
+from soorma_ai.features.human_tasks.ports import PEOPLE
 from soorma_ai.kernel.domain.people import ladder_fault
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
@@ -57,6 +58,36 @@ async def test_people_are_reminded_then_others_are_asked_and_nothing_moves(
     assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
     assert await plan.result(timeout=PATIENCE) == {"ok": 1}
     assert (await platform.plan(plan.plan_id)).waiting_seconds == 30 * 3600
+
+
+async def test_a_snooze_puts_off_reminders_and_escalation_and_not_the_deadline(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    plan = await order(platform, planner([CHARGE, complete({"ok": 1})]), stock(), payments(LADDER))
+    question = await the_wait(platform)
+    manager = platform.as_user(tenant_id="default", user_id="ann", roles=["manager"])
+    director = platform.as_user(tenant_id="default", user_id="dan", roles=["director"])
+    with pytest.raises(NotFound):
+        await director.inbox.snooze(question.wait_id, clock.now() + HOUR)
+    made = await manager.inbox.snooze(question.wait_id, clock.now() + 26 * HOUR)
+    assert (made.user_id, made.until) == ("ann", clock.now() + 26 * HOUR)
+    assert (await the_wait(platform)).escalates_at == made.until
+    await clock.advance(25 * HOUR)
+    assert len(await published(platform, topic="notification-events")) == 1
+    with pytest.raises(NotFound):
+        await director.wait(question.wait_id)
+    await clock.advance(HOUR)
+    assert sorted(await told(platform, 2)) == [ESCALATED, SECOND]
+    assert (await director.wait(question.wait_id)).wait_id == question.wait_id
+    with pytest.raises(LocalProtocolError, match="is not before the question's deadline"):
+        await manager.inbox.snooze(question.wait_id, question.opened_at + timedelta(days=2))
+    await clock.advance(4 * HOUR)
+    assert THIRD in await told(platform, 3)
+    assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
+    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+    assert await platform.services.store.part(PEOPLE).snoozed(question.wait_id) is None
+    with pytest.raises(LocalProtocolError, match="not open any more"):
+        await manager.inbox.snooze(question.wait_id, clock.now() + HOUR)
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,7 @@ SEEING: dict[str, Call] = {
     "dead_letters": lambda c, t: _listed(c.dead_letters(), lambda one: one.letter_id == t.letter_id),
     "dead_letter": lambda c, t: c.dead_letter(t.letter_id),
     "inbox.claim": lambda c, t: _let(c.inbox.claim(t.wait_id)),
+    "inbox.snooze": lambda c, t: _let(c.inbox.snooze(t.wait_id, c.services.clock.now() + timedelta(hours=1))),
     "inbox.release": lambda c, t: c.inbox.release(t.wait_id),
     "inbox.colleagues": lambda c, t: _let(c.inbox.colleagues(t.wait_id)),
     "inbox.notices": lambda c, t: c.inbox.notices(t.wait_id),

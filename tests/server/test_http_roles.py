@@ -85,6 +85,7 @@ ROWS: dict[str, Row] = {
     f"POST {WAIT}/claim": Row("see", nothing),
     f"POST {WAIT}/hand-over": Row("see", lambda t: {"to": "zoe"}),
     f"POST {WAIT}/release": Row("see", nothing),
+    f"POST {WAIT}/snooze": Row("see", lambda t: {"until": "2030-01-01T00:00:00Z"}),
     f"GET {WAIT}/colleagues": Row("see"),
     f"GET {WAIT}/notices": Row("see"),
     "GET /v1/absences": Row("begin"),

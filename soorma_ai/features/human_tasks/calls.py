@@ -3,7 +3,17 @@
 from datetime import datetime
 from typing import Protocol
 
-from soorma_ai.features.human_tasks.records import Absence, Claim, Lasting, LinkKind, MadeLink, NewLink, Notice, Roles
+from soorma_ai.features.human_tasks.records import (
+    Absence,
+    Claim,
+    Lasting,
+    LinkKind,
+    MadeLink,
+    NewLink,
+    Notice,
+    Roles,
+    Snooze,
+)
 from soorma_ai.kernel.domain.parameters import Id, Name, Short
 
 
@@ -15,6 +25,8 @@ class InboxCalls(Protocol):
     async def release(self, wait_id: Id) -> bool: ...
 
     async def hand_over(self, wait_id: Id, to: Name) -> Claim: ...
+
+    async def snooze(self, wait_id: Id, until: datetime) -> Snooze: ...
 
     async def colleagues(self, wait_id: Id) -> list[str]: ...
 

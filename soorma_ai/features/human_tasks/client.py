@@ -5,7 +5,17 @@ from datetime import datetime, timedelta
 from soorma_ai.api.clients.blocks import Blocking, blocking
 from soorma_ai.api.clients.messages import Page, get, post
 from soorma_ai.api.clients.sender import Sender
-from soorma_ai.features.human_tasks.records import Absence, Claim, Lasting, LinkKind, MadeLink, NewLink, Notice, Roles
+from soorma_ai.features.human_tasks.records import (
+    Absence,
+    Claim,
+    Lasting,
+    LinkKind,
+    MadeLink,
+    NewLink,
+    Notice,
+    Roles,
+    Snooze,
+)
 from soorma_ai.kernel.domain.parameters import Id, Name, Short
 
 
@@ -30,6 +40,12 @@ class AsyncInbox:
         told. The colleague is known to be allowed to answer it and gets no right by this; raise LocalProtocolError for
         others. A person that steers the question need not be allowed to answer it."""
         return await self._caller.read(post("waits", wait_id, "hand-over", body={"to": to}, is_safe=True), Claim)
+
+    async def snooze(self, wait_id: Id, until: datetime) -> Snooze:
+        """Put off the reminders and the escalation of a question `until` then, and return the snooze, which takes the
+        place of an earlier one. Only an approver may. Raise LocalProtocolError for a question that is not open, and for
+        a moment that is over, not before the deadline, or more than 30 days from now."""
+        return await self._caller.read(post("waits", wait_id, "snooze", body={"until": until}, is_safe=True), Snooze)
 
     async def colleagues(self, wait_id: Id) -> list[str]:
         """List the names of others that are known to be allowed to answer a question."""
@@ -106,6 +122,7 @@ class BlockingInbox(Blocking[AsyncInbox]):
     claim = blocking(AsyncInbox.claim)
     release = blocking(AsyncInbox.release)
     hand_over = blocking(AsyncInbox.hand_over)
+    snooze = blocking(AsyncInbox.snooze)
     colleagues = blocking(AsyncInbox.colleagues)
     away = blocking(AsyncInbox.away)
     back = blocking(AsyncInbox.back)

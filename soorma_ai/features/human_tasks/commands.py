@@ -104,6 +104,23 @@ def handover(access: Access, wait: str, *, to: str, user_id: str, roles: frozens
     _print_claim(made, as_json=as_json)
 
 
+@inbox.command()
+@_wait
+@click.option("--for", "span", type=Age(), required=True, help="How long, such as 2h or 3d; at most 30 days.")
+@with_person
+@as_json
+@with_platform
+def snooze(
+    access: Access, wait: str, *, span: timedelta, user_id: str, roles: frozenset[str] | None, as_json: bool
+) -> None:
+    """Put off the reminders and the escalation of a question. Its deadline stays."""
+    wait_id = _open(access).look_up(lambda client: find_wait(client, wait))
+    until = SystemClock().now() + span
+    made = _as_person(access, user_id, roles).steer(lambda client: client.inbox.snooze(wait_id, until))
+    said = f"question {short_id(wait_id)}: no reminder before {made.until:%Y-%m-%d %H:%M} UTC"
+    print_json(made) if as_json else Printer().line(said)
+
+
 @inbox.command("told")
 @_wait
 @as_json

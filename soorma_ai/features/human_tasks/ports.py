@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Protocol
 
-from soorma_ai.features.human_tasks.records import Colleague, LinkKind, MadeLink, Notice
+from soorma_ai.features.human_tasks.records import Colleague, LinkKind, MadeLink, Notice, Snooze
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.people import Absence, Claim
@@ -18,6 +18,14 @@ class People(Colleagues, Protocol):
 
     async def release(self, claim: Claim) -> bool:
         """End a claim. False, and nothing changes, where it is another by now, or none."""
+        ...
+
+    async def snooze(self, snooze: Snooze) -> bool:
+        """Put off the reminders and the escalation of a question. False, and nothing changes, where it is not open."""
+        ...
+
+    async def snoozed(self, wait_id: str) -> Snooze | None:
+        """Return the snooze of an open question, also one that is over."""
         ...
 
     async def absences(self, tenant_id: str, now: datetime) -> list[Absence]:

@@ -8,8 +8,9 @@ from soorma_ai.errors import NotFound
 from soorma_ai.features.human_tasks.claims import current_claim, not_open_fault
 from soorma_ai.features.human_tasks.difference import Difference, difference
 from soorma_ai.features.human_tasks.ports import PEOPLE
-from soorma_ai.features.human_tasks.records import Claim, MadeLink, Notice
+from soorma_ai.features.human_tasks.records import Claim, MadeLink, Notice, Snooze
 from soorma_ai.features.human_tasks.service import CALLS, Inbox
+from soorma_ai.features.human_tasks.snoozing import current_snooze
 from soorma_ai.features.human_tasks.summary import (
     AnswerCounts,
     Consequences,
@@ -48,8 +49,9 @@ class Reasoning(Struct, frozen=True):
 class QuestionDetails(Struct, frozen=True):
     """`rule` is the condition that stopped a request. `plan`, what its tree has `spent`, and `reasoning` are None where
     no plan asks, or its plan is not this person's to see. `since` is the difference from what was let go last. `claim`
-    is who has it in hand; `for_user` is who is away, and for whom this person would answer it; `may_answer` is whether
-    they may, for themselves or for that one. `colleagues` may be handed it; `links` to it are told to who oversees."""
+    and `snooze` are those that last on; `for_user` is who is away, and for whom this person would answer it;
+    `may_answer` is whether they may, for themselves or for that one. `colleagues` may be handed it; `links` to it are
+    told to who oversees."""
 
     asked: Expectation
     standing: QuestionState
@@ -61,6 +63,7 @@ class QuestionDetails(Struct, frozen=True):
     spent: Spent | None
     reasoning: Reasoning | None
     claim: Claim | None
+    snooze: Snooze | None
     notices: list[Notice]
     for_user: str
     may_answer: bool
@@ -89,6 +92,7 @@ async def question_details(services: Services, person: Person, wait_id: str) -> 
         spent=await services.store.plans.read_spent(plan.root_plan_id) if plan else None,
         reasoning=await _reasoning(services, plan.plan_id, asked.opened_at) if plan else None,
         claim=current_claim(claims[0], now) if claims else None,
+        snooze=current_snooze(await people.snoozed(wait_id), now),
         notices=await people.notices(wait_id),
         for_user="" if right is person else right.user_id,
         may_answer=can_answer(right, asked, now),

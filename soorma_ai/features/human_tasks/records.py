@@ -15,6 +15,16 @@ from soorma_ai.kernel.domain.people import Claim as Claim
 from soorma_ai.kernel.domain.records import Record
 
 
+class Snooze(Record, frozen=True):
+    """A question whose reminders and escalation `user_id` has put off `until` then."""
+
+    wait_id: str
+    tenant_id: str
+    user_id: str
+    at: datetime
+    until: datetime
+
+
 class Colleague(Struct, frozen=True):
     """A person with the roles by which they were let in when they looked at a question last."""
 

@@ -39,7 +39,9 @@ from soorma_ai.features.human_tasks.records import (
     Notice,
     NoticeState,
     Roles,
+    Snooze,
 )
+from soorma_ai.features.human_tasks.snoozing import snooze_fault
 from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.identity import ApiKey, Caller
@@ -127,6 +129,21 @@ class Inbox:
                 if await change.store.part(PEOPLE).claim(made, was, announce_claim(asked, made)):
                     return made
         raise VersionConflict(f"question {wait_id} is taken in hand by others all the time: try again")
+
+    @CALLS("POST /waits/{wait_id}/snooze", Act.SEE, "snooze_wait", is_safe=True)
+    async def snooze(self, wait_id: Id, until: datetime) -> Snooze:
+        """Put off the reminders and the escalation of a question `until` then, and return the snooze, which takes the
+        place of an earlier one. Only an approver may. Raise LocalProtocolError for a question that is not open, and for
+        a moment that is over, not before the deadline, or more than 30 days from now."""
+        must_be_outside()
+        async with changing(self._services, self._caller, "inbox.snooze", wait_id) as change:
+            asked, now = await self._question(wait_id), self._now()
+            if fault := snooze_fault(asked, until, now):
+                raise LocalProtocolError(fault)
+            made = Snooze(wait_id, self._person.tenant_id, self._person.user_id, now, until)
+            if not await change.store.part(PEOPLE).snooze(made):
+                raise LocalProtocolError(f"question {wait_id} is not open any more")
+        return made
 
     @CALLS("GET /waits/{wait_id}/colleagues", Act.SEE, "list_colleagues")
     async def colleagues(self, wait_id: Id) -> list[str]:

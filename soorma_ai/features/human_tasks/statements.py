@@ -13,12 +13,16 @@ from soorma_ai.features.human_tasks.records import (
     MadeLink,
     Notice,
     NoticeState,
+    Snooze,
 )
-from soorma_ai.kernel.domain.expectations import Expectation
+from soorma_ai.features.human_tasks.snoozing import put_off
+from soorma_ai.kernel.domain.effects import Schedule
+from soorma_ai.kernel.domain.events import EventEnvelope
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.kernel.domain.people import Absence, Claim
-from soorma_ai.kernel.sql.codec import Codec, add_row, epoch, member, moment
+from soorma_ai.kernel.sql.codec import EXPECTATION, Codec, add_row, epoch, member, moment
 from soorma_ai.kernel.sql.connection import Connection, Reader
-from soorma_ai.kernel.sql.tables import expectations
+from soorma_ai.kernel.sql.tables import expectations, timers
 
 _ABSENCE = Codec(Absence)
 _LINK = Codec(MadeLink, "revoked_at")
@@ -41,6 +45,8 @@ _NOTICES = (
     "SELECT expectation_id, tenant, user_id, state, at, via, event_id, detail FROM notice WHERE expectation_id = ?"
 )
 _COLLEAGUE = "SELECT tenant, user_id, roles, seen_at FROM colleague WHERE tenant = ?"
+# Reminders and the escalation; the timer of a deadline has no series.
+_LADDER = "SELECT id, series, CAST(body AS BLOB) FROM timer WHERE guards = ? AND due < ? AND series IS NOT NULL"
 _LINKS = "SELECT body, revoked_at FROM link WHERE tenant = ? AND about = ?"
 
 # What is known of questions that are gone, absences and links that have ended.
@@ -58,13 +64,14 @@ _OLD_LINKS = """
     )
 """
 OLD = (_OLD_NOTICES, _OLD_LINKS, "DELETE FROM absence WHERE tenant = :tenant AND until < :before")
-CLOSING = ("DELETE FROM claim WHERE expectation_id = ?",)
+CLOSING = ("DELETE FROM claim WHERE expectation_id = ?", "DELETE FROM snooze WHERE expectation_id = ?")
 OF_QUESTIONS = tuple(
-    f"DELETE FROM {table} WHERE expectation_id IN (SELECT value FROM json_each(:ids))" for table in ("claim", "notice")
+    f"DELETE FROM {table} WHERE expectation_id IN (SELECT value FROM json_each(:ids))"
+    for table in ("claim", "snooze", "notice")
 )
 # What a person did about questions of others, or was to do. Absences in which they answer end, too.
 OF_PERSON = (
-    *(f"DELETE FROM {table} WHERE tenant = :tenant AND user_id = :user" for table in ("claim", "colleague")),
+    *(f"DELETE FROM {table} WHERE tenant = :tenant AND user_id = :user" for table in ("claim", "snooze", "colleague")),
     # A row that revokes links stays until they would have ended, and revokes those made after it, too.
     "UPDATE link SET revoked_at = made_at WHERE tenant = :tenant AND user_id = :user AND revoked_at < made_at",
     "DELETE FROM link WHERE tenant = :tenant AND user_id = :user AND revoked_at IS NULL",
@@ -102,6 +109,39 @@ def claim(db: Connection, claim: Claim, was: Claim | None) -> bool:
 def release(db: Connection, claim: Claim) -> bool:
     query = "DELETE FROM claim WHERE expectation_id = ? AND user_id = ? AND at = ?"
     return db.execute(query, (claim.wait_id, claim.user_id, epoch(claim.at))).rowcount == 1
+
+
+def snooze(db: Connection, wanted: Snooze) -> bool:
+    """Put off what the question's timers tell, in the place of an earlier snooze. False where it is not open."""
+    found = expectations.find(db, wanted.wait_id)
+    if found is None or found.status is not ExpectationStatus.OPEN:
+        return False
+    text = EXPECTATION.text(put_off(found, wanted.until, wanted.at))
+    db.execute("UPDATE expectation SET rest = ? WHERE id = ?", (text, wanted.wait_id))
+    for timer_id, series, body in db.execute(_LADDER, (wanted.wait_id, epoch(wanted.until))).fetchall():
+        told = EventEnvelope.from_json(body).model_copy(update={"time": wanted.until})
+        timers.schedule(db, Schedule(timer_id, wanted.until, told, guards=wanted.wait_id, series=series))
+    add_row(
+        db,
+        "snooze",
+        "ON CONFLICT (expectation_id) DO UPDATE SET user_id = excluded.user_id, at = excluded.at, "
+        "until = excluded.until",
+        expectation_id=wanted.wait_id,
+        tenant=wanted.tenant_id,
+        user_id=wanted.user_id,
+        at=epoch(wanted.at),
+        until=epoch(wanted.until),
+    )
+    return True
+
+
+def snoozed(db: Reader, wait_id: str) -> Snooze | None:
+    query = "SELECT expectation_id, tenant, user_id, at, until FROM snooze WHERE expectation_id = ?"
+    row = db.execute(query, (wait_id,)).fetchone()
+    if row is None:
+        return None
+    id, tenant, user, at, until = row
+    return Snooze(id, tenant, user, moment(at), moment(until))
 
 
 def absences(db: Reader, tenant_id: str, now: datetime) -> list[Absence]:

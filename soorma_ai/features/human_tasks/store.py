@@ -11,6 +11,8 @@ from soorma_ai.kernel.sql.tables import events as log
 class SqlPeople(StorePart):
     claims = reading(statements.claims)
     release = writing(statements.release)
+    snooze = writing(statements.snooze)
+    snoozed = reading(statements.snoozed)
     absences = reading(statements.absences)
     stood_in_for = reading(statements.stood_in_for)
     leave = writing(statements.leave)

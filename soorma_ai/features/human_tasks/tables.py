@@ -1,7 +1,7 @@
 """Tables of what people do about questions, beside answering them.
 
-`claim`: a row is of an open question. `colleague.roles`, `absence.body`, `link.body`: JSON. `link`: one of a person
-about one thing; `about` is the id of a question or a plan, or empty.
+`claim`, `snooze`: a row is of an open question. `colleague.roles`, `absence.body`, `link.body`: JSON. `link`: one of
+a person about one thing; `about` is the id of a question or a plan, or empty.
 """
 
 PEOPLE_TABLES = """
@@ -14,6 +14,15 @@ CREATE TABLE claim (
     until REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX claim_user ON claim (tenant, user_id);
+
+CREATE TABLE snooze (
+    expectation_id TEXT PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    at REAL NOT NULL,
+    until REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX snooze_user ON snooze (tenant, user_id);
 
 CREATE TABLE notice (
     expectation_id TEXT NOT NULL,

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from http import HTTPStatus
 
 from msgspec import Struct, field
@@ -37,7 +37,9 @@ from soorma_ai.surfaces.terminal.wording import ago, spending, time_left
 
 MOST_SHOWN = 20_000
 LONGEST_TEXT = 4_000
-CLAIM, INSIST, RELEASE, HAND = "claim", "insist", "release", "hand"
+CLAIM, INSIST, RELEASE, HAND, SNOOZE = "claim", "insist", "release", "hand", "snooze"
+# Hours of a snooze, and their words.
+SNOOZES = {"1": "1 hour", "4": "4 hours", "24": "1 day", "168": "1 week"}
 LONGEST_TITLE = 140
 SMALL_TITLE = 60
 LONGEST_REASON = 140
@@ -88,7 +90,7 @@ def show(
 async def answer(visitor: PageContext, around: QuestionFrame, wait_id: str) -> Response:
     """Say what a person decided; what cannot be said is shown again as they filled it in."""
     client, sheet, details = visitor.client, sheet_of(visitor.sent), await load(visitor, wait_id)
-    if sheet.do in (CLAIM, INSIST, RELEASE) or (sheet.do == HAND and visitor.link is None):
+    if sheet.do in (CLAIM, INSIST, RELEASE, SNOOZE) or (sheet.do == HAND and visitor.link is None):
         return await _take(visitor, around, details, sheet.do)
     if sheet.do == OPEN_FIELDS:
         return show(visitor, around, details, QuestionView(sheet))
@@ -118,18 +120,27 @@ async def answer(visitor: PageContext, around: QuestionFrame, wait_id: str) -> R
 
 
 async def _take(visitor: PageContext, around: QuestionFrame, details: QuestionDetails, do: str) -> Response:
-    """Take a question in hand, let go of it, or hand it over."""
+    """Claim, release, assign or snooze a question."""
     inbox, wait_id = inbox_of(visitor.client), details.asked.id
     try:
         if do == RELEASE:
             await inbox.release(wait_id)
         elif do == HAND:
             await inbox.hand_over(wait_id, visitor.form_value("to"))
+        elif do == SNOOZE:
+            await inbox.snooze(wait_id, visitor.now + _snooze_span(visitor.form_value("hours")))
         else:
             await inbox.claim(wait_id, insist=do == INSIST)
     except LocalProtocolError as error:
         return show(visitor, around, details, QuestionView(fault=str(error), status=HTTPStatus.UNPROCESSABLE_ENTITY))
     return visitor.frame.see_other(*around.path, **around.asked)
+
+
+def _snooze_span(hours: str) -> timedelta:
+    """Return the span of a choice. Raise LocalProtocolError for another."""
+    if hours not in SNOOZES:
+        raise LocalProtocolError(f"{hours!r} is not offered; choose one of {', '.join(SNOOZES.values())}")
+    return timedelta(hours=int(hours))
 
 
 async def payload_of(details: QuestionDetails) -> Response:
@@ -166,6 +177,7 @@ def _question_values(
         "refusal": refusal,
         "fault": shown.fault,
         "others": _other_faults(refusal),
+        "snoozes": SNOOZES.items(),
         "is_holder": details.claim is not None and details.claim.user_id == person.user_id,
         "colleagues": details.colleagues if visitor.link is None else (),
         "links": details.links,

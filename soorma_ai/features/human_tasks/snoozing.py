@@ -1,0 +1,49 @@
+"""Snooze: puts off the reminders and the escalation of a question until a moment. Who may answer by then, and the
+deadline, stay as they are."""
+
+from datetime import datetime, timedelta
+
+from msgspec.structs import replace
+
+from soorma_ai.features.human_tasks.claims import not_open_fault
+from soorma_ai.features.human_tasks.records import Snooze
+from soorma_ai.kernel.domain.expectations import Expectation
+
+LONGEST_SNOOZE = timedelta(days=30)
+
+
+def snooze_fault(asked: Expectation, until: datetime, now: datetime) -> str:
+    """Return why a question cannot be snoozed until this moment; empty where it can."""
+    if until.tzinfo is None:
+        return f"the moment {until.isoformat()} has no time zone; give an aware datetime"
+    if fault := not_open_fault(asked, now):
+        return fault
+    spelled = until.isoformat(timespec="seconds")
+    if until <= now:
+        return f"{spelled} is over; give a moment from now on"
+    if asked.deadline is not None and until >= asked.deadline:
+        deadline = asked.deadline.isoformat(timespec="seconds")
+        return f"{spelled} is not before the question's deadline, {deadline}; give an earlier moment"
+    if until > now + LONGEST_SNOOZE:
+        return f"{spelled} is more than {LONGEST_SNOOZE.days} days from now; give an earlier moment"
+    return ""
+
+
+def current_snooze(snooze: Snooze | None, now: datetime) -> Snooze | None:
+    """Return a snooze that lasts on; None for none, and for one that is over."""
+    return snooze if snooze is not None and now < snooze.until else None
+
+
+def put_off(asked: Expectation, until: datetime, now: datetime) -> Expectation:
+    """Return the question with one reminder at `until` in the place of those due from now to then, and with its
+    escalation then at the earliest. An escalation that has come stands."""
+    ask = asked.ask
+    if ask is None:
+        return asked
+    passed, span = now - asked.opened_at, until - asked.opened_at
+    left = [after for after in ask.reminders if not passed < after < span]
+    moved = [span] if len(left) < len(ask.reminders) else []
+    escalate_after = ask.escalate_after
+    if escalate_after is not None and escalate_after > passed:
+        escalate_after = max(escalate_after, span)
+    return replace(asked, ask=replace(ask, reminders=tuple(sorted({*left, *moved})), escalate_after=escalate_after))

@@ -1,0 +1,87 @@
+"""A snooze puts off reminders and escalation until a moment, before the deadline."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from soorma_ai.features.human_tasks.records import Snooze
+from soorma_ai.features.human_tasks.snoozing import current_snooze, put_off, snooze_fault
+from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.kernel.domain.people import AnswerDecision, Ask
+from soorma_ai.testing.clock import START
+
+HOUR = timedelta(hours=1)
+
+
+def question(*hours: int, escalate: int | None = None) -> Expectation:
+    """Return a question of two days, with reminders after so many hours."""
+    ask = Ask(
+        reason="r",
+        message="m",
+        response_schema={},
+        allowed_decisions=(AnswerDecision.APPROVE,),
+        reminders=tuple(one * HOUR for one in hours),
+        escalate_after=None if escalate is None else escalate * HOUR,
+        escalate_to=() if escalate is None else ("director",),
+    )
+    kind, topic, deadline = ExpectationKind.GATE, EventTopic.ACTION_REQUESTS, START + 48 * HOUR
+    return Expectation("w", kind, "a", "default", None, None, "pay", topic, START, deadline, "pay", ask=ask)
+
+
+def after(hours: float) -> datetime:
+    return START + hours * HOUR
+
+
+@pytest.mark.parametrize(
+    ("until", "words"),
+    [
+        (after(1), "is over; give a moment from now on"),
+        (after(48), "is not before the question's deadline"),
+        (after(3).replace(tzinfo=None), "has no time zone"),
+    ],
+)
+def test_a_snooze_is_refused_in_words(until: datetime, words: str) -> None:
+    assert words in snooze_fault(question(4), until, after(2))
+
+
+def test_a_snooze_ends_before_the_deadline_and_lasts_thirty_days_at_most() -> None:
+    assert snooze_fault(question(4), after(47), after(2)) == ""
+    endless = replace(question(4), deadline=None)
+    assert snooze_fault(endless, after(2 + 30 * 24), after(2)) == ""
+    assert "more than 30 days from now" in snooze_fault(endless, after(3 + 30 * 24), after(2))
+
+
+def test_a_closed_question_is_not_snoozed() -> None:
+    closed = replace(question(4), status=ExpectationStatus.CLOSED)
+    assert "not open any more" in snooze_fault(closed, after(3), after(2))
+    assert "not open any more" in snooze_fault(question(4), after(60), after(49))
+
+
+@pytest.mark.parametrize(
+    ("hours", "until", "left"),
+    [
+        ((1, 3, 4, 30), 10, (1, 10, 30)),  # two are due meanwhile: one comes then
+        ((1, 30), 10, (1, 30)),
+        ((1, 3, 10), 10, (1, 10)),
+    ],
+)
+def test_reminders_that_are_due_meanwhile_are_one_at_the_end(
+    hours: tuple[int, ...], until: int, left: tuple[int, ...]
+) -> None:
+    ask = put_off(question(*hours), after(until), after(2)).ask
+    assert ask is not None and ask.reminders == tuple(one * HOUR for one in left)
+
+
+@pytest.mark.parametrize(("escalate", "then"), [(5, 10), (24, 24), (1, 1)])
+def test_an_escalation_to_come_waits_and_one_that_has_come_stands(escalate: int, then: int) -> None:
+    ask = put_off(question(4, escalate=escalate), after(10), after(2)).ask
+    assert ask is not None and ask.escalate_after == then * HOUR
+
+
+def test_a_snooze_that_is_over_is_none() -> None:
+    snooze = Snooze("w", "default", "ann", after(1), after(3))
+    assert current_snooze(snooze, after(2)) is snooze
+    assert current_snooze(snooze, after(3)) is None
+    assert current_snooze(None, after(2)) is None
