@@ -324,7 +324,7 @@ class OutOfOrder(SqlQueue):
         super().__init__(database)
         self.claiming, self.go_on = asyncio.Event(), asyncio.Event()
 
-    async def claim_suspect(self, *given: Any, **more: Any) -> Delivery | None:
+    async def claim_poison_candidate(self, *given: Any, **more: Any) -> Delivery | None:
         self.claiming.set()
         await self.go_on.wait()
         raise StoreUnavailable("the disk is full")

@@ -152,7 +152,7 @@ async def test_others_are_served_while_large_data_of_another_program_is_refused(
             time=platform.services.clock.now(),
             correlation_id="mine",
         )
-        store_id = await platform.services.store.upkeep.store_id("there is one")
+        store_id = await platform.services.store.name("there is one")
         subject = subject_of(url.rpartition("/")[2], store_id, asked)
 
         place = 0

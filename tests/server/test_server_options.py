@@ -47,7 +47,7 @@ async def test_an_option_like_no_other_is_refused_with_those_that_there_are(plat
         ("most_streams_each", None, "a whole number above zero"),
         ("inlets", ["/v1/hooks/bank"], "a list, each item an Inlet"),
         ("doors", object(), "a list, each item a Door"),
-        ("site", "console", "a Site"),
+        ("site", "console", "a PageApp"),
     ],
 )
 async def test_a_value_of_another_type_is_refused(platform: Platform, option: str, value: Any, wanted: str) -> None:

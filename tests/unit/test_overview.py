@@ -18,7 +18,20 @@ from soorma_ai.kernel.rules.reports.summaries import plan_line
 from soorma_ai.surfaces.drawing.bars import ChartBar, draw_bars
 
 NOW = datetime(2026, 3, 4, 15, 30, tzinfo=UTC)  # a Wednesday
-PLAN = PlanRecord("p", "a", "1", PlanStatus.RUNNING, "g", "order.received", {}, Lineage(), Limits(), NOW, NOW, "p")
+PLAN = PlanRecord(
+    plan_id="p",
+    goal_id="g",
+    status=PlanStatus.RUNNING,
+    goal_event="order.received",
+    goal_data={},
+    agent="a",
+    created_at=NOW,
+    updated_at=NOW,
+    root_plan_id="p",
+    limits=Limits(),
+    agent_version="1",
+    lineage=Lineage(),
+)
 
 
 def row(ago: timedelta, usd: float | None, status: PlanStatus = PlanStatus.COMPLETED, **fields: Any) -> StoredPlan:

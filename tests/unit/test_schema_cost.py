@@ -8,7 +8,7 @@ import pytest
 from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.domain import schema_cost, schemas
 from soorma_ai.kernel.domain.patterns import is_affordable, is_backtracking, places_in
-from soorma_ai.kernel.domain.schema_cost import MOST_AT_ONCE, MOST_IN_ALL, Costs, measure
+from soorma_ai.kernel.domain.schema_cost import MOST_AT_ONCE, MOST_IN_ALL, SchemaCosts, measure
 from soorma_ai.kernel.domain.schema_graph import SchemaGraph
 from soorma_ai.kernel.domain.schema_steps import At, SchemaFault
 from soorma_ai.kernel.domain.schema_walk import Walk
@@ -171,7 +171,7 @@ def test_a_large_value_is_spelled_no_further_than_it_is_shown() -> None:
 
 def test_costs_count_what_a_schema_asks_of_each_value() -> None:
     def cost(schema: JsonObject) -> int:
-        return Costs(SchemaGraph(schema)).highest
+        return SchemaCosts(SchemaGraph(schema)).highest
 
     assert cost({"type": "string"}) == 1
     assert cost({"enum": [f"v{number}" for number in range(2_000)]}) == 2
