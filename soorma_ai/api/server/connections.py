@@ -55,7 +55,7 @@ class BoundedConfig(uvicorn.Config):
 
 
 class BoundedConnection(H11Protocol):
-    """One connection of a `OpenConnections`."""
+    """One connection of `OpenConnections`."""
 
     def __init__(
         self,

@@ -35,9 +35,7 @@ def contents_of(path: Path) -> Generator[Contents]:
 def _table(db: sqlite3.Connection, name: str) -> TableRows:
     """Columns that are made of others are left out."""
     columns = [str(row[1]) for row in db.execute(f"PRAGMA table_info({name})").fetchall()]
-    has_order = not db.execute(
-        "SELECT wr FROM pragma_table_list WHERE schema = 'main' AND name = ?", (name,)
-    ).fetchone()[0]
+    has_order = not db.execute(_ROWIDS, (name,)).fetchone()[0]
     order = "ORDER BY rowid" if has_order else ""
     return TableRows(name, columns, partial(_rows, db, f'SELECT {", ".join(columns)} FROM "{name}" {order}'))
 

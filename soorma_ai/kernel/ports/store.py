@@ -87,7 +87,7 @@ class Plans(Protocol):
         ...
 
     async def blocked_in_tree(self, root_plan_id: str, limit: int) -> list[PlanRecord]:
-        """Return the `blocked_plans` plans of a plan's tree."""
+        """Return the `blocked_plans` of a plan's tree."""
         ...
 
     async def resume(self, plan_id: str, now: datetime) -> bool:

@@ -2,10 +2,9 @@
 
 from datetime import datetime
 
-from soorma_ai.errors import NotFound
-from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation
-from soorma_ai.kernel.domain.registry import TAKEN, EventDefinition
+from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.replies import content_of
 from soorma_ai.kernel.ports import EventLog, Registry
 from soorma_ai.kernel.rules.choices.offer import request_in
@@ -47,13 +46,3 @@ async def read_reply(registry: Registry, met: Expectation, event: EventEnvelope)
     for other in others:
         await check_ahead(met.tenant_id, other, content_of(event.data))
     return event if any(other is None or read_as_promised(event, other) is event for other in others) else read
-
-
-async def request_taken(registry: Registry, tenant_id: str, event_type: str, now: datetime) -> EventDefinition:
-    """Return a request as who takes it defines it. Raise NotFound."""
-    definition = await request_type(registry, tenant_id, event_type, now)
-    if definition is None:
-        taken = (one.definition for one in await registry.all_events(tenant_id) if one.role in TAKEN)
-        names = {one.event_name for one in taken if one.topic is EventTopic.ACTION_REQUESTS}
-        raise NotFound(f"no agent takes {event_type!r}; known requests: {', '.join(sorted(names)) or 'none'}")
-    return definition
