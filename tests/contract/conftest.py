@@ -22,6 +22,8 @@ SAMPLE = (
     "test_store_features",
     "test_store_timers",
     "test_store_values",
+    "test_a_snooze_moves_timers_and_the_escalation_and_is_kept",
+    "test_a_timer_that_cannot_be_read_holds_up_no_snooze",
     "test_two_commits_at_once_for_one_owner_make_one_lease",
     "test_what_is_sent_is_claimed_for_a_free_hand",
     "test_what_belongs_to_a_plan_is_read_together",

@@ -5,15 +5,26 @@ from datetime import timedelta
 
 import pytest
 from msgspec.structs import replace
-from store_kit import NOW, answer, gate, later, running, wait
+from store_kit import NOW, answer, do, event, find, gate, later, question, running, unsent_ids, wait
 
 from soorma_ai.features.human_tasks.claims import announce_claim
 from soorma_ai.features.human_tasks.ports import PEOPLE
-from soorma_ai.features.human_tasks.records import Absence, Claim, Colleague, Link, MadeLink, Notice, NoticeState
+from soorma_ai.features.human_tasks.records import (
+    Absence,
+    Claim,
+    Colleague,
+    Link,
+    MadeLink,
+    Notice,
+    NoticeState,
+    Snooze,
+)
 from soorma_ai.features.upkeep.ports import UPKEEP
+from soorma_ai.kernel.domain.effects import Schedule
 from soorma_ai.kernel.domain.states import WAIT_HANDED_OVER
 from soorma_ai.kernel.ports import Store
 from soorma_ai.kernel.rules.waits.wakeups import ANSWERED, wake_for
+from soorma_ai.kernel.sql.parts import SqlStore
 
 ANNS = Claim("a-1", "default", "ann", NOW, later(60))
 BOBS = replace(ANNS, user_id="bob", at=later(5), given_by="ann")
@@ -61,6 +72,72 @@ async def test_a_claim_ends_with_its_question(store: Store) -> None:
     assert await store.part(PEOPLE).claims(["a-1"]) == []
     assert await store.part(PEOPLE).claim(ANNS, None) is False
     assert await store.part(PEOPLE).claim(replace(ANNS, wait_id="nothing"), None) is False
+
+
+SNOOZE = Snooze("a-1", "default", "ann", NOW, later(60))
+
+
+async def escalating(store: Store, *timers: str) -> None:
+    """Open a question with an escalation at ten seconds and a reminder at eight, and these timers of the two."""
+    ask = replace(
+        question(approvers=("manager",)),
+        reminders=(timedelta(seconds=8),),
+        escalate_after=timedelta(seconds=10),
+        escalate_to=("director",),
+    )
+    await running(store, gate("a-1", ask=ask))
+    for due, series in ((8, "reminder"), (10, "escalation")):
+        if series in timers:
+            await do(store, Schedule(f"{series}:a-1", later(due), event(series), guards="a-1", series=series))
+
+
+async def escalation_of(store: Store) -> timedelta | None:
+    ask = (await find(store, "a-1")).ask
+    return ask.escalate_after if ask else None
+
+
+async def test_a_snooze_moves_timers_and_the_escalation_and_is_kept(store: Store) -> None:
+    await escalating(store, "reminder", "escalation")
+    assert await store.part(PEOPLE).snooze(SNOOZE, later(5))
+    assert await store.part(PEOPLE).snoozed("a-1") == SNOOZE
+    assert (await store.queue.fire(later(59), 9), await escalation_of(store)) == (0, timedelta(seconds=60))
+    longer = replace(SNOOZE, user_id="bob", until=later(70))
+    assert await store.part(PEOPLE).snooze(longer, later(59))
+    assert await store.part(PEOPLE).snoozed("a-1") == longer
+    await store.queue.fire(later(70), 9)
+    assert sorted(await unsent_ids(store)) == ["escalation", "reminder"]
+
+
+async def test_a_snooze_leaves_timers_that_are_due_and_have_not_fired(store: Store) -> None:
+    await escalating(store, "reminder", "escalation")
+    assert await store.part(PEOPLE).snooze(SNOOZE, later(11))
+    assert await store.queue.fire(later(12), 9) == 2
+    assert await escalation_of(store) == timedelta(seconds=10)
+
+
+async def test_a_snooze_that_comes_as_the_escalation_fires_leaves_it(store: Store) -> None:
+    await escalating(store, "reminder", "escalation")
+    await store.queue.fire(later(10), 9)
+    assert await store.part(PEOPLE).snooze(SNOOZE, later(9.9))
+    assert await escalation_of(store) == timedelta(seconds=10)
+
+
+async def test_of_two_snoozes_at_once_the_longer_stands(store: Store) -> None:
+    await escalating(store, "escalation")
+    shorter = replace(SNOOZE, user_id="bob", until=later(30))
+    people = store.part(PEOPLE)
+    assert await asyncio.gather(people.snooze(SNOOZE, later(5)), people.snooze(shorter, later(5))) == [True, False]
+    assert (await people.snoozed("a-1"), await escalation_of(store)) == (SNOOZE, timedelta(seconds=60))
+
+
+async def test_a_timer_that_cannot_be_read_holds_up_no_snooze(store: Store) -> None:
+    assert isinstance(store, SqlStore)
+    await escalating(store, "reminder", "escalation")
+    await store.database.write(lambda db: db.execute("UPDATE timer SET body = '{' WHERE id = 'reminder:a-1'"))
+    assert await store.part(PEOPLE).snooze(SNOOZE, later(5))
+    assert await store.queue.fire(later(59), 9) == 0
+    await store.queue.fire(later(60), 9)
+    assert await unsent_ids(store) == ["escalation"]
 
 
 async def test_an_absence_ends_by_itself_and_is_one_of_a_person(store: Store) -> None:

@@ -90,6 +90,27 @@ async def test_a_snooze_puts_off_reminders_and_escalation_and_not_the_deadline(
         await manager.inbox.snooze(question.wait_id, clock.now() + HOUR)
 
 
+async def test_only_approvers_of_the_tenant_and_their_substitutes_snooze_a_question(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    await order(platform, planner([CHARGE, complete({"ok": 1})]), stock(), payments(LADDER))
+    wait_id, then = (await the_wait(platform)).wait_id, clock.now() + 26 * HOUR
+    for tenant, role, refusal in (
+        ("other", "manager", NotFound),
+        ("default", "clerk", NotFound),
+        ("default", "auditor", LocalProtocolError),
+        ("default", "operator", LocalProtocolError),
+    ):
+        with pytest.raises(refusal):
+            await platform.as_user(tenant_id=tenant, user_id="zoe", roles=[role]).inbox.snooze(wait_id, then)
+    manager = platform.as_user(tenant_id="default", user_id="ann", roles=["manager"])
+    await manager.inbox.away(clock.now() + HOUR, "zoe")
+    substitute = platform.as_user(tenant_id="default", user_id="zoe", roles=[])
+    assert (await substitute.inbox.snooze(wait_id, then)).user_id == "zoe"
+    with pytest.raises(LocalProtocolError, match="is snoozed until"):
+        await manager.inbox.snooze(wait_id, then - HOUR)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -43,20 +43,34 @@ def after(hours: float) -> datetime:
     ],
 )
 def test_a_snooze_is_refused_in_words(until: datetime, words: str) -> None:
-    assert words in snooze_fault(question(4), until, after(2))
+    assert words in snooze_fault(question(4), None, until, after(2))
 
 
 def test_a_snooze_ends_before_the_deadline_and_lasts_thirty_days_at_most() -> None:
-    assert snooze_fault(question(4), after(47), after(2)) == ""
+    assert snooze_fault(question(4), None, after(47), after(2)) == ""
     endless = replace(question(4), deadline=None)
-    assert snooze_fault(endless, after(2 + 30 * 24), after(2)) == ""
-    assert "more than 30 days from now" in snooze_fault(endless, after(3 + 30 * 24), after(2))
+    assert snooze_fault(endless, None, after(2 + 30 * 24), after(2)) == ""
+    assert "more than 30 days from now" in snooze_fault(endless, None, after(3 + 30 * 24), after(2))
+
+
+def test_snoozes_one_after_another_put_off_an_escalation_for_thirty_days_in_all() -> None:
+    endless = replace(question(4, escalate=5), deadline=None)
+    earlier = Snooze("w", "default", "ann", after(2), after(29 * 24))
+    assert snooze_fault(endless, earlier, after(2 + 30 * 24), after(28 * 24)) == ""
+    fault = snooze_fault(endless, earlier, after(3 + 30 * 24), after(28 * 24))
+    assert "more than 30 days from the first snooze" in fault
+
+
+def test_a_snooze_does_not_shorten_an_earlier_one() -> None:
+    earlier = Snooze("w", "default", "ann", after(2), after(40))
+    assert "is snoozed until" in snooze_fault(question(4), earlier, after(39), after(3))
+    assert snooze_fault(question(4), earlier, after(40), after(3)) == ""
 
 
 def test_a_closed_question_is_not_snoozed() -> None:
     closed = replace(question(4), status=ExpectationStatus.CLOSED)
-    assert "not open any more" in snooze_fault(closed, after(3), after(2))
-    assert "not open any more" in snooze_fault(question(4), after(60), after(49))
+    assert "not open any more" in snooze_fault(closed, None, after(3), after(2))
+    assert "not open any more" in snooze_fault(question(4), None, after(60), after(49))
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,8 @@ class AsyncInbox:
     async def snooze(self, wait_id: Id, until: datetime) -> Snooze:
         """Put off the reminders and the escalation of a question `until` then, and return the snooze, which takes the
         place of an earlier one. Only an approver may. Raise LocalProtocolError for a question that is not open, and for
-        a moment that is over, not before the deadline, or more than 30 days from now."""
+        a moment that is over, not before the deadline, before the end of an earlier snooze, or more than 30 days from
+        the first."""
         return await self._caller.read(post("waits", wait_id, "snooze", body={"until": until}, is_safe=True), Snooze)
 
     async def colleagues(self, wait_id: Id) -> list[str]:

@@ -20,8 +20,9 @@ class People(Colleagues, Protocol):
         """End a claim. False, and nothing changes, where it is another by now, or none."""
         ...
 
-    async def snooze(self, snooze: Snooze) -> bool:
-        """Put off the reminders and the escalation of a question. False, and nothing changes, where it is not open."""
+    async def snooze(self, snooze: Snooze, now: datetime) -> bool:
+        """Put off the reminders and the escalation of a question from now on. False, and nothing changes, where it is
+        not open, or is snoozed for longer."""
         ...
 
     async def snoozed(self, wait_id: str) -> Snooze | None:

@@ -16,7 +16,7 @@ from soorma_ai.kernel.domain.records import Record
 
 
 class Snooze(Record, frozen=True):
-    """A question whose reminders and escalation `user_id` has put off `until` then."""
+    """A question whose reminders and escalation `user_id` has put off `until` then. `at` is the first snooze of it."""
 
     wait_id: str
     tenant_id: str

@@ -134,16 +134,20 @@ class Inbox:
     async def snooze(self, wait_id: Id, until: datetime) -> Snooze:
         """Put off the reminders and the escalation of a question `until` then, and return the snooze, which takes the
         place of an earlier one. Only an approver may. Raise LocalProtocolError for a question that is not open, and for
-        a moment that is over, not before the deadline, or more than 30 days from now."""
+        a moment that is over, not before the deadline, before the end of an earlier snooze, or more than 30 days from
+        the first."""
         must_be_outside()
         async with changing(self._services, self._caller, "inbox.snooze", wait_id) as change:
-            asked, now = await self._question(wait_id), self._now()
-            if fault := snooze_fault(asked, until, now):
-                raise LocalProtocolError(fault)
-            made = Snooze(wait_id, self._person.tenant_id, self._person.user_id, now, until)
-            if not await change.store.part(PEOPLE).snooze(made):
-                raise LocalProtocolError(f"question {wait_id} is not open any more")
-        return made
+            for _ in range(MOST_TRIES):
+                asked, now = await self._question(wait_id), self._now()
+                found = await self._services.store.part(PEOPLE).snoozed(wait_id)
+                if fault := snooze_fault(asked, found, until, now):
+                    raise LocalProtocolError(fault)
+                begun = found.at if found else now
+                made = Snooze(wait_id, self._person.tenant_id, self._person.user_id, begun, until)
+                if await change.store.part(PEOPLE).snooze(made, now):
+                    return made
+        raise VersionConflict(f"question {wait_id} is snoozed by others all the time: try again")
 
     @CALLS("GET /waits/{wait_id}/colleagues", Act.SEE, "list_colleagues")
     async def colleagues(self, wait_id: Id) -> list[str]:

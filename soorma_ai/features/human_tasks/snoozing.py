@@ -1,5 +1,5 @@
 """Snooze: puts off the reminders and the escalation of a question until a moment. Who may answer by then, and the
-deadline, stay as they are."""
+deadline, stay as they are. All snoozes of a question together last 30 days at most, and none shortens another."""
 
 from datetime import datetime, timedelta
 
@@ -12,8 +12,8 @@ from soorma_ai.kernel.domain.expectations import Expectation
 LONGEST_SNOOZE = timedelta(days=30)
 
 
-def snooze_fault(asked: Expectation, until: datetime, now: datetime) -> str:
-    """Return why a question cannot be snoozed until this moment; empty where it can."""
+def snooze_fault(asked: Expectation, found: Snooze | None, until: datetime, now: datetime) -> str:
+    """Return why a question cannot be snoozed until this moment; empty where it can. `found` is its snooze so far."""
     if until.tzinfo is None:
         return f"the moment {until.isoformat()} has no time zone; give an aware datetime"
     if fault := not_open_fault(asked, now):
@@ -24,8 +24,12 @@ def snooze_fault(asked: Expectation, until: datetime, now: datetime) -> str:
     if asked.deadline is not None and until >= asked.deadline:
         deadline = asked.deadline.isoformat(timespec="seconds")
         return f"{spelled} is not before the question's deadline, {deadline}; give an earlier moment"
-    if until > now + LONGEST_SNOOZE:
-        return f"{spelled} is more than {LONGEST_SNOOZE.days} days from now; give an earlier moment"
+    begun = found.at if found is not None else now
+    if until > begun + LONGEST_SNOOZE:
+        first = "now" if found is None else f"the first snooze, {begun.isoformat(timespec='seconds')}"
+        return f"{spelled} is more than {LONGEST_SNOOZE.days} days from {first}; give an earlier moment"
+    if found is not None and until < found.until:
+        return f"the question is snoozed until {found.until.isoformat(timespec='seconds')}; give no earlier moment"
     return ""
 
 

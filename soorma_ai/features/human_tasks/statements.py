@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from msgspec.structs import replace
+
+from soorma_ai.errors import RemoteProtocolError
 from soorma_ai.features.human_tasks.records import (
     SESSION_LASTS,
     Colleague,
@@ -20,6 +23,7 @@ from soorma_ai.kernel.domain.effects import Schedule
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.kernel.domain.people import Absence, Claim
+from soorma_ai.kernel.rules.waits.opening import ESCALATION
 from soorma_ai.kernel.sql.codec import EXPECTATION, Codec, add_row, epoch, member, moment
 from soorma_ai.kernel.sql.connection import Connection, Reader
 from soorma_ai.kernel.sql.tables import expectations, timers
@@ -46,7 +50,9 @@ _NOTICES = (
 )
 _COLLEAGUE = "SELECT tenant, user_id, roles, seen_at FROM colleague WHERE tenant = ?"
 # Reminders and the escalation; the timer of a deadline has no series.
-_LADDER = "SELECT id, series, CAST(body AS BLOB) FROM timer WHERE guards = ? AND due < ? AND series IS NOT NULL"
+_LADDER = """
+    SELECT id, series, CAST(body AS BLOB) FROM timer WHERE guards = ? AND due > ? AND due < ? AND series IS NOT NULL
+"""
 _LINKS = "SELECT body, revoked_at FROM link WHERE tenant = ? AND about = ?"
 
 # What is known of questions that are gone, absences and links that have ended.
@@ -111,21 +117,19 @@ def release(db: Connection, claim: Claim) -> bool:
     return db.execute(query, (claim.wait_id, claim.user_id, epoch(claim.at))).rowcount == 1
 
 
-def snooze(db: Connection, wanted: Snooze) -> bool:
-    """Put off what the question's timers tell, in the place of an earlier snooze. False where it is not open."""
-    found = expectations.find(db, wanted.wait_id)
+def snooze(db: Connection, wanted: Snooze, now: datetime) -> bool:
+    """Put off what the question's timers tell from now on, in the place of an earlier snooze. False where it is not
+    open, or was snoozed for longer meanwhile."""
+    found, before = expectations.find(db, wanted.wait_id), snoozed(db, wanted.wait_id)
     if found is None or found.status is not ExpectationStatus.OPEN:
         return False
-    text = EXPECTATION.text(put_off(found, wanted.until, wanted.at))
-    db.execute("UPDATE expectation SET rest = ? WHERE id = ?", (text, wanted.wait_id))
-    for timer_id, series, body in db.execute(_LADDER, (wanted.wait_id, epoch(wanted.until))).fetchall():
-        told = EventEnvelope.from_json(body).model_copy(update={"time": wanted.until})
-        timers.schedule(db, Schedule(timer_id, wanted.until, told, guards=wanted.wait_id, series=series))
+    if before is not None and wanted.until < before.until:
+        return False
+    _put_off(db, found, wanted.until, now)
     add_row(
         db,
         "snooze",
-        "ON CONFLICT (expectation_id) DO UPDATE SET user_id = excluded.user_id, at = excluded.at, "
-        "until = excluded.until",
+        "ON CONFLICT (expectation_id) DO UPDATE SET user_id = excluded.user_id, until = excluded.until",
         expectation_id=wanted.wait_id,
         tenant=wanted.tenant_id,
         user_id=wanted.user_id,
@@ -133,6 +137,24 @@ def snooze(db: Connection, wanted: Snooze) -> bool:
         until=epoch(wanted.until),
     )
     return True
+
+
+def _put_off(db: Connection, asked: Expectation, until: datetime, now: datetime) -> None:
+    """Move the timers of reminders and of an escalation, and the record with them. One that is due stays, as does an
+    escalation without a timer: it has fired."""
+    moved = db.execute(_LADDER, (asked.id, epoch(now), epoch(until))).fetchall()
+    later = put_off(asked, until, now)
+    if later.ask and asked.ask and not any(series == ESCALATION for _, series, _ in moved):
+        later = replace(later, ask=replace(later.ask, escalate_after=asked.ask.escalate_after))
+    db.execute("UPDATE expectation SET rest = ? WHERE id = ?", (EXPECTATION.text(later), asked.id))
+    for timer_id, series, body in moved:
+        try:
+            told = EventEnvelope.from_json(body).model_copy(update={"time": until})
+        except RemoteProtocolError:
+            # It is told as unreadable when it is due, and holds up no other.
+            db.execute("UPDATE timer SET due = ? WHERE id = ?", (epoch(until), timer_id))
+        else:
+            timers.schedule(db, Schedule(timer_id, until, told, guards=asked.id, series=series))
 
 
 def snoozed(db: Reader, wait_id: str) -> Snooze | None:

@@ -21,6 +21,8 @@ from soorma_ai.kernel.rules.waits.answers import event_of_expiry
 
 # For whoever names no deadline: nothing may be waited for without end.
 LONGEST_WAIT = timedelta(days=7)
+# Series of the timer of an escalation.
+ESCALATION = "escalation"
 # A redriven delivery makes other events than before it died: its requester was told of the failure under the first
 # ordinal then, and one id may not stand for two contents.
 ORDINALS_APART = 2**32
@@ -202,7 +204,7 @@ def _reminders(asked: Expectation, ask: Ask, announced: EventEnvelope) -> tuple[
         due = asked.opened_at + ask.escalate_after
         roles: list[Json] = [*ask.escalate_to]
         event = _reminder(announced, WAIT_ESCALATED, asked, due, {"escalated_to": roles})
-        timers.append(Schedule(f"escalate:{asked.id}", due, event, guards=asked.id, series="escalation"))
+        timers.append(Schedule(f"escalate:{asked.id}", due, event, guards=asked.id, series=ESCALATION))
     return tuple(timer for timer in timers if asked.deadline is None or timer.due < asked.deadline)
 
 
