@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from soorma_ai.kernel.domain.plans import PlanStatus
     from soorma_ai.kernel.ports import Forgotten, Pruned
     from soorma_ai.kernel.runtime.client.client import Client
+    from soorma_ai.kernel.sql.storage import FeatureSet
     from soorma_ai.surfaces.options import Access
 
 T = TypeVar("T")
@@ -78,11 +79,21 @@ class CommandSetup(Struct, frozen=True):
     """Object of the click context. `load` imports and returns the body, since help and completion need none."""
 
     load: Callable[[], OpenStore]
+    load_features: "Callable[[], FeatureSet]"
+
+
+def features_of_command() -> "FeatureSet":
+    """Return the features of this installation. Raise ConfigError outside of the `soorma` program."""
+    return _setup().load_features()
+
+
+def _setup() -> CommandSetup:
+    setup = click.get_current_context().find_object(CommandSetup)
+    if setup is None:
+        raise ConfigError("this command runs below `soorma` only: add it to the commands of apps.cli.main")
+    return setup
 
 
 def open_store(access: "Access", person: "Person | None" = None) -> StoreAccess[Any]:
     """Return the access of the command in progress. Raise ConfigError outside of the `soorma` program."""
-    setup = click.get_current_context().find_object(CommandSetup)
-    if setup is None:
-        raise ConfigError("this command runs below `soorma` only: add it to the commands of apps.cli.main")
-    return setup.load()(access, person)
+    return _setup().load()(access, person)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from soorma_ai.errors import SoormaError
-from soorma_ai.surfaces.command_features import FEATURES
 from soorma_ai.surfaces.store_access import CommandSetup, OpenStore
 from soorma_ai.surfaces.terminal.escapes import one_line
 
@@ -71,7 +70,6 @@ class LazyGroup(click.Group):
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> object:
-        ctx.meta[FEATURES] = _load_features
         try:
             return super().invoke(ctx)
         except SoormaError as error:
@@ -87,7 +85,7 @@ def _load() -> OpenStore:
 cli = LazyGroup(
     PROGRAM,
     commands={name: click.Command(name, short_help=line) for name, (_, line) in _COMMANDS.items()},
-    context_settings={"obj": CommandSetup(_load)},
+    context_settings={"obj": CommandSetup(_load, _load_features)},
     help="""Run agents, see what their plans do and why, and answer what they ask.
 
     Exit codes: 0 done, 1 error, 2 wrong usage, 3 the plan failed or was cancelled, 4 it waits for a person.

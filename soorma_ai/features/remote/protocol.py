@@ -1,5 +1,5 @@
 """What a handler in a process without a store did, as it is said to the process of the store: as acts. Effects that
-follow from others, such as timers and announcements, are made there, and not said (`core.admission`)."""
+follow from others, such as timers and announcements, are made there, and not said (`features.remote.admit`)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import assert_never

@@ -65,7 +65,7 @@ class Lineage(Record, frozen=True):
     """Fields that an event inherits from its cause. The reply key is no part of it. `hops` counts how often a request
     that led to it went from one store to another, and `depth` the planners in a row that led to the last of these.
 
-    Four say what of the breaker is left (`core.breaker`): requests that may still lie within each other, facts
+    Four say what of the breaker is left (`rules.breaker`): requests that may still lie within each other, facts
     that may still follow each other, events that may still descend from this one, and the root from which they do."""
 
     tenant_id: str = "default"

@@ -1,6 +1,6 @@
 """Authorization: one table of (role, act, owner). The act of a call stands in its row.
 
-Steering is not answering: who may answer a question is said by the question (`core.expecting.answers`).
+Steering is not answering: who may answer a question is said by the question (`rules.waits.answers`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

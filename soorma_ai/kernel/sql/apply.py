@@ -1,4 +1,4 @@
-"""The consequences that `core.arrival` decides: facts are read, a rule says what follows, and that is applied."""
+"""The consequences that `rules.arrival` decides: facts are read, a rule says what follows, and that is applied."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime

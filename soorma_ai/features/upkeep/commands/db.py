@@ -10,8 +10,8 @@ from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.features.upkeep.contents import contents_of
 from soorma_ai.features.upkeep.export import Contents, MovedTable
 from soorma_ai.settings import DEFAULT_STORE_URL, STORE_URL, hide_password, is_postgres, sqlite_path
-from soorma_ai.surfaces.command_features import features_of_command
 from soorma_ai.surfaces.options import as_json, must_mean_a_store, refuse_url
+from soorma_ai.surfaces.store_access import features_of_command
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import Printer, print_json, print_list
 
