@@ -186,7 +186,7 @@ class Agent:
         import_module("soorma_ai.platform").run(self, url=url, token=token)
 
     def routes(self) -> Sequence[Route]:
-        """Return its handlers in the form that the platform calls."""
+        """Return its handlers, as routes for the platform."""
         return tuple(self._routes)
 
     def registration(self) -> Registration:

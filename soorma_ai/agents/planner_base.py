@@ -255,7 +255,7 @@ class BasePlanner(Agent):
 
     @property
     def transition(self) -> "planning.planner.Transition | None":
-        """Return the handler of `on_transition`, in the form that the planning calls."""
+        """Return the handler of `on_transition`, as a function for the planning."""
         handler = self._transition_handler
         if handler is None:
             return None

@@ -1,4 +1,4 @@
-"""The goals that a planner pursues again and again: what is said of them at once, and their timers."""
+"""Recurring goals of a planner: checks of their declarations, and their timers."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -22,12 +22,12 @@ class Schedules:
         self._by_id: dict[str, Recurrence] = {}
 
     def add(self, goal: Recurrence) -> None:
-        """Raise ConfigError for what has no next moment."""
+        """Add a recurring goal. Raise ConfigError for one without a next moment."""
         check_schedule(goal, _ANY_MOMENT)
         self._by_id[goal.id] = goal
 
     def check(self, goals: Mapping[str, EventDefinition]) -> None:
-        """Raise ConfigError for one that these goals of the planner could not begin."""
+        """Raise ConfigError for a recurring goal outside of the planner's goals."""
         for one in self._by_id.values():
             goal, called = goals.get(one.goal), f"planner {plain_name(self._planner)}: every(..., {one.goal!r})"
             if goal is None:
@@ -40,13 +40,13 @@ class Schedules:
                 raise ConfigError(f"{called} has data that is off its schema: {describe(faults)}")
 
     async def keep(self, services: Services) -> None:
-        """Let those be scheduled that are not, and no others."""
+        """Schedule the goals without a timer, and no others."""
         now = services.clock.now()
         timers = [timer_for(one, next_due(one, now, now)) for one in self._by_id.values()]
         await services.store.queue.keep_timers(timers_of(self._planner), timers)
         services.signals.timers.set()
 
     def next_of(self, event: EventEnvelope, now: datetime) -> tuple[Schedule, ...]:
-        """Return the timer of what follows this goal, if it came from here."""
+        """Return the timer of the next occurrence of this goal; None for a goal of another source."""
         goal = self._by_id.get(event.subject or "") if event.source == SYSTEM else None
         return (timer_for(goal, next_due(goal, event.time, now)),) if goal is not None else ()

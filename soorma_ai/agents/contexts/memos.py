@@ -58,11 +58,11 @@ class MemoClient:
     async def store_skill(
         self, name: str, text: str, *, when_to_use: str = "", shared: bool = False, agent: str = ""
     ) -> None:
-        """Keep a prompt or a rule, in the place of the one of this name; with an `agent`, for that one alone."""
+        """Keep a prompt or a rule, in place of the former one of this name; with an `agent`, for that agent alone."""
         await self._memos.keep(MemoPlace(MemoKind.SKILL, shared, agent), name, text, About(title=when_to_use))
 
     async def get_relevant_skills(self, context: str, *, limit: int = 5) -> list[Memo]:
-        """Return the prompts and rules that are about this, for all agents and for this one, best first."""
+        """Return the prompts and rules for this context, best first: those for all agents, and those for this one."""
         return await self._memos.find(MemoKind.SKILL, context, limit, {})
 
     async def delete_skill(self, name: str, *, shared: bool = False, agent: str = "") -> bool:

@@ -1,4 +1,4 @@
-"""Dead letters, as one person of one tenant sees them and redrives them."""
+"""Dead letters of one tenant, for one person to read and redrive."""
 
 from msgspec import Struct
 
@@ -15,7 +15,7 @@ REDRIVE = Right("redrive", Act.STEER)
 
 
 class DeadLetterPage(Struct, frozen=True):
-    """Dead letters, the newest first; whether there are `older` ones behind them, and `newer` ones before."""
+    """Page of dead letters, the newest first. `older`: more behind them; `newer`: more before them."""
 
     letters: tuple[Letter, ...]
     older: bool
@@ -25,8 +25,8 @@ class DeadLetterPage(Struct, frozen=True):
 async def dead_letter_page(
     services: Services, person: Person, limit: int, beyond: Place | None = None
 ) -> DeadLetterPage:
-    """Return some of the dead letters that a person sees: from the newest on, or `beyond` the number of one. Less than
-    a page before one is the first page."""
+    """Return some of the dead letters visible to a person: from the newest on, or `beyond` the number of one. For less
+    than a page before a letter, it is the first page."""
     letters, user_id = services.store.letters, only_user(person)
     found = await letters.dead_letters(person.tenant_id, limit + 1, user_id=user_id, beyond=beyond)
     if beyond is not None and beyond.is_back:
@@ -37,7 +37,8 @@ async def dead_letter_page(
 
 
 async def redrive(services: Services, person: Person, letter_id: int) -> bool:
-    """Raise LocalProtocolError when something hinders it. One that has changed since it was read is judged again."""
+    """Deliver a dead letter again. Raise LocalProtocolError when something hinders it. A letter changed since it was
+    read is judged again."""
     row, is_redriven = await own_row(services, person, letter_id, REDRIVE), False
     while row.status is LetterStatus.DEAD:
         hinders = _hindrance(row)
@@ -52,7 +53,7 @@ async def redrive(services: Services, person: Person, letter_id: int) -> bool:
 
 
 async def own_row(services: Services, person: Person, letter_id: int, right: Right) -> DeadLetterRow:
-    """Return what is stored of a letter. Raise NotFound for what the person does not see, and Forbidden."""
+    """Return the row of a letter. Raise NotFound for a letter invisible to the person, and Forbidden."""
     row = await services.store.letters.dead_letter(letter_id)
     missing = f"no dead letter {letter_id} in tenant {person.tenant_id!r}; `soorma dead-letters ls` lists them"
     if row is None:

@@ -1,4 +1,4 @@
-"""Doors: other protocols that are spoken over HTTP, beside our own, for callers whom the server has let in."""
+"""Mounts: other protocols over HTTP, beside the platform's own, for authenticated callers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
@@ -16,8 +16,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class Visit(Struct, frozen=True):
-    """One call at a door. `client` has the calls of who calls; it is None on a path that everybody may read. Within
-    `follow(root_plan_id)` an event is set whenever something came for that tree of plans."""
+    """Call at a mount. `client` has the caller's calls; it is None on a public path. Within `follow(root_plan_id)` an
+    event is set at every event of this tree of plans."""
 
     services: Services
     client: Client | None
@@ -27,17 +27,17 @@ class Visit(Struct, frozen=True):
 
 @runtime_checkable
 class Door(Protocol):
-    """An ASGI application at some paths of a server. The server says who calls, reads the body up to its bound, leaves
-    who reads nothing, and ends what still goes on when it ends itself."""
+    """ASGI application at some paths of a server. The server authenticates callers, reads the body up to its bound,
+    drops slow readers, and ends open calls at its own end."""
 
     @property
     def paths(self) -> Collection[str]:
-        """Paths for who has a token, as /a2a/tasks/{id}."""
+        """Return paths for callers with a token, as /a2a/tasks/{id}."""
         ...
 
     @property
     def public_paths(self) -> Collection[str]:
-        """Paths that everybody may read."""
+        """Return public paths."""
         ...
 
     async def serve(self, visit: Visit, scope: Scope, receive: Receive, send: Send) -> None: ...

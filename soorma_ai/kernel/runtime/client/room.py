@@ -1,4 +1,4 @@
-"""Room for events from outside: deliveries to agents have one bound, and each mailbox of another store has its own."""
+"""Room for events from outside: one bound for deliveries to agents, and one for each mailbox of another store."""
 
 from soorma_ai.errors import Overloaded
 from soorma_ai.kernel.domain.events import EventEnvelope
@@ -10,8 +10,8 @@ from soorma_ai.kernel.runtime.handling.handling import Services
 
 
 async def must_have_room(services: Services, event: EventEnvelope) -> None:
-    """Raise Overloaded where too much waits for agents, or for the store that takes this request. An event that is
-    stored already has room."""
+    """Raise Overloaded when too much waits for agents, or for the store of this request's taker. A stored event has
+    room already."""
     store, most = services.store, services.max_backlog
     if await store.queue.backlog(most) < most or await store.events.event(event.id) is not None:
         return
@@ -30,7 +30,7 @@ async def must_have_room(services: Services, event: EventEnvelope) -> None:
 
 
 async def count_waiting(queue: Queue, at_most: int) -> int:
-    """Return the number of deliveries to agents that are not done, up to `at_most`."""
+    """Return the number of open deliveries to agents, up to `at_most`."""
     return await _count_waiting(queue, at_most, await queue.count_mail())
 
 
