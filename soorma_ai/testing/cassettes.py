@@ -1,7 +1,7 @@
-"""Recorded model traffic. A call that was not recorded fails at once, names the differences, and never goes out.
+"""Recorded model traffic. An unrecorded call fails at once, with the differences, and never goes out.
 
-Bodies are kept as parsed JSON, so that a changed prompt is a readable diff of the file; keys are scrubbed, and hosts
-have names that do not depend on where the recording was made.
+Bodies are kept as parsed JSON: a changed prompt is a readable diff of the file. Keys are scrubbed, and hosts have names
+independent of the place of the recording.
 """
 
 import importlib
@@ -53,11 +53,11 @@ _SHOWN = 160
 
 
 class UnmatchedModelCall(Fatal):
-    """A call that no recording answers."""
+    """Raised for a call without a recording."""
 
 
 class UnplayedModelCalls(AssertionError):
-    """The recording holds calls that the program no longer makes."""
+    """Raised for recorded calls no longer made by the program."""
 
 
 class Cassette(Struct, frozen=True):
@@ -248,7 +248,7 @@ def _same_body(recorded: Any, asked: Any) -> None:
 
 
 def _body(request: Any) -> Json:
-    """Return what is compared: the day on which it was asked makes no difference."""
+    """Return the compared part of a request; its day makes no difference."""
     return _parse(without_day(_text(request.body or b"")))
 
 

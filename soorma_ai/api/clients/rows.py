@@ -37,7 +37,7 @@ class MemoryRows:
         return await self._caller.read_key(get("working-memory", plan_id), "keys", list[str])
 
     async def delete(self, key: Name, plan_id: Id) -> bool:
-        """Remove a value from a plan's working memory. False when there was nothing."""
+        """Remove a value from a plan's working memory. False for an unknown key."""
         return await self._caller.read_key(delete("working-memory", plan_id, PathTail(key)), "deleted", bool)
 
     async def get_plan_context(self, plan_id: Id) -> JsonObject:
@@ -45,13 +45,13 @@ class MemoryRows:
         return await self._caller.read(get("memory", "plan-context", plan_id), JsonObject)
 
     async def get_plan_by_correlation(self, correlation_id: Id) -> JsonObject:
-        """Return the context of a plan by the reply key of anything that it or one of its workers asked, or of its
-        goal."""
+        """Return the context of a plan by the reply key of its goal, of one of its requests, or of a request of its
+        workers."""
         return await self._caller.read(get("memory", "plan-context", "by-correlation", correlation_id), JsonObject)
 
     async def store_plan_context(self, plan_id: Id, session_id: Id | None, context: Mapping[str, Any]) -> None:
-        """Store each key in the plan's working memory, all of them or none. Raise LocalProtocolError for a session that
-        the plan does not belong to."""
+        """Store each key in the plan's working memory, all of them or none. Raise LocalProtocolError for another plan's
+        session."""
         await self._caller.ask(
             post(
                 "memory",
@@ -61,11 +61,11 @@ class MemoryRows:
         )
 
     async def get_task_context(self, task_id: Id) -> JsonObject:
-        """Return a task that has not ended. Raise NotFound."""
+        """Return a running task. Raise NotFound."""
         return await self._caller.read(get("memory", "task-context", task_id), JsonObject)
 
     async def get_task_by_subtask(self, sub_task_id: Id) -> JsonObject:
-        """Return the task that asked for it, while it has not ended. Raise NotFound."""
+        """Return the running task with this sub-task. Raise NotFound."""
         return await self._caller.read(get("memory", "task-context", "by-subtask", sub_task_id), JsonObject)
 
 
@@ -185,8 +185,8 @@ class ClientRows:
         self._caller = caller
 
     async def resume_all(self, *, agent: str | None = None) -> list[str]:
-        """Let all plans of this person, or of the tenant for its operators, go on that need an operator; those of one
-        planner, if it is named. Return their ids."""
+        """Resume all plans in need of an operator: those of this person, for operators those of the tenant; with
+        `agent`, those of one planner. Return their ids."""
         return await self._caller.read_key(
             post("resumptions", body={"agent": agent}, is_safe=True), "plan_ids", list[str]
         )
@@ -194,49 +194,49 @@ class ClientRows:
     async def plans(
         self, *, status: Status | None = None, session_id: Id | None = None, limit: int = 50
     ) -> list[PlanRecord]:
-        """Return plans, the newest first. `status` may be 'active' too: every plan that has not ended."""
+        """Return plans, the newest first. `status` may be 'active', too: all running plans."""
         return await self._caller.list(Page[PlanRecord], limit, "plans", status=status, session_id=session_id)
 
     async def plan(self, plan_id: Id) -> PlanDetails:
-        """Return all that is known of a plan: its steps, decisions, usage, and what it waits for. Raise NotFound."""
+        """Return everything about a plan: its steps, decisions, usage and waits. Raise NotFound."""
         return await self._caller.read(get("plans", plan_id), PlanDetails)
 
     async def prompt(self, plan_id: Id, decision: Ordinal | None = None) -> SentPrompt:
-        """Return what a model was sent for a decision of a plan, counted from 1; by default the last one. It is made
-        again of what is stored, and says where it is not what was sent. Raise NotFound."""
+        """Return the messages to the model for a decision of a plan, counted from 1; by default the last one. They are
+        rendered again from stored data, with a mark at every difference from the original. Raise NotFound."""
         return await self._caller.read(get("plans", plan_id, "prompt", decision=decision), SentPrompt)
 
     async def waits(self, *, limit: int = 50, plan_id: Id | None = None) -> list[Wait]:
-        """Return open questions that are this person's to see or to answer, the most urgent first; with a `plan_id`
-        those of its tree."""
+        """Return open questions for this person to see or to answer, the most urgent first; with a `plan_id` those of
+        its tree."""
         return await self._caller.list(Page[Wait], limit, "waits", plan_id=plan_id)
 
     async def wait(self, wait_id: Id) -> Wait:
-        """Return a question, open or closed. Raise NotFound for what is not theirs to see or to answer."""
+        """Return a question, open or closed. Raise NotFound without the right to see or answer it."""
         return await self._caller.read(get("waits", wait_id), Wait)
 
     async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
-        """Return conversations, the one in which something happened last first."""
+        """Return conversations, by their last event, newest first."""
         return await self._caller.list(Page[SessionSummary], limit, "memory", "sessions")
 
     async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
-        """Return what could not be handled and waits for somebody to decide about it, the newest first."""
+        """Return dead letters, the newest first: failed deliveries with an open decision."""
         return await self._caller.list(Page[Letter], limit, "dead-letters")
 
     async def dead_letter(self, letter_id: Position) -> Letter:
-        """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
+        """Return a dead letter, even a redriven or discarded one. Raise NotFound."""
         return await self._caller.read(get("dead-letters", str(letter_id)), Letter)
 
     async def redrive(self, letter_id: Position) -> bool:
-        """Deliver it again, as if for the first time but with the same `idempotency_key`. False when it is not dead
-        (any more). Raise NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read.
+        """Deliver it again, as if for the first time but with the same `idempotency_key`. False for a letter no longer
+        dead. Raise NotFound, and LocalProtocolError for a letter of an ended plan or with an unreadable event.
 
-        Whoever asked was told of the failure when the letter died. A plan that went on does not take a second reply;
-        `request` with the same `idempotency_key` finds the success, once there is one."""
+        The requester got the failure at the letter's death. A plan past it does not take a second reply; `request` with
+        the same `idempotency_key` finds the success, once there is one."""
         return await self._caller.read_key(post("dead-letters", str(letter_id), "redrive", body={}), "redriven", bool)
 
     async def discard(self, letter_id: Position, note: Note = "") -> bool:
-        """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
+        """Discard it for good. False for a letter no longer dead. Raise NotFound."""
         return await self._caller.read_key(
             post("dead-letters", str(letter_id), "discard", body={"note": note}), "discarded", bool
         )

@@ -1,4 +1,4 @@
-"""Dead letters: deliveries that could not be handled, kept until a person has decided about them."""
+"""Dead letters: failed deliveries, kept until a person's decision."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -16,7 +16,7 @@ MOST_OF_A_REASON = 500
 
 
 def cannot_arrive(error: Exception) -> str:
-    """Return the reason for which an event is set aside that would fail whenever it came."""
+    """Return the reason to set aside an event that would fail at every arrival."""
     code = error.code if isinstance(error, SoormaError) else type(error).__name__
     return clip(" ".join(f"{CANNOT_ARRIVE}: {code}: {error}".split()), MOST_OF_A_REASON)
 
@@ -29,12 +29,12 @@ class LetterStatus(StrEnum):
 
 
 class Letter(Record, frozen=True):
-    """A delivery of `event` to `agent` that could not be handled, and what became of it since.
+    """Failed delivery of `event` to `agent`, and its history since.
 
-    `reason` begins with a stable code. `attempts` counts since the letter was last redriven. `at` is when it died, or
-    was discarded. `plan_id` is the plan that it came for, else that of its event. `hindrance` says why it cannot be
-    redriven; None: it can. The `agent` is "" where the event could be brought to none. Of an event that cannot be read,
-    `event` holds what is known, and none of its data.
+    `reason` begins with a stable code. `attempts` counts since the last redrive. `at` is the moment of its death, or of
+    its discard. `plan_id` is its plan, else that of its event. `hindrance` is the obstacle to a redrive; None: there is
+    none. The `agent` is "" for an event without any receiver. Of an unreadable event, `event` holds the known fields,
+    and none of its data.
     """
 
     letter_id: int

@@ -1,4 +1,4 @@
-"""Events, the one thing that travels: their topics, and the lineage that they inherit."""
+"""Events, the only messages of the platform: their topics, and their inherited lineage."""
 
 import re
 from datetime import datetime
@@ -24,7 +24,7 @@ _Text = Annotated[str, Field(min_length=1)]
 
 
 class EventTopic(StrEnum):
-    """The topics that there are. An event is published on one; its type is another thing."""
+    """Topics. An event is published on one of them; its type is independent of the topic."""
 
     BUSINESS_FACTS = "business-facts"
     ACTION_REQUESTS = "action-requests"
@@ -62,11 +62,12 @@ def topic_of(topic: EventTopic | str) -> EventTopic:
 
 
 class Lineage(Record, frozen=True):
-    """Fields that an event inherits from its cause. The reply key is no part of it. `hops` counts how often a request
-    that led to it went from one store to another, and `depth` the planners in a row that led to the last of these.
+    """Fields inherited by an event from its cause, without the reply key. `hops` counts the changes of store among the
+    requests leading to it, and `depth` the planners in a row up to the last of these.
 
-    Four say what of the breaker is left (`rules.breaker`): requests that may still lie within each other, facts
-    that may still follow each other, events that may still descend from this one, and the root from which they do."""
+    Four are the rest of the breaker's bounds (`rules.breaker`): further requests within each other, further facts in a
+    row, further descendants of this event, and the root of these.
+    """
 
     tenant_id: str = "default"
     user_id: str = "local"
@@ -90,7 +91,7 @@ _lineage_of = attrgetter(*Lineage.__struct_fields__)
 
 
 class ReplyAddress(Struct, frozen=True):
-    """The place to which an answer goes, and the key that it must carry."""
+    """Address of an answer, and its reply key."""
 
     correlation_id: str
     response_event: str
@@ -98,7 +99,7 @@ class ReplyAddress(Struct, frozen=True):
 
 
 def _wire_name(attribute: str) -> str:
-    """Return the CloudEvents attribute name, which has no underscore; a deadline has a published extension."""
+    """Return the CloudEvents attribute name, without underscores; a deadline has a published extension."""
     return "expirytime" if attribute == "deadline" else attribute.replace("_", "")
 
 
@@ -164,12 +165,12 @@ class EventEnvelope(BaseModel):
 
     @property
     def event_type(self) -> str:
-        """Return the type, by the name that handlers know it by."""
+        """Return the type, under its name in handlers."""
         return self.type
 
     @property
     def lineage(self) -> Lineage:
-        """Return what an event that this one causes inherits."""
+        """Return the lineage for effects of this event."""
         return Lineage(*_lineage_of(self))
 
     def within_limits(self, nesting_left: int, hops_left: int, share: int, origin: str) -> Self:
@@ -198,7 +199,7 @@ class EventEnvelope(BaseModel):
 
 
 class EventFields(TypedDict, total=False):
-    """Fields that an event may carry beside its data."""
+    """Optional fields of an event, beside its data."""
 
     correlation_id: str | None
     reply_to: ReplyAddress | None
@@ -224,7 +225,7 @@ class NewEventFields(EventFields):
 
 
 def new_event(lineage: Lineage, **fields: Unpack[NewEventFields]) -> EventEnvelope:
-    """Make an event with this lineage. Raise LocalProtocolError for one that cannot be kept."""
+    """Make an event with this lineage. Raise LocalProtocolError for an event impossible to store."""
     type, data, reply_to = fields["type"], fields["data"], fields.get("reply_to")
     if type in _TOPICS:
         raise LocalProtocolError(f"{type!r} is a topic, and no event; give the event's own name")
@@ -255,10 +256,11 @@ def new_event(lineage: Lineage, **fields: Unpack[NewEventFields]) -> EventEnvelo
 
 
 def caused_id(cause_id: str, source: str, ordinal: int, type: str) -> str:
-    """Return the id of the `ordinal`-th event that `source` makes of one cause: handling twice makes the same event."""
+    """Return the id of the `ordinal`-th event that `source` makes of one cause: a second handling makes the same
+    event."""
     return derived_id("event", cause_id, source, str(ordinal), type)
 
 
 def completion_of(request_type: str) -> str:
-    """Return the name of the reply where nobody chose one."""
+    """Return the default name of the reply."""
     return f"{request_type}.completed"

@@ -1,4 +1,4 @@
-"""Working memory of plans, and the conversations that plans belong to."""
+"""Working memory of plans, and conversations."""
 
 import math
 from datetime import datetime
@@ -20,7 +20,8 @@ class MemoryKey(Struct, frozen=True):
 
 
 class StoredValue(Record, frozen=True):
-    """A value and its version, which grows with every change, a deletion included; 0 is a key that never was."""
+    """Value and its version. The version grows with every change, a deletion included; 0 is a key without any change
+    yet."""
 
     version: int = 0
     exists: bool = False
@@ -41,7 +42,7 @@ class DropMemory(Struct, frozen=True):
 
 
 class IncrementMemory(Struct, frozen=True):
-    """Add to a number; a key that does not exist counts as 0."""
+    """Add to a number; a missing one counts as 0."""
 
     at: MemoryKey
     by: int | float
@@ -95,7 +96,7 @@ class PlanSummary(Record, frozen=True):
 
 
 class SessionSummary(Record, frozen=True):
-    """A conversation: plans that belong together. Made by hand, or by the first plan that names it."""
+    """Conversation: related plans. It is made by hand, or by the first plan in it."""
 
     session_id: str
     plan_count: int
@@ -107,7 +108,7 @@ class SessionSummary(Record, frozen=True):
 
 
 class OpenSession(Struct, frozen=True):
-    """Make a session, or fill in what an existing one of the same user does not have yet."""
+    """Make a session, or complete an existing one of the same user."""
 
     tenant_id: str
     session: SessionSummary

@@ -1,4 +1,4 @@
-"""The wire form of a reply: how it is written, how it is read, and what a requester takes for one."""
+"""Wire form of a reply: writing, reading, and recognition by a requester."""
 
 from datetime import timedelta
 
@@ -38,7 +38,7 @@ def failure_reply(code: str, message: str) -> JsonObject:
 
 
 class ExpectedReply(Record, frozen=True):
-    """The answer that a request waits for: an event of `event_type` or one of the `others`, within `timeout`."""
+    """Expected answer of a request: an event of `event_type` or one of the `others`, within `timeout`."""
 
     event_type: str
     others: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What stands in a tenant at one moment, for whoever watches it."""
+"""Statistics of a tenant at one moment, for monitoring."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -13,9 +13,9 @@ AGES = (timedelta(hours=1), timedelta(days=1), timedelta(days=7))
 
 
 class TenantStats(Struct, frozen=True):
-    """Each count is of so many rows at most as were looked at. `questions` to people are counted by their kind and by
-    how many of `AGES` they are older than. `unsent`: events that no bus has brought to the inboxes yet, the first of
-    which was made at `unsent_since`."""
+    """Counts of a tenant, each up to the number of examined rows. `questions` to people are counted by their kind and
+    by the number of exceeded `AGES`. `unsent`: events still to be brought to the inboxes by a bus, the first of them
+    made at `unsent_since`."""
 
     backlogs: Sequence[Backlog] = ()
     questions: Mapping[tuple[ExpectationKind, int], int] = field(default_factory=dict[tuple[ExpectationKind, int], int])

@@ -14,7 +14,7 @@ PROGRESS = "task.progress"
 
 
 class ActionStatus(StrEnum):
-    """PENDING: nobody has begun. The last four are final."""
+    """Status of a request. PENDING: not begun. The last four are final."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -29,8 +29,8 @@ class ActionStatus(StrEnum):
 
 
 class EventHandling(Record, frozen=True):
-    """One event that came to one agent. `has_begun`: its handling began at least once. `has_ended`: nothing more will
-    be done about it; a task that waits for something, and a goal, have not ended with their handling."""
+    """Event at one agent. `has_begun`: its handling began at least once. `has_ended`: nothing more will be done about
+    it; a waiting task, and a goal, do not end with their handling."""
 
     event_id: str
     agent: str
@@ -48,9 +48,8 @@ class Report(Record, frozen=True):
 
 
 class Action(Record, frozen=True):
-    """One request of a plan. `action_id` is the request's id, `asked_by` who published it: the planner, or a worker for
-    a part of its task, which is then `parent_id`. `agents` have taken it; `untaken` says how long it
-    waits, where nobody takes it yet."""
+    """Request of a plan. `action_id` is the request's id, `asked_by` its publisher: the planner, or a worker for a part
+    of its task, then `parent_id`. `agents` have taken it; `untaken` says how long it waits, if it has no taker yet."""
 
     action_id: str
     event_type: str
@@ -67,8 +66,8 @@ class Action(Record, frozen=True):
 
 
 class PlanProgress(Record, frozen=True):
-    """`counts` has every status; `done` of `total` actions have ended, in whatever way. A planner may ask for more, so
-    `total` is what was asked so far."""
+    """Progress of a plan. `counts` has every status; `done` of `total` actions have ended, in any way. A planner may
+    ask for more: `total` is the number so far."""
 
     plan_id: str
     agent: str
@@ -97,8 +96,8 @@ class TimelineEntry(Record, frozen=True):
 
 
 class Awaited(Record, frozen=True):
-    """What a plan waits for: an answer to `what`, or an event of this name. `whom` are the roles of people who may
-    answer, or the agents who may; none means anybody."""
+    """Wait of a plan: for an answer to `what`, or for an event of this name. `whom` are the roles of people, or the
+    agents, with the right to answer; none means anybody."""
 
     id: str
     kind: ExpectationKind
@@ -108,8 +107,8 @@ class Awaited(Record, frozen=True):
 
 
 class PlanLine(Record, frozen=True):
-    """A plan in a list. `spent` is by its whole tree, `awaits` the first few things that it waits for, `blocked` why it
-    needs an operator, or of a root one of its tree. `title` is empty where its planner has none; `result` is the
+    """Plan in a list. `spent` is by its whole tree, `awaits` the first few of its waits, `blocked` the reason for an
+    operator, its own or of a root one of its tree's. `title` is empty without one of its planner; `result` is the
     beginning of its result as JSON, empty before it has one."""
 
     plan_id: str
@@ -131,8 +130,8 @@ class PlanLine(Record, frozen=True):
 
 
 class PlanPage(Record, frozen=True):
-    """Plans, the newest first. `before` is the place behind which the next page begins. A page may be short, or empty,
-    before the end."""
+    """Plans, the newest first. `before` is the place before the next page. A page may be short, or empty, before the
+    end."""
 
     plans: tuple[PlanLine, ...]
     before: int
@@ -140,8 +139,8 @@ class PlanPage(Record, frozen=True):
 
 
 class Backlog(Record, frozen=True):
-    """Deliveries to an agent that have not ended: `waiting` in line, and `in_hand`. `since` is when the oldest of their
-    events was made."""
+    """Unfinished deliveries to an agent: `waiting` in line, and `in_hand`. `since` is the moment of the oldest event
+    among them."""
 
     agent: str
     waiting: int
@@ -156,7 +155,7 @@ class PlanNode(Record, frozen=True):
 
 
 class DelegationGroup(Record, frozen=True):
-    """Requests that a task sent together. `missing` are those whose answers may still come."""
+    """Requests sent together by a task. `missing` are those with a possible answer to come."""
 
     group_id: str
     task_id: str
