@@ -33,7 +33,7 @@ DEMO = "offline:agents"
 # Apart from the store of an application, in whose directory this may be tried.
 DEMO_STORE = "sqlite:///soorma-demo.db"
 DEMO_GOAL = "order.received"
-DEMO_ORDER = {"order_id": "A1", "sku": "lathe", "quantity": 1, "amount": 12000}
+DEMO_ORDER = {"order_id": "A1", "sku": "lathe", "quantity": 1, "amount": "12000.00"}
 MANAGER = "manager"
 _MOST_NAMED = 3
 
