@@ -293,7 +293,7 @@ TRACKER = Service(
     client="AsyncTracker",
     blocking="BlockingTracker",
     protocol="TrackerCalls",
-    text="The progress of plans. Every call raises NotFound for what is not there for its caller.",
+    text="Progress of plans. Every call raises NotFound for a plan invisible to its caller.",
 )
 WORKING_MEMORY = Service(
     memory.PlanMemory,
@@ -301,7 +301,7 @@ WORKING_MEMORY = Service(
     client="MemoryRows",
     blocking="WorkingMemory",
     protocol="WorkingMemoryCalls",
-    text="The working memory of plans.",
+    text="Working memory of plans.",
     hand=AsyncWorkingMemory,
     is_part=True,
 )
@@ -311,7 +311,7 @@ MEMOS = Service(
     client="MemoRows",
     blocking="BlockingMemos",
     protocol="MemoCalls",
-    text="Memory that outlives plans.",
+    text="Long-term memory.",
     hand=AsyncMemos,
     is_part=True,
 )
@@ -321,18 +321,18 @@ INBOX = Service(
     client="AsyncInbox",
     blocking="BlockingInbox",
     protocol="InboxCalls",
-    text="Calls about questions beside answering them.",
+    text="Calls about questions, beside `answer`.",
 )
 KERNELS = (WORKING_MEMORY, REGISTRY, TRACKER, KERNEL)
 FILES: dict[str, tuple[str, tuple[Callable[[Service, Writer], None], ...], tuple[Service, ...]]] = {
     "api/clients/calls.py": ("Calls of the kernel.", (write_protocol,), KERNELS),
     "api/clients/rows.py": ("Calls of the kernel over HTTP.", (write_client,), KERNELS),
-    "api/clients/blocking_calls.py": ("Calls of the kernel that block.", (write_blocking,), KERNELS),
+    "api/clients/blocking_calls.py": ("Blocking calls of the kernel.", (write_blocking,), KERNELS),
     "features/human_tasks/calls.py": ("Calls of the inbox.", (write_protocol,), (INBOX,)),
     "features/human_tasks/client.py": ("Calls of the inbox over HTTP.", (write_client, write_blocking), (INBOX,)),
-    "features/knowledge/calls.py": ("Calls of memory that outlives plans.", (write_protocol,), (MEMOS,)),
-    "features/knowledge/rows.py": ("Calls of memory that outlives plans, over HTTP.", (write_client,), (MEMOS,)),
-    "features/knowledge/blocking.py": ("Calls of memory that outlives plans, to block.", (write_blocking,), (MEMOS,)),
+    "features/knowledge/calls.py": ("Calls of long-term memory.", (write_protocol,), (MEMOS,)),
+    "features/knowledge/rows.py": ("Calls of long-term memory over HTTP.", (write_client,), (MEMOS,)),
+    "features/knowledge/blocking.py": ("Blocking calls of long-term memory.", (write_blocking,), (MEMOS,)),
 }
 
 

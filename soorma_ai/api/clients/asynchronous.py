@@ -37,8 +37,8 @@ _NOT_COUNTED = {
 
 
 class ClientOptions(TypedDict, total=False):
-    """`timeout`: seconds for which a call is tried, beside those for which it waits for something to come. `tries`: how
-    often it is sent, at most. `most_bytes` of an answer."""
+    """Options of a client. `timeout`: seconds for the tries of a call, beside the seconds of its own wait. `tries`:
+    most sends of one call. `most_bytes`: bound of an answer."""
 
     timeout: float | timedelta
     tries: int
@@ -46,10 +46,11 @@ class ClientOptions(TypedDict, total=False):
 
 
 class AsyncKernelClient(ClientRows):
-    """A platform that is served at a URL, as the holder of a token: the calls of the kernel.
+    """Client of a platform at a URL, as the holder of a token: the calls of the kernel.
 
-    Only what is safe is sent again when an answer is lost: what reads, and what has a key of its own, which `submit`,
-    `request`, `ask`, `publish` and `answer` make where none is given. Close it by `async with`, or `aclose`.
+    After a lost answer, only safe calls are sent again: those without changes, and those with a key of their own.
+    `submit`, `request`, `ask`, `publish` and `answer` make a key if none is given. Close it by `async with`, or
+    `aclose`.
     """
 
     def __init__(
@@ -126,8 +127,8 @@ class AsyncKernelClient(ClientRows):
     ) -> JsonObject:
         """Ask an agent, and wait for its reply: {request_id | task_id, success, status, result | error}.
 
-        Raise DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply. Raise Held
-        where a person must approve it first; who may do that says so with `approve`.
+        Raise DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply. Raise Held for
+        a request in need of a person's approval; `approve` gives it, with the right to.
         """
         begun, at_most = self._line.monotonic(), seconds(timeout)
         end, otherwise = begun + at_most, f"no reply to {event_type!r} came within {at_most} s"
@@ -150,8 +151,8 @@ class AsyncKernelClient(ClientRows):
         session_id: str | None = None,
         approve: bool = False,
     ) -> str:
-        """Ask an agent as `request` does, and return the id by which `reply` waits for its reply, for as long as
-        `timeout` from now. Raise Held as `request` does."""
+        """Ask an agent as `request` does, without waiting; return the request's id. `reply` waits for its reply, for as
+        long as `timeout` from now. Raise Held as `request` does."""
         body = _question(event_type, data, seconds(timeout), session_id, approve=approve)
         return await self._ask(event_type, body, idempotency_key)
 
@@ -179,8 +180,8 @@ class AsyncKernelClient(ClientRows):
         session_id: str | None = None,
         approve: bool = False,
     ) -> str:
-        """Publish an event from outside, and return its id. `plan_id` or `correlation_id` say which plan waits for it.
-        Raise Held as `request` does."""
+        """Publish an event from outside, and return its id. `plan_id` or `correlation_id` name the waiting plan. Raise
+        Held as `request` does."""
         body: JsonObject = {
             "topic": str(topic_of(topic)),
             "event_type": event_type,
@@ -230,27 +231,27 @@ class AsyncKernelClient(ClientRows):
         return await cancel_plan(self._caller, plan_id, reason)
 
     async def resume(self, plan_id: str, data: Mapping[str, Any] | None = None, *, note: str = "") -> AnswerOutcome:
-        """Let a plan go on that was paused until somebody resumes it, with this input; or that needs an operator, with
-        all of its tree that does, now that its model's set-up is mended. Raise NotFound, Forbidden, and
-        LocalProtocolError where nobody has to resume it."""
+        """Resume a paused plan with this input; or a plan in need of an operator, together with all such plans of its
+        tree, after the repair of its model's set-up. Raise NotFound, Forbidden, and LocalProtocolError for a plan
+        without need of it."""
         body: JsonObject = {"data": json_object("the input", data or {}), "note": note}
         return await self._outcome(post("plans", plan_id, "resume", body=body))
 
     async def trace(self, plan_id: str) -> Trace:
-        """Return why everything in a plan happened: who did what because of what, and when. Raise NotFound."""
+        """Return the causes of everything in a plan: each effect with its author, cause and time. Raise NotFound."""
         return await self._caller.read(get("plans", plan_id, "trace"), Trace)
 
     async def follow(self, plan_id: str) -> AsyncPlan:
-        """Return the handle of a plan that was submitted earlier. Raise NotFound."""
+        """Return the handle of an earlier plan. Raise NotFound."""
         context = await AsyncWorkingMemory(self._caller).get_plan_context(plan_id)
         return AsyncPlan(str(context["plan_id"]), str(context["goal_id"]), self._caller)
 
     async def events(
         self, *, after: int = 0, limit: int = 100, plan_id: str | None = None, newest: bool = False
     ) -> EventPage:
-        """Return events in order of arrival behind a place of the log: of a plan's tree, or all that this person sees.
-        With `newest` those before it, in the other order, and from the end where it is 0. A page may be short before
-        the end. Raise NotFound."""
+        """Return events in order of arrival behind a place of the log: of a plan's tree, or all visible to this person.
+        With `newest` those before it, in the reverse order, and from the end if it is 0. A page may be short before the
+        end. Raise NotFound."""
         order = "newest" if newest else None
         asked = get("events", after=after, limit=min(limit, MOST_ITEMS), plan_id=plan_id, order=order)
         page = await self._caller.read(asked, Page[PlacedEvent])
@@ -260,8 +261,8 @@ class AsyncKernelClient(ClientRows):
         return EventPage(rows, place_of(page.next), is_end=False)
 
     async def events_stream(self, *, after: int | None = None) -> AsyncGenerator[StoredEvent]:
-        """Yield what this person sees of the log as it comes, from behind a place on, by default from its present end;
-        without end. A connection that is lost is made anew, and nothing is missed or comes twice."""
+        """Yield the events visible to this person as they arrive, from behind a place of the log on, by default from
+        its present end; without end. A lost connection is made again, without a gap and without duplicates."""
         async with aclosing(stream_events(self._caller, "events", "stream", after=after)) as rows:
             async for row in rows:
                 yield row
@@ -269,19 +270,19 @@ class AsyncKernelClient(ClientRows):
     async def create_session(
         self, name: str | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: str | None = None
     ) -> SessionSummary:
-        """Make a session with a name, or return the one that exists. A plan that names a new session makes it too."""
+        """Make a session with a name, or return the existing one. A plan in a new session makes it too."""
         about = json_object("the metadata of a session", metadata or {})
         body: JsonObject = {"name": name, "metadata": about, "session_id": session_id or self._line.new_key()}
         return await self._caller.read(post("memory", "sessions", body=body, is_safe=True), SessionSummary)
 
     @property
     def registry(self) -> AsyncRegistry:
-        """Return the calls that find agents and events."""
+        """Calls about agents and events."""
         return AsyncRegistry(self._caller)
 
     @property
     def tracker(self) -> AsyncTracker:
-        """Return the calls that tell how far plans are."""
+        """Calls about the progress of plans."""
         return AsyncTracker(self._caller)
 
     async def _reply(self, request_id: str, at_most: float, otherwise: str) -> JsonObject:
@@ -309,7 +310,7 @@ def _question(event_type: str, data: Data, timeout: float, session_id: str | Non
 
 
 def bounds_of(options: ClientOptions) -> CallBounds:
-    """Return what is allowed. Raise ConfigError for what cannot be meant."""
+    """Return the bounds of calls. Raise ConfigError for nonsense."""
     usual = CallBounds()
     try:
         timeout = seconds(options.get("timeout", usual.timeout))
@@ -322,7 +323,7 @@ def bounds_of(options: ClientOptions) -> CallBounds:
 
 
 def _unless_held(response: HttpResponse, event_type: str) -> HttpResponse:
-    """Raise Held for a request that waits for an approval."""
+    """Raise Held for a request in need of an approval."""
     if response.status != HTTPStatus.ACCEPTED:
         return response
     held = response.read(HeldAnswer)

@@ -1,4 +1,4 @@
-"""Calls of the kernel that block. Written by `make clients`; do not edit."""
+"""Blocking calls of the kernel. Written by `make clients`; do not edit."""
 
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ WorkingMemoryKind = TypeVar("WorkingMemoryKind", bound=AsyncWorkingMemory, covar
 
 
 class WorkingMemory(Blocking[WorkingMemoryKind]):
-    """The working memory of plans."""
+    """Working memory of plans."""
 
     retrieve = blocking(AsyncWorkingMemory.retrieve)
     keys = blocking(AsyncWorkingMemory.keys)
@@ -41,7 +41,7 @@ class BlockingRegistry(Blocking[AsyncRegistry]):
 
 
 class BlockingTracker(Blocking[AsyncTracker]):
-    """The progress of plans. Every call raises NotFound for what is not there for its caller."""
+    """Progress of plans. Every call raises NotFound for a plan invisible to its caller."""
 
     plan_progress = blocking(AsyncTracker.plan_progress)
     actions = blocking(AsyncTracker.actions)
@@ -86,10 +86,10 @@ class BlockingCalls(Blocking[BlockingCallsKind]):
 
     @property
     def registry(self) -> BlockingRegistry:
-        """Return the calls that find agents and events."""
+        """Calls about agents and events."""
         return BlockingRegistry(self.calls.registry)
 
     @property
     def tracker(self) -> BlockingTracker:
-        """Return the calls that tell how far plans are."""
+        """Calls about the progress of plans."""
         return BlockingTracker(self.calls.tracker)

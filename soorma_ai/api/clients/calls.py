@@ -29,7 +29,7 @@ from soorma_ai.kernel.rules.reports.trace import Trace
 
 
 class WorkingMemoryCalls(Protocol):
-    """The working memory of plans."""
+    """Working memory of plans."""
 
     async def retrieve(self, key: str, plan_id: str) -> Any: ...
 
@@ -89,7 +89,7 @@ class RegistryCalls(Protocol):
 
 
 class TrackerCalls(Protocol):
-    """The progress of plans. Every call raises NotFound for what is not there for its caller."""
+    """Progress of plans. Every call raises NotFound for a plan invisible to its caller."""
 
     async def plan_progress(self, plan_id: Id) -> PlanProgress: ...
 
@@ -221,10 +221,10 @@ class KernelCalls(Protocol):
 
     @property
     def registry(self) -> RegistryCalls:
-        """Return the calls that find agents and events."""
+        """Calls about agents and events."""
         ...
 
     @property
     def tracker(self) -> TrackerCalls:
-        """Return the calls that tell how far plans are."""
+        """Calls about the progress of plans."""
         ...

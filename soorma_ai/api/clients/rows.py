@@ -27,7 +27,7 @@ from soorma_ai.kernel.domain.values import JsonObject, json_object
 
 
 class MemoryRows:
-    """The working memory of plans."""
+    """Working memory of plans."""
 
     def __init__(self, caller: Sender) -> None:
         self._caller = caller
@@ -84,8 +84,8 @@ class RegistryRows:
         topic: Topic | None = None,
         live: bool = True,
     ) -> list[DiscoveredAgent]:
-        """Return the agents that fit everything given, by name. `event` and `topic` are those of one event that the
-        agent registered. With `live=False`, those that are gone too."""
+        """Return the agents under all these conditions, by name. `event` and `topic` belong to one event of the agent.
+        With `live=False`, gone agents are included."""
         return await self._caller.list(
             Page[DiscoveredAgent],
             None,
@@ -100,8 +100,8 @@ class RegistryRows:
     async def events(
         self, *, owner: Name | None = None, name: Name | None = None, topic: Topic | None = None, live: bool = True
     ) -> list[RegisteredEvent]:
-        """Return what agents registered, each with the agent that owns it. One name on two topics is two events. What a
-        capability says that it produces is among them, as made by its agent."""
+        """Return the registered events, each with its agent. One name on two topics is two events. The results declared
+        by a capability are included, as events of its agent."""
         return await self._caller.list(
             Page[RegisteredEvent],
             None,
@@ -114,20 +114,20 @@ class RegistryRows:
         )
 
     async def backlogs(self) -> list[Backlog]:
-        """Return how much of the tenant's waits for which agent; of very much, a part. Raise Forbidden."""
+        """Return the tenant's waiting deliveries by agent; of very many, a part. Raise Forbidden."""
         return await self._caller.list(Page[Backlog], None, "backlogs")
 
     async def deregister(self, agent: Agent) -> list[EventDefinition]:
-        """Remove an agent that is gone for good, and return the definitions that it alone registered, also removed.
+        """Remove a gone agent for good, and return the definitions registered by it alone, also removed.
 
         Raises NotFound, and LocalProtocolError while it lives, or while a plan, a task or a delivery needs it. An
-        operator removes the tenant's agents, a key of an agent that one, and only the trusted root those that all
-        tenants share, else Forbidden."""
+        operator removes the tenant's agents, a key of an agent that one, and only the trusted root the shared ones,
+        else Forbidden."""
         return await self._caller.read_key(delete("agents", agent), "removed", list[EventDefinition])
 
 
 class AsyncTracker:
-    """The progress of plans. Every call raises NotFound for what is not there for its caller."""
+    """Progress of plans. Every call raises NotFound for a plan invisible to its caller."""
 
     def __init__(self, caller: Sender) -> None:
         self._caller = caller
@@ -137,7 +137,7 @@ class AsyncTracker:
         return await self._caller.read(get("tracker", "plans", plan_id), PlanProgress)
 
     async def actions(self, plan_id: Id) -> list[Action]:
-        """Return each request of the plan, and those that its workers made for parts of their tasks, in order."""
+        """Return each request of the plan, and those of its workers for parts of their tasks, in order."""
         return await self._caller.list(Page[Action], None, "tracker", "plans", plan_id, "actions")
 
     async def timeline(self, plan_id: Id) -> list[TimelineEntry]:
@@ -153,8 +153,8 @@ class AsyncTracker:
         before: Position = 0,
         limit: Limit = 50,
     ) -> PlanPage:
-        """Return plans, the newest first, with what they spent and wait for. `search` is a part of the id, or of the
-        goal's, the planner's or the user's name; `before` is that of the page before. `status` may be 'active'. A
+        """Return plans, the newest first, with their spent amounts and their waits. `search` is a part of the id, or of
+        the goal's, the planner's or the user's name; `before` is that of the page before. `status` may be 'active'. A
         page may be short, or empty, before the end."""
         return await self._caller.read(
             get("tracker", "plans", status=status, session_id=session_id, search=search, before=before, limit=limit),
@@ -162,7 +162,7 @@ class AsyncTracker:
         )
 
     async def plan_tree(self, plan_id: Id) -> PlanNode:
-        """Return the plan, and those that it led to, as a tree."""
+        """Return the plan and its descendants as a tree."""
         return await self._caller.read(get("tracker", "plans", plan_id, "tree"), PlanNode)
 
     async def session_plans(self, session_id: Id, *, limit: int = 50) -> list[PlanSummary]:
@@ -170,11 +170,11 @@ class AsyncTracker:
         return await self._caller.list(Page[PlanSummary], limit, "tracker", "sessions", session_id, "plans")
 
     async def delegation_group(self, group_id: Id) -> DelegationGroup:
-        """Return what a worker asked for with `delegate_parallel`, also when its task has ended."""
+        """Return the requests of one `delegate_parallel` of a worker, even of an ended task."""
         return await self._caller.read(get("tracker", "groups", group_id), DelegationGroup)
 
     async def untaken(self, plan_id: Id | None = None, *, task_id: Id | None = None, limit: int = 50) -> list[Untaken]:
-        """Return requests that nobody takes yet, oldest first: of all, of a plan's tree, or for parts of a task."""
+        """Return requests without a taker, oldest first: of all, of a plan's tree, or for parts of a task."""
         return await self._caller.list(Page[Untaken], limit, "tracker", "untaken", plan_id=plan_id, task_id=task_id)
 
 

@@ -1,4 +1,4 @@
-"""Memory and registry of a platform elsewhere: the calls that are more than one request."""
+"""Memory and registry over HTTP: the calls of more than one request."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,10 +18,10 @@ _WORKING = "working-memory"
 
 
 class AsyncWorkingMemory(MemoryRows):
-    """The working memory of plans; every call raises NotFound for a plan that is not there for who calls."""
+    """Working memory of plans. Every call raises NotFound for a plan invisible to its caller."""
 
     async def retrieve(self, key: str, plan_id: str) -> Any:
-        """Return a value, None for what is not there."""
+        """Return a value; None for an unknown key."""
         try:
             return (await self._caller.read(get(_WORKING, plan_id, PathTail(key)), Value)).value
         except NotFound:
@@ -33,7 +33,7 @@ class AsyncWorkingMemory(MemoryRows):
         await self._caller.ask(post(_WORKING, plan_id, body={"key": key, "value": json_value(key, value)}))
 
     async def cleanup(self, plan_id: str) -> int:
-        """Remove everything of the plan, and return how many keys that were."""
+        """Remove all keys of the plan, and return their number."""
         return sum([await self.delete(key, plan_id) for key in await self.keys(plan_id)])
 
     async def everything(self, plan_id: str) -> dict[str, Json]:
@@ -46,13 +46,13 @@ class AsyncRegistry(RegistryRows):
     """Agents and their events."""
 
     async def find(self, capability: str) -> DiscoveredAgent | None:
-        """Return a live agent that has the capability; of several, the first by name."""
+        """Return a live agent with the capability; of several, the first by name."""
         found = await self.discover([capability])
         return found[0] if found else None
 
     async def discover(self, requirements: Iterable[str], *, include_events: bool = True) -> Discovery:
-        """Return live agents that have any of these capabilities, those that have most of them first; each says which
-        (`meets`), and `unmet` is what nobody has. Without requirements, all of them. Without events, a capability is
+        """Return live agents with any of these capabilities, in the order of their number; `meets` lists an agent's,
+        and `unmet` those without an agent. Without requirements, return all agents. Without events, a capability is
         only its name."""
         if isinstance(requirements, str):
             raise LocalProtocolError(f"requirements={requirements!r} would be its letters; give a list")
@@ -63,8 +63,8 @@ class AsyncRegistry(RegistryRows):
     async def get_event(
         self, event_name: Name, version: Name | None = None, *, topic: Topic | None = None
     ) -> EventDefinition | None:
-        """Return the event as a live agent defines it, if possible one that takes it; a `version` even of gone ones.
-        One whose name has a slash is found by `events` only."""
+        """Return the event, as defined by a live agent, preferably one of its takers; with a `version` also of gone
+        agents. An event with a slash in its name is found by `events` only."""
         if "/" in event_name:
             raise LocalProtocolError(f"{event_name!r} has a slash: over HTTP, events(name=...) finds it")
         where = None if topic is None else topic_of(topic)

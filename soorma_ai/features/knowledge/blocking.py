@@ -1,4 +1,4 @@
-"""Calls of memory that outlives plans, to block. Written by `make clients`; do not edit."""
+"""Blocking calls of long-term memory. Written by `make clients`; do not edit."""
 
 from typing import TypeVar
 
@@ -9,7 +9,7 @@ BlockingMemosKind = TypeVar("BlockingMemosKind", bound=AsyncMemos, covariant=Tru
 
 
 class BlockingMemos(Blocking[BlockingMemosKind]):
-    """Memory that outlives plans."""
+    """Long-term memory."""
 
     store_knowledge = blocking(AsyncMemos.store_knowledge)
     get_knowledge = blocking(AsyncMemos.get_knowledge)

@@ -1,4 +1,4 @@
-"""Calls of memory that outlives plans. Written by `make clients`; do not edit."""
+"""Calls of long-term memory. Written by `make clients`; do not edit."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -11,7 +11,7 @@ from soorma_ai.kernel.domain.parameters import Id, Name
 
 
 class MemoCalls(Protocol):
-    """Memory that outlives plans."""
+    """Long-term memory."""
 
     async def store_knowledge(
         self,

@@ -1,4 +1,4 @@
-"""Events that are carried to a URL, as CloudEvents, signed, until they are taken."""
+"""Outgoing webhooks: events posted to a URL, as signed CloudEvents, until they are accepted."""
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
@@ -23,13 +23,13 @@ _GONE = 410
 
 
 class Webhook(Agent):
-    """Posts every event of these types to a URL, once or more often, in no sure order: its `webhook-id` is the event's,
-    by which a receiver knows what it has had.
+    """Posts every event of these types to a URL, once or more often, in no fixed order. Its `webhook-id` is the
+    event's, for a receiver to recognise duplicates.
 
-    `events` are types by topic, as {"business-facts": ["order.*"]}. `secret` begins with `whsec_`. An event that is not
-    taken is tried again after growing pauses, over two days, and then is a dead letter. 410 means that nobody wants it
-    any more: a dead letter at once. Addresses that are not public are refused unless `allow_private`; redirections are
-    not followed.
+    `events` are types by topic, as {"business-facts": ["order.*"]}. `secret` begins with `whsec_`. A refused event is
+    tried again after growing pauses, over two days, and then is a dead letter. 410 means the end of the subscription: a
+    dead letter at once. Addresses that are not public are refused unless `allow_private`; redirections are not
+    followed.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Parts of a handler's context that features bring: long-term memory, recall, the toolkit.
+"""Parts of a handler's context from features: long-term memory, recall, the toolkit.
 
 The kernel has their Protocols. The composition root gives the bodies; without one, its part is refused.
 """
@@ -68,7 +68,7 @@ class Toolkit(Protocol):
 
 
 class Recall(Protocol[H_contra]):
-    """Returns the memories that a planner is shown about some words."""
+    """Search for the memories in a planner's prompt."""
 
     def __call__(
         self, handling: H_contra, recollection: Recollection, words: str

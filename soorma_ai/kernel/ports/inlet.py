@@ -10,7 +10,7 @@ from soorma_ai.kernel.domain.values import JsonObject
 
 
 class Post(Struct, frozen=True):
-    """What was posted. Names of `headers` are in lower case; `in_path` are the parts of the path that have names."""
+    """HTTP post at an inlet. Names of `headers` are in lower case; `in_path` are the named parts of the path."""
 
     headers: Mapping[str, str]
     body: bytes
@@ -28,9 +28,9 @@ class Post(Struct, frozen=True):
 class Inlet(Protocol):
     @property
     def path(self) -> str:
-        """The path to which is posted, as /v1/hooks/bank or /v1/answers/{token}."""
+        """Return the path for posts, as /v1/hooks/bank or /v1/answers/{token}."""
         ...
 
     async def take(self, post: Post) -> JsonObject:
-        """Take what was posted, and return what its sender is told. Raise Unauthenticated for who is not known."""
+        """Take a post, and return the answer for its sender. Raise Unauthenticated for an unknown sender."""
         ...

@@ -1,4 +1,4 @@
-"""Rows that a store is given and gives back."""
+"""Rows of a store, as its arguments and results."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -24,11 +24,11 @@ MOST_LOANS = 2**29 - 1
 
 
 class Delivery(Struct, frozen=True):
-    """One handing-over of an event to an agent. `fence` grows with every claim; a stale one commits nothing.
+    """Delivery of an event to an agent. `fence` grows with every claim; a stale one commits nothing.
 
-    `started` is the fence under which a handler that must not run twice has begun, and nobody knows how far it
-    came; 0 is none. `redriven` counts how often the delivery was brought back from the dead letters. `hold` is charged
-    already, for the next call of its plan's model. `copies` of the event were handed to agents, this one among them.
+    `started` is the fence at the begin of a handler that must not run twice, with unknown progress; 0 is none.
+    `redriven` counts the returns from the dead letters. `hold` is charged already, for the next call of its plan's
+    model. `copies` of the event went to agents, this one among them.
     """
 
     seq: int
@@ -44,8 +44,8 @@ class Delivery(Struct, frozen=True):
 
 
 class Borrower(Struct, frozen=True):
-    """A process elsewhere that asks for deliveries: its name, the number of this loan to it, and that of the last loan
-    that it got."""
+    """Remote process with a request for deliveries: its name, the number of this loan to it, and that of the last loan
+    it got."""
 
     process: str
     loan: int
@@ -53,8 +53,8 @@ class Borrower(Struct, frozen=True):
 
 
 class Settlement(Struct, frozen=True):
-    """Replacement of a reservation by what was used, with the answer that it was for, what of the offer that answer
-    was given to, and the texts that its question was made of."""
+    """Settlement of a reservation with the actual usage, with the answer, the shown part of the offer, and the texts of
+    the question."""
 
     reserved: Charge
     actual: Charge
@@ -64,11 +64,11 @@ class Settlement(Struct, frozen=True):
 
 
 class Work(Struct, frozen=True):
-    """The one transaction of a handling: how the delivery ends, all that it leads to, and what it cost.
+    """Transaction of a handling: the end of the delivery, all its effects, and its cost.
 
-    `following` stood right behind the delivery, were handled with it and end as it does, acknowledged. `in_vain` stood
-    behind these and were handled for nothing: each stays where it is, and has been in hand, which is no attempt.
-    `outcome`: digest of what an agent elsewhere said of the delivery.
+    `following` stood right behind the delivery, were handled with it and end likewise, acknowledged. `in_vain` stood
+    behind these and were handled for nothing: each stays in place, and has been in hand, without an attempt. `outcome`:
+    digest of a remote agent's report about the delivery.
     """
 
     delivery: Delivery
@@ -81,8 +81,8 @@ class Work(Struct, frozen=True):
 
 
 class Swept(Struct, frozen=True):
-    """Finds of a sweep that would have hung: events that the bus took and did not bring, deliveries behind no other,
-    live plans that nothing was coming for."""
+    """Finds of a sweep, otherwise stuck: events accepted and not brought by the bus, deliveries without one before
+    them, live plans with nothing to come."""
 
     sent_again: int = 0
     unblocked: int = 0
@@ -90,9 +90,9 @@ class Swept(Struct, frozen=True):
 
 
 class DeadLetterRow(Struct, frozen=True):
-    """Row of a dead letter, as `domain.letters.Letter` explains it. An event that cannot be read is stood in for by
-    what the store knows, and `unreadable` says why. `came_for` is the plan that it came for, where that has begun.
-    `user_id` is whose it is: that plan's, else the event's."""
+    """Row of a dead letter; see `domain.letters.Letter`. An unreadable event is replaced by the store's knowledge of
+    it, with the reason in `unreadable`. `came_for` is its plan, if that has begun. `user_id` is the user of that plan,
+    else of the event."""
 
     seq: int
     agent: str
@@ -111,15 +111,15 @@ class DeadLetterRow(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True):
-    """An item of a list, by its id, behind which a page begins; `is_back`: before which it ends."""
+    """Place of a page in a list, by the id of an item: behind it, or with `is_back` before it."""
 
     id: str
     is_back: bool = False
 
 
 class StoredEvent(Struct, frozen=True):
-    """An event and its place in the log. `redriven` counts how often it was sent anew as a dead letter of nobody's, of
-    one that is about to be sent."""
+    """Event and its place in the log. `redriven` counts the redrives of an event to be sent, as a dead letter without
+    an agent."""
 
     seq: int
     event: EventEnvelope
@@ -127,8 +127,8 @@ class StoredEvent(Struct, frozen=True):
 
 
 class Brought(Struct, frozen=True):
-    """An event that a bus brings. `is_own`: the bus carried it for this store, else somebody else has published it:
-    another store, where there is a `sender`."""
+    """Event from a bus. `is_own`: carried for this store, else published by another: by another store, if there is a
+    `sender`."""
 
     event: EventEnvelope
     is_own: bool = True
@@ -145,22 +145,22 @@ class EventPage(Struct, frozen=True):
 
 
 class Note(Struct):
-    """An entry of the audit that is to stand in the transaction of a change, and whether it does by now."""
+    """Audit entry for the transaction of a change, and whether it is written by now."""
 
     entry: AuditEntry
     is_written: bool = False
 
 
 class AuditRow(Struct, frozen=True):
-    """Its `seq` grows from row to row, by which lists go on."""
+    """Row of the audit log. `seq` grows from row to row, as the place of a page."""
 
     seq: int
     entry: AuditEntry
 
 
 class PlanFilter(Struct, frozen=True):
-    """Plans that a list is of: in one of these statuses, or in any where there is none; of a session; `search` is a
-    part of the id, of the goal's name, of the planner's or of the user's."""
+    """Filter of a list of plans: one of these statuses, or any without one; a session; `search` is a part of the id, of
+    the goal's name, of the planner's or of the user's."""
 
     statuses: tuple[PlanStatus, ...] = ()
     session_id: str | None = None
@@ -168,7 +168,7 @@ class PlanFilter(Struct, frozen=True):
 
 
 class StoredPlan(Struct, frozen=True):
-    """A plan, its place in the order in which plans began, and what its tree has spent."""
+    """Plan, its place in the order of beginning, and the spent amounts of its tree."""
 
     seq: int
     plan: PlanRecord
@@ -192,7 +192,7 @@ class AgentRow(Struct, frozen=True):
 
 
 class Forgotten(Record, frozen=True):
-    """Numbers of what was removed of a user; `is_done`: nothing was left. `keys` were revoked."""
+    """Numbers of a user's removed rows; `is_done`: nothing was left. `keys` were revoked."""
 
     plans: int = 0
     events: int = 0
@@ -202,8 +202,8 @@ class Forgotten(Record, frozen=True):
 
 
 class Pruned(Record, frozen=True):
-    """Numbers of what was removed. `kept` counts plans that were old enough, and stay because something of theirs is
-    not done. `after` is where the next batch goes on; None: there is none."""
+    """Numbers of removed rows. `kept` counts old plans kept because of unfinished work. `after` is the place of the
+    next batch; None: there is none."""
 
     plans: int = 0
     events: int = 0
@@ -212,8 +212,8 @@ class Pruned(Record, frozen=True):
 
 
 class WantedPart(Struct, frozen=True):
-    """Part of a plan whose rows are wanted: the events that its turns are about, and the expectations that its steps
-    name. `until` is the event behind which the next part begins. At most `most` decisions, and events, are read."""
+    """Wanted part of a plan: the events of its turns, and the expectations of its steps. `until` is the last event
+    before the next part. At most `most` decisions, and events, are read."""
 
     causes: tuple[str, ...]
     expectations: tuple[str, ...]
@@ -224,8 +224,7 @@ class WantedPart(Struct, frozen=True):
 
 
 class PartRows(Struct, frozen=True):
-    """Rows of a part of a plan. `decisions_before` counts those of the parts before; `expectations` are those that are
-    open, too."""
+    """Rows of a part of a plan. `decisions_before` counts those of earlier parts; `expectations` includes open ones."""
 
     decisions: tuple[JournalEntry, ...]
     decisions_before: int

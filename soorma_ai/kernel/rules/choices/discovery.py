@@ -1,4 +1,4 @@
-"""Which agents can do what is required."""
+"""Discovery of agents by requirements."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,8 +8,8 @@ from soorma_ai.kernel.domain.registry import DiscoveredAgent, Discovery, name_of
 
 
 def discover(agents: Sequence[DiscoveredAgent], requirements: Iterable[str]) -> Discovery:
-    """Return the agents that have any of these capabilities, those that have most of them first, then in the order
-    given, each with those that it has. Without requirements, all of them."""
+    """Return the agents with any of these capabilities, by their number, then in the given order, each with its own.
+    Without requirements, return all of them."""
     wanted = tuple(dict.fromkeys(requirements))
     if not wanted:
         return Discovery(agents)

@@ -1,4 +1,4 @@
-"""plan + decision -> effects: what carrying a decision out means. Pure; `execute` is the only doer."""
+"""plan + decision -> effects: the meaning of each decision. Pure; `execute` is the only doer."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -33,7 +33,8 @@ def carry_out(
     *,
     reply_timeout: timedelta | None = None,
 ) -> PlanChange:
-    """`trigger` is what was decided about. `reply_timeout` is for requests that say nothing of their own."""
+    """Return the effects of a decision. `trigger` is its cause. `reply_timeout` is for requests without one of their
+    own."""
     mark = fingerprint(judged.decision, trigger.facts)
     match judged.decision.next_action:
         case PublishAction(event_type=name):

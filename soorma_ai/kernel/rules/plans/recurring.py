@@ -56,7 +56,7 @@ def check_schedule(goal: Recurrence, now: datetime) -> None:
 
 
 def next_due(goal: Recurrence, due: datetime, now: datetime) -> datetime:
-    """Return the first moment after now of those that go on from `due`. Moments that were missed come to nothing."""
+    """Return the first moment after now in the series of `due`. Missed moments are dropped."""
     if isinstance(goal.when, str):
         return next(CronSim(goal.when, max(due, now).astimezone(goal.zone))).astimezone(UTC)
     missed = max(0, (now - due) // goal.when)
@@ -64,7 +64,7 @@ def next_due(goal: Recurrence, due: datetime, now: datetime) -> datetime:
 
 
 def timer_for(goal: Recurrence, due: datetime) -> Schedule:
-    """Return the timer that sends it to its planner, as nobody's."""
+    """Return the timer of its goal for the planner, without a user."""
     event = new_event(
         Lineage(tenant_id=goal.tenant_id, user_id=NO_USER),
         event_id=derived_id("recurring", goal.id, due.isoformat()),

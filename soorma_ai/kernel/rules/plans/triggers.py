@@ -23,9 +23,9 @@ from soorma_ai.kernel.rules.waits.opening import Moment
 
 
 class Trigger(Struct, frozen=True, dict=True):
-    """Description of what just happened, without ids. `released` is a held request that a person let go: then there
-    is nothing to decide, and no model is called. `join_id` is not told: it is the join whose results the data holds, so
-    that the history need not tell them again. `place` is not told either: it makes the same in another place news."""
+    """Description of the latest event for a decision, without ids. `released` is a request approved by a person: then
+    there is nothing to decide, and no model is called. `join_id` is not shown: its results are in the data, and the
+    history need not repeat them. `place` is not shown either: it makes the same event in another place new."""
 
     text: str
     data: Json = None
@@ -35,7 +35,7 @@ class Trigger(Struct, frozen=True, dict=True):
 
     @cached_property
     def facts(self) -> str:
-        """Return what is known when something is decided, for the repeat limit."""
+        """Return the known facts of a decision, for the repeat limit."""
         return self.place + self.text + compact(self.data)
 
 

@@ -38,7 +38,7 @@ def shares_of(plans: Collection[PlanDetails], begin: datetime, end: datetime) ->
 
 
 def time_of_people(expectations: Iterable[Expectation], now: datetime) -> timedelta:
-    """Return the time for which people were waited for; overlapping waits count once."""
+    """Return the time of waits for people; overlapping waits count once."""
     return _length(_union((e.opened_at, e.closed_at or now) for e in expectations if e.kind in FOR_PEOPLE))
 
 

@@ -1,4 +1,4 @@
-"""What a plan that has not ended waits for, in words for whoever waits for the plan."""
+"""Description of a running plan's waits, for people waiting for the plan."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,7 +18,7 @@ def describe_state(
     rest: Rest | None = None,
     blocked: Sequence[Blocked] = (),
 ) -> str:
-    """Return the plan's status and what it waits for; of much, a few of each kind. None: no planner took it yet."""
+    """Return the plan's status and its waits; of many, a few of each kind. None: it has no planner yet."""
     if status is None:
         return "it is not taken by a planner yet"
     if status.is_final:
@@ -39,7 +39,7 @@ def _rest(rest: Rest) -> str:
 
 
 def need_of(blocked: Blocked) -> str:
-    """Say why a plan needs an operator, and what they do when that is mended."""
+    """Describe the reason for an operator, and the next step after the repair."""
     words = clip(blocked.reason, _MOST_CHARS)
     if blocked.resumed_at is not None:
         return f"it was resumed, and asks again: {words}"

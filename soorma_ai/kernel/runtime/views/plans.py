@@ -33,8 +33,8 @@ MOST_HELD = 500
 
 
 async def own_plan(services: Services, person: Person, plan_id: str, right: Right = SEE_PLAN) -> PlanRecord:
-    """Return a plan, also one that is still being begun. Raises NotFound for what the person does not see, and
-    Forbidden for what they see and may not do this with."""
+    """Return a plan, even one about to begin. Raises NotFound for a plan invisible to the person, and Forbidden for a
+    visible one without this right."""
     plan = await services.store.plans.plan(plan_id)
     if plan is None and (found := await services.store.plans.goal_of(plan_id)):
         agent, goal = found
@@ -47,7 +47,7 @@ async def own_plan(services: Services, person: Person, plan_id: str, right: Righ
 
 
 def statuses_of(status: PlanStatus | str | None) -> tuple[PlanStatus, ...]:
-    """Return the statuses that are meant; none for all. Raise LocalProtocolError for what is no status."""
+    """Return the statuses of a filter; none for all. Raise LocalProtocolError for an unknown status."""
     if status not in (None, ACTIVE, *PlanStatus):
         raise LocalProtocolError(f"{status!r} is no status of a plan; there are {', '.join(PlanStatus)} and {ACTIVE}")
     if status == ACTIVE:
@@ -58,7 +58,7 @@ def statuses_of(status: PlanStatus | str | None) -> tuple[PlanStatus, ...]:
 async def plans(
     services: Services, person: Person, status: PlanStatus | str | None, session_id: str | None, limit: int
 ) -> list[PlanRecord]:
-    """Return the plans that a person sees, newest first."""
+    """Return the plans visible to a person, newest first."""
     found: list[PlanRecord] = []
     for one in statuses_of(status) or (None,):
         found += await services.store.plans.plans(
@@ -75,7 +75,7 @@ async def plans(
 async def plan_page(
     services: Services, person: Person, wanted: PlanFilter, before: int, limit: int
 ) -> tracking.PlanPage:
-    """Return plans that a person sees, newest first, with what they spent and what they wait for."""
+    """Return the plans visible to a person, newest first, with their spent amounts and their waits."""
     found = await services.store.plans.plan_page(person.tenant_id, only_user(person), wanted, before, limit)
     going = [row.plan.plan_id for row in found.rows if not row.plan.status.is_final]
     awaited = defaultdict[str | None, list[Expectation]](list)
@@ -101,7 +101,7 @@ async def plan_details(services: Services, person: Person, plan_id: str) -> Plan
 
 
 async def untaken_of_tree(services: Services, tenant_id: str, root_plan_id: str) -> list[Untaken]:
-    """Return the requests of a tree that nobody takes, oldest first."""
+    """Return the requests of a tree without a taker, oldest first."""
     now = services.clock.now()
     return await services.store.events.untaken(tenant_id, now, limit=MOST_UNTAKEN, root_plan_id=root_plan_id)
 

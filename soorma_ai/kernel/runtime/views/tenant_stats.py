@@ -27,8 +27,8 @@ class TenantCount(Struct, frozen=True):
 
 
 class TenantCounts:
-    """Counts of tenants, shared by all readers of this process. A reader gets the last count. One that is older than
-    some seconds is taken anew in the background; a reader waits only for the first, and for one that is too old."""
+    """Counts of tenants, shared by all readers of this process. A reader gets the last count. A count older than some
+    seconds is renewed in the background; a reader waits only for the first, and for a renewal of too old a one."""
 
     def __init__(self) -> None:
         self._last: OrderedDict[str, TenantCount] = OrderedDict()
@@ -59,7 +59,7 @@ class TenantCounts:
         )
 
     def _end(self, tenant_id: str, task: asyncio.Task[TenantCount]) -> None:
-        """Keep the count. Of one that failed the age tells, which grows."""
+        """Keep the count. After a failure, its growing age shows the fault."""
         self._counting.pop(tenant_id, None)
         with suppress(SoormaError, asyncio.CancelledError):
             self._last[tenant_id] = task.result()
