@@ -1,4 +1,4 @@
-"""Words of memos as rows: how often each stands in which memo. The order is by BM25, as in the full-text table of
+"""Words of memos as rows: the number of each in each memo. The order is by BM25, as in the full-text table of
 SQLite."""
 
 import json
@@ -64,7 +64,7 @@ class Postings:
         return _first(db, (seq for seq in seqs if marked is None or seq in marked), now, len(seqs))
 
     def merge(self, db: Connection, *, is_begun: bool) -> bool:
-        """Rows that are gone leave nothing here; the server removes what is dead when it vacuums."""
+        """Return False: removed rows leave nothing here; the server removes dead rows in its vacuum."""
         return False
 
 

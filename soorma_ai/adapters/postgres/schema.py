@@ -1,6 +1,6 @@
-"""The tables of `adapters.sql.schema`, as PostgreSQL makes them, and what statements use that it lacks.
+"""Tables of `adapters.sql.schema` in PostgreSQL, and functions of statements missing there.
 
-`body` of a table that keeps a `rest` is a function of its row, which is read as a column is: `event.body`.
+`body` of a table that keeps a `rest` is a function of its row, read as a column is: `event.body`.
 """
 
 import re
@@ -102,7 +102,7 @@ def make() -> tuple[str, ...]:
 
 
 def make_features(features: FeatureSet, there: Collection[str] = (), guarded: Collection[str] = ()) -> tuple[str, ...]:
-    """Return the statements that make and guard the tables of features, without those that are there or guarded."""
+    """Return the statements for the missing tables and guards of features."""
     made = spell(one for one in features.missing(there) if " VIRTUAL TABLE " not in one)
     words = WORDS if features.has_words and "memo_word" not in there else ()
     tables = (*features.tables, *(row_level_security.WORDS if features.has_words else ()))
@@ -148,7 +148,7 @@ def _column(name: str) -> str:
 
 
 def _body(table: str, spelled: str) -> str:
-    """Return the function by which a row's record is put together."""
+    """Return the function for a row's complete record."""
     expression = spelled[spelled.index("(") + 1 : spelled.rindex(")")]
     (columns,) = (
         re.findall(r"^ {4}(\w+) [A-Z]", one, re.M) for one in STATEMENTS if one.startswith(f"CREATE TABLE {table} (")

@@ -117,7 +117,7 @@ def assemble(
     doors: Collection[Door] = (),
     pages: Iterable[BaseRoute] = (),
 ) -> Starlette:
-    """Return the application in which a desk answers these operations; where paths are the same, pages come last."""
+    """Return the application of a desk for these operations; for equal paths, pages come last."""
     surroundings = desk.surroundings
     by_path: defaultdict[str, dict[str, Operation]] = defaultdict(dict)
     for operation in operations:
@@ -136,7 +136,7 @@ def assemble(
 
 
 def stop(served: Starlette) -> None:
-    """End the streams of an application, and answer what waits in it, so that its server can end."""
+    """End the streams of an application, and answer its waiting calls, so its server can end."""
     surroundings: AppState = served.state.surroundings
     surroundings.end()
 
@@ -173,7 +173,7 @@ class Dispatcher:
         return answer
 
     async def take(self, inlet: Inlet, request: Request) -> ASGIApp:
-        """Let an inlet take what is posted to it."""
+        """Pass a post to its inlet."""
         return await _or_problem(self._take(inlet, request), inlet.path)
 
     async def _take(self, inlet: Inlet, request: Request) -> ASGIApp:
@@ -210,7 +210,7 @@ class Dispatcher:
         return Response(body, found.status, {**_JSON, **found.headers})
 
     async def visit(self, door: Door, request: Request, *, is_public: bool) -> ASGIApp:
-        """Let a door serve who calls there."""
+        """Pass a call to its mount."""
         return await _or_problem(self._visit(door, request, is_public=is_public), type(door).__name__)
 
     async def _visit(self, door: Door, request: Request, *, is_public: bool) -> ASGIApp:
@@ -265,7 +265,7 @@ class Dispatcher:
 
 
 class Resource:
-    """What is at one path: its operations by method."""
+    """Resource of one path: its operations by method."""
 
     def __init__(self, desk: Dispatcher, operations: Mapping[str, Operation]) -> None:
         self._desk = desk
@@ -352,7 +352,7 @@ def _place_of(request: Request) -> int | None:
 
 
 async def _or_problem(answering: Awaitable[ASGIApp], called: str) -> ASGIApp:
-    """Return the answer, or the problem; an error that nobody expected is told of in the log only."""
+    """Return the answer, or the problem; details of an unexpected error go to the log only."""
     try:
         return await answering
     except CallRefused as refused:
@@ -371,7 +371,7 @@ def _wrong_method(method: str) -> Problem:
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
-    """Answer what belongs to no operation, such as a path that does not exist."""
+    """Answer a call without an operation, such as one to an unknown path."""
     status = HTTPStatus(error.status_code) if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
     if status is HTTPStatus.METHOD_NOT_ALLOWED:
         headers = error.headers if isinstance(error, HTTPException) else None

@@ -114,7 +114,7 @@ class BoundedConnection(H11Protocol):
             self._expect_flush()
 
     def drop(self) -> None:
-        """Close at once, whatever is not sent yet."""
+        """Close at once, with any unsent rest."""
         self.transport.abort()
 
     def _look(self) -> None:

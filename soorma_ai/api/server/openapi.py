@@ -118,7 +118,7 @@ class Schemas:
 
 
 def _with_spans(schema: Json) -> Json:
-    """Return definitions in which spans of time are described as they are written."""
+    """Return definitions with spans of time described in their written form."""
     if isinstance(schema, dict):
         if schema.get("format") == "duration":
             return {**{key: value for key, value in schema.items() if key != "format"}, **_SPAN}

@@ -30,7 +30,7 @@ class Rate(Struct, frozen=True):
 
 
 class Buckets:
-    """The buckets of those who called last; whoever is forgotten begins with a full one."""
+    """Buckets of the latest callers; a forgotten one begins with a full one."""
 
     def __init__(self, rate: Rate, most: int = MOST_BUCKETS) -> None:
         self._rate = rate
@@ -52,7 +52,7 @@ class Buckets:
 
 
 class CallsInHand:
-    """Counts the calls in hand of each tenant, those that wait for an answer among them."""
+    """Counter of the calls in hand of each tenant, waiting ones included."""
 
     def __init__(self, most_of_tenant: int = MOST_CALLS_OF_TENANT) -> None:
         if most_of_tenant < 1:
@@ -97,8 +97,8 @@ class OpenStreams:
         self._of_tenant = Counter[str]()
 
     def take(self, key: str, tenant_id: str) -> Callable[[], None]:
-        """Count one more, and return what ends it. Raise Overloaded when the caller or the tenant has too many, and
-        TransientError when too many are open."""
+        """Count one more, and return the function for its end. Raise Overloaded for too many of the caller or the
+        tenant, and TransientError for too many in all."""
         if self._open[key] >= self._most_each:
             raise Overloaded(f"{self._most_each} streams are yours already: close one first", retry_after=RETRY)
         if self._of_tenant[tenant_id] >= self._most_of_tenant:

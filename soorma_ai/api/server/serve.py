@@ -85,7 +85,7 @@ async def serve(
     on_start: Callable[[], None],
     bounds: ConnectionBounds | None = None,
 ) -> None:
-    """Serve until the event is set; then end the streams, answer what waits, and return. The socket is closed."""
+    """Serve until the event is set; then end the streams, answer waiting calls, and return. The socket is closed."""
     if bounds is None:
         most = most_connections()
         bounds = ConnectionBounds(most, max(1, most // 2))
@@ -125,5 +125,5 @@ class _UvicornServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Leave the signals to who serves."""
+        """Leave the signals to the caller."""
         yield

@@ -1,4 +1,4 @@
-"""Phases of a journey: the transitions between them, what is kept of each visit, checkpoints, and what people see."""
+"""Records of a journey: its phases and transitions, the visits, checkpoints, and events for people."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -20,10 +20,10 @@ MESSAGE_KEPT = "agent.message.kept"
 
 
 class PhaseTransition(Struct, frozen=True):
-    """A way from one phase to another, taken when its condition holds.
+    """Way from one phase to another, taken when its condition holds.
 
-    The condition is what the agent's `_evaluate_transition_condition` says of it; with `expression`, CEL over
-    `context`, `work`, `visits`, `messages` and `brief`; with `question`, what the model answers to that.
+    The condition is the result of the agent's `_evaluate_transition_condition`; with `expression`, CEL over `context`,
+    `work`, `visits`, `messages` and `brief`; with `question`, the model's answer to it.
     """
 
     from_phase: Enum
@@ -36,7 +36,7 @@ class PhaseTransition(Struct, frozen=True):
 
 
 class DecidedBy(StrEnum):
-    """What decided that a transition is taken."""
+    """Origin of a decision for a transition."""
 
     METHOD = "method"
     EXPRESSION = "expression"
@@ -45,7 +45,7 @@ class DecidedBy(StrEnum):
 
 
 class TransitionRecord(Struct, frozen=True):
-    """A transition that was taken: why, in detail where there is any, and what decided it."""
+    """Taken transition: its reason, in detail if there is one, and the origin of its decision."""
 
     from_phase: Enum
     to_phase: Enum
@@ -57,7 +57,7 @@ class TransitionRecord(Struct, frozen=True):
 
 
 class OpenTransition(Record, frozen=True):
-    """A transition whose condition holds."""
+    """Transition with a true condition."""
 
     to_phase: str
     reason: str
@@ -96,7 +96,7 @@ class JourneyState(Record, frozen=True):
 
 @dataclasses.dataclass(kw_only=True)
 class BasePhaseContext:
-    """What an agent knows across the visits of its phases; an agent's own adds fields, each of which is a row."""
+    """Knowledge of an agent across the visits of its phases; a subclass adds fields, each of which is a row."""
 
     phase_visits: dict[Enum, int] = dataclasses.field(default_factory=dict[Enum, int])
     transition_history: list[TransitionRecord] = dataclasses.field(default_factory=list[TransitionRecord])
@@ -105,7 +105,8 @@ class BasePhaseContext:
 
 
 class CheckpointKind(StrEnum):
-    """BLOCKING waits for a person; OPTIONAL goes on when its time is over; INFORMATIONAL waits for nobody."""
+    """Kind of a checkpoint. BLOCKING waits for a person; OPTIONAL goes on after its time; INFORMATIONAL does not
+    wait."""
 
     BLOCKING = "blocking"
     OPTIONAL = "optional"
@@ -116,8 +117,8 @@ OPTIONS = ("approve", "modify", "reject")
 
 
 class Checkpoint(Struct, frozen=True):
-    """A gate for people between a phase and the next one. `about` is shown to them; `approvers` are roles. `changes` is
-    the JSON Schema of the modifications that they may give: what is off it is no answer, and the gate stays."""
+    """Gate for people between a phase and the next one. `about` is shown to them; `approvers` are roles. `changes` is
+    the JSON Schema of their modifications: unfitting ones are no answer, and the gate stays."""
 
     id: str
     message: str
@@ -141,7 +142,7 @@ class Checkpoint(Struct, frozen=True):
 
 
 class JourneyDesignBrief(Frozen):
-    """What a journey is for: its topic, what it is to come to, and whatever else its agent is to know."""
+    """Brief of a journey: its topic, its goal, and further data for its agent."""
 
     topic: str
     purpose: str = ""
@@ -149,8 +150,8 @@ class JourneyDesignBrief(Frozen):
 
 
 class SSEEvent(Struct, frozen=True, kw_only=True):
-    """Something that people see while an agent works. What `leaves_at_once` is told before anything of it is
-    committed, and not told again when its handling is repeated; the rest happens with the handling."""
+    """Event for people during an agent's work. One that `leaves_at_once` is sent before any commit of its cause, and
+    not sent again by a second handling; the rest is sent with the handling."""
 
     event_type: ClassVar[str]
     leaves_at_once: ClassVar[bool] = False
@@ -230,7 +231,7 @@ class ToolErrorEvent(SSEEvent, frozen=True, kw_only=True):
 
 
 class DataEvent(SSEEvent, frozen=True, kw_only=True):
-    """An update of what the agent knows: `data.<name>`, as in `data.question.added`."""
+    """Update of the agent's knowledge: `data.<name>`, as in `data.question.added`."""
 
     event_type: ClassVar[str] = "data"
     name: str

@@ -1,4 +1,4 @@
-"""Taking in what another database holds: all of it, compared, in one transaction, or nothing."""
+"""Intake of another database's contents: all of them, compared, in one transaction, or nothing."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -28,8 +28,8 @@ _TOTAL = "UPDATE memo_total SET (memos, words) = (SELECT count(*), coalesce(sum(
 
 
 def take_in(url: str, contents: Contents, features: FeatureSet) -> list[MovedTable]:
-    """Make the tables, those of the features too, and fill them. Raise ConfigError for a database that is not empty or
-    that others work on, and StoreUnavailable where what has come is not what was there; then nothing has."""
+    """Make the tables, those of the features too, and fill them. Raise ConfigError for a database with rows or with
+    other processes at work, and StoreUnavailable for contents other than the source's; then nothing is kept."""
     with connection_to(url) as made:
         prepare(made, features)
         with made.transaction():
@@ -85,7 +85,7 @@ def _spell(row: Row) -> Row:
 
 
 def _words(contents: Contents) -> Sequence[TableRows]:
-    """Return the tables in which words of memos are counted here."""
+    """Return the tables of memos' word counts here."""
     return (
         TableRows("memo_word", ("term", "seq", "hits"), partial(_hits, contents)),
         TableRows("memo_length", ("seq", "words"), partial(_lengths, contents)),

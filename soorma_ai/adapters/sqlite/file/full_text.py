@@ -1,4 +1,4 @@
-"""Words of memos in a full-text table, in which each stands as one token."""
+"""Words of memos in a full-text table, each as one token."""
 
 import json
 from collections.abc import Sequence

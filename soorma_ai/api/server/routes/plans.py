@@ -1,4 +1,4 @@
-"""Plans: goals given to planners, what became of them, and how they are steered."""
+"""Plans: goals for planners, their outcome, and their steering."""
 
 from http import HTTPStatus
 from typing import Annotated
@@ -78,10 +78,10 @@ async def stream_plan(
     after: Annotated[int, Field(ge=0, le=2**62)] | None = None,
     last_event_id: int | None = None,
 ) -> Answer | Stream:
-    """Send the events of a plan and its children, from its goal on, as they come.
+    """Send the events of a plan and its children, from its goal on, as they arrive.
 
-    Each is a CloudEvent, with its place in the log as its id. The last event, named `end`, says how the plan ended. 204
-    tells who asks for what is behind the end to come no more.
+    Each is a CloudEvent, with its place in the log as its id. The last event, named `end`, tells the plan's end. After
+    it, 204 tells a client to stop asking.
     """
     client = call.client
     await client.follow(plan_id)
@@ -96,7 +96,7 @@ async def stream_plan(
 
 @HANDLERS("GET /plans/{plan_id}/trace", PLANS["trace"], "show_trace")
 async def show_trace(call: Call, plan_id: Id) -> Trace:
-    """Return why everything in a plan happened: who did what because of what, and when."""
+    """Return the causes of everything in a plan: each effect with its author, cause and time."""
     return await call.client.trace(plan_id)
 
 
@@ -108,8 +108,8 @@ async def show_trace(call: Call, plan_id: Id) -> Trace:
     raises=(IllegalTransition, HTTPStatus.GONE),
 )
 async def resume_plan(call: Call, plan_id: Id, data: JsonObject | None = None, note: Note = "") -> Answer:
-    """Let a plan go on that was paused until somebody resumes it, with this input; or that needs an operator, with all
-    of its tree that does."""
+    """Resume a paused plan with this input; or a plan in need of an operator, together with all such plans of its
+    tree."""
     return tell(await call.client.resume(plan_id, data or {}, note=note))
 
 

@@ -45,8 +45,8 @@ async def question_page(
     beyond: Place | None = None,
     kind: ExpectationKind | None = None,
 ) -> QuestionPage:
-    """Return open questions visible to a person, or addressed to them or to a colleague of whom they are the
-    substitute, with the person of each claim. With `plan_id`, those of a plan's tree, visible or not.
+    """Return open questions visible to a person, or addressed to them or to an absent colleague they substitute, with
+    the person of each claim. With `plan_id`, those of a plan's tree, visible or not.
 
     Without a place, and at a place with nothing beyond it or less than a page before it, it is the first page. Raise
     NotFound for the place of a question invisible to the person.

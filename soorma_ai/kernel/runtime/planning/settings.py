@@ -1,4 +1,4 @@
-"""Settings of a planner's owner: its limits, its model, and what that is told."""
+"""Settings of a planner: its limits, its model, and the inputs of its prompt."""
 
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
@@ -18,12 +18,12 @@ from soorma_ai.kernel.runtime.handling.semantic_search import Means, SemanticSea
 
 
 class PlannerSettings(Struct, frozen=True):
-    """`awaits` are the events that a plan may wait for although no live agent makes them; `result_schemas` those of the
-    goals. `prompt_id` names the prompt by which every plan is decided, where there is one. `has_model`: it has
-    one, whose `reasoner` is made when the planner is started. `room` is that of the offer in a request,
-    `meanings` find events beside words. With a `zone`, the model is told the date there; with a `recollection`, what is
-    remembered about the goal; of the plans before it in its session, what the last `earlier_plans` ended with. `title`
-    is that of a plan, with fields of its goal data in braces."""
+    """Settings of a planner. `awaits` are further events for its plans to wait for, without a live producer;
+    `result_schemas` those of the goals. `prompt_id` names the prompt of every decision, if there is one. `has_model`:
+    it has one; its `reasoner` is made at the planner's start. `room` is that of the offer in a request, `meanings` find
+    events beside words. With a `zone`, the prompt has the date there; with a `recollection`, memories about the goal;
+    of the earlier plans of its session, the last `earlier_plans` results. `title` is that of a plan, with fields of its
+    goal data in braces."""
 
     name: str
     version: str
@@ -44,16 +44,16 @@ class PlannerSettings(Struct, frozen=True):
     title: str = ""
 
     def today(self, now: datetime) -> str:
-        """Return what the model is told about the day; nothing without a zone."""
+        """Return the prompt's text about the day; nothing without a zone."""
         return name_day(now.astimezone(self.zone).date()) if self.zone else ""
 
     def means(self, clock: Clock) -> Means | None:
-        """Return what ranks events by their meaning; None without an embedder."""
+        """Return the ranking of events by meaning; None without an embedder."""
         return partial(self.meanings.rank, clock=clock) if self.meanings else None
 
     @property
     def step_prompt(self) -> str:
-        """The prompt by which a step is decided."""
+        """The prompt of a step's decision."""
         return self.prompt_id or DECIDE
 
     def must_have_model(self) -> Reasoner:

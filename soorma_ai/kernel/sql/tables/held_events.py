@@ -1,4 +1,4 @@
-"""Plans whose next delivery is held back until an operator resumes them."""
+"""Plans with their next delivery held back until an operator resumes them."""
 
 from msgspec.structs import replace
 
@@ -43,6 +43,6 @@ def blocked_in_tree(db: Reader, root_plan_id: str, limit: int) -> list[PlanRecor
 
 
 def _blocked(body: str, reason: str | None) -> PlanRecord:
-    """Return the plan with what the delivery knows, where another of its events has moved the plan on meanwhile."""
+    """Return the plan with the delivery's facts, if another of its events has moved the plan on meanwhile."""
     plan = PLAN.record(body)
     return replace(plan, blocked=plan.blocked or Blocked(plan.plan_id, reason or "", plan.updated_at))

@@ -1,4 +1,4 @@
-"""Leases that end with a process, and those that do not."""
+"""Leases with an end at a process's end, and those without."""
 
 import json
 from collections.abc import Collection, Sequence
@@ -41,9 +41,9 @@ _REST = "UPDATE inbox SET ready_at = ready_at + ?, reason = ? WHERE seq = ?"
 
 
 def void(db: Connection, holders: Collection[int] | None = None) -> int:
-    """Release what was in hand when these processes ended, or, where no other can be there, all that is; return how
-    much that is. Whoever was in hand for the first time may have led those behind it: they are handled alone from now
-    on, so that the one that ends the process is found. A suspect rests from the end of its lease on."""
+    """Release the deliveries in hand at the end of these processes, or, if there can be no other process, all of them;
+    return their number. A delivery in hand for the first time may have led those behind it: they are handled alone from
+    now on, to find the cause of the end. A poison candidate rests from the end of its lease on."""
     those, values = ("", ()) if holders is None else (_OF_THESE, (json.dumps([*holders]),))
     released = f"{_RELEASE} {those} RETURNING agent, owner, fence, seq, crashes, ready_at > 0"
     found = db.execute(released, values).fetchall()
@@ -66,7 +66,7 @@ def lend(
     held: Sequence[int] = (),
     borrower: Borrower | None = None,
 ) -> list[Delivery]:
-    """Claim for an agent elsewhere, a suspect by itself where there is nothing else. Its lease does not end with this
+    """Claim for a remote agent, a poison candidate by itself if there is nothing else. Its lease does not end with this
     process."""
     if borrower is not None:
         _settle(db, agent, held, borrower)
@@ -79,7 +79,7 @@ def lend(
 
 
 def _settle(db: Connection, agent: str, held: Sequence[int], borrower: Borrower) -> None:
-    """End the open loans to this process. What did not come is taken back, which is no attempt."""
+    """End the open loans to this process. Deliveries without an arrival are taken back, without an attempt."""
     last = None if borrower.last is None else _mark(borrower.process, borrower.last)
     values = agent, _mark(borrower.process, MOST_LOANS), _mark(borrower.process, 0)
     lent = db.execute(_OPEN_LOANS, values).fetchall()

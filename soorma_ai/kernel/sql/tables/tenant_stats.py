@@ -1,4 +1,4 @@
-"""What stands in a tenant, counted. Each statement looks at so many rows at most, however many there are."""
+"""Statistics of a tenant. Each statement reads a bounded number of rows, of any number."""
 
 from datetime import datetime
 
