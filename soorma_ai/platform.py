@@ -86,7 +86,7 @@ class Platform(LocalClient):
         await self._closing.aclose()
 
     async def start(self, *agents: Agent) -> None:
-        """Start agents; return after their registration, with handlers ready for events. Raise ConfigError, and start
+        """Start `agents`; return after their registration, with handlers ready for events. Raise ConfigError, and start
         none."""
         if self._supervisor is None:
             raise LocalProtocolError("the platform is not open; use `async with Platform(...)`")

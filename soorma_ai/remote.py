@@ -81,7 +81,7 @@ class RemoteAgents:
         await self._closing.aclose()
 
     async def start(self, *agents: Agent) -> None:
-        """Start agents; return after their registration. Raise ConfigError for agents in need of the store, Forbidden
+        """Start `agents`; return after their registration. Raise ConfigError for agents in need of the store, Forbidden
         and Unauthenticated for missing rights of the token, and StoreUnavailable while the server is away: then none
         has started."""
         if self._supervisor is None:

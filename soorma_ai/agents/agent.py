@@ -72,7 +72,8 @@ class AgentOptions(TypedDict, total=False):
 
 class Agent:
     """Long-lived program without any other interface than events. Decorators register handlers: they record a route and
-    return the function unchanged. Plain `def` handlers run in threads of their agent.
+    return the function unchanged. Plain `def` handlers run in threads of their agent. `name` is its name in the
+    registry, `description` its description for planners.
 
     For the options see `AgentOptions`.
     """
@@ -168,13 +169,13 @@ class Agent:
         return register
 
     def on_startup(self, hook: H = MISSING) -> H:
-        """Register a hook without arguments, called before the agent's first event."""
+        """Register a `hook` without arguments, called before the agent's first event."""
         must_take(0, "on_startup", hook)
         self._on_startup.append(hook)
         return hook
 
     def on_shutdown(self, hook: H = MISSING) -> H:
-        """Register a hook without arguments, called after the agent's last event."""
+        """Register a `hook` without arguments, called after the agent's last event."""
         must_take(0, "on_shutdown", hook)
         self._on_shutdown.append(hook)
         return hook

@@ -29,7 +29,11 @@ class ChoreographyPlanner(BasePlanner):
     ) -> PlannerDecision:
         """Ask the model for the next step of this delivery's plan, and return its decision without carrying it out.
 
-        `custom_context` is kept with the plan and shown at each later decision, until another one replaces it.
+        Args:
+            trigger: the description of the latest event for the model.
+            context: the context of this delivery.
+            custom_context: further data for the model; they are kept with the plan and shown at each later decision,
+                until others replace them.
         """
         handling = context.handling
         happened = Trigger(trigger)

@@ -27,8 +27,9 @@ class Planner(BasePlanner):
     async def reason_next_action(
         self, plan: PlanContext, event: EventContext | TransitionContext | GoalContext, context: PlatformContext
     ) -> str | None:
-        """Let the model decide the plan's next step about this event, and carry the step out. As with a
-        `ChoreographyPlanner`, it is checked, counted, and held where an approval is needed.
+        """Let the model decide the plan's next step about this `event`, and carry the step out. As with a
+        `ChoreographyPlanner`, it is checked, counted, and held where an approval is needed. `context` is that of this
+        delivery.
 
         Returns the type of the published event, the first of several; None for a complete or waiting plan.
         """

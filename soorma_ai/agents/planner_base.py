@@ -247,7 +247,8 @@ class BasePlanner(Agent):
         return {**json_object("the custom context", given), **kept}
 
     def first_step(self, handling: Handling, goal: EventEnvelope) -> Coroutine[Any, Any, None] | None:
-        """Return the call of the handler for the first step of this goal's plans; None for a goal without a handler."""
+        """Return the call of the handler for the first step of this `goal`'s plans; None for a goal without a
+        handler."""
         handler = self.goal_handlers.get(goal.type)
         if handler is None:
             return None

@@ -33,20 +33,34 @@ class InvocationContext(Struct, Generic[T], frozen=True, kw_only=True):
     """
 
     request_id: str
+    """Id of the request."""
     event_type: str
+    """Name of the request."""
     data: T
     correlation_id: str = ""
+    """Reply key of the request."""
     response_event: str = ""
+    """Name of the answer."""
     response_topic: EventTopic = EventTopic.ACTION_RESULTS
+    """Topic of the answer."""
     tenant_id: str = Lineage().tenant_id
+    """Tenant of the request."""
     user_id: str = Lineage().user_id
+    """User of the request."""
     idempotency_key: str = ""
     attempt: int = 1
 
 
 class Tool(Agent):
-    """Agent with a result for each request. `effects` is the kind of outside effects of its handlers, by default; see
-    `OutsideEffects`."""
+    """Agent with a result for each request. For the options see `AgentOptions`.
+
+    Args:
+        name: its name in the registry.
+        description: its description for planners.
+        default_response_event: name of the answer to a request without one; by default the request's, with
+            `.completed`.
+        effects: the outside effects of its handlers, by default; see `OutsideEffects`.
+    """
 
     kind = AgentKind.TOOL
 

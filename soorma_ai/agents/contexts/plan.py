@@ -32,15 +32,25 @@ class GoalContext(Struct, frozen=True, kw_only=True):
     due."""
 
     event_type: str
+    """Name of the goal."""
     data: dict[str, Any]
+    """Payload of the goal."""
     goal_id: str = ""
+    """Id of the goal."""
     correlation_id: str = ""
+    """Reply key of the goal."""
     response_event: str | None = None
+    """Name of the answer; None for a goal without one."""
     session_id: str | None = None
+    """Conversation of the goal."""
     tenant_id: str = Lineage().tenant_id
+    """Tenant of the goal."""
     user_id: str = Lineage().user_id
+    """User of the goal."""
     idempotency_key: str = ""
+    """Key for outside effects, the same at every attempt."""
     attempt: int = 1
+    """Number of this attempt, from 1."""
     sent_at: datetime | None = None
 
     @classmethod
@@ -76,7 +86,7 @@ class GoalContext(Struct, frozen=True, kw_only=True):
 
     async def dispatch(self, event_type: str, data: Data, response_event: str | None = None) -> str:
         """Make a request of this goal's plan, checked and counted like any other; return its id. The plan waits for the
-        answer: `on_transition` gets it, or the plan's state machine continues with it."""
+        answer, named `response_event`: `on_transition` gets it, or the plan's state machine continues with it."""
         handling = _handling_of(None)
         must_be_in_hand(self, handling)
         await handling.read_values()
@@ -94,7 +104,7 @@ class PlanContext:
     `results` and `state` may be changed in place; each of their keys is a row of its own. `record` is the plan's row.
     `plan_id`, `status`, `current_state`, `goal_event`, `goal_data`, `response_event`, `parent_plan_id`, `session_id`,
     `tenant_id` and `user_id` are fields of it. `state_machine` maps the names of its states to the states; empty
-    without a state machine.
+    without a state machine. `context`, in all calls, is the handler's.
     """
 
     def __init__(self, handling: Handling) -> None:
@@ -266,11 +276,11 @@ class PlanContext:
         """Do nothing: the working copy is saved at the handler's return, with or without this call."""
 
     def get_next_state(self, event: "EventContext | TransitionContext") -> str | None:
-        """Return the state after the current one for this event; None without a fitting transition."""
+        """Return the state after the current one for this `event`; None without a fitting transition."""
         return state_after(self._view, event_of(event))
 
     def update_state(self, event: "EventContext | TransitionContext") -> None:
-        """Move to the event's next state; `execute_next` carries this state out."""
+        """Move to the `event`'s next state; `execute_next` carries this state out."""
         if state := self.get_next_state(event):
             self._machine.enter(state)
 
@@ -285,8 +295,8 @@ class PlanContext:
         return self.status.is_final or (config is not None and config.is_terminal)
 
     async def execute_next(self, trigger_event: "EventContext | TransitionContext | None" = None) -> None:
-        """Carry out the entered state if this is still to do; else move on, by the event, or by `default_next` after
-        the state's answer. Without a way on, do nothing."""
+        """Carry out the entered state if this is still to do; else move on, by the `trigger_event`, or by
+        `default_next` after the state's answer. Without a way on, do nothing."""
         self._must_be_open()
         await self._machine.step(event_of(trigger_event) if trigger_event else None)
 
@@ -297,19 +307,19 @@ class PlanContext:
             await self._machine.finish(json_object("the end of the plan", {"result": result})["result"])
 
     async def pause(self, reason: str = "user_input_required") -> str:
-        """Wait for a person to resume the plan, as long as its deadline allows; return the id of this wait. Answers to
-        earlier requests may arrive meanwhile: they are kept, and used afterwards."""
+        """Wait for a person to resume the plan, as long as its deadline allows; return the id of this wait. `reason` is
+        shown to the person. Answers to earlier requests may arrive meanwhile: they are kept, and used afterwards."""
         self._must_be_open()
         return await self._machine.pause(reason)
 
     async def resume(self, input_data: Mapping[str, Any]) -> None:
-        """Continue with this input, kept as `results["user_input"]`. A plan without a need to be resumed stays as it
-        is."""
+        """Continue with this `input_data`, kept as `results["user_input"]`. A plan without a need to be resumed stays
+        as it is."""
         if not self.status.is_final:
             await self._machine.resume(json_object("the input", input_data))
 
     async def cancel(self, reason: str = "cancelled by its planner") -> None:
-        """End the plan as cancelled; an ended plan stays as it is."""
+        """End the plan as cancelled, for this `reason`; an ended plan stays as it is."""
         if not self.status.is_final:
             handling = self._handling
             handling.apply(cancel(self.record, reason, await handling.open_now(), handling.moment()))
@@ -328,9 +338,13 @@ class TransitionContext(Struct, frozen=True):
     those of the `event`."""
 
     event: EventContext
+    """Closing event."""
     plan: PlanContext
+    """Plan of the wait."""
     what_happened: str
+    """Description of the event for the model."""
     data: Any
+    """Data of the event."""
 
     @property
     def event_type(self) -> str:

@@ -26,22 +26,35 @@ class TaskContext(Generic[T]):
     """Task, as a working copy; it is saved at the handler's return, with or without `save`.
 
     It ends by one call of `complete` or `fail`. Until then it needs something to wait for. `state` belongs to the task
-    and holds JSON. `idempotency_key` is the same for every `attempt` at this delivery.
+    and holds JSON. `idempotency_key` is the same for every `attempt` at this delivery. `context`, in all calls, is the
+    handler's.
     """
 
     task_id: str
+    """Id of the task; also the id of its request."""
     event_type: str
+    """Name of the request."""
     plan_id: str | None
+    """Requesting plan; None without one."""
     data: T
+    """Payload of the request."""
     response_event: str
+    """Name of the answer."""
     response_topic: EventTopic
+    """Topic of the answer."""
     state: dict[str, Any]
     tenant_id: str
+    """Tenant of the task."""
     user_id: str
+    """User of the task."""
     agent_id: str
+    """Name of the worker."""
     session_id: str | None
+    """Conversation of the task."""
     goal_id: str | None
+    """Id of the goal behind it."""
     correlation_id: str
+    """Reply key of the request."""
     idempotency_key: str
     attempt: int
     in_hand: TaskInHand = field(repr=False)
@@ -94,7 +107,8 @@ class TaskContext(Generic[T]):
     async def delegate_parallel(
         self, sub_tasks: Iterable[DelegationSpec], *, timeout: float | timedelta | None = None
     ) -> str:
-        """Ask several agents at once. Return the group's id, for `aggregate_parallel_results`."""
+        """Make several requests, `sub_tasks`, at once. Return the group's id, for `aggregate_parallel_results`.
+        `timeout` is in seconds, or a span, as for `delegate`."""
         specs = _specs(sub_tasks)
         if not specs:
             raise LocalProtocolError("delegate_parallel got nothing to delegate; its results would never come")
@@ -105,15 +119,15 @@ class TaskContext(Generic[T]):
         return group
 
     def update_sub_task_result(self, sub_task_id: str, result: Mapping[str, Any]) -> None:
-        """Replace the result of a sub-task. Before the handler's call, it is the sub-task's own reply."""
+        """Replace the `result` of a sub-task. Before the handler's call, it is the sub-task's own reply."""
         info = self.in_hand.parts.find(sub_task_id)
         if info is None:
             raise LocalProtocolError(f"task {self.task_id} has no sub-task {sub_task_id!r}")
         put_result(info, json_object("the result of a sub-task", result))
 
     def aggregate_parallel_results(self, parallel_group_id: str | None) -> "GroupResults":
-        """Return the replies of a group by sub-task, in the order of asking. Awaited, it is None while a reply is
-        missing; without `await`, it is empty then.
+        """Return the replies of the group `parallel_group_id` by sub-task, in the order of asking. Awaited, it is None
+        while a reply is missing; without `await`, it is empty then.
 
         The reply of a failed sub-task counts as well, with `success: false` and the reason.
         """
@@ -124,20 +138,20 @@ class TaskContext(Generic[T]):
         return self.in_hand.is_answered
 
     async def complete(self, result: object = None) -> None:
-        """Reply with a result. Raise LocalProtocolError for an ended task, InvalidResult for a result off its
+        """Reply with a `result`. Raise LocalProtocolError for an ended task, InvalidResult for a result off its
         schema."""
         written = await self._gives.write(self.tenant_id, f"the result of {self.event_type!r}", result)
         await self.in_hand.end(success_reply(written))
 
     async def fail(self, message: str, *, code: str = "failed") -> None:
-        """Reply with a failure; the requester decides about the next step."""
+        """Reply with a failure, a `message` and a `code`; the requester decides about the next step."""
         for name, given in (("message", message), ("code", code)):
             must_be_text(f"fail: {name}", given)
         await self.in_hand.fail(code, message)
 
     async def report_progress(self, progress: float, message: str = "") -> None:
-        """Publish the finished share of the task, from 0 to 1, for display. It is published at once, and stays after a
-        failure of this handling; no decision depends on it."""
+        """Publish the finished share of the task, `progress` from 0 to 1, with a `message`, for display. It is
+        published at once, and stays after a failure of this handling; no decision depends on it."""
         share = cast("object", progress)
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
             raise LocalProtocolError(f"report_progress({progress!r}): give a share of the whole, from 0 to 1")
@@ -218,11 +232,14 @@ class ResultContext:
     """
 
     event_type: str
+    """Name of the answer's event."""
     sub_task_id: str
     data: dict[str, Any]
     result: Any
     success: bool
+    """False for a failure, a rejection, and the end of the time."""
     error: str | None
+    """Reason of a failure; None for a success."""
     _task: TaskContext[Any] = field(repr=False)
 
     @property

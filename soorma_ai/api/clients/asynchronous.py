@@ -37,12 +37,14 @@ _NOT_COUNTED = {
 
 
 class ClientOptions(TypedDict, total=False):
-    """Options of a client. `timeout`: seconds for the tries of a call, beside the seconds of its own wait. `tries`:
-    most sends of one call. `most_bytes`: bound of an answer."""
+    """Options of a client."""
 
     timeout: float | timedelta
+    """Seconds for the tries of a call, beside the seconds of its own wait."""
     tries: int
+    """Most sends of one call."""
     most_bytes: int
+    """Largest answer."""
 
 
 class AsyncKernelClient(ClientRows):
@@ -61,13 +63,20 @@ class AsyncKernelClient(ClientRows):
         transport: "httpx.AsyncBaseTransport | None" = None,
         **options: Unpack[ClientOptions],
     ) -> None:
-        """`transport` is another way than TCP, such as `httpx.AsyncHTTPTransport(uds=...)`. Raise ConfigError."""
+        """Read the address. Raise ConfigError.
+
+        Args:
+            url: URL of the server.
+            token: bearer token; None for an open server on this machine.
+            transport: another way than TCP, such as `httpx.AsyncHTTPTransport(uds=...)`.
+            options: see `ClientOptions`.
+        """
         address = address_of(url, token)
         self._begin(AsyncTransport(address, transport), address.url, bounds_of(options))
 
     @classmethod
     def over(cls, line: HttpTransport, url: str, bounds: CallBounds) -> Self:
-        """Return a client over a line of another kind."""
+        """Return a client over a `line` of another kind to this `url`, within these `bounds`."""
         made = cls.__new__(cls)
         made._begin(line, url, bounds)
         return made
@@ -99,10 +108,18 @@ class AsyncKernelClient(ClientRows):
         planner: str | None = None,
         approve: bool = False,
     ) -> AsyncPlan:
-        """Give a goal to its planner. The same `idempotency_key` submits it once, and finds the same plan.
+        """Give a goal to its planner, and return the plan's handle.
 
-        Raise NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema
-        or the key was used for other data, Overloaded when too much is waiting or held, Held as `request` does.
+        Raise NotFound for a goal without any planner, LocalProtocolError for data off its schema or a key used for
+        other data, Overloaded when too much is waiting or held, Held as `request` does.
+
+        Args:
+            goal: the name of the goal.
+            data: its payload.
+            session_id: the conversation of the plan.
+            idempotency_key: the same key submits the goal once, and returns the same plan.
+            planner: one planner, where several take the goal.
+            approve: True approves a goal held for approval; this needs the right to approve it.
         """
         body: JsonObject = {
             "goal": goal,
@@ -164,7 +181,8 @@ class AsyncKernelClient(ClientRows):
         return asked.request_id
 
     async def reply(self, request_id: str, *, timeout: float | timedelta = REQUEST_SECONDS) -> JsonObject:
-        """Wait for the reply to a request of before, as `request` does. Raise NotFound, DeadlineExceeded."""
+        """Wait for the reply to an earlier request, as `request` does, for `timeout` seconds. Raise NotFound,
+        DeadlineExceeded."""
         at_most = seconds(timeout)
         return await self._reply(request_id, at_most, f"no reply to request {request_id} came within {at_most} s")
 
@@ -227,7 +245,7 @@ class AsyncKernelClient(ClientRows):
         raise error_of(response, request, self._url)
 
     async def cancel(self, plan_id: str, reason: str = "") -> bool:
-        """Ask a plan to stop. False when it had ended already. Raise NotFound."""
+        """Ask a plan to stop, for this `reason`. False for an ended plan. Raise NotFound."""
         return await cancel_plan(self._caller, plan_id, reason)
 
     async def resume(self, plan_id: str, data: Mapping[str, Any] | None = None, *, note: str = "") -> AnswerOutcome:
@@ -249,9 +267,9 @@ class AsyncKernelClient(ClientRows):
     async def events(
         self, *, after: int = 0, limit: int = 100, plan_id: str | None = None, newest: bool = False
     ) -> EventPage:
-        """Return events in order of arrival behind a place of the log: of a plan's tree, or all visible to this person.
-        With `newest` those before it, in the reverse order, and from the end if it is 0. A page may be short before the
-        end. Raise NotFound."""
+        """Return events in order of arrival behind the place `after` of the log: of a plan's tree, or all visible to
+        this person. With `newest` those before it, in the reverse order, and from the end if it is 0. A page may be
+        short before the end. Raise NotFound."""
         order = "newest" if newest else None
         asked = get("events", after=after, limit=min(limit, MOST_ITEMS), plan_id=plan_id, order=order)
         page = await self._caller.read(asked, Page[PlacedEvent])
@@ -261,8 +279,9 @@ class AsyncKernelClient(ClientRows):
         return EventPage(rows, place_of(page.next), is_end=False)
 
     async def events_stream(self, *, after: int | None = None) -> AsyncGenerator[StoredEvent]:
-        """Yield the events visible to this person as they arrive, from behind a place of the log on, by default from
-        its present end; without end. A lost connection is made again, without a gap and without duplicates."""
+        """Yield the events visible to this person as they arrive, from behind the place `after` of the log on, by
+        default from its present end; without end. A lost connection is made again, without a gap and without
+        duplicates."""
         async with aclosing(stream_events(self._caller, "events", "stream", after=after)) as rows:
             async for row in rows:
                 yield row
@@ -270,7 +289,7 @@ class AsyncKernelClient(ClientRows):
     async def create_session(
         self, name: str | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: str | None = None
     ) -> SessionSummary:
-        """Make a session with a name, or return the existing one. A plan in a new session makes it too."""
+        """Make a session with a `name`, or return the existing one. A plan in a new session makes it too."""
         about = json_object("the metadata of a session", metadata or {})
         body: JsonObject = {"name": name, "metadata": about, "session_id": session_id or self._line.new_key()}
         return await self._caller.read(post("memory", "sessions", body=body, is_safe=True), SessionSummary)

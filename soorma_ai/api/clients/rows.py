@@ -203,12 +203,12 @@ class ClientRows:
         return await self._caller.read(get("plans", plan_id), PlanDetails)
 
     async def prompt(self, plan_id: Id, decision: Ordinal | None = None) -> SentPrompt:
-        """Return the messages to the model for a decision of a plan, counted from 1; by default the last one. They are
-        rendered again from stored data, with a mark at every difference from the original. Raise NotFound."""
+        """Return the messages to the model for a `decision` of a plan, counted from 1; by default the last one. They
+        are rendered again from stored data, with a mark at every difference from the original. Raise NotFound."""
         return await self._caller.read(get("plans", plan_id, "prompt", decision=decision), SentPrompt)
 
     async def find_events(self, beginning: Id) -> list[EventEnvelope]:
-        """Return the events in sight of this person with ids of this beginning, by id, at most 500."""
+        """Return the events in sight of this person with ids of this `beginning`, by id, at most 500."""
         return (await self._caller.read(get("lookup", "events", beginning=beginning), Page[EventEnvelope])).items
 
     async def waits(self, *, limit: int = 50, plan_id: Id | None = None) -> list[Wait]:
@@ -221,7 +221,7 @@ class ClientRows:
         return await self._caller.read(get("waits", wait_id), Wait)
 
     async def find_waits(self, beginning: Id) -> list[Wait]:
-        """Return the questions of this person with ids of this beginning: the open ones, or without any the closed
+        """Return the questions of this person with ids of this `beginning`: the open ones, or without any the closed
         ones."""
         return (await self._caller.read(get("lookup", "waits", beginning=beginning), Page[Wait])).items
 

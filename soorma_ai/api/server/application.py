@@ -57,25 +57,32 @@ class PageApp(Protocol):
 
 
 class Options(TypedDict, total=False):
-    """`hosts`: the names by which this server may be called. `origins`: sites, as https://shop.example, whose pages may
-    change something here. `roles`: those of `local`, beside operator, where there is no `auth`. `rate`: how often one
-    token may call, None for as often as it likes. `most_bytes` of a body. `most_streams` that are open at once,
-    `most_streams_each` of one key, or of one user who comes without, `most_streams_of_tenant` of one tenant.
-    `most_calls_of_tenant`: calls in hand, those that wait included. `inlets`: where others post who have no token, such
-    as hooks. `doors`: other protocols that are spoken here. `site`: pages, such as the console."""
+    """Options of `server.app`."""
 
     hosts: Collection[str]
+    """Names of this server, for the check of the Host header."""
     origins: Collection[str]
+    """Sites with the right to change something here from their pages, as https://shop.example."""
     roles: Collection[str]
+    """Roles of `local`, beside operator, without `auth`."""
     rate: Rate | None
+    """Calls of one token in a time; None for any number."""
     most_bytes: int
+    """Largest body of a call."""
     most_streams: int
+    """Open streams at once."""
     most_streams_each: int
+    """Open streams of one key, or of one user without a key."""
     most_streams_of_tenant: int
+    """Open streams of one tenant."""
     most_calls_of_tenant: int
+    """Calls of one tenant in hand, waiting ones included."""
     inlets: Collection[Inlet]
+    """Paths for posts without a token, such as webhooks."""
     doors: Collection[Door]
+    """Further protocols at this server."""
     site: PageApp
+    """Pages, such as the console."""
 
 
 def app(
@@ -85,8 +92,7 @@ def app(
     auth: Authenticator | None = None,
     **options: Unpack[Options],
 ) -> Starlette:
-    """Return the platform as an ASGI application with these operations. Raise ConfigError for an unknown option, and
-    for a value of another type."""
+    """Return the platform as an ASGI application with these operations. Raise ConfigError for an invalid option."""
     check_options("server.app", options, get_type_hints(Options), named=("auth",))
     check_origins(options.get("origins", ()))
     rate = options.get("rate", Rate())
@@ -240,8 +246,7 @@ class Dispatcher:
             raise CallRefused(unfit(error, "body")) from error
 
     async def read(self, request: Request) -> bytes:
-        """Return the body. Raise Refused for one that is too long: before it is read, or where its length is not told,
-        as soon as it is."""
+        """Return the body. Raise CallRefused for too long a one, before its read if its length is known."""
         told = request.headers.get("content-length", "0")
         if told.isascii() and told.isdigit() and len(told) < LONGEST_KEY and int(told) > self._most_bytes:
             raise self._too_long()

@@ -111,7 +111,8 @@ class PhaseAgent(PhaseFlow, ABC):
     async def process_message(
         self, message: str = "", context: Mapping[str, Any] | None = None
     ) -> AsyncGenerator[EventEnvelope]:
-        """Send a message to the followed journey, and yield its events; see `Journey.process_message`."""
+        """Send a `message` to the followed journey, with the decision of a checkpoint in `context`, and yield its
+        events; see `Journey.process_message`."""
         async with aclosing(self._journey.process_message(message, context)) as events:
             async for event in events:
                 yield event
@@ -122,8 +123,9 @@ class PhaseAgent(PhaseFlow, ABC):
         return export(rows, self.agent_type, plan_id)
 
     async def restore_state(self, state: Mapping[str, Any], client: KernelCalls | None = None) -> Journey:
-        """Follow the journey of an exported state. If its plan is gone, a new plan continues it; repeated imports of
-        one state share this plan. Raise LocalProtocolError for a state useless to this agent."""
+        """Follow the journey of an exported `state`, by the `client` of the person. If its plan is gone, a new plan
+        continues it; repeated imports of one state share this plan. Raise LocalProtocolError for a state useless to
+        this agent."""
         given, client = json_object("the state", state), self._client_or_own(client)
         plan_id = given.get("plan_id")
         if isinstance(plan_id, str):

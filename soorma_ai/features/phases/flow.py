@@ -83,8 +83,8 @@ class PhaseFlow(PhaseHooks):
         return transition
 
     async def decide_and_act(self, phase: Enum) -> AsyncGenerator[SSEEvent]:
-        """Let the model decide one step of the phase, and do it: a request, a question to people, or the phase's work,
-        which ends the visit."""
+        """Let the model decide one step of the `phase`, and do it: a request, a question to people, or the phase's
+        work, the end of the visit."""
         hand, frame = self._turn, self._frame(phase)
         judged = await hand.journey.decide(self.settings, frame, hand.trigger)
         decision = judged.decision

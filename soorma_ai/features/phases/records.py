@@ -27,10 +27,15 @@ class PhaseTransition(Struct, frozen=True):
     """
 
     from_phase: Enum
+    """Phase before."""
     to_phase: Enum
+    """Phase after."""
     condition: str
+    """Name of the condition."""
     is_backward: bool
+    """True for a return to an earlier phase."""
     priority: int = 0
+    """Order among the open ways, the highest first, after backward ones."""
     expression: str = ""
     question: str = ""
 
@@ -99,9 +104,13 @@ class BasePhaseContext:
     """Knowledge of an agent across the visits of its phases; a subclass adds fields, each of which is a row."""
 
     phase_visits: dict[Enum, int] = dataclasses.field(default_factory=dict[Enum, int])
+    """Number of visits by phase."""
     transition_history: list[TransitionRecord] = dataclasses.field(default_factory=list[TransitionRecord])
+    """Taken transitions, oldest first."""
     backward_trigger: str | None = None
+    """Condition of the last return; None without one."""
     backward_trigger_detail: str | None = None
+    """Exact work for this condition."""
 
 
 class CheckpointKind(StrEnum):
@@ -121,10 +130,15 @@ class Checkpoint(Struct, frozen=True):
     the JSON Schema of their modifications: unfitting ones are no answer, and the gate stays."""
 
     id: str
+    """Id of the checkpoint."""
     message: str
+    """Question to people."""
     options: tuple[str, ...] = OPTIONS
+    """Possible decisions."""
     kind: CheckpointKind = CheckpointKind.BLOCKING
+    """Kind of the gate."""
     timeout: timedelta | None = None
+    """Time of an optional one, after which the journey goes on; None for the others."""
     approvers: tuple[str, ...] = ()
     about: JsonObject = field(default_factory=dict[str, Json])
     changes: JsonObject = field(default_factory=lambda: dict(ANY_OBJECT))
@@ -145,8 +159,11 @@ class JourneyDesignBrief(Frozen):
     """Brief of a journey: its topic, its goal, and further data for its agent."""
 
     topic: str
+    """Topic of the journey."""
     purpose: str = ""
+    """Goal of the journey."""
     details: JsonObject = Field(default_factory=dict)
+    """Further data for the agent."""
 
 
 class SSEEvent(Struct, frozen=True, kw_only=True):

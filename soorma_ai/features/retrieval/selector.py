@@ -42,8 +42,8 @@ class EventSelector:
     """Choice of one event by a model, with its data filled in: among a topic's events with a live taker in this tenant.
 
     Its answers are journalled and judged as decisions of planners are; at most two are asked for again, and a second
-    handling uses the recorded answer. In a delivery of a plan its tree pays, within the plan's limits. For the options
-    see `SelectorOptions`.
+    handling uses the recorded answer. In a delivery of a plan its tree pays, within the plan's limits. `context` is
+    that of the handler. For the options see `SelectorOptions`.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class EventSelector:
         self._settings = ChoiceSettings(topic_of(topic), instructions, room, max_llm_calls)
 
     async def select_event(self, state: Mapping[str, Any]) -> EventDecision:
-        """Return the best event for this state. The model sees the state and the offered events, and nothing else.
+        """Return the best event for this `state`. The model sees the state and the offered events, and nothing else.
         Nothing is published yet. Concurrent calls of one handler choose one after the other.
 
         Raises NotFound without any live event of the topic, and without a useful one; DecisionError after three invalid

@@ -24,7 +24,7 @@ class EventToolkit:
     """Events of live agents, in the tenant of `registry`: the delivery's, or a client's.
 
     An event with several takers is one event, and its data must fit all of them. `agent` is the present agent: its own
-    requests are not actionable, since it would ask itself.
+    requests are not actionable, since it would ask itself. `event_name` is the name of an event in all calls.
     """
 
     def __init__(self, registry: Directory, agent: str = "") -> None:
@@ -34,8 +34,8 @@ class EventToolkit:
     async def discover_events(
         self, topic: EventTopic | str | None = None, event_name_pattern: str | None = None
     ) -> list[EventDefinition]:
-        """Return the events of a topic by name, or by a pattern of a family ('order.*'). Raises ConfigError for a star
-        in another place."""
+        """Return the events of a topic by name, or by an `event_name_pattern` of a family ('order.*'). Raises
+        ConfigError for a star in another place."""
         return (await self._catalogue()).on(None if topic is None else topic_of(topic), event_name_pattern)
 
     async def discover_actionable_events(
@@ -49,7 +49,7 @@ class EventToolkit:
         return (await self._catalogue()).find_named(event_name, None if topic is None else topic_of(topic))
 
     async def find_events(self, words: str, most: int = MOST_FOUND) -> list[EventDefinition]:
-        """Return at most `most` events about these words, best first."""
+        """Return at most `most` events about these `words`, best first."""
         if most < 1:
             raise LocalProtocolError(f"find_events(most={most}): give a number from 1")
         catalogue = await self._catalogue()
@@ -59,13 +59,13 @@ class EventToolkit:
 
     @staticmethod
     def format_for_llm(events: Iterable[EventDefinition]) -> list[JsonObject]:
-        """Return {"name", "description", "schema"} of each event. A schema too large to read becomes an outline of its
-        required data."""
+        """Return {"name", "description", "schema"} of each of the `events`. A schema too large to read becomes an
+        outline of its required data."""
         return [row_of(event) for event in events]
 
     @staticmethod
     def format_as_prompt_text(events: Iterable[EventDefinition]) -> str:
-        """Return the same as lines of JSON between fences; no text of other agents can end a fence."""
+        """Return the same `events` as lines of JSON between fences; no text of other agents can end a fence."""
         return fence_rows([row_of(event) for event in events])
 
     async def create_payload(

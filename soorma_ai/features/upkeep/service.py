@@ -26,8 +26,8 @@ class UpkeepCalls(OperatorCalls):
         after: str | None = None,
         batches: int | None = None,
     ) -> Pruned:
-        """Remove plans of this tenant that ended, in one of `statuses`, longer ago than this, and old events outside of
-        plans.
+        """Remove plans of this tenant that ended, in one of `statuses`, longer ago than `older_than`, and old events
+        outside of plans. A `dry_run` counts and removes nothing.
 
         Unfinished work stays, with its whole tree (`kept`). Removed data are forgotten: a repeated event, or a reused
         idempotency key, is new. Raise LocalProtocolError for less than 24 hours, and Forbidden without the operator's

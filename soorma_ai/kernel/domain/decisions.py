@@ -17,8 +17,11 @@ class PublishAction(Frozen):
     """Ask a live agent to do something."""
 
     action: Literal["publish"] = "publish"
+    """Kind of the action."""
     event_type: str
+    """Name of the request."""
     data: JsonObject = Field(default_factory=dict)
+    """Payload of the request."""
 
 
 class PublishAllAction(Frozen):
@@ -30,7 +33,9 @@ class PublishAllAction(Frozen):
     """
 
     action: Literal["publish_all"] = "publish_all"
+    """Kind of the action."""
     requests: tuple[PublishAction, ...] = Field(min_length=1)
+    """Requests, in order."""
     need: int | None = Field(None, ge=1)
     timeout_seconds: float | None = Field(None, gt=0, le=LONGEST_WAIT_SECONDS)
 
@@ -50,6 +55,7 @@ class CompleteAction(Frozen):
     """The goal is reached; `result` is its answer."""
 
     action: Literal["complete"] = "complete"
+    """Kind of the action."""
     result: Json = None
 
 
@@ -61,14 +67,20 @@ class WaitAction(Frozen):
     """
 
     action: Literal["wait"] = "wait"
+    """Kind of the action."""
     expected_event: str
     reason: str = ""
+    """Reason of the wait."""
     message: str = ""
     timeout_seconds: float | None = Field(None, gt=0, le=LONGEST_WAIT_SECONDS)
     approvers: tuple[str, ...] = ()
+    """Roles with the right to answer; none means anybody of the tenant."""
     reminders: tuple[timedelta, ...] = ()
+    """Times of the reminders, from the opening."""
     escalate_after: timedelta | None = None
+    """Time of the escalation, from the opening."""
     escalate_to: tuple[str, ...] = ()
+    """Further roles with the right to answer from then on."""
 
     @model_validator(mode="after")
     def _check_ladder(self) -> Self:
@@ -81,9 +93,13 @@ class DelegateAction(Frozen):
     """Give a goal to another planner."""
 
     action: Literal["delegate"] = "delegate"
+    """Kind of the action."""
     target_planner: str
+    """Name of the planner."""
     goal_event: str
+    """Name of the goal."""
     goal_data: JsonObject = Field(default_factory=dict)
+    """Payload of the goal."""
 
 
 PlanAction = Annotated[
@@ -98,15 +114,20 @@ class PlannerDecision(Frozen):
     """Decision of a planner, with its reasoning."""
 
     next_action: PlanAction
+    """Next action."""
     reasoning: str = ""
+    """Reasoning of the model."""
 
 
 class EventDecision(Frozen):
     """Event chosen by a model for publication, with data in the event's form, and the reason."""
 
     event_type: str
+    """Name of the event."""
     data: JsonObject = Field(default_factory=dict)
+    """Payload of the event."""
     reasoning: str = ""
+    """Reasoning of the model."""
 
 
 class AcceptedDecision(Struct, frozen=True):

@@ -116,43 +116,73 @@ class EventEnvelope(BaseModel):
     )
 
     specversion: Literal["1.0"] = "1.0"
+    """Version of CloudEvents."""
     id: _Text
+    """Id of the event."""
     source: _Text
-    # Models are told it outside of any fence, so it is one line.
+    """Agent or client that made it."""
     type: Annotated[
         str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f]+$", validation_alias=AliasChoices("type", "event_type"))
     ]
+    """Name of the event, in one line: a prompt shows it outside of any fence."""
     topic: EventTopic
+    """Topic of the event."""
     time: AwareDatetime
+    """Moment of its making."""
     data: JsonObject = Field(default_factory=dict)
+    """Payload."""
     datacontenttype: _Text = "application/json"
+    """Media type of the data."""
     subject: _Text | None = None
+    """Thing or person concerned by the event."""
     dataschema: _Text | None = None
+    """URI of the schema of its data."""
     correlation_id: str | None = None
+    """Reply key."""
     causation_id: str | None = None
+    """Id of the causing event."""
     response_event: str | None = None
+    """Name of the wanted answer; None for an event without one."""
     response_topic: EventTopic | None = None
+    """Topic of the wanted answer."""
     tenant_id: str = "default"
+    """Tenant of the event."""
     user_id: str = "local"
+    """User of the event."""
     session_id: str | None = None
+    """Conversation of the event."""
     goal_id: str | None = None
+    """Id of the goal behind it."""
     plan_id: str | None = None
+    """Plan of the event."""
     root_plan_id: str | None = None
+    """Root of that plan's tree."""
     deadline: AwareDatetime | None = None
+    """Moment after which its answer comes too late."""
     traceparent: str | None = None
+    """Trace context of the W3C."""
     hops: Annotated[int, Field(ge=0)] | None = None
+    """Changes of store among the requests leading to it."""
     depth: Annotated[int, Field(ge=0)] | None = None
+    """Planners in a row, up to the last change of store."""
     nesting_left: Annotated[int, Field(ge=0)] | None = None
+    """Further requests allowed within each other."""
     hops_left: Annotated[int, Field(ge=0)] | None = None
+    """Further facts allowed in a row."""
     share: Annotated[int, Field(ge=0)] | None = None
+    """Further descendants allowed."""
     origin: str | None = None
+    """Root of these limits."""
     target: str | None = None
-    # Set by the framework: the request that a reply answers; nobody defined a request when it was published; who sent
-    # this may meet no waits but their own; a request of another store, for agents of this one alone.
+    """One agent, or one capability, as the only taker."""
     answers: str | None = None
+    """Set by the framework: id of the answered request."""
     unchecked: bool | None = None
+    """Set by the framework: the request had no definition at its publication."""
     own: bool | None = None
+    """Set by the framework: the sender may meet their own waits only."""
     stays: bool | None = None
+    """Set by the framework: a request of another store, for agents of this one alone."""
 
     @model_validator(mode="after")
     def _extensions_are_cloudevents(self) -> Self:
@@ -174,8 +204,8 @@ class EventEnvelope(BaseModel):
         return Lineage(*_lineage_of(self))
 
     def within_limits(self, nesting_left: int, hops_left: int, share: int, origin: str) -> Self:
-        """Return a copy with these remaining limits. Every published event is copied so, and `model_copy` costs more
-        than twice as much."""
+        """Return a copy with these remaining limits, `nesting_left`, `hops_left` and `share`, of the root `origin`.
+        Every published event is copied so, and `model_copy` costs more than twice as much."""
         cls = self.__class__
         copy = cls.__new__(cls)
         limits = {"nesting_left": nesting_left, "hops_left": hops_left, "share": share, "origin": origin}
@@ -191,7 +221,7 @@ class EventEnvelope(BaseModel):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read an event. Raises RemoteProtocolError for anything else."""
+        """Read an event from JSON `text`. Raises RemoteProtocolError for anything else."""
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:

@@ -111,27 +111,49 @@ class Wait(Record, frozen=True):
     doubt. `claim` names its assignee."""
 
     wait_id: str
+    """Id of the question."""
     plan_id: str | None
+    """Asking plan; None without one."""
     agent: str
+    """Asking agent."""
     tenant_id: str
+    """Tenant of the question."""
     reason: str
+    """Reason of the question."""
     message: str
+    """Text of the question."""
     expected_event: str
+    """Name of the answer's event."""
     response_schema: JsonObject
+    """Schema of the answer."""
     allowed_decisions: tuple[AnswerDecision, ...]
+    """Possible decisions."""
     approvers: tuple[str, ...]
+    """Roles with the right to answer; none means anybody of the tenant."""
     opened_at: datetime
+    """Moment of the opening."""
     deadline: datetime | None
+    """Moment of the end without an answer."""
     on_expiry: AnswerDecision
+    """Decision at the deadline."""
     proposed_event: str | None
+    """Name of the held request."""
     proposed_data: JsonObject | None
+    """Data of the held request."""
     digest: str | None
+    """Digest of the held request, for an approval of exactly this one."""
     root_plan_id: str | None = None
+    """Root of the plan's tree."""
     task_id: str | None = None
+    """Asking task."""
     request_id: str | None = None
+    """Request held or in doubt."""
     reminders: tuple[timedelta, ...] = ()
+    """Times of the reminders, from the opening."""
     escalates_at: datetime | None = None
+    """Moment of the escalation."""
     escalate_to: tuple[str, ...] = ()
+    """Further roles with the right to answer from then on."""
     claim: Claim | None = None
 
     @classmethod

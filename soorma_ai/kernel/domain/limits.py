@@ -57,12 +57,18 @@ class Limits(Record, frozen=True):
     """
 
     max_actions: Count = 20
+    """Published requests and DELEGATEs; 20 by default."""
     max_llm_calls: Count = 60
+    """Calls of models; 60 by default."""
     max_tokens: Count = 500_000
+    """Tokens of prompts and answers; 500,000 by default."""
     max_cost_usd: Dollars = None
+    """US dollars of model calls; no limit by default."""
     deadline: Span = timedelta(days=7)
+    """Time from the goal to its answer; seven days by default."""
     max_depth: Count = 5
     max_parallel: Count = 32
+    """Open requests at once; 32 by default."""
     max_repeats: Repeats = 3
     max_nesting: Count = 16
     max_hops: Count = 64

@@ -81,15 +81,21 @@ class PlanSummary(Record, frozen=True):
     """A plan in few words, as the tracker and sessions list it."""
 
     plan_id: str
+    """Id of the plan."""
     goal_event: str
+    """Name of the goal."""
     status: PlanStatus
+    """Status of the plan."""
     session_id: str | None
+    """Conversation of the plan."""
     created_at: datetime
+    """Moment of its beginning."""
     updated_at: datetime
+    """Moment of its last change."""
 
     @classmethod
     def of(cls, plan: PlanRecord) -> "PlanSummary":
-        """Return the summary of a stored plan."""
+        """Return the summary of a stored `plan`."""
         return cls(
             plan.plan_id, plan.goal_event, plan.status, plan.lineage.session_id, plan.created_at, plan.updated_at
         )
@@ -99,12 +105,19 @@ class SessionSummary(Record, frozen=True):
     """Conversation: related plans. It is made by hand, or by the first plan in it."""
 
     session_id: str
+    """Id of the conversation."""
     plan_count: int
+    """Number of its plans."""
     created_at: datetime
+    """Moment of its beginning."""
     last_activity: datetime
+    """Moment of its last event."""
     user_id: str
+    """User of the conversation."""
     name: str | None
+    """Name given to it."""
     metadata: JsonObject
+    """Further data."""
 
 
 class OpenSession(Struct, frozen=True):

@@ -32,8 +32,11 @@ class Approval(Record, frozen=True):
     when: str = ALWAYS
     approvers: tuple[str, ...] = ()
     timeout: timedelta | None = None
+    """Longest wait for the answer."""
     on_expiry: Literal["approve", "reject"] = "reject"
+    """Decision at the end of `timeout`: "reject" or "approve"."""
     message: str = ""
+    """Question, with fields of the payload: "Pay {amount}"."""
     response_schema: JsonObject | None = None
     reminders: tuple[timedelta, ...] = ()
     escalate_after: timedelta | None = None
@@ -68,13 +71,13 @@ class Approval(Record, frozen=True):
             raise ConfigError(f"Approval: {fault}")
 
     def add_condition(self, later: "Approval") -> "Approval":
-        """Return the approval of an event with this rule of its owner and a further one of a taker: the owner's
-        approvers and times stand."""
+        """Return the approval of an event with this rule of its owner and a further one of a taker, `later`: the
+        owner's approvers and times stand."""
         return replace(self, when=any_of([self.when, later.when]))
 
     def combine(self, other: "Approval | None") -> "Approval":
-        """Return the approval needed by either rule. Silence is a yes only if it is one for both. If both name people,
-        this rule's are asked."""
+        """Return the approval needed by this rule or the `other`. Silence is a yes only if it is one for both. If both
+        name people, this rule's are asked."""
         if other is None:
             return self
         return replace(
@@ -115,8 +118,11 @@ class DefinitionOptions(TypedDict, total=False):
     correlate: dict[str, str] | None
     """Plan of an outside event: {pointer into its data: path into the plan}."""
     when_to_use: str
+    """Situations for the event."""
     not_for: str
+    """Situations for other events."""
     synonyms: Sequence[str]
+    """Other words for it."""
 
 
 class EventDefinition(Frozen):
@@ -129,11 +135,17 @@ class EventDefinition(Frozen):
     """
 
     event_name: str
+    """Name of the event."""
     topic: EventTopic = EventTopic.ACTION_REQUESTS
+    """Topic of the event."""
     description: str = ""
+    """Description for planners."""
     payload_schema: Annotated[JsonObject, BeforeValidator(schema_of)] = ANY_OBJECT
+    """Schema of the data."""
     response_schema: Annotated[JsonObject, BeforeValidator(schema_of)] | None = None
+    """Schema of the result."""
     version: str = ""
+    """Version of the schemas."""
     approval: Annotated[Approval | None, BeforeValidator(approval_of)] = None
     irreversible: bool = False
     correlate: dict[str, str] | None = None
@@ -186,9 +198,13 @@ class AgentCapability(Frozen):
     """
 
     task_name: str
+    """Name of the capability."""
     description: str = ""
+    """Description for planners."""
     consumed_event: EventDefinition
+    """Request of the capability."""
     produced_events: tuple[EventDefinition, ...] = ()
+    """Its possible answers."""
     when_to_use: str = ""
     not_for: str = ""
     synonyms: tuple[str, ...] = ()
@@ -202,8 +218,8 @@ class AgentCapability(Frozen):
         return results[0].payload_schema if len(results) == 1 and results[0].payload_schema != ANY_OBJECT else None
 
     def complete(self, handled: EventDefinition) -> EventDefinition:
-        """Return a handler's definition, completed by this description of the same event. An approval of either
-        applies; the handler's own schemas are kept."""
+        """Return a handler's definition `handled`, completed by this description of the same event. An approval of
+        either applies; the handler's own schemas are kept."""
         described = self.consumed_event
         payload = described.payload_schema if handled.payload_schema == ANY_OBJECT else handled.payload_schema
         response = handled.response_schema or described.response_schema
@@ -290,16 +306,23 @@ class DiscoveredAgent(Record, frozen=True):
 
     agent_id: str
     name: str
+    """Name of the agent."""
     description: str
+    """Description of the agent."""
     version: str
+    """Version of the agent."""
     capabilities: tuple[AgentCapability | str, ...]
+    """Capabilities, described or only named."""
     kind: AgentKind = AgentKind.AGENT
+    """Kind of the agent."""
     events: tuple[tuple[EventRole, EventDefinition], ...] = ()
+    """Registered events, each with its use."""
     live: bool = True
+    """False for a gone agent."""
     meets: tuple[str, ...] = ()
 
     def has(self, capability: str) -> bool:
-        """Tell whether the agent registered a capability of this name."""
+        """Tell whether the agent registered a `capability` of this name."""
         return capability in map(name_of, self.capabilities)
 
     @property
@@ -309,12 +332,12 @@ class DiscoveredAgent(Record, frozen=True):
         return tuple(made for one in described for made in one.produced_events)
 
     def get_consumed_event_schema(self, capability: str) -> EventDefinition | None:
-        """Return the request of the capability; None for one without a description."""
+        """Return the request of the `capability`; None for one without a description."""
         found = self._description_of(capability)
         return found.consumed_event if found else None
 
     def get_produced_event_schema(self, capability: str) -> EventDefinition | None:
-        """Return the first of its possible answers; None without any."""
+        """Return the first possible answer of the `capability`; None without any."""
         found = self._description_of(capability)
         return found.produced_events[0] if found and found.produced_events else None
 

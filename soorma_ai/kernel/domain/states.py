@@ -34,7 +34,9 @@ class StateAction(Frozen):
     """
 
     event_type: str = Field(min_length=1)
+    """Name of the request."""
     response_event: str = ""
+    """Name of the answer; by default the request's name with `.completed`."""
     data: JsonObject | None = None
     timeout_seconds: float | None = Field(default=None, gt=0, le=LONGEST_WAIT_SECONDS)
 
@@ -59,7 +61,9 @@ class StateTransition(Frozen):
     """
 
     on_event: str = Field(min_length=1)
+    """Name of the event, or code of an error."""
     to_state: str
+    """Name of the next state."""
     condition: str | None = None
 
 
@@ -73,11 +77,16 @@ class StateConfig(Frozen):
     """
 
     state_name: str = Field(min_length=1)
+    """Name of the state."""
     description: str = ""
+    """Description for people."""
     action: StateAction | None = None
+    """Request of the state."""
     transitions: tuple[StateTransition, ...] = ()
+    """Ways to other states, in order."""
     default_next: str | None = None
     is_terminal: bool = False
+    """True for an end of the plan."""
     outcome: Literal["completed", "failed"] | None = None
     result: Json = None
 
@@ -96,9 +105,13 @@ class PlanDefinition(Frozen):
     """A whole plan: a state machine, with a name and a description for people."""
 
     plan_type: str = Field(min_length=1)
+    """Name of the state machine."""
     description: str = ""
+    """Description for people."""
     initial_state: str = START
+    """Name of the first state."""
     states: dict[str, StateConfig]
+    """States by their names."""
 
 
 States: TypeAlias = Mapping[str, StateConfig]

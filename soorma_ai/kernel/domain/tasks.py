@@ -53,10 +53,15 @@ class SubTaskInfo:
     """A request to another agent. `result` is the reply as it came: {success, status, result | error}."""
 
     sub_task_id: str
+    """Id of the sub-task; also its reply key."""
     event_type: str
+    """Name of the request."""
     response_event: str
+    """Name of the answer."""
     status: SubTaskStatus = "pending"
+    """Status of the sub-task."""
     parallel_group_id: str | None = None
+    """Group of parallel requests; None without one."""
     result: JsonObject | None = None
 
     @property
@@ -70,6 +75,8 @@ class DelegationSpec(Struct, frozen=True):
     capability, as the only taker."""
 
     event_type: str
+    """Name of the request."""
     data: Data
     response_event: str
+    """Name of the answer."""
     assigned_to: str | None = None

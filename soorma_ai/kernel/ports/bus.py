@@ -21,11 +21,11 @@ class Clock(Protocol):
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Return so many seconds later."""
+        """Return after these `seconds`."""
         ...
 
     def call_later(self, seconds: float, call: Callable[[], None]) -> Callable[[], None]:
-        """Call a function after these seconds; return a function to cancel it."""
+        """Call `call` after these `seconds`; return a function to cancel it."""
         ...
 
     def new_id(self) -> str:
@@ -45,9 +45,9 @@ class Bus(Protocol):
         ...
 
     async def publish(self, rows: Sequence[StoredEvent]) -> None:
-        """Return when the bus has accepted all rows. Raise BusUnavailable, with one log line until its return, and with
-        the places of the accepted ones (`taken`); and LocalProtocolError for a row impossible to carry. Some may be
-        accepted then.
+        """Return when the bus has accepted all `rows`. Raise BusUnavailable, with one log line until its return, and
+        with the places of the accepted ones (`taken`); and LocalProtocolError for a row impossible to carry. Some may
+        be accepted then.
 
         A bus with detection of duplicates carries a redriven event once more.
         """

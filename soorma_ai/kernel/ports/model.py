@@ -78,7 +78,8 @@ class Reasoner(Protocol):
         ...
 
     def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """Return US dollars, by its dearest possible model; None for an unknown price."""
+        """Return US dollars for `prompt_tokens` and `completion_tokens`, by its dearest possible model; None for an
+        unknown price."""
         ...
 
     def check(self) -> None:
@@ -86,8 +87,8 @@ class Reasoner(Protocol):
         ...
 
     async def ask(self, question: ModelQuestion) -> ModelAnswer:
-        """Ask once. Raises ModelRefused, ContentFiltered, ModelUnavailable, RateLimited, each with the usage in `paid`,
-        and ConfigError."""
+        """Ask the `question` once. Raises ModelRefused, ContentFiltered, ModelUnavailable, RateLimited, each with the
+        usage in `paid`, and ConfigError."""
         ...
 
 
@@ -111,6 +112,7 @@ class ModelOptions(TypedDict, total=False, extra_items=Any):
     api_key: str | None
     """Key of the provider; also for fallbacks of the same provider."""
     temperature: float | None
+    """Temperature of the model, as its provider defines it."""
     timeout: float
     """Seconds that one call may take; 60 by default."""
     max_output_tokens: int
@@ -162,6 +164,6 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """Return a vector for each text, all of one length. Raises ModelUnavailable and RateLimited where trying again
-        may help, and ConfigError."""
+        """Return a vector for each of the `texts`, all of one length. Raises ModelUnavailable and RateLimited for
+        temporary faults, and ConfigError."""
         ...

@@ -75,13 +75,13 @@ class Client(OperatorCalls):
     """
 
     def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "Client":
-        """Return the same calls for a person; establish the person's identity beforehand."""
+        """Return the same calls for a person with these `roles`; establish the person's identity beforehand."""
         must_be_text("tenant_id", tenant_id)
         must_be_text("user_id", user_id)
         return Client(self.services, Person(tenant_id, user_id, roles_of(roles)))
 
     def as_caller(self, caller: Caller) -> "Client":
-        """Return the same calls for an authenticated caller. Changes by it are recorded; see `audit`."""
+        """Return the same calls for an authenticated `caller`. Changes by it are recorded; see `audit`."""
         client = Client(self.services, caller.person)
         client.caller = caller
         return client
@@ -175,7 +175,8 @@ class Client(OperatorCalls):
 
     @REQUESTS.local(Act.SEE)
     async def reply(self, request_id: str, *, timeout: float | timedelta = DEFAULT_TIMEOUT) -> JsonObject:
-        """Wait for the reply to an earlier request, as `request` does. Raise NotFound, DeadlineExceeded."""
+        """Wait for the reply to an earlier request, as `request` does, for `timeout` seconds. Raise NotFound,
+        DeadlineExceeded."""
         must_be_outside()
         at_most = seconds(timeout)
         async with within(self.services.clock, at_most, f"the reply to {request_id}"):
@@ -258,7 +259,7 @@ class Client(OperatorCalls):
 
     @QUESTIONS("GET /lookup/waits", LIST_WAITS, "find_waits")
     async def find_waits(self, beginning: Id) -> list[Wait]:
-        """Return the questions of this person with ids of this beginning: the open ones, or without any the closed
+        """Return the questions of this person with ids of this `beginning`: the open ones, or without any the closed
         ones."""
         return await find_questions(self.services, self.person, beginning)
 
@@ -310,7 +311,7 @@ class Client(OperatorCalls):
 
     @PLANS("POST /plans/{plan_id}/cancel", Act.STEER, "cancel_plan", key="cancelled", raises=(IllegalTransition,))
     async def cancel(self, plan_id: Id, reason: Note = CANCELLED) -> bool:
-        """Ask a plan to stop. False for an ended plan. Raise NotFound, Forbidden."""
+        """Ask a plan to stop, for this `reason`. False for an ended plan. Raise NotFound, Forbidden."""
         must_be_outside()
         async with self._changing("cancel", plan_id) as change:
             await self._own_plan(plan_id, PLANS["cancel"])
@@ -358,8 +359,8 @@ class Client(OperatorCalls):
     async def create_session(
         self, name: Name | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: Id | None = None
     ) -> SessionSummary:
-        """Make a session with a name, or return the existing one. A plan in a new session makes it too. Raise NotFound
-        for the session of another user."""
+        """Make a session with a `name`, or return the existing one. A plan in a new session makes it too. Raise
+        NotFound for the session of another user."""
         must_be_outside()
         about, now = json_object("the metadata of a session", metadata or {}), self._now()
         wanted = SessionSummary(
@@ -387,8 +388,8 @@ class Client(OperatorCalls):
 
     @PLANS("GET /plans/{plan_id}/prompt", SEE_PROMPT, "show_prompt")
     async def prompt(self, plan_id: Id, decision: Ordinal | None = None) -> SentPrompt:
-        """Return the messages to the model for a decision of a plan, counted from 1; by default the last one. They are
-        rendered again from stored data, with a mark at every difference from the original. Raise NotFound."""
+        """Return the messages to the model for a `decision` of a plan, counted from 1; by default the last one. They
+        are rendered again from stored data, with a mark at every difference from the original. Raise NotFound."""
         # Few programs look at prompts, and what makes them is large.
         from soorma_ai.kernel.runtime.views.prompts import prompt_of
 
@@ -424,7 +425,7 @@ class Client(OperatorCalls):
 
     @EVENTS("GET /lookup/events", Act.SEE, "find_events")
     async def find_events(self, beginning: Id) -> list[EventEnvelope]:
-        """Return the events in sight of this person with ids of this beginning, by id, at most 500."""
+        """Return the events in sight of this person with ids of this `beginning`, by id, at most 500."""
         log = self.services.store.events
         found = await log.events_beginning(self.person.tenant_id, beginning, MOST_ITEMS)
         return [event for event in found if may(self.person, EVENTS["events"], event)]

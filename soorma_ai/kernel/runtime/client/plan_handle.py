@@ -36,7 +36,8 @@ class PlanSteering(Protocol):
 
 
 class PlanHandle:
-    """Handle of a plan. Its id derives from its goal's, and is known before a planner takes it."""
+    """Handle of a plan. Its id derives from the `goal_id`, and is known before a planner takes it. Calls act for the
+    person of the `client`."""
 
     def __init__(self, plan_id: str, goal_id: str, client: PlanSteering) -> None:
         self.plan_id = plan_id
@@ -51,7 +52,7 @@ class PlanHandle:
         return plan.status if plan else PlanStatus.PENDING
 
     async def cancel(self, reason: str = "") -> bool:
-        """Ask the plan to stop. False for an ended plan. Raise NotFound, Forbidden."""
+        """Ask the plan to stop, for this `reason`. False for an ended plan. Raise NotFound, Forbidden."""
         return await self._client.cancel(self.plan_id, reason)
 
     async def result(self, timeout: float | timedelta | None = None, *, as_: type[T] | None = None) -> T:

@@ -107,8 +107,8 @@ class Handling:
         self._closed_with, self._recorded = Changes(), RecordedEffects()
 
     def anew(self) -> "Handling":
-        """Return the handling of the same delivery without effects; its known outcome stays known. Of a run only the
-        first continues, and the others were handled in vain."""
+        """Return the handling of the same delivery without effects, with its outcome if known; the rest of a run was in
+        vain."""
         again = Handling(self.deliveries[0], self.services, self.bill)
         again._begun_under, again.taken_up = self._begun_under, self.taken_up
         again.in_vain = (*self.deliveries[1:], *self.in_vain)
@@ -268,8 +268,7 @@ class Handling:
         return Moment(self.event, self.agent, self.services.clock.now(), self._ordinals)
 
     def next_call(self) -> int:
-        """Return the ordinal of a model call in this handling. A model's question is committed with nothing before
-        it."""
+        """Return the ordinal of a model call in this handling; nothing is committed before its question."""
         self.must_be_open()
         self.must_be_first()
         self._calls += 1
@@ -312,8 +311,7 @@ class Handling:
         self.taken_up = plan.plan_id
 
     async def in_hand(self) -> PlanInHand:
-        """Return the rows beside the plan's, read once: a change of its values conflicts at the commit, and so does an
-        excess by others of the tree; a later close is a delivery of its own."""
+        """Return the rows beside the plan's, read once: a later change of its values or of its tree's use conflicts."""
         if self._in_hand is None:
             self._in_hand = await self.services.store.plans.in_hand(self.plan.plan_id, self.plan.root_plan_id)
         return self._in_hand
@@ -374,8 +372,7 @@ class Handling:
         return [*stored, *(step for step in self.steps_recorded if step.ordinal in ordinals)]
 
     async def find_marked(self, fingerprints: Sequence[str]) -> dict[str, StepMark]:
-        """Return the plan's steps with one of these fingerprints, by fingerprint; fingerprints without a step are left
-        out."""
+        """Return the plan's steps with one of these fingerprints, by fingerprint, without those of no step."""
         stored = await self.services.store.plans.find_marked(self.plan.plan_id, fingerprints)
         return self._recorded.find_marked(stored, fingerprints)
 
