@@ -5,7 +5,6 @@ MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 
 PYTHON := .venv/bin/python
-EXTRAS := llm,cassettes,server,oidc,a2a,nats,postgres
 ARGS ?=
 PLANS ?= ../shared/data/plans-dev
 RATE ?= 0.25
@@ -171,5 +170,5 @@ define by_pip
 test -n "$(PYTHON_3_11)" || { echo "no Python from 3.11 on the PATH, and no uv that could fetch one" >&2; exit 2; } \
 	&& $(PYTHON_3_11) -m venv .venv \
 	&& $(PYTHON) -m pip install --quiet --upgrade 'pip>=25.1' \
-	&& $(PYTHON) -m pip install --quiet --editable '.[$(EXTRAS)]' $(1)
+	&& $(PYTHON) -m pip install --quiet --editable '.[all]' $(1)
 endef

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from soorma_ai.apps.cli.main import cli
 
-SOORMA = (sys.executable, "-c", "from soorma_ai.apps.cli.main import main; main()")
+SOORMA = (sys.executable, "-m", "soorma_ai")
 PROJECT = Path(__file__).parents[2]
 DOCS = PROJECT / "docs"
 NOT_RUN = "# not run"
