@@ -210,7 +210,7 @@ def _without_nul(text: str) -> str:
 
 
 class TextDumper(StrDumper):
-    def dump(self, obj: str) -> Buffer | None:
+    def dump(self, obj: str) -> "Buffer | None":  # a text until psycopg 3.3
         return super().dump(_without_nul(obj))
 
 
