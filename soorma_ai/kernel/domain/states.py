@@ -73,7 +73,7 @@ class StateConfig(Frozen):
     transition.
 
     A terminal state ends the plan: with `result`, a template as in an action, or with all results. The one called
-    `failed` fails it, unless `outcome` says otherwise.
+    `failed` fails it, unless `outcome` says otherwise; with the outcome `not_achieved` it fails as `gave_up`.
     """
 
     state_name: str = Field(min_length=1)
@@ -87,13 +87,13 @@ class StateConfig(Frozen):
     default_next: str | None = None
     is_terminal: bool = False
     """True for an end of the plan."""
-    outcome: Literal["completed", "failed"] | None = None
+    outcome: Literal["completed", "failed", "not_achieved"] | None = None
     result: Json = None
 
     @property
     def fails(self) -> bool:
         """Tell whether the plan fails by coming here."""
-        return self.outcome == "failed" if self.outcome else self.state_name == FAILED
+        return self.outcome != "completed" if self.outcome else self.state_name == FAILED
 
     @property
     def passes_on(self) -> str | None:
