@@ -62,6 +62,7 @@ class CompleteAction(Frozen):
     """Kind of the action."""
     result: Json = None
     outcome: Literal["achieved", "not_achieved"] = "achieved"
+    """Outcome of the goal."""
     reason: str = ""
     missing: tuple[str, ...] = ()
 

@@ -231,7 +231,7 @@ def hold(view: MachineView, now: datetime) -> PlanChange:
 
 
 def resume(view: MachineView, data: JsonObject, moment: Moment) -> PlanChange | None:
-    """End the plan's wait for people. None: it waits for nobody.
+    """End the plan's wait for people. None: it has no such wait.
 
     Raises LocalProtocolError for a plan held by a gate.
     """
