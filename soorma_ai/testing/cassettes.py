@@ -79,10 +79,11 @@ class Cassette(Struct, frozen=True):
 def cassette(
     name_or_path: str | Path, *, mode: Mode | None = None, repeat: bool = False, allow_unplayed: bool = False
 ) -> Generator[Cassette | None]:
-    """Replay or record calls of models. A bare name is a file in `./cassettes`. `record` calls the model and replaces
-    the file, unless something raises; `live` calls it and keeps nothing. By default SOORMA_CASSETTES, else `replay`.
+    """Replay or record calls of models.
 
-    Each recorded call is played once, the same ones in order; with `repeat`, as often as it is asked.
+    A bare name is a file in `./cassettes`. Mode `record` calls the model and replaces the file, unless something
+    raises; `live` calls it and keeps nothing. The default is SOORMA_CASSETTES, else `replay`. Each recorded call is
+    played once, the same ones in order; with `repeat`, any number of times.
     """
     mode = mode or _mode_of_the_environment()
     if mode == "live":
@@ -213,7 +214,8 @@ def _cut(text: str, start: int) -> str:
 
 
 def _stable_request(request: Any) -> Any:
-    """Return a request as it is kept and compared; None if it calls no model. Doing it twice changes nothing."""
+    """Return a request in its stored and compared form; None if it calls no model. A second conversion changes
+    nothing."""
     uri: str = request.uri
     url = urlsplit(uri)
     local = next((host for ending, host in _CALLS.items() if url.path.endswith(ending)), None)

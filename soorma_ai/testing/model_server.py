@@ -19,12 +19,10 @@ _CAPABILITIES = "/api/show"  # of a model of Ollama, which its client asks first
 
 
 class Reply(Struct, frozen=True):
-    """An answer of the model. `text` goes where it was asked for: into the content, or into a call of the offered tool.
-
-    `tool_calls` are (name, arguments) pairs, beside it; name None is the first offered tool. `finish` is how the answer
-    ended, in the provider's own words; "" leaves it out. `raw` is the whole body as it stands. `silent` never answers:
-    the client waits until it gives up or the server closes.
-    """
+    """Answer of the model. `text` goes into the content, or into a call of the offered tool, as requested. `tool_calls`
+    are (name, arguments) pairs, beside it; name None is the first offered tool. `finish` is the end of the answer, in
+    the provider's own words; "" leaves it out. `raw` is a whole body. `silent` never answers: the client waits until
+    its own end or the server's close."""
 
     text: str | None = None
     status: int = 200

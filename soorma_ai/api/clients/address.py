@@ -62,7 +62,7 @@ def _checked_url(url: object) -> str:
 
 
 def _checked_token(token: object) -> str | None:
-    """Return the token if it can be sent. Errors are told without it, since they end up in logs."""
+    """Return a valid token. Errors do not contain it, since they end up in logs."""
     if token is None:
         return None
     if not isinstance(token, str):

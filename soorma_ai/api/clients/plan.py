@@ -34,11 +34,11 @@ class AsyncPlan:
         self._caller = caller
 
     async def status(self) -> PlanStatus:
-        """Return how it is with the plan; pending before a planner took it. Raise NotFound."""
+        """Return the status of the plan; pending before a planner takes it. Raise NotFound."""
         return (await self._caller.read(get("tracker", "plans", self.plan_id), PlanProgress)).status
 
     async def cancel(self, reason: str = "") -> bool:
-        """Ask the plan to stop. False when it had ended already. Raise NotFound, Forbidden."""
+        """Ask the plan to stop, for this `reason`. False for an ended plan. Raise NotFound, Forbidden."""
         return await cancel_plan(self._caller, self.plan_id, reason)
 
     async def result(self, timeout: float | timedelta | None = None, *, as_: type[T] | None = None) -> T:
@@ -96,7 +96,7 @@ class AsyncPlan:
         return response.read(NotEnded).state if _has_not_ended(response) else f"it is {response.read(End).status}"
 
     async def _end(self, timeout: float | None) -> End | None:
-        """Return how the plan ended; None where it has not after so many seconds."""
+        """Return the end of the plan; None without one after these seconds."""
         response = await self._caller.poll(
             lambda wait: get("plans", self.plan_id, "result", wait=wait), timeout, _has_not_ended
         )

@@ -134,7 +134,7 @@ class AsyncTracker:
         self._caller = caller
 
     async def plan_progress(self, plan_id: Id) -> PlanProgress:
-        """Return how far a plan is: how many of its requests have ended, and how."""
+        """Return the progress of a plan: the numbers of its requests by their status."""
         return await self._caller.read(get("tracker", "plans", plan_id), PlanProgress)
 
     async def actions(self, plan_id: Id) -> list[Action]:

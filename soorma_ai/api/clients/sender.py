@@ -74,14 +74,14 @@ class Sender:
         return (await self.ask(request)).read_key(key, kind)
 
     async def find(self, request: HttpRequest, kind: type[T]) -> T | None:
-        """Return the answer, None where there is none."""
+        """Return the answer; None for a missing object."""
         try:
             return await self.read(request, kind)
         except NotFound:
             return None
 
     async def list(self, kind: type[Page[T]], limit: int | None, *parts: str, **query: Field) -> list[T]:
-        """Return so many items of a list, or all of them, page by page."""
+        """Return up to `limit` items of a list, or all of them, page by page."""
         found: list[T] = []
         after: str | None = None
         while limit is None or len(found) < limit:

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Call(Struct, frozen=True):
-    """A call in hand: the client of its caller, the fields `asked` in path and query and `sent` in the body, its
+    """Call of an operation: the client of its caller, the fields `asked` in path and query and `sent` in the body, its
     idempotency key, and the place of the last event of its stream."""
 
     client: Client
@@ -48,7 +48,7 @@ class AppState:
         self._kept[type(one)] = one
 
     def find(self, kind: type[T]) -> T | None:
-        """Return the object of this type; None where none was kept."""
+        """Return the object of this type; None without one."""
         return cast("T | None", self._kept.get(kind))
 
     @property

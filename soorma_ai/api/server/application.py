@@ -51,7 +51,7 @@ _JSON = {"content-type": "application/json"}
 
 
 class PageApp(Protocol):
-    """Pages for people, served beside the API at paths that nothing else has."""
+    """Pages for people, at paths beside the API's."""
 
     def routes(self, desk: "Dispatcher") -> Sequence[BaseRoute]: ...
 

@@ -43,7 +43,7 @@ def document(agents: Iterable[DiscoveredAgent]) -> JsonObject:
 
 
 def payload_of(schema: JsonObject) -> Json:
-    """Return a schema as AsyncAPI's tools read it: plain where it says nothing that only 2020-12 knows."""
+    """Return a schema for AsyncAPI's tools: plain without keywords of 2020-12 alone."""
     return {"schemaFormat": NEW_FORMAT, "schema": schema} if _has_new_words(schema) else schema
 
 

@@ -163,7 +163,7 @@ def _parameters(operation: Operation, schemas: Schemas) -> Iterable[Json]:
 
 
 def _without_null(schema: Json) -> Json:
-    """Return the schema of a parameter that is left out, and not null, where there is nothing to say."""
+    """Return the schema of a parameter without null: an unset parameter is left out."""
     if not isinstance(schema, dict) or not isinstance(choices := schema.get("anyOf"), list):
         return schema
     left: list[Json] = [one for one in choices if one != {"type": "null"}]

@@ -1,4 +1,4 @@
-"""Errors as they are told over HTTP: problems by RFC 9457, with our codes."""
+"""Errors over HTTP: problems by RFC 9457, with our codes."""
 
 from collections.abc import Mapping
 from http import HTTPStatus

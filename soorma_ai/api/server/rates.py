@@ -19,7 +19,7 @@ RETRY = timedelta(seconds=10)
 
 
 class Rate(Struct, frozen=True):
-    """`burst` calls at once, and after that so many a second."""
+    """Rate of calls: `burst` at once, and after that this number a second."""
 
     per_second: float = 100.0
     burst: int = 200
@@ -38,7 +38,7 @@ class Buckets:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, key: str, now: float) -> timedelta | None:
-        """Take a token; return how long to wait where there is none. `now` is in seconds, and never goes back."""
+        """Take a token; return the seconds to wait for one. `now` is in seconds, and never goes back."""
         tokens, at = self._left.pop(key, (float(self._rate.burst), now))
         tokens = min(float(self._rate.burst), tokens + (now - at) * self._rate.per_second)
         is_there = tokens >= 1

@@ -1,4 +1,4 @@
-"""An application over a socket, until it is told to stop."""
+"""Server of an application on a socket."""
 
 import asyncio
 import resource
@@ -66,7 +66,7 @@ def most_connections(asked: int | None = None) -> int:
 
 
 def _raise_open_files(needed: int) -> int:
-    """Return how many files this process may open, up to so many."""
+    """Return the number of files open to this process, up to this bound."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return needed

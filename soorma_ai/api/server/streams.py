@@ -97,7 +97,7 @@ async def _end_of(client: Client) -> int:
 
 
 class EventStream:
-    """The answer that sends a stream: as fast as it is read, and no longer than its caller may see it."""
+    """Answer with a stream: as fast as its reader, and no longer than the caller's right to it."""
 
     def __init__(
         self,

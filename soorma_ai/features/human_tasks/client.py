@@ -32,7 +32,7 @@ class AsyncInbox:
         return await self._caller.read(post("waits", wait_id, "claim", body={"insist": insist}, is_safe=True), Claim)
 
     async def release(self, wait_id: Id) -> bool:
-        """End a claim of this person. False where there is none."""
+        """End a claim of this person. False for none."""
         return await self._caller.read_key(post("waits", wait_id, "release", body={}, is_safe=True), "released", bool)
 
     async def hand_over(self, wait_id: Id, to: Name) -> Claim:

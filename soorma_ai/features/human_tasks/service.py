@@ -102,7 +102,7 @@ class Inbox:
 
     @CALLS("POST /waits/{wait_id}/release", Act.SEE, "release_wait", key="released", is_safe=True)
     async def release(self, wait_id: Id) -> bool:
-        """End a claim of this person. False where there is none."""
+        """End a claim of this person. False for none."""
         must_be_outside()
         async with changing(self._services, self._caller, "inbox.release", wait_id) as change:
             await own_question(self._services.store, self._person, wait_id, self._now())

@@ -19,7 +19,7 @@ class MemoRows:
         self._caller = caller
 
     async def delete_knowledge(self, key: Name, *, shared: bool = False, user_id: Id | None = None) -> bool:
-        """Remove the text of a key. False when there was nothing."""
+        """Remove the text of a key. False for an unknown one."""
         return await self._caller.read_key(
             delete("memory", "knowledge", PathTail(key), shared=shared, user_id=user_id), "deleted", bool
         )

@@ -53,7 +53,7 @@ class PersonMemos:
 
     @CALLS("GET /memory/knowledge/{key:path}", Act.SEE, "get_knowledge", missing="nothing is known as {key!r}")
     async def get_knowledge(self, key: Name, *, shared: bool = False, user_id: Id | None = None) -> Memo | None:
-        """Return the text of a key, None where there is none."""
+        """Return the text of a key; None for an unknown one."""
         self._check(CALLS["get_knowledge"], user_id)
         shelf = self._shelf(MemoKind.KNOWLEDGE, user_id, shared=shared)
         return await self._services.store.part(MEMOS).memo(shelf, key, self._services.clock.now())
@@ -75,7 +75,7 @@ class PersonMemos:
 
     @CALLS("DELETE /memory/knowledge/{key:path}", Act.STEER, "delete_knowledge", key="deleted")
     async def delete_knowledge(self, key: Name, *, shared: bool = False, user_id: Id | None = None) -> bool:
-        """Remove the text of a key. False when there was nothing."""
+        """Remove the text of a key. False for an unknown one."""
         shelf = self._shelf(MemoKind.KNOWLEDGE, user_id, shared=shared)
         return await self._drop(CALLS["delete_knowledge"], shelf, key)
 

@@ -259,7 +259,7 @@ class JourneyInHand:
             await self.say(AgentThinkingEvent(message=f"Returning to {standing.phase}: {standing.reason}{detail}"))
 
     async def stop_at(self, checkpoint: Checkpoint, leading: OpenTransition) -> None:
-        """Show people a checkpoint, and wait for them where it waits."""
+        """Show people a checkpoint, and wait for their answer if its kind waits."""
         asked: PlanChange | None = None
         if checkpoint.waits:
             is_optional = checkpoint.kind is CheckpointKind.OPTIONAL
@@ -304,7 +304,7 @@ class JourneyInHand:
         self.handling.apply(self._ask(question))
 
     async def finish(self, summary: Json, schema: JsonObject | None, complete_event: SSEEvent) -> None:
-        """End the plan with this summary as its answer, or fail it where its goal's caller was promised another."""
+        """End the plan with this summary as its answer, or fail it for a goal with another promised result."""
         handling = self.handling
         await check_ahead(self.plan.lineage.tenant_id, schema, summary)
         if faults := violations(schema or {}, summary):

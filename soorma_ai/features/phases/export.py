@@ -1,4 +1,4 @@
-"""The state of a journey as it is exported and imported: the rows that its plan keeps, in the form of `get_state`."""
+"""Export and import of a journey's state: the rows of its plan, in the form of `get_state`."""
 
 from collections.abc import Iterator, Mapping
 

@@ -33,7 +33,7 @@ class JourneyTurn(Struct):
 
 
 class PhaseHooks(BasePlanner):
-    """Methods that `PhaseFlow` calls while a journey is in hand."""
+    """Methods called by `PhaseFlow` during a journey's handling."""
 
     Phase: ClassVar[type[Enum]] = Enum
     message_event: str

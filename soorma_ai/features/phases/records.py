@@ -95,7 +95,7 @@ class JourneyState(Record, frozen=True):
 
     @property
     def trigger(self) -> str | None:
-        """Reason of the backward transition that led here; None where none did."""
+        """Reason of the last backward transition; None without one."""
         return self.reason if self.is_back else None
 
 

@@ -220,7 +220,7 @@ def keep_message(messages: Sequence[Json], text: str) -> list[Json]:
 
 
 def tell_messages(messages: Sequence[Json]) -> list[Json]:
-    """Return them as told: the next transition takes them away."""
+    """Return the messages as shown: the next transition takes them away."""
     return [{**one, "told": True} for one in messages if isinstance(one, dict)]
 
 

@@ -17,7 +17,7 @@ class BoundedTransport(httpx.AsyncBaseTransport):
         self._most_bytes = most_bytes
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Raise RemoteProtocolError while the answer is read, where it is too long or packed."""
+        """Raise RemoteProtocolError, during the read, for too long or a compressed answer."""
         request.headers["accept-encoding"] = "identity"
         answer = await self._inner.handle_async_request(request)
         if answer.headers.get("content-encoding", "identity") != "identity":

@@ -120,7 +120,7 @@ class A2AGateway(Agent):
         return goals_of(await registry.all_events(self.tenant_id or Lineage().tenant_id), self._only)
 
     async def _send(self, request: Request) -> Response:
-        """Take a task of the early form, and answer with how it is when its turn is over."""
+        """Take a task of the early form, and answer with its state at the end of its turn."""
         visit, client = caller_of(request.scope[VISIT])
         try:
             with as_a2a():

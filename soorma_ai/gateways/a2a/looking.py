@@ -55,7 +55,7 @@ async def follow(
 async def turn_of(
     visit: Visit, client: Client, task_id: str, seconds: float, over: Collection[TaskState] = TURN_OVER
 ) -> PlanTaskState:
-    """Return how it is with a task when its turn is over, or when the time is."""
+    """Return the state of a task at the end of its turn, or of the time."""
     standing: PlanTaskState | None = None
     async with aclosing(follow(visit, client, task_id, seconds)) as changes:
         async for standing in changes:
@@ -95,7 +95,7 @@ async def _find_held(client: Client, goal_id: str) -> PlanTaskState:
 
 
 def _rejection(gate: Expectation) -> str | None:
-    """Return why a goal was not let go; None where it was."""
+    """Return the reason of a goal's refusal; None without one."""
     if gate.answer is None:
         waited = gate.status is ExpectationStatus.EXPIRED and gate.ask is not None
         silence = gate.ask.on_expiry if gate.ask else AnswerDecision.REJECT

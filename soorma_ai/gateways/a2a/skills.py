@@ -78,7 +78,7 @@ def content_of(parts: Iterable[Part]) -> JsonObject:
 
 
 def words_of(message: Message) -> str:
-    """Return the words of a message; empty where it has none."""
+    """Return the words of a message; empty without any."""
     return "\n".join(part.text for part in message.parts if part.HasField("text") and part.media_type != JSON)
 
 

@@ -57,7 +57,7 @@ class Webhook(Agent):
         self.on_shutdown(self._close)
 
     async def carry(self, event: EventEnvelope, context: PlatformContext) -> None:
-        """Raise Retry where the URL does not take it now, ConfigError where it never will."""
+        """Post one event. Raise Retry for a temporary refusal of the URL, ConfigError for a final one."""
         body = event.to_json().encode()
         headers = self._signatures.sign(event.id, body, context.handling.services.clock.now())
         headers = {**headers, "content-type": CONTENT_TYPE}

@@ -29,7 +29,7 @@ class Caller(Struct, frozen=True):
 
 
 class ApiKey(Record, frozen=True):
-    """A key as it is stored: `secret_hash` is the SHA-256 of its secret, in hexadecimal, and the secret is nowhere."""
+    """Stored key: `secret_hash` is the SHA-256 of its secret, in hexadecimal, and the secret is in no place."""
 
     key_id: str
     secret_hash: str

@@ -9,8 +9,8 @@ from soorma_ai.kernel.domain.values import Json, JsonObject
 
 
 class Failure(Struct, frozen=True):
-    """Why something did not work, told to the requester: a stable code, and words. `ends_plan`: the plan cannot go on,
-    since its model gave up or a limit is reached."""
+    """Failure for the requester: a stable code, and words. `ends_plan`: the plan cannot go on, since its model gave up
+    or a limit is reached."""
 
     code: str
     message: str

@@ -229,7 +229,7 @@ class _Checker(Struct, frozen=True):
         return length is not None and length * self.cost <= MOST_AT_ONCE
 
     def steps(self, value: Json) -> Iterator[int | SchemaFault]:
-        """Yield the work of a check, and each fault where it is found."""
+        """Yield the work of a check, and each fault on its discovery."""
         if max(self.visits_at) > MOST_VISITS:
             depth = 0
             for size in sizes_of_levels(value):
@@ -370,7 +370,7 @@ def _words(rule: str, found: str, wanted: str) -> str:
 
 
 def _words_about_decimal(fault: SchemaFault, document: JsonObject) -> str:
-    """Return the cure where a number stands in the place of a decimal; empty for any other fault."""
+    """Return the cure for a number in place of a decimal; empty for any other fault."""
     if fault.rule != "type" or isinstance(fault.found, bool) or not isinstance(fault.found, int | float):
         return ""
     if follow(document, (*fault.where[:-1], "format"), None) != "decimal":

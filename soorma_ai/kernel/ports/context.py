@@ -21,7 +21,7 @@ class HandlerMemos(Protocol):
     """Long-term memory of one handling, for its user. It finds its own changes, and they happen with its effects."""
 
     async def keep(self, place: MemoPlace, key: str | None, content: str, about: About) -> str:
-        """Keep a text in the place of the one of this key, or under a new key; return the key."""
+        """Keep a text, in place of the former one of this key, or under a new key; return the key."""
         ...
 
     async def get(self, place: MemoPlace, key: str) -> Memo | None: ...

@@ -17,7 +17,7 @@ class Post(Struct, frozen=True):
     in_path: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def header(self, name: str) -> str:
-        """Return a header. Raise Unauthenticated where it is missing."""
+        """Return a header. Raise Unauthenticated for a missing one."""
         found = self.headers.get(name)
         if not found:
             raise Unauthenticated(f"the header {name} is missing")

@@ -197,7 +197,7 @@ class Queue(Protocol):
         ...
 
     async def backlogs(self, tenant_id: str, at_most: int) -> list[Backlog]:
-        """Backlogs of agents, by name, of a tenant's events; of so many rows at most."""
+        """Return the backlogs of agents, by name, of a tenant's events; up to this number of rows."""
         ...
 
     async def tenant_stats(self, tenant_id: str, now: datetime, at_most: int) -> TenantStats:

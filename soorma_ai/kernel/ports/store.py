@@ -73,7 +73,7 @@ class Plans(Protocol):
         ...
 
     async def first_awaited(self, plan_ids: Sequence[str], most: int) -> list[Expectation]:
-        """The oldest open expectations of each of these plans, at most so many of each."""
+        """Return the oldest open expectations of each of these plans, up to `most` of each."""
         ...
 
     async def plan_answering(self, tenant_id: str, answer_key: str) -> PlanRecord | None:

@@ -71,8 +71,8 @@ async def list_events(
     """List events in order of arrival, or the newest first: of all, or of a plan's tree. A page may be short, or empty,
     before the end.
 
-    `after` is a place of the log: events are listed from behind it on, or with the order `newest` from before it back,
-    and from the end where it is 0.
+    `after` is a place of the log: events behind it are listed, or with the order `newest` those before it, backwards,
+    and from the end if it is 0.
     """
     page = await call.client.events(after=after, limit=limit, plan_id=plan_id, newest=order == "newest")
     rows = [

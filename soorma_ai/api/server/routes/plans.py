@@ -43,8 +43,8 @@ async def submit(
 ) -> Answer:
     """Give a goal to its planner.
 
-    With `wait`, the plan's end is the answer where it comes in time. 202 where a person has to approve the goal first.
-    `approve`: the sender approves it.
+    With `wait`, an end of the plan in this time is the answer. 202 for a goal in need of an approval. `approve`: the
+    sender approves it.
     """
     try:
         plan = await call.client.submit(
@@ -114,7 +114,7 @@ async def resume_plan(call: Call, plan_id: Id, data: JsonObject | None = None, n
 
 
 async def _end(surroundings: AppState, plan: PlanHandle, wait: float) -> End | None:
-    """Return how a plan ended, None where it has not after so many seconds."""
+    """Return the end of a plan; None without one after these seconds."""
     try:
         result = await surroundings.wait_for(plan.result(timeout=wait), wait)
     except DeadlineExceeded:

@@ -8,8 +8,8 @@ from soorma_ai.kernel.domain.registry import DiscoveredAgent, Discovery, name_of
 
 
 def discover(agents: Sequence[DiscoveredAgent], requirements: Iterable[str]) -> Discovery:
-    """Return the agents with any of these capabilities, by their number, then in the given order, each with its own.
-    Without requirements, return all of them."""
+    """Return the agents with any of these capabilities, those with the most first, then in the given order, each with
+    its own. Without requirements, return all of them."""
     wanted = tuple(dict.fromkeys(requirements))
     if not wanted:
         return Discovery(agents)

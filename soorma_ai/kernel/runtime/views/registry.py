@@ -58,9 +58,9 @@ class Directory:
 
     @CALLS.local(Act.MEET)
     async def discover(self, requirements: Iterable[str], *, include_events: bool = True) -> Discovery:
-        """Return live agents with any of these capabilities, in the order of their number; `meets` lists an agent's,
-        and `unmet` those without an agent. Without requirements, return all agents. Without events, a capability is
-        only its name."""
+        """Return live agents with any of these capabilities, those with the most first; `meets` lists an agent's, and
+        `unmet` those without an agent. Without requirements, return all agents. Without events, a capability is only
+        its name."""
         if isinstance(requirements, str):
             raise LocalProtocolError(f"requirements={requirements!r} would be its letters; give a list")
         found = discover(await self.query(), requirements)

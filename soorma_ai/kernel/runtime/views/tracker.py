@@ -39,7 +39,7 @@ class Tracker:
 
     @CALLS("GET /tracker/plans/{plan_id}", Act.SEE, "track_plan")
     async def plan_progress(self, plan_id: Id) -> PlanProgress:
-        """Return how far a plan is: how many of its requests have ended, and how."""
+        """Return the progress of a plan: the numbers of its requests by their status."""
         plan = await self._plan(plan_id)
         return tracking.progress(plan, await self._actions(plan))
 
