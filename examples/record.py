@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack, chdir
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -174,7 +175,7 @@ def refunds(told: str) -> tuple[str, dict[str, Any]]:
             {"order_id": order_id, "status": "declined", "message": message}
         )
     if "order.find.requested was answered" in now:
-        price = float(now.partition('"price":')[2].partition("}")[0])
+        price = now.partition('"price":"')[2].partition('"')[0]
         return "It is young enough.", _publish("refund.pay.requested", {"order_id": order_id, "amount": price})
     return "The order comes first.", _publish("order.find.requested", {"order_id": order_id})
 
@@ -191,8 +192,13 @@ def record_quickstart() -> None:
 def record_orders() -> None:
     example = _loaded("02_order_approval")
     with cassette(CASSETTES / "02_order_approval", mode="record"):
-        for amount, answer in ((12000, "approve"), (12000, "reject"), (12000, "none"), (800, "approve")):
-            asyncio.run(example["order"]("sqlite://", float(amount), answer))
+        for amount, answer in (
+            ("12000.00", "approve"),
+            ("12000.00", "reject"),
+            ("12000.00", "none"),
+            ("800", "approve"),
+        ):
+            asyncio.run(example["order"]("sqlite://", Decimal(amount), answer))
 
 
 def record_advice() -> None:

@@ -1,6 +1,7 @@
 """What decides in the place of a model: a few rules over the prompt that a model would be shown."""
 
 import json
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 from soorma_ai.kernel.ports import ModelQuestion
@@ -26,7 +27,7 @@ def decide(told: str) -> Decided:
         charge = {**named, "amount": order["amount"]}
         return "The goods are set aside; now the payment.", _publish("payment.charge.requested", charge)
     if "payment.charge.requested was answered" in now:
-        speed = "express" if order["amount"] > EXPRESS_FROM else "standard"
+        speed = "express" if Decimal(order["amount"]) > EXPRESS_FROM else "standard"
         return "Paid, so it can be shipped.", _publish("shipment.requested", {**named, "speed": speed})
     if "rejected payment.charge.requested" in now or "Nobody decided" in now:
         reserved = {**named, "reservation": f"R-{order['order_id']}"}
