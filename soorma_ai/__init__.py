@@ -7,7 +7,7 @@ once. Further names are public in their modules:
 
 * `soorma_ai.adapters.tokens`: authentication by bearer tokens (`ApiKeys`, `FirstOf`, `ByFunction`).
 * `soorma_ai.kernel.domain.doubts`: results of a `reconcile` hook (`Done`, `NotDone`, `Failed`, `StillUnknown`).
-* `soorma_ai.kernel.domain.tracking`: records of `platform.tracker` (`PlanProgress`, `ActionStatus`, `DelegationGroup`).
+* `soorma_ai.context_parts.progress`: records of `platform.tracker` (`PlanProgress`, `ActionStatus`, `DelegationGroup`).
 * `soorma_ai.kernel.domain.dead_letters`: records of `platform.dead_letters` (`Letter`).
 * `soorma_ai.kernel.domain.people`: result of `platform.answer` (`AnswerOutcome`).
 * `soorma_ai.features.phases.records`: records of a phase agent (`SSEEvent` and its kinds, `TransitionRecord`).
@@ -15,7 +15,7 @@ once. Further names are public in their modules:
 * `soorma_ai.errors`: the whole tree, including the errors of stores, buses and models.
 * `soorma_ai.forge`: agents with phases (`ResearchAgent`, `UnderstandAgent`, `BuildAgent`).
 * `soorma_ai.kernel.ports`: Protocols and records for adapters.
-* `soorma_ai.surfaces.terminal`: the trace of a plan, as in `soorma plans show` (`story.print_trace`).
+* `soorma_ai.features.tracking.story`: the trace of a plan, as in `soorma plans show` (`print_trace`).
 * `soorma_ai.testing`: a scripted model, a virtual clock, recordings.
 """
 

@@ -4,6 +4,8 @@ from soorma_ai.api.clients.asynchronous import AsyncKernelClient
 from soorma_ai.api.clients.views import AsyncWorkingMemory
 from soorma_ai.features.human_tasks.client import AsyncInbox
 from soorma_ai.features.knowledge.client import AsyncMemos
+from soorma_ai.features.tracking.client import AsyncPlanReader
+from soorma_ai.features.tracking.rows import AsyncTracker
 
 
 class AsyncMemory(AsyncWorkingMemory, AsyncMemos):
@@ -11,9 +13,8 @@ class AsyncMemory(AsyncWorkingMemory, AsyncMemos):
     plan invisible to its caller."""
 
 
-class AsyncClient(AsyncKernelClient):
-    """Client of a platform at a URL, as the holder of a token: the calls of `PlatformClient`. For the parameters see
-    `AsyncKernelClient`.
+class AsyncClient(AsyncKernelClient, AsyncPlanReader):
+    """A platform that is served at a URL, as the holder of a token: the calls of `PlatformClient`.
 
     After a lost answer, only safe calls are sent again: those without changes, and those with a key. `submit`,
     `request`, `ask`, `publish` and `answer` make a key if none is given. Close the client by `async with`, or `aclose`.
@@ -23,6 +24,11 @@ class AsyncClient(AsyncKernelClient):
     def memory(self) -> AsyncMemory:
         """Calls of memory."""
         return AsyncMemory(self._caller)
+
+    @property
+    def tracker(self) -> AsyncTracker:
+        """Calls about the progress of plans."""
+        return AsyncTracker(self._caller)
 
     @property
     def inbox(self) -> AsyncInbox:

@@ -12,6 +12,7 @@ from soorma_ai.api.clients.transport import BlockingTransport
 from soorma_ai.clients.asynchronous import AsyncClient, AsyncMemory
 from soorma_ai.features.human_tasks.client import BlockingInbox
 from soorma_ai.features.knowledge.blocking import BlockingMemos
+from soorma_ai.features.tracking.blocking import BlockingPlanReader, BlockingTracker
 
 if TYPE_CHECKING:
     import httpx
@@ -22,8 +23,8 @@ class Memory(WorkingMemory[AsyncMemory], BlockingMemos[AsyncMemory]):
     its caller."""
 
 
-class Client(BlockingCalls[AsyncClient]):
-    """Blocking client of a platform at a URL, as the holder of a token, for programs without an event loop.
+class Client(BlockingCalls[AsyncClient], BlockingPlanReader[AsyncClient]):
+    """A platform that is served at a URL, as the holder of a token, for programs without an event loop.
 
     After a lost answer, only safe calls are sent again; see `AsyncClient`. Close it by `with`, or `close`.
     """
@@ -62,6 +63,11 @@ class Client(BlockingCalls[AsyncClient]):
     def memory(self) -> Memory:
         """Calls of memory."""
         return Memory(self.calls.memory)
+
+    @property
+    def tracker(self) -> BlockingTracker:
+        """Calls about the progress of plans."""
+        return BlockingTracker(self.calls.tracker)
 
     @property
     def inbox(self) -> BlockingInbox:

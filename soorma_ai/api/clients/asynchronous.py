@@ -1,4 +1,4 @@
-"""The calls of a program outside, over HTTP."""
+"""Async client of a platform, over HTTP."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
@@ -11,7 +11,7 @@ from soorma_ai.api.clients.address import address_of
 from soorma_ai.api.clients.messages import MOST_ITEMS, HttpRequest, HttpResponse, Page, get, post
 from soorma_ai.api.clients.plan import AsyncPlan, cancel_plan, seconds
 from soorma_ai.api.clients.problems import error_of, problem_in
-from soorma_ai.api.clients.rows import AsyncTracker, ClientRows
+from soorma_ai.api.clients.rows import ClientRows
 from soorma_ai.api.clients.sender import GRACE, CallBounds, Sender
 from soorma_ai.api.clients.streams import place_of, stream_events
 from soorma_ai.api.clients.transport import AsyncTransport, HttpTransport
@@ -22,7 +22,6 @@ from soorma_ai.kernel.domain.memory import SessionSummary
 from soorma_ai.kernel.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerOutcome
 from soorma_ai.kernel.domain.values import Data, JsonObject, json_object
 from soorma_ai.kernel.ports import EventPage, StoredEvent
-from soorma_ai.kernel.rules.reports.trace import Trace
 
 if TYPE_CHECKING:
     import httpx
@@ -221,9 +220,15 @@ class AsyncKernelClient(ClientRows):
         note: str = "",
         answer_id: str | None = None,
     ) -> AnswerOutcome:
-        """Answer a question: accepted | duplicate | late | superseded | invalid; its `detail` says why. Raise NotFound.
+        """Answer a question: accepted | duplicate | late | superseded | invalid, with the reason in `detail`. Raise
+        NotFound.
 
-        Without a `decision`, `approved` in the payload tells. `answer_id` makes saying it again the same answer.
+        Args:
+            wait_id: the id of the question.
+            payload: the answer; without a `decision`, `approved` in it decides.
+            decision: "approve", "edit", "reject" or "respond".
+            note: the reason, for the requester.
+            answer_id: the same id makes a repeated call the same answer.
         """
         body: JsonObject = {
             "payload": json_object("the answer", payload),
@@ -254,10 +259,6 @@ class AsyncKernelClient(ClientRows):
         without need of it."""
         body: JsonObject = {"data": json_object("the input", data or {}), "note": note}
         return await self._outcome(post("plans", plan_id, "resume", body=body))
-
-    async def trace(self, plan_id: str) -> Trace:
-        """Return the causes of everything in a plan: each effect with its author, cause and time. Raise NotFound."""
-        return await self._caller.read(get("plans", plan_id, "trace"), Trace)
 
     async def follow(self, plan_id: str) -> AsyncPlan:
         """Return the handle of an earlier plan. Raise NotFound."""
@@ -298,11 +299,6 @@ class AsyncKernelClient(ClientRows):
     def registry(self) -> AsyncRegistry:
         """Calls about agents and events."""
         return AsyncRegistry(self._caller)
-
-    @property
-    def tracker(self) -> AsyncTracker:
-        """Calls about the progress of plans."""
-        return AsyncTracker(self._caller)
 
     async def _reply(self, request_id: str, at_most: float, otherwise: str) -> JsonObject:
         response = await self._caller.poll(

@@ -1,4 +1,4 @@
-"""Blocking calls of long-term memory. Written by `make clients`; do not edit."""
+"""Calls of memory that outlives plans, to block. Written by `make clients`; do not edit."""
 
 from typing import TypeVar
 

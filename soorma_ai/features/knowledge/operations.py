@@ -7,11 +7,11 @@ from pydantic import Field
 
 from soorma_ai.api.operation import operations
 from soorma_ai.api.server.app_state import Call
+from soorma_ai.context_parts.memos import Memo
 from soorma_ai.errors import NotFound
 from soorma_ai.features.knowledge.records import MOST_TAGS, AgentName, Content, LookupResult, Sought, Title
 from soorma_ai.features.knowledge.service import CALLS, memos_of
 from soorma_ai.kernel.domain.calls import CallTable
-from soorma_ai.kernel.domain.memos import Memo
 from soorma_ai.kernel.domain.parameters import Id, Name
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, JsonObject
 
@@ -98,7 +98,7 @@ async def store_skill(
     shared: bool = False,
     user_id: Id | None = None,
 ) -> str:
-    """Keep a prompt or a rule, in the place of the one of this name; with an `agent`, for that one alone."""
+    """Keep a prompt or a rule, in place of the former one of this name; with an `agent`, for that agent alone."""
     await memos_of(call.client).store_skill(
         name, text, when_to_use=when_to_use, agent=agent, shared=shared, user_id=user_id
     )

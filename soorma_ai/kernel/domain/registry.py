@@ -1,7 +1,7 @@
 """Agents in the registry: their events, taken and made, and the schemas of these."""
 
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Literal, Self, TypedDict, Unpack, cast
 
@@ -356,3 +356,13 @@ class Discovery(list[DiscoveredAgent]):
 
 def name_of(capability: AgentCapability | str) -> str:
     return capability if isinstance(capability, str) else capability.task_name
+
+
+class Backlog(Record, frozen=True):
+    """Unfinished deliveries to an agent: `waiting` in line, and `in_hand`. `since` is the moment of the oldest event
+    among them."""
+
+    agent: str
+    waiting: int
+    in_hand: int
+    since: datetime

@@ -1,5 +1,6 @@
 """Settings of a planner: its limits, its model, and the inputs of its prompt."""
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime, tzinfo
 from functools import partial
 
@@ -9,22 +10,25 @@ from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.kernel.domain.decisions import OfferRoom
 from soorma_ai.kernel.domain.history import DECIDE
 from soorma_ai.kernel.domain.limits import Limits
-from soorma_ai.kernel.domain.memos import Recollection
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Clock, Reasoner
 from soorma_ai.kernel.rules.plans.carry_out import PlanTerms
 from soorma_ai.kernel.rules.prompting.today import name_day
+from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.handling.semantic_search import Means, SemanticSearch
+
+# Returns the memories about these words.
+Recall = Callable[[Handling, str], Awaitable[tuple[JsonObject, ...]]]
 
 
 class PlannerSettings(Struct, frozen=True):
     """Settings of a planner. `awaits` are further events for its plans to wait for, without a live producer;
     `result_schemas` those of the goals. `prompt_id` names the prompt of every decision, if there is one. `has_model`:
     it has one; its `reasoner` is made at the planner's start. `room` is that of the offer in a request, `meanings` find
-    events beside words. With a `zone`, the prompt has the date there; with a `recollection`, memories about the goal;
-    of the earlier plans of its session, the last `earlier_plans` results. `title` is that of a plan, with fields of its
-    goal data in braces."""
+    events beside words. With a `zone`, the prompt has the date there; with `recall`, memories about the goal; of the
+    earlier plans of its session, the last `earlier_plans` results. `title` is that of a plan, with fields of its goal
+    data in braces."""
 
     name: str
     version: str
@@ -40,7 +44,7 @@ class PlannerSettings(Struct, frozen=True):
     room: OfferRoom = field(default_factory=OfferRoom)
     meanings: SemanticSearch | None = None
     zone: tzinfo | None = None
-    recollection: Recollection | None = None
+    recall: Recall | None = None
     earlier_plans: int = 0
     title: str = ""
 
