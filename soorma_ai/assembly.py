@@ -14,6 +14,7 @@ from soorma_ai.adapters.single_writer.control import ControlSocket, Converse
 from soorma_ai.adapters.single_writer.lock import OwnerLock
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.errors import ConfigError, SoormaError
+from soorma_ai.features.dead_letters.extension import EXTENSION as DEAD_LETTERS
 from soorma_ai.features.federation.neighbourhood import Neighbourhood
 from soorma_ai.features.human_tasks.extension import EXTENSION as HUMAN_TASKS
 from soorma_ai.features.identity.extension import EXTENSION as IDENTITY
@@ -39,7 +40,7 @@ from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, s
 Loop = Callable[[], Coroutine[None, None, None]]
 
 # The features, all of which are on unless a program says otherwise.
-EVERY = (IDENTITY, KNOWLEDGE, HUMAN_TASKS, RETRIEVAL, TRACKING, UPKEEP)
+EVERY = (DEAD_LETTERS, IDENTITY, KNOWLEDGE, HUMAN_TASKS, RETRIEVAL, TRACKING, UPKEEP)
 ALL_FEATURES = feature_set(EVERY)
 
 # Between two looks at the clock of a database.

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 
+from soorma_ai.features.dead_letters.service import LetterCalls
 from soorma_ai.features.human_tasks.service import Inbox
 from soorma_ai.features.identity.keys import KeyRing
 from soorma_ai.features.knowledge.service import PersonMemos
@@ -16,7 +17,7 @@ class Memory(PlanMemory, PersonMemos):
     """The working memory of plans, and long-term memory."""
 
 
-class LocalClient(Client, PlanReader, UpkeepCalls):
+class LocalClient(Client, LetterCalls, PlanReader, UpkeepCalls):
     """Client of one person of one tenant, with the calls of all features: `inbox` for claims, absences and links,
     `keys` for API keys, `memory` for plans and long-term memory, `tracker` for progress."""
 

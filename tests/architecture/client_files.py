@@ -19,6 +19,7 @@ from typing import Any
 from soorma_ai.api.clients.asynchronous import AsyncKernelClient
 from soorma_ai.api.clients.views import AsyncRegistry, AsyncWorkingMemory
 from soorma_ai.api.operation import Operation, Parameter, operation_of
+from soorma_ai.features.dead_letters import service as letters
 from soorma_ai.features.human_tasks import service as inbox
 from soorma_ai.features.knowledge import service as memos
 from soorma_ai.features.knowledge.client import AsyncMemos
@@ -326,6 +327,15 @@ INBOX = Service(
     protocol="InboxCalls",
     text="Calls about questions beside answering them.",
 )
+LETTERS = Service(
+    letters.LetterCalls,
+    (*letters.CALLS,),
+    client="AsyncDeadLetters",
+    blocking="BlockingDeadLetters",
+    protocol="DeadLetterCalls",
+    text="Calls of an operator about dead letters.",
+    is_part=True,
+)
 READER = Service(
     reader.PlanReader,
     (*reader.CALLS,),
@@ -341,6 +351,12 @@ FILES: dict[str, tuple[str, tuple[Callable[[Service, Writer], None], ...], tuple
     "api/clients/calls.py": ("Calls of the kernel.", (write_protocol,), KERNELS),
     "api/clients/rows.py": ("Calls of the kernel over HTTP.", (write_client,), KERNELS),
     "api/clients/blocking_calls.py": ("Calls of the kernel that block.", (write_blocking,), KERNELS),
+    "features/dead_letters/calls.py": ("Calls about dead letters.", (write_protocol,), (LETTERS,)),
+    "features/dead_letters/client.py": (
+        "Calls about dead letters over HTTP.",
+        (write_client, write_blocking),
+        (LETTERS,),
+    ),
     "features/human_tasks/calls.py": ("Calls of the inbox.", (write_protocol,), (INBOX,)),
     "features/human_tasks/client.py": ("Calls of the inbox over HTTP.", (write_client, write_blocking), (INBOX,)),
     "context_parts/tracker.py": ("Calls of the tracker.", (write_protocol,), (TRACKER,)),

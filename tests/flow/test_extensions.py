@@ -22,6 +22,7 @@ from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.adapters.tokens.api_keys import ApiKeys, new_key
 from soorma_ai.assembly import EVERY, HUMAN_TASKS, IDENTITY, KNOWLEDGE, RETRIEVAL, TRACKING, UPKEEP, Overrides, assemble
 from soorma_ai.errors import ConfigError, LocalProtocolError, Unauthenticated
+from soorma_ai.features.dead_letters.ports import LETTERS
 from soorma_ai.features.human_tasks.ports import PEOPLE
 from soorma_ai.features.knowledge.ports import MEMOS
 from soorma_ai.features.tracking.ports import PLAN_LISTS
@@ -43,6 +44,7 @@ PARTS: dict[str, StoreKey[Any]] = {
     "upkeep": UPKEEP_PART,
     "identity": KEYS,
     "tracking": PLAN_LISTS,
+    "dead_letters": LETTERS,
 }
 
 

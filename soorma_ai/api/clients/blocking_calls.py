@@ -65,10 +65,6 @@ class BlockingCalls(Blocking[BlockingCallsKind]):
     answer = blocking(AsyncKernelClient.answer)
     sessions = blocking(AsyncKernelClient.sessions)
     create_session = blocking(AsyncKernelClient.create_session)
-    dead_letters = blocking(AsyncKernelClient.dead_letters)
-    dead_letter = blocking(AsyncKernelClient.dead_letter)
-    redrive = blocking(AsyncKernelClient.redrive)
-    discard = blocking(AsyncKernelClient.discard)
     events_stream = streaming(AsyncKernelClient.events_stream)
 
     @property

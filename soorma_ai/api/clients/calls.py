@@ -5,11 +5,10 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 from soorma_ai.api.clients.protocol import PlanCalls
-from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Topic
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.memory import SessionSummary
-from soorma_ai.kernel.domain.parameters import Agent, Id, Name, Note, Position
+from soorma_ai.kernel.domain.parameters import Agent, Id, Name, Note
 from soorma_ai.kernel.domain.people import AnswerOutcome, Person
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, Status
 from soorma_ai.kernel.domain.registry import Backlog, DiscoveredAgent, Discovery, EventDefinition, RegisteredEvent
@@ -171,14 +170,6 @@ class KernelCalls(Protocol):
     async def create_session(
         self, name: Name | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: Id | None = None
     ) -> SessionSummary: ...
-
-    async def dead_letters(self, *, limit: int = 50) -> list[Letter]: ...
-
-    async def dead_letter(self, letter_id: Position) -> Letter: ...
-
-    async def redrive(self, letter_id: Position) -> bool: ...
-
-    async def discard(self, letter_id: Position, note: Note = "") -> bool: ...
 
     @property
     def registry(self) -> RegistryCalls:

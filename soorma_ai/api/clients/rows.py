@@ -6,11 +6,10 @@ from typing import Any
 from soorma_ai.api.clients.address import PathTail
 from soorma_ai.api.clients.messages import Page, delete, get, post
 from soorma_ai.api.clients.sender import Sender
-from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.events import EventEnvelope, Topic, topic_of
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.memory import SessionSummary
-from soorma_ai.kernel.domain.parameters import Agent, Id, Name, Note, Position
+from soorma_ai.kernel.domain.parameters import Agent, Id, Name
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, Status
 from soorma_ai.kernel.domain.registry import Backlog, DiscoveredAgent, EventDefinition, RegisteredEvent
@@ -165,25 +164,3 @@ class ClientRows:
     async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
         """Return conversations, the one in which something happened last first."""
         return await self._caller.list(Page[SessionSummary], limit, "memory", "sessions")
-
-    async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
-        """Return what could not be handled and waits for somebody to decide about it, the newest first."""
-        return await self._caller.list(Page[Letter], limit, "dead-letters")
-
-    async def dead_letter(self, letter_id: Position) -> Letter:
-        """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
-        return await self._caller.read(get("dead-letters", str(letter_id)), Letter)
-
-    async def redrive(self, letter_id: Position) -> bool:
-        """Deliver it again, as if for the first time but with the same `idempotency_key`. False when it is not dead
-        (any more). Raise NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read.
-
-        Whoever asked was told of the failure when the letter died. A plan that went on does not take a second reply;
-        `request` with the same `idempotency_key` finds the success, once there is one."""
-        return await self._caller.read_key(post("dead-letters", str(letter_id), "redrive", body={}), "redriven", bool)
-
-    async def discard(self, letter_id: Position, note: Note = "") -> bool:
-        """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
-        return await self._caller.read_key(
-            post("dead-letters", str(letter_id), "discard", body={"note": note}), "discarded", bool
-        )

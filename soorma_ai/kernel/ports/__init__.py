@@ -26,7 +26,6 @@ from soorma_ai.kernel.ports.rows import (
     AuditRow,
     Borrower,
     Brought,
-    DeadLetterRow,
     Delivery,
     EventHandling,
     EventPage,
@@ -40,7 +39,7 @@ from soorma_ai.kernel.ports.rows import (
     Swept,
     Work,
 )
-from soorma_ai.kernel.ports.store import DeadLetters, EventLog, Memory, Plans, Store
+from soorma_ai.kernel.ports.store import EventLog, Memory, Plans, Store
 from soorma_ai.kernel.ports.store_key import StoreKey
 
 __all__ = [
@@ -57,8 +56,6 @@ __all__ = [
     "Bus",
     "Clock",
     "Colleagues",
-    "DeadLetterRow",
-    "DeadLetters",
     "Delivery",
     "Embedder",
     "EventHandling",

@@ -173,6 +173,10 @@ class Queue(Protocol):
         """The bus took them; what does not arrive either is sent again by `sweep`."""
         ...
 
+    async def set_aside(self, event: EventEnvelope, reason: str, now: datetime) -> None:
+        """Keep an event that cannot arrive as a letter to nobody, and send it no more until it is redriven."""
+        ...
+
     async def fire(self, now: datetime, limit: int) -> int:
         """Publish what is due. One transaction: the timer goes, its guard expires (see `Close`), its event is in the
         outbox."""

@@ -19,7 +19,6 @@ from soorma_ai.kernel.domain.registry import EventDefinition, RegisteredEvent, R
 from soorma_ai.kernel.domain.tasks import SubTaskInfo
 from soorma_ai.kernel.ports import (
     Audit,
-    DeadLetters,
     Delivery,
     EventLog,
     Hands,
@@ -71,6 +70,7 @@ class SqlQueue(StorePart):
     release = writing(inbox.release, HOUSE)
     renew = writing(inbox.renew, HOUSE)
     mark_sent = writing(log.mark_sent, HOUSE)
+    set_aside = writing(letters.set_aside)
     count_pending = reading(inbox.count_pending)
     find_rest = reading(inbox.find_rest)
     backlog = reading(inbox.backlog, HOUSE)
@@ -288,14 +288,6 @@ class SqlEventLog(StorePart):
     untaken = reading(arrivals.requests_without_taker)
 
 
-class SqlDeadLetters(StorePart):
-    dead_letters = reading(letters.find_of_user)
-    dead_letter = reading(letters.find)
-    redrive = writing(letters.redrive)
-    discard = writing(letters.discard)
-    set_aside = writing(letters.set_aside)
-
-
 class SqlAudit(StorePart):
     record = writing(audit.record)
     entries = reading(audit.entries)
@@ -318,7 +310,6 @@ class SqlStore:
         self.memory: Memory = SqlMemory(*given)
         self.registry: Registry = SqlRegistry(*given)
         self.events: EventLog = SqlEventLog(self.database, self._acting)
-        self.letters: DeadLetters = SqlDeadLetters(*given)
         self.audit: Audit = SqlAudit(self.database, self._acting)
 
     @property

@@ -149,6 +149,9 @@ class RemoteQueue:
 
     async def mark_sent(self, seqs: Sequence[int], now: datetime) -> None: ...
 
+    async def set_aside(self, event: EventEnvelope, reason: str, now: datetime) -> None:
+        raise _beside_the_store("an event is set aside")
+
     async def fire(self, now: datetime, limit: int) -> int:
         return 0
 
