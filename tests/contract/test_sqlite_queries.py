@@ -11,6 +11,7 @@ import test_store_beginnings
 import test_store_budget
 import test_store_definitions
 import test_store_effects
+import test_store_figures
 import test_store_forgetting
 import test_store_hands
 import test_store_identity
@@ -90,6 +91,7 @@ SUITES = (
     *(test_store_hands, test_store_inbox, test_store_letters, test_store_log, test_store_memory, test_store_registry),
     test_store_people,
     test_store_identity,
+    test_store_figures,
     test_store_listing,
     *(test_store_replies, test_store_runs, test_store_tasks, test_store_timers, test_store_untaken, test_store_values),
     *(test_store_forgetting, test_store_waits),

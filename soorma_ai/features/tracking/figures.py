@@ -21,7 +21,7 @@ _ACTIVE = f"""
             ELSE 0
         END AS waits
         FROM plan WHERE {_IS_ACTIVE} AND tenant = :tenant {{of_user}} LIMIT :most
-    ) AS active
+    )
 """
 # By the index plan_ended.
 _FAILED = """
@@ -30,18 +30,18 @@ _FAILED = """
         WHERE tenant = :tenant AND julianday(json_extract(rest, '$.updated_at')) >= :since
             AND status IN ('completed', 'failed', 'cancelled') AND plan_id = root_plan_id
             AND status = 'failed' {of_user} LIMIT :most
-    ) AS failed
+    )
 """
-_NEWEST = "SELECT seq, plan_id FROM plan WHERE tenant = :tenant {of_user} ORDER BY seq DESC LIMIT :most"
-_EDGE = f"SELECT count(*), min(seq) FROM ({_NEWEST}) AS newest"
+_NEWEST = "SELECT seq, plan_id AS of_plan FROM plan WHERE tenant = :tenant {of_user} ORDER BY seq DESC LIMIT :most"
+_EDGE = f"SELECT count(*), min(seq) FROM ({_NEWEST})"
 # The minute is that of UTC.
 _CALLS = f"""
     SELECT minute, count(*), coalesce(sum(usd), 0.0), count(*) FILTER (WHERE usd IS NULL) FROM (
         SELECT substr(json_extract(journal.rest, '$.at'), 1, 16) AS minute,
             CAST(json_extract(journal.rest, '$.cost_usd') AS DOUBLE PRECISION) AS usd
-        FROM ({_NEWEST}) AS newest CROSS JOIN journal ON journal.plan_id = newest.plan_id
+        FROM ({_NEWEST}) CROSS JOIN journal ON journal.plan_id = of_plan
         WHERE json_valid(journal.rest)
-    ) AS calls
+    )
     WHERE minute >= :since GROUP BY minute ORDER BY minute
 """
 _PLAN = "SELECT plan.body FROM plan WHERE seq = ?"
