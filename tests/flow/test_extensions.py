@@ -23,8 +23,10 @@ from soorma_ai.adapters.tokens.api_keys import ApiKeys, new_key
 from soorma_ai.assembly import EVERY, HUMAN_TASKS, IDENTITY, KNOWLEDGE, RETRIEVAL, TRACKING, UPKEEP, Overrides, assemble
 from soorma_ai.errors import ConfigError, LocalProtocolError, Unauthenticated
 from soorma_ai.features.dead_letters.ports import LETTERS
+from soorma_ai.features.federation.ports import MAIL
 from soorma_ai.features.human_tasks.ports import PEOPLE
 from soorma_ai.features.knowledge.ports import MEMOS
+from soorma_ai.features.remote.ports import LEASES
 from soorma_ai.features.tracking.ports import PLAN_LISTS
 from soorma_ai.features.upkeep.ports import UPKEEP as UPKEEP_PART
 from soorma_ai.kernel.domain.people import Absence
@@ -45,6 +47,8 @@ PARTS: dict[str, StoreKey[Any]] = {
     "identity": KEYS,
     "tracking": PLAN_LISTS,
     "dead_letters": LETTERS,
+    "federation": MAIL,
+    "remote": LEASES,
 }
 
 

@@ -21,10 +21,8 @@ from soorma_ai.kernel.ports.queue import Hands, Queue
 from soorma_ai.kernel.ports.registry import Registry
 from soorma_ai.kernel.ports.rows import (
     LONGEST_RUN,
-    MOST_LOANS,
     AgentRow,
     AuditRow,
-    Borrower,
     Brought,
     Delivery,
     EventHandling,
@@ -46,12 +44,10 @@ __all__ = [
     "COLLEAGUES",
     "KEYS",
     "LONGEST_RUN",
-    "MOST_LOANS",
     "AgentRow",
     "Audit",
     "AuditRow",
     "Authenticator",
-    "Borrower",
     "Brought",
     "Bus",
     "Clock",

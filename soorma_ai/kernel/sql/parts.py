@@ -38,7 +38,7 @@ from soorma_ai.kernel.sql import apply, arrivals, due_timers, effects, registrat
 from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.database import Database, StorePart, reading, writing
 from soorma_ai.kernel.sql.storage import part_missing
-from soorma_ai.kernel.sql.tables import audit, budget, inbox, leases, memory, receivers, registry, tasks
+from soorma_ai.kernel.sql.tables import audit, budget, inbox, memory, receivers, registry, tasks
 from soorma_ai.kernel.sql.tables import batch as behind
 from soorma_ai.kernel.sql.tables import dead_letters as letters
 from soorma_ai.kernel.sql.tables import events as log
@@ -57,15 +57,8 @@ MOST_ON_THE_LOOP = 256
 class SqlQueue(StorePart):
     claim = writing(inbox.claim, HOUSE)
     claim_poison_candidate = writing(inbox.claim_poison_candidate, HOUSE)
-    lend = writing(leases.lend, HOUSE)
     behind = reading(behind.behind)
-    find_leased = reading(inbox.find_leased)
-    outcome = reading(inbox.outcome)
-    has_work = reading(inbox.has_work, HOUSE)
-    mailboxes = reading(inbox.mailboxes, HOUSE)
     count_mail = reading(inbox.count_mail, HOUSE)
-    claim_mail = writing(inbox.claim_mail, HOUSE)
-    claim_named = writing(inbox.claim_named, HOUSE)
     begin = writing(inbox.begin)
     release = writing(inbox.release, HOUSE)
     renew = writing(inbox.renew, HOUSE)
