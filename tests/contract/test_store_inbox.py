@@ -268,12 +268,12 @@ async def test_a_retry_that_does_not_count_is_the_same_attempt_under_another_fen
 
 async def test_a_lease_is_found_by_its_row_and_its_fence_until_it_ends_or_is_taken_anew(store: Store) -> None:
     await in_line(store, "a", "b")
-    assert await store.queue.has_work("worker", NOW)
+    assert await store.part(LEASES).has_work("worker", NOW)
     first, second = await claimed(store)
     assert await store.part(LEASES).find_leased(first.seq, first.fence) == first
     assert await store.part(LEASES).find_leased(first.seq, first.fence + 1) is None
-    assert not await store.queue.has_work("worker", NOW)
-    assert await store.queue.has_work("worker", later(LEASE.total_seconds() + 1))
+    assert not await store.part(LEASES).has_work("worker", NOW)
+    assert await store.part(LEASES).has_work("worker", later(LEASE.total_seconds() + 1))
     assert await store.part(LEASES).outcome("worker", first.seq, first.fence) is None
     await store.queue.commit(Work(first, Ack(), (), outcome="said"), NOW)
     assert await store.part(LEASES).find_leased(first.seq, first.fence) is None
