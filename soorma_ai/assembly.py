@@ -35,7 +35,7 @@ from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.process.embedding import Embedding
 from soorma_ai.kernel.runtime.handling.process.signals import Signals
-from soorma_ai.kernel.runtime.loops.intake import refuse_copies
+from soorma_ai.kernel.runtime.loops.intake import TakeCopies, refuse_copies
 from soorma_ai.kernel.runtime.loops.supervisor import Supervisor
 from soorma_ai.kernel.sql.storage import FeatureSet
 from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, sqlite_path
@@ -97,8 +97,7 @@ async def assemble(
     beside = _loops_of(extensions, services)
     others = Neighbourhood()
     bus = given.bus or await _open_bus(opened, settings, services, others, beside)
-    federates = FEDERATION.name in store.features
-    supervisor = Supervisor(services, bus, partial(_take_copies, services, others) if federates else refuse_copies)
+    supervisor = Supervisor(services, bus, _taker_of_copies(services, others))
     supervisor.beside |= beside
     opened.push_async_callback(supervisor.stop)
     if owner is not None:
@@ -209,6 +208,11 @@ async def _open_bus(
         beside["mailboxes"] = partial(empty_mailboxes, services, others, bus)
         beside["receipts"] = partial(send_receipts, services, others, bus)
     return bus
+
+
+def _taker_of_copies(services: Services, others: Neighbourhood) -> TakeCopies:
+    """Return what takes events of other stores: without federation, it refuses them."""
+    return partial(_take_copies, services, others) if FEDERATION.name in services.store.features else refuse_copies
 
 
 async def _take_copies(services: Services, others: Neighbourhood, brought: Sequence[Brought]) -> None:
