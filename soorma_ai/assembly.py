@@ -20,6 +20,7 @@ from soorma_ai.features.federation.neighbourhood import Neighbourhood
 from soorma_ai.features.human_tasks.extension import EXTENSION as HUMAN_TASKS
 from soorma_ai.features.identity.extension import EXTENSION as IDENTITY
 from soorma_ai.features.knowledge.extension import EXTENSION as KNOWLEDGE
+from soorma_ai.features.plan_memory.extension import EXTENSION as PLAN_MEMORY
 from soorma_ai.features.remote.extension import EXTENSION as REMOTE
 from soorma_ai.features.retrieval.extension import EXTENSION as RETRIEVAL
 from soorma_ai.features.tracking.extension import EXTENSION as TRACKING
@@ -43,7 +44,7 @@ from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, s
 Loop = Callable[[], Coroutine[None, None, None]]
 
 # The features, all of which are on unless a program says otherwise.
-EVERY = (DEAD_LETTERS, FEDERATION, IDENTITY, KNOWLEDGE, HUMAN_TASKS, REMOTE, RETRIEVAL, TRACKING, UPKEEP)
+EVERY = (DEAD_LETTERS, FEDERATION, IDENTITY, KNOWLEDGE, HUMAN_TASKS, PLAN_MEMORY, REMOTE, RETRIEVAL, TRACKING, UPKEEP)
 ALL_FEATURES = feature_set(EVERY)
 
 # Between two looks at the clock of a database.

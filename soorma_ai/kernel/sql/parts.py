@@ -13,7 +13,7 @@ from soorma_ai.kernel.domain.effects import Declare, Effect, Publish, Schedule
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival, Expectation
 from soorma_ai.kernel.domain.limits import Charge, Limits
-from soorma_ai.kernel.domain.memory import MemoryChange, OpenSession
+from soorma_ai.kernel.domain.memory import OpenSession
 from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.kernel.domain.tasks import SubTaskInfo
@@ -234,15 +234,6 @@ class SqlMemory(StorePart):
     memory_keys = reading(memory.keys)
     session = reading(memory.session)
     sessions = reading(memory.sessions, of_user=True)
-
-    async def memorize(self, changes: Sequence[MemoryChange | OpenSession], now: datetime) -> None:
-        users = [(one.tenant_id, one.session.user_id) for one in changes if isinstance(one, OpenSession)]
-
-        def memorizing(db: Connection) -> None:
-            db.features.check_users(db, users)
-            effects.apply(db, changes, now)
-
-        await self.write(memorizing)
 
 
 class SqlRegistry(StorePart):
