@@ -10,7 +10,7 @@ from soorma_ai.kernel.domain.expectations import Arrival, Expectation
 from soorma_ai.kernel.domain.memory import OpenSession
 from soorma_ai.kernel.domain.plans import Rest
 from soorma_ai.kernel.domain.registry import Backlog
-from soorma_ai.kernel.ports.rows import Borrower, Delivery, StoredEvent, Swept, Work
+from soorma_ai.kernel.ports.rows import Delivery, StoredEvent, Swept, Work
 
 
 class Hands(Protocol):
@@ -72,55 +72,13 @@ class Queue(Protocol):
         of the end is counted alone, and its neighbours are not set aside with it."""
         ...
 
-    async def lend(
-        self,
-        agent: str,
-        now: datetime,
-        lease: timedelta,
-        limit: int,
-        held: Sequence[int] = (),
-        borrower: Borrower | None = None,
-    ) -> list[Delivery]:
-        """Claim for an agent in another process; these leases outlive this one. A poison candidate comes by itself, if
-        there is nothing else. Take back the deliveries lent to this `borrower` since the last loan it got, unless it
-        holds them: its answer was lost, and this is no attempt."""
-        ...
-
     async def behind(self, delivery: Delivery, limit: int) -> list[Delivery]:
         """Return up to `limit` deliveries in line right behind one in hand, in order, as if in hand for the first time:
         up to the first with an earlier attempt, or an unreadable event. They stay in line."""
         ...
 
-    async def find_leased(self, seq: int, fence: int) -> Delivery | None:
-        """Return the delivery of this row, while it is leased under this fence."""
-        ...
-
-    async def outcome(self, agent: str, seq: int, fence: int) -> str | None:
-        """Return the `outcome` of a delivery of this agent, committed under this fence; None without a commit, or
-        without one."""
-        ...
-
-    async def has_work(self, agent: str, now: datetime) -> bool:
-        """Tell whether something may be claimed for this agent, a suspect too."""
-        ...
-
-    async def mailboxes(self) -> list[str]:
-        """Return the mailboxes of other stores with waiting events (`domain.stores`)."""
-        ...
-
     async def count_mail(self) -> dict[str, int]:
         """Return the number of events for other stores, by mailbox."""
-        ...
-
-    async def claim_mail(self, mailbox: str, now: datetime, lease: timedelta, fresh: int, again: int) -> list[Delivery]:
-        """Claim from a mailbox as `claim` does from an agent's inbox: up to `fresh` deliveries without an earlier
-        claim, and up to `again` others."""
-        ...
-
-    async def claim_named(
-        self, mailbox: str, tenant_id: str, event_ids: Sequence[str], now: datetime, lease: timedelta
-    ) -> list[Delivery]:
-        """Claim the open deliveries of these events of a tenant, even from their holders."""
         ...
 
     async def begin(self, delivery: Delivery) -> None:
@@ -170,6 +128,10 @@ class Queue(Protocol):
 
     async def mark_sent(self, seqs: Sequence[int], now: datetime) -> None:
         """Note the bus's acceptance; an event without an arrival is sent again by `sweep`."""
+        ...
+
+    async def set_aside(self, event: EventEnvelope, reason: str, now: datetime) -> None:
+        """Keep an event without an arrival as a letter without an agent, and send it no more until its redrive."""
         ...
 
     async def fire(self, now: datetime, limit: int) -> int:
