@@ -13,6 +13,7 @@ from soorma_ai.kernel.ports.model import (
     ModelSettings,
     Prompt,
     Prompts,
+    QuestionFacts,
     Reasoner,
     Way,
 )
@@ -87,6 +88,7 @@ __all__ = [
     "Prompt",
     "Prompts",
     "Pruned",
+    "QuestionFacts",
     "Queue",
     "Reasoner",
     "Registry",

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
+from msgspec import field as part
 from typing_extensions import TypedDict
 
 from soorma_ai.errors import Paid
@@ -20,13 +21,25 @@ class Message(Struct, frozen=True):
     content: str
 
 
+class QuestionFacts(Struct, frozen=True):
+    """Facts of a question as data, for rules in the place of a model: the `goal`, and the last `event` of the plan with
+    its `outcome` (ok, failed, came, approve, edit, reject, respond, expired, joined) and `result`. The event is empty
+    at the beginning of a plan."""
+
+    goal: JsonObject = part(default_factory=dict[str, Json])
+    event: str = ""
+    outcome: str = ""
+    result: Json = None
+
+
 class ModelQuestion(Struct, frozen=True):
     """One call of a model. `schema` is the closed decision schema; the answer is judged elsewhere, against it. `room`
-    is how many tokens the answer may take, where that is not what the model usually gets."""
+    is the most tokens of the answer, where that is not the model's usual number. `facts` are not sent."""
 
     messages: tuple[Message, ...]
     schema: JsonObject
     room: int | None = None
+    facts: QuestionFacts = part(default_factory=QuestionFacts)
 
 
 class ModelAnswer(Struct, frozen=True):

@@ -50,7 +50,8 @@ def write_down(inputs: Inputs, tenant_id: str, payer: Payer) -> tuple[Sent, tupl
     sent = Sent(digest="", frame=_digest(frame), own=cast(JsonObject, own))
     if made is not None:
         digests = {name: _digest_of(inputs.values[name]) for name in sorted(made.names)}
-        sent = replace(sent, made=digests, first=made.first, last=made.last, text=made.text, join_id=made.join_id)
+        told = {"text": made.text, "said": made.said, "join_id": made.join_id}
+        sent = replace(sent, made=digests, first=made.first, last=made.last, **told)
     kept = [keep(digest, body, inputs, tenant_id, payer) for digest, body in common.items()]
     return sent, (*kept, *(PromptPart(digest, body, plan_id=payer.plan_id) for digest, body in owns.items()))
 
@@ -134,10 +135,11 @@ def _make(stored: StoredQuestion, sent: Sent) -> JsonObject:
     steps = [step for step in stored.steps if sent.first <= step.ordinal <= sent.last]
     if "trigger" in sent.made and sent.join_id is None and not steps:
         return {}
-    data = None if "trigger" not in sent.made else stored.results if sent.join_id is not None else steps[-1].data
+    last = steps[-1] if "trigger" in sent.made and sent.join_id is None else None
+    data = last.data if last else stored.results if sent.join_id is not None else None
     occasion = Occasion(
         stored.plan,
-        Trigger(sent.text, data, join_id=sent.join_id),
+        Trigger(sent.text, data, join_id=sent.join_id, name=last.name if last else "", said=sent.said),
         history=[StepLines(step) for step in steps],
         remembered=stored.entry.remembered,
     )
