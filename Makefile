@@ -5,7 +5,6 @@ MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 
 PYTHON := .venv/bin/python
-EXTRAS := llm,cassettes,server,oidc,a2a,nats,postgres
 ARGS ?=
 PLANS ?= ../shared/data/plans-dev
 RATE ?= 0.25
@@ -58,11 +57,12 @@ test: .make/dev ## all tests; ARGS="-k words" for some
 	@$(run_tests)
 	@$(if $(ARGS),,$(run_worst))
 
-check: .make/dev ## the gate: lint, format, types, walls, tests
+check: .make/dev ## the gate: lint, format, types, walls, documents, tests
 	$(PYTHON) -m ruff check
 	$(PYTHON) -m ruff format --check
 	$(PYTHON) -m pyright
 	.venv/bin/lint-imports --no-logo
+	@$(MAKE) docs
 	@$(run_tests)
 	@$(run_worst)
 	@$(call run_nats,$(NATS_SAMPLE))
@@ -132,11 +132,12 @@ clients: .make/dev ## the clients over HTTP, written from the rows of services
 screenshots: .make/dev ## the pictures of the console in docs/screenshots, by Chromium
 	@$(PYTHON) tests/console/screenshots.py $(ARGS)
 
-docs: .make/docs ## the site of the documents, in .make/site; warnings are errors, and every link within it is looked at
+docs: .make/dev ## the site of the documents, in .make/site; warnings are errors, and every link within it is checked
 	@$(PYTHON) tests/docs/pages.py >/dev/null
 	@.venv/bin/zensical build --strict --clean
 	@cp -R docs/. .make/site/
 	@grep -q doc-heading .make/site/reference/api.html || { echo "the names were not written: is mkdocstrings there?" >&2; exit 1; }
+	@$(PYTHON) tests/docs/site_links.py .make/site
 	@echo "open .make/site/index.html"
 
 clean: ## everything that was made
@@ -151,9 +152,6 @@ clean: ## everything that was made
 
 .make/bench: .make/dev
 	@$(call set_up,--group dev --group bench,--group dev --group bench)
-
-.make/docs: .make/dev
-	@$(call set_up,--group dev --group docs,--group dev --group docs)
 
 renew:
 	@test ! -e .make/place || rm -rf .venv
@@ -171,5 +169,5 @@ define by_pip
 test -n "$(PYTHON_3_11)" || { echo "no Python from 3.11 on the PATH, and no uv that could fetch one" >&2; exit 2; } \
 	&& $(PYTHON_3_11) -m venv .venv \
 	&& $(PYTHON) -m pip install --quiet --upgrade 'pip>=25.1' \
-	&& $(PYTHON) -m pip install --quiet --editable '.[$(EXTRAS)]' $(1)
+	&& $(PYTHON) -m pip install --quiet --editable '.[all]' $(1)
 endef

@@ -83,7 +83,7 @@ def serving() -> Generator[int]:
 
 
 def compare_submits(http: httpx.Client, calls: int) -> dict[str, float]:
-    body = {"goal": "order.received", "data": {"order_id": "A1", "sku": "lathe", "quantity": 1, "amount": 12000}}
+    body = {"goal": "order.received", "data": {"order_id": "A1", "sku": "lathe", "quantity": 1, "amount": "12000.00"}}
 
     def posted(path: str) -> float:
         begin = http.get("/state").json()["cpu"]

@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack, chdir
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -225,8 +226,13 @@ def record_quickstart() -> None:
 def record_orders() -> None:
     example = _loaded("02_order_approval")
     with cassette(CASSETTES / "02_order_approval", mode="record"):
-        for amount, answer in ((12000, "approve"), (12000, "reject"), (12000, "none"), (800, "approve")):
-            asyncio.run(example["order"]("sqlite://", float(amount), answer))
+        for amount, answer in (
+            ("12000.00", "approve"),
+            ("12000.00", "reject"),
+            ("12000.00", "none"),
+            ("800", "approve"),
+        ):
+            asyncio.run(example["order"]("sqlite://", Decimal(amount), answer))
 
 
 def record_advice() -> None:

@@ -21,7 +21,8 @@ command line, above all) starts at once. What few programs name is public where 
 
 from typing import TYPE_CHECKING
 
-from soorma_ai.late_names import late_names
+from soorma_ai.late_names import late_function, late_names
+from soorma_ai.process import AgentProcess
 
 # Type checkers take a public name only where it is spelled; a test holds both lists together.
 if TYPE_CHECKING:
@@ -153,3 +154,4 @@ _HOMES = {
 }
 
 __getattr__, __dir__ = late_names(__name__, _HOMES)
+AgentProcess.runner = late_function("soorma_ai.platform", "run")

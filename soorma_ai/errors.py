@@ -237,8 +237,8 @@ class DeadlineExceeded(SoormaError):
 
 class PlanFailed(SoormaError):
     """The plan ended without its result. `reason` is the plan's own reason, as stored with it, and `code` that of the
-    error behind its end, such as `limit_exceeded`; else `plan_failed`. To do: see `soorma why` for its decisions and
-    the code for the reason."""
+    error behind its end, such as `limit_exceeded` or `gave_up`; else `plan_failed`. To do: see
+    `soorma why` for its decisions and the code for the reason."""
 
     code = "plan_failed"
 

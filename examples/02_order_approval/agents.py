@@ -1,6 +1,7 @@
 """The services of a shop: stock, payments and shipping. Any of them could run somewhere else."""
 
 from datetime import timedelta
+from decimal import Decimal
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -26,7 +27,7 @@ class Release(BaseModel):
 
 class Payment(BaseModel):
     order_id: str
-    amount: float = Field(gt=0, description="US dollars")
+    amount: Decimal = Field(gt=0, description="US dollars")
 
 
 class Paid(BaseModel):

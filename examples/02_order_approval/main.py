@@ -12,6 +12,7 @@ import asyncio
 import os
 import sys
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 
 from agents import ManagerAnswer, manager_approval, shop
@@ -24,7 +25,7 @@ from soorma_ai.testing.cassettes import cassette
 RECORDING = Path(__file__).parents[2] / "cassettes" / "02_order_approval"
 
 
-async def order(store_url: str, amount: float, answer: str) -> int:
+async def order(store_url: str, amount: Decimal, answer: str) -> int:
     approval = manager_approval(timedelta(seconds=2) if answer == "none" else timedelta(days=2))
     async with Platform(store_url) as platform:
         await platform.start(order_planner(), *shop(approval))
@@ -57,7 +58,7 @@ async def decide(question: Wait, answer: str) -> ManagerAnswer:
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--answer", choices=("ask", "approve", "reject", "none"), default=None)
-    options.add_argument("--amount", type=float, default=12000.0)
+    options.add_argument("--amount", type=Decimal, default=Decimal("12000.00"))
     store = os.environ.get("SOORMA_STORE_URL", "sqlite:///orders.db")
     options.add_argument("--store", default=store, help="where everything is kept")
     given = options.parse_args()

@@ -1,5 +1,6 @@
 """The planner that takes an order through the shop."""
 
+from decimal import Decimal
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -29,7 +30,7 @@ class Order(BaseModel):
     order_id: str
     sku: str
     quantity: int = Field(ge=1)
-    amount: float = Field(gt=0, description="US dollars")
+    amount: Decimal = Field(gt=0, description="US dollars")
 
 
 def order_planner(reasoner: Reasoner | None = None) -> ChoreographyPlanner:
@@ -40,7 +41,7 @@ def order_planner(reasoner: Reasoner | None = None) -> ChoreographyPlanner:
             EventDefinition(
                 event_name="order.received",
                 description="Fulfil an order.",
-                payload_schema=Order.model_json_schema(),
+                payload_schema=Order,
                 response_schema=ORDER_RESULT,
             )
         ],

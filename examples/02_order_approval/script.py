@@ -1,5 +1,6 @@
 """Rules in the place of a model: from the goal and the last result of a plan to its next step."""
 
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 from soorma_ai.kernel.ports import ModelQuestion, QuestionFacts
@@ -27,7 +28,7 @@ def decide(facts: QuestionFacts) -> Decided:
             charge = {**named, "amount": order["amount"]}
             return "The goods are set aside; now the payment.", _publish("payment.charge.requested", charge)
         case "payment.charge.requested", "ok":
-            speed = "express" if order["amount"] > EXPRESS_FROM else "standard"
+            speed = "express" if Decimal(order["amount"]) > EXPRESS_FROM else "standard"
             return "Paid, so it can be shipped.", _publish("shipment.requested", {**named, "speed": speed})
         case "payment.charge.requested", "reject" | "expired":
             reserved = {**named, "reservation": f"R-{order['order_id']}"}

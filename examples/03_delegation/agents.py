@@ -1,5 +1,7 @@
 """The services of a shop: stock, payments and a carrier. Each does its part of an order, and can undo it."""
 
+from decimal import Decimal
+
 from pydantic import BaseModel, Field
 
 from soorma_ai import InvocationContext, PlatformContext, Reject, Tool
@@ -15,7 +17,7 @@ class Goods(BaseModel):
 
 class Payment(BaseModel):
     order_id: str
-    amount: float = Field(gt=0, description="US dollars")
+    amount: Decimal = Field(gt=0, description="US dollars")
     card: str
 
 

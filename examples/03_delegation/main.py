@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import os
 import sys
+from decimal import Decimal
 from typing import Any
 
 from agents import shop
@@ -33,6 +34,8 @@ from soorma_ai.surfaces.terminal.story import print_trace
 RESERVE, CHARGE, BOOK = "inventory.reserve.requested", "payment.charge.requested", "shipment.book.requested"
 RESERVED, CHARGED, BOOKED, UNDONE = "inventory.reserved", "payment.charged", "shipment.booked", "part.undone"
 
+# US dollars.
+PRICE = Decimal("80.00")
 UNDO = {RESERVE: "inventory.release.requested", CHARGE: "payment.refund.requested", BOOK: "shipment.cancel.requested"}
 
 
@@ -40,7 +43,7 @@ class Order(BaseModel):
     order_id: str
     sku: str
     quantity: int
-    amount: float
+    amount: Decimal
     card: str
 
     @property
@@ -204,7 +207,7 @@ def main() -> int:
     store = os.environ.get("SOORMA_STORE_URL", "sqlite:///fulfilment.db")
     options.add_argument("--store", default=store, help="where everything is kept")
     given = options.parse_args()
-    order = Order(order_id="A1", sku="lamp", quantity=given.quantity, amount=80.0 * given.quantity, card=given.card)
+    order = Order(order_id="A1", sku="lamp", quantity=given.quantity, amount=PRICE * given.quantity, card=given.card)
     return asyncio.run(run(given.store, order, parallel=given.parallel))
 
 

@@ -4,6 +4,8 @@ soorma serve agents:agents --role manager        then, in another shell:
 sh order.sh http://127.0.0.1:8700
 """
 
+from decimal import Decimal
+
 from pydantic import BaseModel, Field
 
 from soorma_ai import (
@@ -29,7 +31,7 @@ class Reserved(BaseModel):
 
 class Payment(BaseModel):
     order_id: str
-    amount: float = Field(gt=0, description="US dollars")
+    amount: Decimal = Field(gt=0, description="US dollars")
 
 
 class Paid(BaseModel):
@@ -39,7 +41,7 @@ class Paid(BaseModel):
 class Order(BaseModel):
     order_id: str
     sku: str
-    amount: float = Field(gt=0, description="US dollars")
+    amount: Decimal = Field(gt=0, description="US dollars")
 
 
 def asking(name: str, event: str, data: dict[str, str], then: str) -> StateConfig:

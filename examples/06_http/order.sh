@@ -7,7 +7,7 @@ field() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p"; }
 send() { curl --silent --show-error --fail-with-body --header 'Content-Type: application/json' "$@"; }
 
 # The same key is the same order, however often it is sent.
-order='{"goal": "order.received", "data": {"order_id": "A1", "sku": "lathe", "amount": 12000}}'
+order='{"goal": "order.received", "data": {"order_id": "A1", "sku": "lathe", "amount": "12000.00"}}'
 plan=$(send --header 'Idempotency-Key: order A1' --data "$order" "$shop/v1/plans" | field plan_id)
 test "$plan" = "$(send --header 'Idempotency-Key: order A1' --data "$order" "$shop/v1/plans" | field plan_id)"
 echo "plan $plan"

@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import os
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 from refunds import DEADLINE, REMIND_AFTER, Verdict, Wish, make_bell, make_orders, make_payments, make_planner
@@ -24,7 +25,7 @@ RECORDING = Path(__file__).parents[2] / "cassettes" / "08_refunds"
 
 async def refund(store_url: str, order_id: str, answer: str) -> int:
     """Pursue one refund. Its clock is moved by hand, so that two days pass in no time."""
-    paid, rung, clock = dict[str, float](), list[str](), VirtualClock()
+    paid, rung, clock = dict[str, Decimal](), list[str](), VirtualClock()
     async with Platform(store_url, clock=clock) as platform:
         await platform.start(make_planner(), make_orders(), make_payments(paid), make_bell(rung))
         lead = platform.as_user(tenant_id="default", user_id="lena", roles={"lead"})

@@ -1,6 +1,7 @@
 """Refunds of a shop. Small ones are paid at once; for larger ones a lead is asked, reminded, and has a deadline."""
 
 from datetime import timedelta
+from decimal import Decimal
 
 from pydantic import BaseModel, Field
 
@@ -18,7 +19,7 @@ from soorma_ai import (
     Tool,
 )
 
-LIMIT = 100.0
+LIMIT = Decimal("100.00")
 REMIND_AFTER, DEADLINE = timedelta(days=1), timedelta(days=2)
 
 RULES = """\
@@ -41,13 +42,13 @@ class OrderNumber(BaseModel):
 
 
 class Purchase(BaseModel):
-    price: float
+    price: Decimal
     days_ago: int
 
 
 class Refund(BaseModel):
     order_id: str
-    amount: float = Field(gt=0, description="US dollars")
+    amount: Decimal = Field(gt=0, description="US dollars")
 
 
 class Paid(BaseModel):
@@ -62,7 +63,7 @@ class Verdict(BaseModel):
     message: str
 
 
-PURCHASES = {"A1": Purchase(price=40.0, days_ago=3), "A2": Purchase(price=900.0, days_ago=12)}
+PURCHASES = {"A1": Purchase(price=Decimal("40.00"), days_ago=3), "A2": Purchase(price=Decimal("900.00"), days_ago=12)}
 
 OVER_THE_LIMIT = Approval(
     when=f"payload.amount > {LIMIT}",
@@ -98,7 +99,7 @@ def make_orders() -> Tool:
     return orders
 
 
-def make_payments(paid: dict[str, float]) -> Tool:
+def make_payments(paid: dict[str, Decimal]) -> Tool:
     """Return the tool that pays. `paid` stands for a payment provider, who pays once for each key."""
     payments = Tool("payments")
 

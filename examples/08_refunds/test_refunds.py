@@ -1,5 +1,7 @@
 """The same agents by a script, by a clock that is moved, and by a recording of their model."""
 
+from decimal import Decimal
+
 import pytest
 from main import let_time_pass, refund
 from refunds import DEADLINE, Verdict, Wish, make_bell, make_orders, make_payments, make_planner
@@ -9,18 +11,18 @@ from soorma_ai.testing import Cassette, ScriptedReasoner, VirtualClock, complete
 
 WISH = Wish(order_id="A2", reason="It does not fit.")
 FIND = publish("order.find.requested", order_id="A2")
-PAY = publish("refund.pay.requested", order_id="A2", amount=900.0)
+PAY = publish("refund.pay.requested", order_id="A2", amount="900.00")
 DECLINED = complete({"order_id": "A2", "status": "declined", "message": "Nobody could approve it."})
 REFUNDED = complete({"order_id": "A2", "status": "refunded", "message": "It is on its way."})
 
 
 async def test_a_refund_over_the_limit_is_paid_when_a_lead_says_yes() -> None:
-    paid = dict[str, float]()
+    paid = dict[str, Decimal]()
     async with Platform("sqlite://", clock=VirtualClock()) as platform:
         await platform.start(make_planner(ScriptedReasoner([FIND, PAY, REFUNDED])), make_orders(), make_payments(paid))
         plan = await platform.submit("refund.wanted", WISH)
         question = await plan.next_wait()
-        assert question is not None and question.proposed_data == {"order_id": "A2", "amount": 900.0}
+        assert question is not None and question.proposed_data == {"order_id": "A2", "amount": "900.00"}
         clerk = platform.as_user(tenant_id="default", user_id="carl", roles={"clerk"})
         lead = platform.as_user(tenant_id="default", user_id="lena", roles={"lead"})
         with pytest.raises(NotFound):  # it is not asked of clerks
@@ -29,11 +31,11 @@ async def test_a_refund_over_the_limit_is_paid_when_a_lead_says_yes() -> None:
         assert await lead.answer(question.wait_id, {"approved": True}) == "accepted"
         assert await lead.answer(question.wait_id, {"approved": True}) == "duplicate"
         assert (await plan.result(as_=Verdict)).status == "refunded"
-    assert [*paid.values()] == [900.0]
+    assert [*paid.values()] == [Decimal("900.00")]
 
 
 async def test_a_lead_is_reminded_and_when_the_deadline_passes_nothing_is_paid() -> None:
-    paid, rung, clock = dict[str, float](), list[str](), VirtualClock()
+    paid, rung, clock = dict[str, Decimal](), list[str](), VirtualClock()
     async with Platform("sqlite://", clock=clock) as platform:
         script = ScriptedReasoner([FIND, PAY, DECLINED])
         await platform.start(make_planner(script), make_orders(), make_payments(paid), make_bell(rung))

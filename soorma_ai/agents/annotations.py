@@ -9,6 +9,7 @@ from pydantic_core import to_jsonable_python
 
 from soorma_ai.errors import ConfigError, InvalidResult, RemoteProtocolError
 from soorma_ai.kernel.domain.records import plain
+from soorma_ai.kernel.domain.schema_types import TypeSchemas
 from soorma_ai.kernel.domain.schemas import SchemaSource, describe, schema_of, violations
 from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
@@ -27,7 +28,7 @@ class PayloadShape:
         self._adapter: TypeAdapter[Any] | None = TypeAdapter[Any](cast(Any, annotation)) if typed else None
         self.schema = schema or (schema_of(annotation) if isinstance(annotation, type) and typed else None)
         if self.schema is None and self._adapter is not None:
-            self.schema = self._adapter.json_schema()
+            self.schema = self._adapter.json_schema(schema_generator=TypeSchemas)
 
     async def read(self, tenant_id: str, what: str, data: JsonObject) -> Any:
         """Return data as a handler's type has it. Raise RemoteProtocolError for what does not fit."""

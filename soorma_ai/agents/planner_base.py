@@ -68,7 +68,7 @@ class BasePlanner(Agent):
         self._settings = settings_of(name, self.version, self.prompt_id, options)
         self.reasoner = self._settings.reasoner
         self.limits = self._settings.limits
-        self.reply_timeout = self._settings.reply_timeout
+        self.reply_timeout = self._settings.terms.reply_timeout
         self.goals: dict[str, EventDefinition] = {}
         self.machines: dict[str, tuple[States, str]] = {}
         self.goal_handlers: dict[str, RegisteredHandler] = {}
@@ -214,7 +214,7 @@ class BasePlanner(Agent):
         return replace(
             self._settings,
             limits=self.limits,
-            reply_timeout=self.reply_timeout,
+            terms=replace(self._settings.terms, reply_timeout=self.reply_timeout),
             has_model=self.model_settings is not None,
             reasoner=self.reasoner,
             result_schemas={name: goal.response_schema for name, goal in self.goals.items()},

@@ -20,6 +20,7 @@ from soorma_ai.kernel.domain.memos import MemoKind, Recollection
 from soorma_ai.kernel.domain.registry import DiscoveredAgent
 from soorma_ai.kernel.domain.values import JsonObject, clip, json_object
 from soorma_ai.kernel.ports import Embedder, ModelOptions, ModelSettings, Reasoner
+from soorma_ai.kernel.rules.plans.carry_out import PlanTerms
 from soorma_ai.kernel.runtime.handling.semantic_search import SemanticSearch
 from soorma_ai.kernel.runtime.planning.settings import PlannerSettings, without_model
 
@@ -27,6 +28,7 @@ MEMORY_TOKENS = 1_000
 MOST_MEMORY_TOKENS = 20_000
 
 Strategy = Literal["balanced", "conservative", "aggressive"]
+OnGiveUp = Literal["fail", "ask"]
 STRATEGIES: tuple[Strategy, ...] = ("balanced", "conservative", "aggressive")
 
 
@@ -59,6 +61,9 @@ class PlannerOptions(AgentOptions, RoomOptions, ModelOptions, total=False, extra
     reply_timeout: timedelta | None
     """Longest wait for the answer to a request of the model; then the plan decides again. By default a plan waits until
     its deadline, as for a delegated goal."""
+    on_give_up: OnGiveUp
+    """Consequence of a model that gives up: "fail" (the default) ends the plan, "ask" first asks a person, whose answer
+    is a hint or data, and whose rejection ends the plan."""
     reasoning_model: str | None
     """Model in litellm's words, as "openai/gpt-4o"."""
     reasoner: Reasoner | None
@@ -96,7 +101,9 @@ def settings_of(name: str, version: str, prompt_id: str | None, options: Planner
         version=version,
         prompt_id=prompt_id,
         limits=limits_of(options.get("limits"), options.get("max_actions")),
-        reply_timeout=None if timeout is None else span("reply_timeout", name, timeout),
+        terms=PlanTerms(
+            None if timeout is None else span("reply_timeout", name, timeout), _must_be_on_give_up(options) == "ask"
+        ),
         reasoner=reasoner,
         instructions=options.get("system_instructions", ""),
         strategy=strategy,
@@ -108,6 +115,13 @@ def settings_of(name: str, version: str, prompt_id: str | None, options: Planner
         earlier_plans=earlier_plans,
         title=must_be_text("title", name, options.get("title", "")),
     )
+
+
+def _must_be_on_give_up(options: PlannerOptions) -> OnGiveUp:
+    given = options.get("on_give_up", "fail")
+    if given not in ("fail", "ask"):
+        raise ConfigError(f"on_give_up={given!r}: give fail or ask")
+    return given
 
 
 def model_settings_of(kind: str, name: str, options: PlannerOptions, *, is_needed: bool) -> ModelSettings | None:

@@ -1,4 +1,4 @@
-"""Ids on a command line: a whole id or its beginning, looked up with a client."""
+"""Ids on a command line: a whole id or its beginning, found by the calls of a client."""
 
 from collections.abc import Collection, Iterable
 from contextlib import suppress
@@ -6,61 +6,60 @@ from contextlib import suppress
 from soorma_ai.api.clients.calls import KernelCalls
 from soorma_ai.errors import NotFound
 from soorma_ai.kernel.domain.dead_letters import Letter
-from soorma_ai.kernel.domain.expectations import ExpectationStatus
-from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.runtime.views.plans import ACTIVE
 from soorma_ai.surfaces.options import SHORTEST_PREFIX
 
 MOST_PLANS = 1_000_000
-MOST_QUESTIONS = 1_000
+MOST_GOALS = 1_000
 MOST_LETTERS = 1_000_000
 LONGEST_NUMBER = 18
-MOST_OVER_HTTP = 1_000
 PAGE = 500
 
 
 async def find_plan(client: KernelCalls, beginning: str) -> str:
-    """Return the id of the one plan that begins so. Raise NotFound for none, and for several."""
+    """Return the id of the one plan of this beginning. Raise NotFound for none, and for several."""
     with suppress(NotFound):
         return (await client.follow(beginning)).plan_id
     ids = [plan.plan_id for plan in await client.plans(limit=MOST_PLANS)]
-    return only_one("plan", _whose(client), beginning, ids)
+    return only_one("plan", await _whose(client), beginning, ids)
 
 
 async def find_wait(client: KernelCalls, beginning: str) -> str:
-    """Return the id of the one open question that begins so, else of the one closed question, which a server finds by
-    its whole id only. Raise NotFound."""
+    """Return the id of the one open question of this beginning, else of the one closed question. Raise NotFound."""
     with suppress(NotFound):
         return (await client.wait(beginning)).wait_id
-    if not isinstance(client, Client):
-        ids = [wait.wait_id for wait in await client.waits(limit=MOST_QUESTIONS)]
-        return only_one("open question", _whose(client), beginning, ids)
-    store, tenant_id = client.services.store, client.person.tenant_id
-    asked = await store.plans.questions_beginning(tenant_id, beginning, MOST_QUESTIONS)
-    open_now = [one.id for one in asked if one.status is ExpectationStatus.OPEN]
-    what = "open question" if open_now else "question"
-    return only_one(what, _whose(client), beginning, open_now or [one.id for one in asked])
+    ids = [wait.wait_id for wait in await client.find_waits(beginning)]
+    return only_one("question", await _whose(client), beginning, ids)
+
+
+async def find_event(client: KernelCalls, beginning: str) -> EventEnvelope:
+    """Return the one event of this beginning. Raise NotFound for none, and for several."""
+    found = {event.id: event for event in await client.find_events(beginning)}
+    if beginning in found:
+        return found[beginning]
+    return found[only_one("event", await _whose(client), beginning, found)]
 
 
 async def goals_of(client: KernelCalls, plan_ids: Collection[str]) -> dict[str, str]:
-    """Return the goals of plans that go on, by their ids."""
-    if isinstance(client, Client):
-        found = [await client.services.store.plans.plan(plan_id) for plan_id in plan_ids]
-    else:
-        found = await client.plans(status=ACTIVE, limit=MOST_OVER_HTTP) if plan_ids else []
-    return {plan.plan_id: plan.goal_event for plan in found if plan and plan.plan_id in plan_ids}
+    """Return the goals of active plans, by their ids."""
+    found = await client.plans(status=ACTIVE, limit=MOST_GOALS) if plan_ids else []
+    goals = {plan.plan_id: plan.goal_event for plan in found if plan.plan_id in plan_ids}
+    for plan_id in set(plan_ids) - goals.keys():
+        with suppress(NotFound):
+            goals[plan_id] = (await client.plan(plan_id)).goal_event
+    return goals
 
 
 async def types_of(client: KernelCalls, plan_id: str, event_ids: Iterable[str]) -> dict[str, str]:
-    """Return the types of events that came for a plan, by their ids; a server tells those of its tree."""
-    if isinstance(client, Client):
-        found = [await client.services.store.events.event(event_id) for event_id in event_ids]
-        return {event.id: event.type for event in found if event}
+    """Return the types of events for a plan, by their ids: of its tree, or from outside."""
     wanted, types, after, is_end = set(event_ids), dict[str, str](), 0, False
     while not is_end and wanted - types.keys():
         page = await client.events(after=after, limit=PAGE, plan_id=plan_id)
         types |= {row.event.id: row.event.type for row in page.events if row.event.id in wanted}
         after, is_end = page.after, page.is_end
+    for event_id in wanted - types.keys():
+        types |= {event.id: event.type for event in await client.find_events(event_id) if event.id == event_id}
     return types
 
 
@@ -79,7 +78,7 @@ async def find_dead_letter(client: KernelCalls, named: str) -> Letter:
         found |= {one.letter_id: one for one in dead if one.event.id.startswith(named)}
     if not found:
         raise NotFound(
-            f"no dead letter{_whose(client)} has the number {named!r}, "
+            f"no dead letter{await _whose(client)} has the number {named!r}, "
             f"nor an event whose id begins so with {SHORTEST_PREFIX} characters or more"
         )
     if len(found) > 1:
@@ -100,6 +99,6 @@ def only_one(what: str, whose: str, beginning: str, ids: Iterable[str]) -> str:
     return found[0]
 
 
-def _whose(client: KernelCalls) -> str:
-    """Return the tenant in words; a server says nothing of it."""
-    return f" of tenant {client.person.tenant_id!r}" if isinstance(client, Client) else ""
+async def _whose(client: KernelCalls) -> str:
+    """Return the tenant in words."""
+    return f" of tenant {(await client.whoami()).tenant_id!r}"

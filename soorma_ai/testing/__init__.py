@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from soorma_ai.testing.scripted import complete as complete
     from soorma_ai.testing.scripted import delegate as delegate
     from soorma_ai.testing.scripted import draw as draw
+    from soorma_ai.testing.scripted import give_up as give_up
     from soorma_ai.testing.scripted import publish as publish
     from soorma_ai.testing.scripted import publish_all as publish_all
     from soorma_ai.testing.scripted import wait as wait
@@ -24,7 +25,7 @@ _HOMES = {
     "cassettes": "Cassette UnmatchedModelCall cassette",
     "clock": "VirtualClock",
     "model_server": "ModelServer",
-    "scripted": "ScriptedReasoner complete delegate draw publish publish_all wait",
+    "scripted": "ScriptedReasoner complete delegate draw give_up publish publish_all wait",
 }
 
 __getattr__, __dir__ = late_names(__name__, _HOMES)

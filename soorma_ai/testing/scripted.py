@@ -112,6 +112,11 @@ def complete(result: Json = None) -> JsonObject:
     return _decision({"action": "complete", "result": {} if result is None else result})
 
 
+def give_up(reason: str, *missing: str) -> JsonObject:
+    """Give up, for want of the `missing` things."""
+    return _decision({"action": "give_up", "reason": reason, "missing": [*missing]})
+
+
 def draw(machine: StateMachine, initial_state: str | None = None) -> JsonObject:
     """Return a whole plan as a model has to write it for `create_plan`. It may be one that cannot run."""
     states: list[Json] = [
@@ -132,6 +137,8 @@ def wire_form(decision: PlannerDecision) -> JsonObject:
             said = delegate(planner, goal, data)
         case WaitAction(expected_event=event, message=message, reason=reason, timeout_seconds=seconds):
             said = wait(event, message or reason, seconds)
+        case CompleteAction(outcome="not_achieved", reason=reason, missing=missing):
+            said = give_up(reason, *missing)
         case CompleteAction(result=result):
             said = complete(result)
     return {**said, "reasoning": decision.reasoning or REASONING}

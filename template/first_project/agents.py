@@ -1,12 +1,13 @@
 """Two tools: order look-up and payment. Either could run in its own process."""
 
 from datetime import timedelta
+from decimal import Decimal
 
 from pydantic import BaseModel, Field
 from soorma_ai import Approval, InvocationContext, PlatformContext, Reject, Tool
 
 # In place of a database.
-PAID = {"A1": 240.0, "B2": 35.0}
+PAID = {"A1": Decimal("240.00"), "B2": Decimal("35.00")}
 
 
 class OrderNamed(BaseModel):
@@ -15,12 +16,12 @@ class OrderNamed(BaseModel):
 
 class Order(BaseModel):
     order_id: str
-    paid: float
+    paid: Decimal
 
 
 class Refund(BaseModel):
     order_id: str
-    amount: float = Field(gt=0, description="US dollars")
+    amount: Decimal = Field(gt=0, description="US dollars")
 
 
 class Receipt(BaseModel):

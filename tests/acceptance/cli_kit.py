@@ -19,7 +19,7 @@ from soorma_ai.apps.cli.loader import load_agents
 from soorma_ai.apps.cli.main import cli
 
 APPS = Path(__file__).parent / "apps"
-SOORMA = (sys.executable, "-c", "from soorma_ai.apps.cli.main import main; main()")
+SOORMA = (sys.executable, "-m", "soorma_ai")
 GOALS = ("order.check", "order.place", "order.break", "order.deliver")
 
 

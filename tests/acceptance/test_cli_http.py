@@ -93,6 +93,18 @@ def test_the_events_of_a_plan_are_printed_and_followed_to_its_end(looked_at: tup
     assert (followed.exit_code, followed.stdout) == (DONE, here)
 
 
+def test_the_newest_events_and_one_by_the_beginning_of_its_id_are_those_of_the_store(
+    looked_at: tuple[Shop, Served],
+) -> None:
+    shop, served = looked_at
+    tail = ("events", "tail", "--json", "--limit", "3")
+    here, there = (shop(*tail, *url).stdout for url in ([], ["--url", served.url]))
+    assert here == there and len(here.splitlines()) == 3
+    newest = json.loads(here.splitlines()[-1])
+    one = [shop("events", "show", newest["id"][:-3], *url).stdout for url in ([], ["--url", served.url])]
+    assert json.loads(one[0]) == json.loads(one[1]) == newest
+
+
 def test_all_that_comes_is_followed(changing: tuple[Shop, Served]) -> None:
     _, served = changing
     is_found = threading.Event()
@@ -198,7 +210,6 @@ def test_a_server_that_is_not_there_is_named_with_what_to_do(tmp_path: Path) -> 
         ("backup copy.db --url {url}", USAGE, "works on a store itself"),
         ("run orders:agents --url {url}", USAGE, "works on a store itself"),
         ("serve orders:agents --url {url}", USAGE, "works on a store itself"),
-        ("events tail --url {url}", USAGE, "give --plan, or --follow"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(tmp_path: Path, arguments: str, code: int, said: str) -> None:

@@ -154,7 +154,7 @@ def test_an_approved_payment_is_published_after_its_approval_and_once(runs: dict
     ran = runs["approve"]
     assert "maria's answer: accepted" in ran.out
     assert ran.place(ASKED) < ran.place(ANSWERED) < ran.place(CHARGE) < ran.place(SHIP)
-    assert [event.data for event in ran.all(CHARGE)] == [{"order_id": "A1", "amount": 12000}]
+    assert [event.data for event in ran.all(CHARGE)] == [{"order_id": "A1", "amount": "12000.00"}]
     assert ran.result["status"] == "shipped"
     assert not ran.has(RELEASE)
 
@@ -276,8 +276,8 @@ def test_research_goes_back_twice_and_quotes_nothing_that_the_archive_does_not_s
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("at once", "reminders: 0, paid: 40.0\nrefunded"),
-        ("agreed", "reminders: 0, paid: 900.0\nrefunded"),
+        ("at once", "reminders: 0, paid: 40.00\nrefunded"),
+        ("agreed", "reminders: 0, paid: 900.00\nrefunded"),
         ("refused", "reminders: 0, paid: 0\ndeclined"),
         ("forgotten", "reminders: 1, paid: 0\ndeclined"),
     ],

@@ -51,8 +51,8 @@ def demo() -> Iterator[tuple[Agent, ...]]:
 @pytest.mark.parametrize(
     ("order", "status"),
     [
-        ({"order_id": "B2", "sku": "drill", "quantity": 2, "amount": 90}, "shipped"),
-        ({"order_id": "C3", "sku": "nail", "quantity": 500, "amount": 90}, "rejected"),
+        ({"order_id": "B2", "sku": "drill", "quantity": 2, "amount": "90.00"}, "shipped"),
+        ({"order_id": "C3", "sku": "nail", "quantity": 500, "amount": "90.00"}, "rejected"),
     ],
 )
 async def test_the_shop_without_a_model_takes_orders_of_any_kind(

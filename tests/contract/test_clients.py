@@ -311,6 +311,31 @@ async def test_a_question_is_listed_shown_and_answered_once(platform: Platform, 
     assert await plan.next_wait() is None
 
 
+async def test_a_question_is_found_by_the_beginning_of_its_id_open_or_closed(
+    platform: Platform, client: PlatformClient
+) -> None:
+    await asking(platform, client)
+    question = await the_wait(platform)
+    assert await client.find_waits(question.wait_id[:-4]) == [question]
+    assert await client.find_waits("nothing") == []
+    await client.answer(question.wait_id, {"approved": True})
+    assert [one.wait_id for one in await client.find_waits(question.wait_id[:-4])] == [question.wait_id]
+    assert await client.find_waits("0") == await client.waits(), "open ones alone, as long as there are any"
+
+
+async def test_an_event_is_found_by_the_beginning_of_its_id(platform: Platform, client: PlatformClient) -> None:
+    event_id = await client.publish("business-facts", "order.lost", {"order_id": "A1"})
+    (found,) = await client.find_events(event_id[:-2])
+    assert (found.id, found.type, found.data) == (event_id, "order.lost", {"order_id": "A1"})
+    stranger = platform.as_user(tenant_id="other", user_id="local")
+    assert await stranger.find_events(event_id) == await client.find_events("nothing") == []
+
+
+async def test_a_client_names_its_person(client: PlatformClient) -> None:
+    person = await client.whoami()
+    assert (person.tenant_id, person.user_id, person.roles) == ("default", "local", {"operator", "manager"})
+
+
 async def test_a_question_is_taken_in_hand_handed_over_and_answered_for_who_is_away(
     platform: Platform, client: PlatformClient
 ) -> None:

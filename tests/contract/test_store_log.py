@@ -99,6 +99,17 @@ async def test_events_of_a_tenant_are_its_own(store: Store) -> None:
     assert await ids(store, tenant_id="one", limit=1, newest=True) == ["c"]
 
 
+async def test_events_are_found_by_the_beginning_of_their_ids(store: Store) -> None:
+    await store.queue.send([event("ab-2"), event("ab-1"), event("b"), event("ab-3", tenant="other")], None, NOW)
+
+    async def beginning(letters: str, limit: int = 9) -> list[str]:
+        return [one.id for one in await store.events.events_beginning("default", letters, limit)]
+
+    assert await beginning("ab") == ["ab-1", "ab-2"]
+    assert await beginning("ab", 1) == ["ab-1"]
+    assert [await beginning(letters) for letters in ("ab-2", "c", "%")] == [["ab-2"], [], []]
+
+
 async def test_events_of_a_tree_are_those_of_its_plans_and_its_goal(store: Store) -> None:
     await store.queue.send([event("goal-of-root"), event("strange")], None, NOW)
     await do(

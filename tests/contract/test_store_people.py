@@ -130,6 +130,13 @@ async def test_of_two_snoozes_at_once_the_longer_stands(store: Store) -> None:
     assert (await people.snoozed("a-1"), await escalation_of(store)) == (SNOOZE, timedelta(seconds=60))
 
 
+async def test_a_snooze_up_to_a_deadline_that_returned_meanwhile_is_not_kept(store: Store) -> None:
+    await running(store, gate("a-1", deadline=later(60)))
+    people = store.part(PEOPLE)
+    assert (await people.snooze(SNOOZE, later(5)), await people.snoozed("a-1")) == (False, None)
+    assert await people.snooze(replace(SNOOZE, until=later(59)), later(5))
+
+
 async def test_a_timer_that_cannot_be_read_holds_up_no_snooze(store: Store) -> None:
     assert isinstance(store, SqlStore)
     await escalating(store, "reminder", "escalation")

@@ -22,7 +22,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 Goals = Sequence[tuple[str, dict[str, Any]]]
 
-ORDER: dict[str, Any] = {"order_id": "A1", "sku": "lamp", "quantity": 2, "amount": 160.0, "card": "valid"}
+ORDER: dict[str, Any] = {"order_id": "A1", "sku": "lamp", "quantity": 2, "amount": "160.00", "card": "valid"}
 ORDERS: Goals = [("order.received", ORDER), ("order.received", {**ORDER, "order_id": "A2", "card": "expired"})]
 TOPICS: Goals = [("research.goal", {"topic": topic}) for topic in ("jaguar", "storms")]
 QUESTIONS: Goals = [("advice.wanted", {"question": "Which bicycle with a motor should I buy?"})]

@@ -17,18 +17,19 @@ from click.testing import CliRunner, Result
 
 from soorma_ai.apps.cli.main import cli
 
-SOORMA = (sys.executable, "-c", "from soorma_ai.apps.cli.main import main; main()")
+SOORMA = (sys.executable, "-m", "soorma_ai")
 PROJECT = Path(__file__).parents[2]
 DOCS = PROJECT / "docs"
 NOT_RUN = "# not run"
 # What is the machine's, or needs a network: it is told, and not tried.
-NOT_OURS = frozenset({"pip", "export"})
-PLUGINS = " ".join(f"-p no:{name}" for name in ("schemathesis", "hypothesispytest", "xdist", "examples"))
+NOT_OURS = frozenset({"pip"})
+PLUGINS = " ".join(f"-p no:{name}" for name in ("schemathesis", "hypothesispytest", "xdist"))
 
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _FILE = re.compile(r"# ([\w/]+\.py)\n")
+_URL = re.compile(r"http://[\d.:]+")
 _EXITS = re.compile(r"# exits with (\d+)")
 
 
@@ -80,6 +81,20 @@ def blocks(page: Path) -> list[Block]:
     return [Block(name, text[: found.start()].count("\n") + 1, found[1], found[2]) for found in _BLOCK.finditer(text)]
 
 
+def steps(page: Path) -> list[Block]:
+    """Return the blocks that a session carries out: commands, what they print, and files."""
+    found = blocks(page)
+    return [
+        one
+        for before, one in zip([None, *found], found, strict=False)
+        if one.is_run and (one.language == "console" or one.file or _is_output(before, one))
+    ]
+
+
+def _is_output(before: Block | None, block: Block) -> bool:
+    return block.language == "text" and before is not None and before.language == "console"
+
+
 def programs(page: Path) -> Iterator[tuple[Block, str | None]]:
     """Yield each whole program, and what the page says that it prints."""
     found = blocks(page)
@@ -97,10 +112,15 @@ class Session:
         self._command: list[str] = []
         self._told: list[str] = []
         self._written: list[Block] = []
+        self._set: dict[str, str] = {}
+        self._printed = ""
 
     def carry_out(self, block: Block) -> None:
         if block.file is not None:
             self._written.append(block)
+            return
+        if block.language == "text":
+            assert self._printed == block.text, f"{block.page}, line {block.line}"
             return
         self._save()
         wanted = 0
@@ -129,10 +149,14 @@ class Session:
     def _run(self, words: list[str], wanted: int, place: str) -> None:
         if words[0] == "cd":
             self._folder = self._folder / words[1]
+        elif words[0] == "export":
+            self._set |= [words[1].split("=", 1)]
         elif words == ["make", "dev"]:
             self._begin(shlex.split(self._process(["make", "-n", "dev"], place)))
-        elif words[:2] == ["soorma", "dev"]:
+        elif words[:2] in (["soorma", "dev"], ["soorma", "serve"]):
             self._begin(words)
+        elif words[0] == "python":
+            self._printed = self._process([sys.executable, *words[1:]], place)
         elif words[0] == "make":
             self._process(words, place)
         else:
@@ -176,26 +200,30 @@ class Session:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        self._hear("Ctrl-C stops")
+        address = _URL.search(self._hear("Ctrl-C stops"))
+        assert address is not None, self._told
+        self._set["SOORMA_URL"] = address[0]
 
     def _save(self) -> None:
         """Write files, all at once, and see what runs begin anew."""
         for block in self._written:
-            (self._folder / str(block.file)).write_text(block.text)
+            file = self._folder / str(block.file)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text)
         if self._written and self._running is not None:
             self._hear("beginning anew")
             self._hear("Ctrl-C stops")
         self._written.clear()
 
-    def _hear(self, word: str) -> None:
-        """Read what runs until it says this."""
+    def _hear(self, word: str) -> str:
+        """Read what runs until it says this, and return that line."""
         assert self._running is not None and self._running.stdout is not None, f"nothing runs that says {word!r}"
         for line in self._running.stdout:
             self._told.append(line)
             if word in line:
-                return
+                return line
         raise AssertionError(f"{word!r} was never said: {''.join(self._told)}")
 
     @property
     def _environment(self) -> dict[str, str]:
-        return {**os.environ, "PYTHON": sys.executable, "PYTEST_ADDOPTS": PLUGINS}
+        return {**os.environ, "PYTHON": sys.executable, "PYTEST_ADDOPTS": PLUGINS, **self._set}

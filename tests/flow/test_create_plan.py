@@ -65,7 +65,7 @@ def machine(**changes: Any) -> dict[str, Any]:
             "transitions": [way(CHARGED, "done")],
         },
         "done": {"is_terminal": True, "result": {"paid": "{results.paying.charged}"}},
-        "sorry": {"is_terminal": True, "outcome": "failed", "description": "nothing could be reserved"},
+        "sorry": {"is_terminal": True, "outcome": "not_achieved", "description": "nothing could be reserved"},
     }
     return {name: state for name, state in (states | changes).items() if state is not None}
 
@@ -101,7 +101,7 @@ async def test_a_machine_that_the_model_draws_runs_to_its_end(platform: Platform
     details = await platform.plan(plan.plan_id)
     assert (details.current_state, details.usage.llm_calls, details.usage.actions) == ("done", 2, 2)
     assert details.results == {"start": {"reserved": "A1"}, "paying": {"charged": 7}}
-    assert details.prompt.startswith("planner/plan 4 ")
+    assert details.prompt.startswith("planner/plan 5 ")
     _, asked = details.decisions
     assert (asked.prompt_id, asked.verdict, asked.refusal) == ("planner/plan", Verdict.ACCEPTED, "")
     tokens = sum(entry.prompt_tokens + entry.completion_tokens for entry in details.decisions)

@@ -16,6 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import places
 import pytest
 from kit import PATIENCE, events, payments, planner, stock, until
 from msgspec.structs import replace
@@ -543,6 +544,6 @@ def ending(process: Process) -> Generator[None]:
 
 
 def life(folder: Path, url: str, struck: Path, point: str, *more: str, store: str = "there.db") -> Process:
-    settings = {**os.environ, "SOORMA_STORE_URL": f"sqlite:///{folder / store}", "SOORMA_BUS_URL": url}
+    settings = {**os.environ, "SOORMA_STORE_URL": places.url_of(folder / store), "SOORMA_BUS_URL": url}
     command = [sys.executable, str(PROGRAM), str(struck), point, *more]
     return subprocess.Popen(command, env=settings, stdout=subprocess.PIPE if more else None)

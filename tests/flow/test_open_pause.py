@@ -25,10 +25,12 @@ from kit import (
 
 from soorma_ai import (
     Agent,
+    Approval,
     ChoreographyPlanner,
     EventContext,
     GoalContext,
     Limits,
+    LocalProtocolError,
     NotFound,
     PlanContext,
     PlanFailed,
@@ -102,6 +104,49 @@ async def test_a_resumed_plan_ends_at_its_later_deadline(platform: Platform, clo
     await as_time_passes(clock, lambda: platform.plans(status="failed"))
     with pytest.raises(PlanFailed, match="deadline"):
         await plan.result(timeout=PATIENCE)
+
+
+async def test_a_snooze_in_a_pause_ends_before_the_deadline_that_returns(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    """It is measured by the time that is left, since the plan may resume at once."""
+    asking = Planner("asking", limits=Limits(deadline=timedelta(hours=2)))
+
+    @asking.on_goal("buy.wanted", state_machine=BUYING)
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        plan = await PlanContext.create_from_goal(goal, context)
+        await plan.execute_next()
+
+    @asking.on_event("stop.wanted", topic="business-facts")
+    async def stop(event: EventContext, context: PlatformContext) -> None:
+        plan = await PlanContext.restore_by_correlation(event.correlation_id)
+        assert plan is not None
+        await plan.pause()
+
+    gate = Approval(approvers=("manager",), timeout=timedelta(days=2), reminders=(timedelta(hours=6),))
+    plan = await pursue(platform, "buy.wanted", {}, asking, payments(gate))
+    question, manager = (
+        await the_wait(platform),
+        platform.as_user(tenant_id="default", user_id="ann", roles=["manager"]),
+    )
+    await platform.publish("business-facts", "stop.wanted", {}, correlation_id=plan.plan_id)
+    await until(platform, lambda: _is_paused(platform, plan.plan_id))
+    await clock.advance(5 * HOUR)
+    with pytest.raises(LocalProtocolError, match="the deadline if the paused plan resumes now"):
+        await manager.inbox.snooze(question.wait_id, clock.now() + timedelta(hours=2))
+    made = await manager.inbox.snooze(question.wait_id, clock.now() + timedelta(hours=1.9))
+    (pause,) = [one for one in await platform.waits() if one.expected_event == "plan.resumed"]
+    owner = platform.as_user(tenant_id="default", user_id="local")
+    await owner.inbox.snooze(pause.wait_id, clock.now() + timedelta(days=3))
+    assert await platform.answer(pause.wait_id, {}) == "accepted"
+    await until(platform, partial(_has_deadline, platform, plan.plan_id))
+    deadline = (await platform.wait(question.wait_id)).deadline
+    assert deadline is not None and made.until < deadline == clock.now() + timedelta(hours=2)
+
+
+async def _is_paused(platform: Platform, plan_id: str) -> bool:
+    plan = await platform.services.store.plans.plan(plan_id)
+    return plan is not None and plan.paused is not None
 
 
 async def test_people_are_reminded_of_a_pause(platform: Platform, clock: VirtualClock) -> None:

@@ -109,6 +109,16 @@ async def test_a_delegated_goal_is_begun_by_its_planner_only(platform: Platform)
     assert sorted(record.agent for record in await platform.plans()) == ["orders", "two", "two"]
 
 
+async def test_a_goal_of_planners_of_one_name_is_begun_by_the_tenants_own_and_else_by_the_shared_one(
+    platform: Platform,
+) -> None:
+    own = planner([complete({"by": "acme"})], tenant_id="acme")
+    await platform.start(planner([complete({"by": "all"})]), own, stock())
+    for tenant, by in (("acme", "acme"), ("globex", "all")):
+        ann = platform.as_user(tenant_id=tenant, user_id="ann")
+        assert await (await ann.submit("order.received", {})).result(timeout=5) == {"by": by}
+
+
 async def test_no_tenant_can_attach_a_goal_to_anothers_plan(platform: Platform) -> None:
     ann = platform.as_user(tenant_id="a", user_id="ann")
     eve = platform.as_user(tenant_id="b", user_id="eve")

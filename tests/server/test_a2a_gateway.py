@@ -44,7 +44,7 @@ from http_kit import Keys, caller
 from kit import payments, planner
 
 from soorma_ai import Agent, Approval, EventDefinition, Platform
-from soorma_ai.testing.scripted import complete, publish
+from soorma_ai.testing.scripted import complete, give_up, publish
 
 CHARGE = publish("payment.charge.requested", amount=12)
 DONE = complete({"paid": 12, "big": 2**60})
@@ -198,6 +198,35 @@ async def test_a_plan_that_fails_is_a_task_that_failed(platform: Platform) -> No
     async with served(platform, *shop([]), auth=KEYS) as url, speaking(url, "maria") as client:
         task = await said(client, {"order_id": "A1"})
         assert (task.status.state, bool(task.status.message.parts[0].text)) == (FAILED, True)
+
+
+async def test_a_plan_that_gives_up_is_a_task_that_failed_for_its_reason(platform: Platform) -> None:
+    script = [CHARGE, give_up("No shop sells it.", "a shop")]
+    async with served(platform, *shop(*script), auth=KEYS) as url, speaking(url, "maria") as client:
+        task = await said(client, {})
+        assert task.status.state == FAILED
+        assert task.status.message.parts[0].text == "gave_up: No shop sells it.; missing: a shop"
+
+
+async def test_who_helps_a_plan_that_would_give_up_answers_by_a_message(platform: Platform) -> None:
+    script = [give_up("No shop sells it."), DONE]
+    async with served(platform, *shop(*script, on_give_up="ask"), auth=KEYS) as url, speaking(url, "maria") as client:
+        asked = await said(client, {})
+        assert asked.status.state == ASKS
+        done = await said(client, "Ask Ink & Co.", task_id=asked.id)
+        assert done.status.state == COMPLETED
+    maria = platform.as_user(tenant_id="shop", user_id="maria")
+    (step,) = [one for one in (await maria.plan(asked.id)).steps if one.kind == "answered"]
+    assert step.data == {"hint": "Ask Ink & Co."}
+
+
+async def test_the_word_reject_ends_a_plan_that_would_give_up(platform: Platform) -> None:
+    script = [give_up("No shop sells it.")]
+    async with served(platform, *shop(*script, on_give_up="ask"), auth=KEYS) as url, speaking(url, "maria") as client:
+        asked = await said(client, {})
+        failed = await said(client, "reject", task_id=asked.id)
+        assert failed.status.state == FAILED
+        assert failed.status.message.parts[0].text == "gave_up: No shop sells it.; maria ended the plan"
 
 
 async def test_tasks_are_listed_by_pages_the_last_changed_first(platform: Platform) -> None:

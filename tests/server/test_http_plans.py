@@ -6,7 +6,7 @@ from kit import ended, payments, planner, stock, the_wait, until
 
 from soorma_ai import Approval, Platform
 from soorma_ai.server import app
-from soorma_ai.testing.scripted import complete, publish, wait
+from soorma_ai.testing.scripted import complete, give_up, publish, wait
 
 RESERVE = publish("inventory.reserve.requested", order_id="A1")
 CHARGE = publish("payment.charge.requested", amount=12000)
@@ -38,6 +38,15 @@ async def test_a_plan_that_failed_says_why(platform: Platform) -> None:
         end = await http.post("/v1/plans?wait=10", json=ORDER)
     assert (end.status_code, end.json()["status"]) == (200, "failed")
     assert "limit_exceeded" in end.json()["reason"]
+
+
+async def test_a_plan_that_gave_up_says_so_and_why(platform: Platform) -> None:
+    await platform.start(planner([RESERVE, give_up("No shop sells it.", "a shop")]), stock())
+    async with local(platform) as http:
+        end = (await http.post("/v1/plans?wait=10", json=ORDER)).json()
+        shown = (await http.get(f"/v1/plans/{end['plan_id']}")).json()
+    assert (end["status"], end["failure"]) == ("failed", "gave_up")
+    assert end["reason"] == shown["reason"] == "gave_up: No shop sells it.; missing: a shop"
 
 
 async def test_the_same_key_is_the_same_plan_and_other_data_under_it_is_refused(platform: Platform) -> None:

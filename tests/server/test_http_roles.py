@@ -78,6 +78,9 @@ ROWS: dict[str, Row] = {
     "GET /v1/events": lists(lambda t: t.request_id),
     "GET /v1/events/stream": Row("begin"),
     "GET /v1/waits": lists(lambda t: t.wait_id),
+    "GET /v1/lookup/waits": lists(lambda t: f'"{t.wait_id}"'),
+    "GET /v1/lookup/events": lists(lambda t: f'"{t.request_id}"'),
+    "GET /v1/caller": Row("begin"),
     f"GET {WAIT}": Row("see"),
     # Who sees it is told that others must answer.
     f"POST {WAIT}/answer": Row("see", lambda t: {"payload": {}}),
@@ -174,8 +177,12 @@ def path_of(route: str, things: Things) -> str:
         "seq": "1",
         "fence": "1",
     }
-    asks = "user_id" in BY_ROUTE[route].asked.model_fields
-    return BY_ROUTE[route].template.format_map(named) + (f"?user_id={things.user_id or 'nobody'}" if asks else "")
+    asked, query = BY_ROUTE[route].asked.model_fields, ""
+    if "user_id" in asked:
+        query = f"?user_id={things.user_id or 'nobody'}"
+    if "beginning" in asked:
+        query = f"?beginning={(things.wait_id if 'waits' in route else things.request_id)[:-1]}"
+    return BY_ROUTE[route].template.format_map(named) + query
 
 
 async def answer(served: Starlette, http: httpx.AsyncClient, route: str, things: Things) -> tuple[int, str]:

@@ -51,6 +51,50 @@ def test_a_condition_that_cannot_be_decided_asks_a_person(condition: str) -> Non
     assert applies(condition, ORDER, GOAL)
 
 
+MONEY: JsonObject = {
+    "amount": "900.00",
+    "limit": "5000",
+    "code": "900",
+    "lines": [{"price": "9.50", "qty": 2.0}, {"price": "100.25", "qty": 1.0}],
+    "sum": {"net": "0.30"},
+    "sealed": "5000.0000000000000001",
+}
+
+
+@pytest.mark.parametrize(
+    ("condition", "needed"),
+    [
+        ("payload.amount > 5000.0", False),
+        ("payload.amount >= 900", True),
+        ("5.0 < payload.amount", True),
+        ("payload.amount == 900.0", True),
+        ("payload.amount != 900", False),
+        ("payload.amount > payload.limit", False),
+        ("payload.limit > context.amount", True),
+        ("payload['amount'] > 5000.0", False),
+        ("payload.sum.net * 10.0 > 2.9", True),
+        ("payload.amount - payload.sum.net < 900.0", True),
+        ("payload.amount + payload.limit > 5899.0", True),
+        ("payload.lines.exists(line, line.price * line.qty > 100.0)", True),
+        ("payload.lines[1].price > 100.0", True),
+        ("payload.lines.all(line, line.price < 100.0)", False),
+        ("(payload.code == '900' ? payload.amount : payload.limit) > 1000.0", False),
+        ("payload.code == '900'", True),
+        ("payload.code.startsWith('9')", True),
+        ("double(payload.amount) > 5000.0", False),
+    ],
+)
+def test_a_condition_compares_decimals_by_value(condition: str, needed: bool) -> None:
+    assert applies(condition, MONEY, {"amount": "80.5"}) is needed
+    assert holds(condition, {"payload": MONEY, "context": {"amount": "80.5"}}) is needed
+
+
+@pytest.mark.parametrize("condition", ["payload.sealed > 5000.0", "payload.sealed <= 5000.0", "payload.sealed == 5000"])
+def test_a_decimal_of_more_digits_than_a_number_keeps_is_not_decided(condition: str) -> None:
+    assert applies(condition, MONEY, None)
+    assert not holds(condition, {"payload": MONEY})
+
+
 @pytest.mark.parametrize("written", ["payload.amount >", "payload amount", "", "(", "always!", "import('os')"])
 def test_what_is_no_expression_is_refused_before_anything_runs(written: str) -> None:
     with pytest.raises(ConfigError, match="neither 'always' nor a CEL expression"):

@@ -13,7 +13,7 @@ from soorma_ai.kernel.rules.choices.offer import Delegate, Offer, WaitChoice
 from soorma_ai.kernel.rules.choices.showing import LINE_CHARS
 from soorma_ai.kernel.rules.schemas.bounded import MAX_CHARS
 from soorma_ai.kernel.rules.schemas.portable import wire_of
-from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
+from soorma_ai.testing.scripted import complete, delegate, give_up, publish, publish_all, wait
 from unit.material import branching, obj
 from unit.shown import everything_of, whole_form
 
@@ -21,6 +21,8 @@ NUMBER: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}
 PAID = WaitChoice(EventDefinition(event_name="paid"), ("bank",))
 BUY = Delegate("buyer", EventDefinition(event_name="buy"))
 TWO = Offer((EventDefinition(event_name="x", payload_schema=NUMBER),), (BUY,), (PAID,))
+ENDS = {"complete", "give_up"}
+SAID = (complete(), give_up("nobody sells it", "a shop"), give_up("nobody sells it"))
 WIDE = obj({f"p{n}": {"type": "string", "description": "x" * 200} for n in range(5_000)}, "p1")
 
 
@@ -39,7 +41,7 @@ def lookup(action: str, **fields: Any) -> JsonObject:
 
 def test_there_is_a_branch_for_each_thing_that_can_be_done_and_for_nothing_else() -> None:
     form = whole_form(TWO)
-    for item in (publish("x", n=1), delegate("buyer", "buy", {}), wait("paid", "?"), wait("paid", "?", 5), complete()):
+    for item in (publish("x", n=1), delegate("buyer", "buy", {}), wait("paid", "?"), wait("paid", "?", 5), *SAID):
         assert violations(form, item) == []
     for item in (publish("x"), publish("y"), delegate("x", "buy", {}), wait("x", "?"), wait("paid", "?", 0)):
         assert violations(form, item) != []
@@ -51,16 +53,16 @@ def test_there_is_a_branch_for_each_thing_that_can_be_done_and_for_nothing_else(
 @pytest.mark.parametrize(
     ("offer", "at_once", "expected"),
     [
-        (Offer(), None, {"complete"}),
-        (Offer(waits=(PAID,)), None, {"wait", "complete"}),
-        (Offer(delegates=(BUY,)), 9, {"delegate:buyer/buy", "complete"}),
-        (Offer((event("x"),)), None, {"publish:x", "publish_all", "complete"}),
-        (Offer((event("x"),)), 2, {"publish:x", "publish_all", "complete"}),
-        (Offer((event("x"),)), 1, {"publish:x", "complete"}),
+        (Offer(), None, set()),
+        (Offer(waits=(PAID,)), None, {"wait"}),
+        (Offer(delegates=(BUY,)), 9, {"delegate:buyer/buy"}),
+        (Offer((event("x"),)), None, {"publish:x", "publish_all"}),
+        (Offer((event("x"),)), 2, {"publish:x", "publish_all"}),
+        (Offer((event("x"),)), 1, {"publish:x"}),
     ],
 )
 def test_what_is_not_offered_is_not_in_it(offer: Offer, at_once: int | None, expected: set[str]) -> None:
-    assert actions(whole_form(offer, at_once)) == expected
+    assert actions(whole_form(offer, at_once)) == expected | ENDS
 
 
 @pytest.mark.parametrize(("at_once", "possible"), [(None, 9), (2, 2)])
@@ -90,7 +92,7 @@ def test_what_is_shown_later_stands_at_the_end() -> None:
 
 def test_what_is_only_a_line_can_be_asked_for_and_what_is_hidden_can_be_looked_for() -> None:
     names = ("publish:x", "wait:paid", "delegate:buyer/buy")
-    expected = {"publish:x", "publish_all", "wait", "complete"}
+    expected = {"publish:x", "publish_all", "wait"} | ENDS
     assert actions(form_of(TWO, Showing(names[:1], names[:2]), None)) == expected
     assert actions(form_of(TWO, Showing(names[:1], names), None)) == expected | {"need_schema"}
     hidden = form_of(TWO, Showing(names[:1], names[:2], hidden=1), None, refers=True)

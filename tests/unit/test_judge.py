@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import pytest
 from msgspec.structs import replace
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
 from soorma_ai.kernel.domain.decisions import (
@@ -32,7 +32,7 @@ from soorma_ai.kernel.rules.decisions.judge import (
     parse_decision,
     prepare_decision,
 )
-from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
+from soorma_ai.testing.scripted import complete, delegate, give_up, publish, publish_all, wait
 from unit.kit import NOW
 from unit.kit import plan as plan_of
 
@@ -89,6 +89,10 @@ def judged(answer: Any, **known: Any) -> Any:
         ({"step": {"action": "publish:pay", "data": {}, "event_type": "x"}}, MalformedDecision, "holds 'event_type'"),
         ({"step": {"action": "delegate:buyer/buy"}}, MalformedDecision, "has no data"),
         ({"step": GIVE | {"target_planner": "third"}}, MalformedDecision, "holds 'target_planner'"),
+        ({"step": {"action": "give_up", "missing": []}}, MalformedDecision, "'step' has no reason; 'give_up' needs"),
+        (give_up(" ", "stock"), MalformedDecision, "'step.reason' must say why the goal cannot be reached, found"),
+        ({"step": {"action": "give_up", "reason": "?", "missing": "all"}}, MalformedDecision, "step.missing"),
+        ({"step": {"action": "give_up", "reason": "?", "result": {}}}, MalformedDecision, "holds 'result'"),
         (publish("stock.reserv", sku="A"), UnknownEvent, "did you mean 'stock.reserve'"),
         (publish("x"), UnknownEvent, "event 'x' is not offered. Possible now: stock.reserve, pay."),
         (delegate("nobody", "buy", {}), UnknownEvent, "planner and goal 'nobody/buy'"),
@@ -233,6 +237,30 @@ def test_a_limit_stops_the_kinds_of_decision_that_use_it_and_never_the_end(kind:
         assert kind in users[limit]
     else:
         assert kind not in users[limit]
+
+
+@pytest.mark.parametrize("limits", [Limits(max_actions=0), Limits(max_parallel=0), Limits(max_depth=0)])
+def test_giving_up_is_legal_wherever_completing_is_and_has_no_result_to_fit(limits: Limits) -> None:
+    accepted = judged(give_up("nobody sells it", "a shop"), plan=plan(limits=limits))
+    action = accepted.decision.next_action
+    assert (action.action, action.outcome, action.reason) == ("complete", "not_achieved", "nobody sells it")
+    assert (action.missing, accepted.approval) == (("a shop",), None)
+    assert judged({"step": {"action": "give_up", "reason": "no"}}).decision.next_action.missing == ()
+    assert checks_of(accepted.decision, OFFER) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"outcome": "not_achieved"}, "giving up needs a reason"),
+        ({"outcome": "not_achieved", "reason": "no", "result": 1}, "giving up has a reason and no result"),
+        ({"reason": "no"}, "a reached goal has a result"),
+        ({"missing": ("x",)}, "a reached goal has a result"),
+    ],
+)
+def test_an_end_has_a_result_or_a_reason(given: Any, words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        CompleteAction(**given)
 
 
 def test_more_requests_together_than_may_ever_be_open_are_refused_before_they_are_checked() -> None:

@@ -22,7 +22,7 @@ from soorma_ai.kernel.domain.registry import AgentKind, Approval, EventDefinitio
 from soorma_ai.kernel.domain.replies import ExpectedReply
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT
 from soorma_ai.kernel.domain.values import digest
-from soorma_ai.kernel.rules.plans.carry_out import carry_out
+from soorma_ai.kernel.rules.plans.carry_out import PlanTerms, carry_out
 from soorma_ai.kernel.rules.plans.requests import PlanQuestion, ask, park, publish_or_hold
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.waits.gates import APPROVAL_ANSWER
@@ -38,7 +38,7 @@ TOLD = EventDefinition(event_name="told", topic=EventTopic.BUSINESS_FACTS, corre
 
 def carried_out(action: Any, reply_timeout: timedelta | None = None, **changes: Any) -> Any:
     decided = judged(action, **{"definition": PAY, **changes})
-    return carry_out(plan("paused"), decided, TRIGGER, [], moment(), reply_timeout=reply_timeout)
+    return carry_out(plan("paused"), decided, TRIGGER, [], moment(), PlanTerms(reply_timeout))
 
 
 def line(step: Step) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from ipaddress import IPv4Address, IPv6Address
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import pytest
@@ -17,6 +17,18 @@ from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.domain.schemas import MAX_REPORTED, check_schema, describe, schema_of, violations
 from soorma_ai.kernel.domain.values import Json, JsonObject
 from unit.material import rows
+
+PositiveAmount = Annotated[Decimal, Field(gt=0)]
+Price = Annotated[Decimal, Field(ge=0, decimal_places=2)]
+
+
+class Part(BaseModel):
+    amount: PositiveAmount
+
+
+class Bill(BaseModel):
+    amount: PositiveAmount
+    lines: list[Part]
 
 
 @pytest.mark.parametrize(
@@ -130,6 +142,27 @@ def test_a_value_that_fits_has_no_violation_and_formats_are_asserted() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "off"),
+    [
+        (PositiveAmount, ["0", "0.00", "-1", "1.", "01", "1,5", "NaN", "1e3", ""]),
+        (Price, ["-0.01", "0.005", "1E-3", "1.500"]),
+        (Decimal, ["twelve", " 1", "1.5.0", "Infinity"]),
+    ],
+)
+def test_a_decimal_beyond_its_sign_or_its_places_is_a_violation(kind: Any, off: list[str]) -> None:
+    for text in off:
+        assert violations(schema_of(kind), text), text
+
+
+def test_a_number_in_the_place_of_a_decimal_is_refused_with_the_cure() -> None:
+    schema = schema_of(Bill)
+    assert violations(schema, {"amount": "12.50", "lines": [{"amount": "12.50"}]}) == []
+    [whole, part] = violations(schema, {"amount": 12.5, "lines": [{"amount": 3}]})
+    assert (whole.path, part.path) == ("$.amount", "$.lines[0].amount")
+    assert '12.5 is a number and a decimal is wanted: give its digits as text, such as "12.5"' in str(whole)
+
+
+@pytest.mark.parametrize(
     ("kind", "values"),
     [
         (datetime, [datetime.fromisoformat("2026-05-09T09:00"), datetime(2026, 5, 9, 9, tzinfo=UTC)]),
@@ -143,7 +176,9 @@ def test_a_value_that_fits_has_no_violation_and_formats_are_asserted() -> None:
         (IPv4Address, [IPv4Address("1.2.3.4")]),
         (IPv6Address, [IPv6Address("::1"), IPv6Address("fe80::1%eth0")]),
         (AnyUrl, [AnyUrl("http://b\u00fccher.example/\u00fc?x=a b"), AnyUrl("http://a.b/{x}|^")]),
-        (Decimal, [Decimal("1.5"), Decimal("1E+10")]),
+        (Decimal, [Decimal("1.5"), Decimal("1E+10"), Decimal("0E-8"), Decimal("-0.00")]),
+        (PositiveAmount, [Decimal("1E-9"), Decimal("0.10"), Decimal("1E+10"), Decimal("999999999999999999999.99")]),
+        (Price, [Decimal("0"), Decimal("0.00"), Decimal("12.5"), Decimal("1E+3")]),
         (re.Pattern, [re.compile(r"(?P<a>x)+\Z")]),
     ],
 )

@@ -6,11 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from soorma_ai.features.human_tasks.records import Snooze
-from soorma_ai.features.human_tasks.snoozing import current_snooze, put_off, snooze_fault
+from soorma_ai.features.human_tasks.snoozing import current_snooze, put_off, returning_deadline, snooze_fault
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.kernel.domain.people import AnswerDecision, Ask
+from soorma_ai.kernel.domain.plans import Pause, PlanRecord
+from soorma_ai.kernel.domain.states import RESUMED
 from soorma_ai.testing.clock import START
+from unit.kit import plan
 
 HOUR = timedelta(hours=1)
 
@@ -59,6 +62,26 @@ def test_snoozes_one_after_another_put_off_an_escalation_for_thirty_days_in_all(
     assert snooze_fault(endless, earlier, after(2 + 30 * 24), after(28 * 24)) == ""
     fault = snooze_fault(endless, earlier, after(3 + 30 * 24), after(28 * 24))
     assert "more than 30 days from the first snooze" in fault
+
+
+def paused(hours_left: int, *, since: float) -> PlanRecord:
+    return plan("paused", plan_id="p", deadline=None, paused=Pause(after(since + hours_left), after(since)))
+
+
+def test_in_a_pause_a_snooze_ends_before_the_deadline_of_a_resumption_now() -> None:
+    asked = replace(question(4), plan_id="p", deadline=None)
+    returning = returning_deadline(asked, paused(3, since=1), after(100))
+    assert returning == after(103)
+    assert "is not before" in snooze_fault(asked, None, after(103), after(100), returning)
+    assert snooze_fault(asked, None, after(102), after(100), returning) == ""
+
+
+def test_only_a_question_that_a_resumption_leaves_open_returns_to_a_deadline() -> None:
+    asked, root = replace(question(4), plan_id="p", deadline=None), paused(3, since=1)
+    assert returning_deadline(replace(asked, event_type=RESUMED), root, after(2)) is None
+    assert returning_deadline(replace(asked, event_type=RESUMED, plan_id="child"), root, after(2)) == after(5)
+    assert returning_deadline(question(4), root, after(2)) is None
+    assert returning_deadline(asked, replace(root, paused=None), after(2)) is None
 
 
 def test_a_snooze_does_not_shorten_an_earlier_one() -> None:

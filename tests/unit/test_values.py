@@ -181,12 +181,25 @@ def test_a_large_object_is_copied_as_it_is() -> None:
 
 @pytest.mark.parametrize(
     "strange",
-    [float("nan"), datetime(2026, 1, 1, tzinfo=UTC), b"x", {1}, {1: 2}, Decimal(1), uuid.UUID(int=1), object()],
+    [float("nan"), datetime(2026, 1, 1, tzinfo=UTC), b"x", {1}, {1: 2}, Decimal("nan"), uuid.UUID(int=1), object()],
 )
 def test_what_is_no_json_is_refused_in_large_data_too(strange: object) -> None:
     for pad in ("", PAD):
         with pytest.raises(LocalProtocolError, match="must be JSON"):
             json_object("the data", {"pad": pad, "strange": strange})
+
+
+def test_a_decimal_is_written_as_its_digits_in_small_and_large_data() -> None:
+    amount = Decimal("0.10000000000000000000000000001")
+    for pad in ("", PAD):
+        written = json_object("the data", {"pad": pad, "amount": amount, "lines": [{"price": Decimal("12.50")}]})
+        assert written["amount"] == str(amount)
+        assert written["lines"] == [{"price": "12.50"}]
+
+
+def test_a_digest_is_over_the_digits_of_a_decimal() -> None:
+    one, other = (json_object("the data", {"amount": Decimal(text)}) for text in ("12.5", "12.50"))
+    assert digest(one) == digest({"amount": "12.5"}) != digest(other)
 
 
 @pytest.mark.parametrize("odd", [2**70, (1, 2), "\ud800"])

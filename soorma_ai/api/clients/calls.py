@@ -6,12 +6,12 @@ from typing import Any, Protocol
 
 from soorma_ai.api.clients.protocol import PlanCalls
 from soorma_ai.kernel.domain.dead_letters import Letter
-from soorma_ai.kernel.domain.events import EventTopic, Topic
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Topic
 from soorma_ai.kernel.domain.expectations import Untaken, Wait
 from soorma_ai.kernel.domain.history import SentPrompt
 from soorma_ai.kernel.domain.memory import PlanSummary, SessionSummary
 from soorma_ai.kernel.domain.parameters import Agent, Id, Limit, Name, Note, Ordinal, Position, Short
-from soorma_ai.kernel.domain.people import AnswerOutcome
+from soorma_ai.kernel.domain.people import AnswerOutcome, Person
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, Status
 from soorma_ai.kernel.domain.registry import DiscoveredAgent, Discovery, EventDefinition, RegisteredEvent
 from soorma_ai.kernel.domain.tracking import (
@@ -191,9 +191,15 @@ class KernelCalls(Protocol):
         self, *, after: int = 0, limit: int = 100, plan_id: str | None = None, newest: bool = False
     ) -> EventPage: ...
 
+    async def find_events(self, beginning: Id) -> list[EventEnvelope]: ...
+
     async def waits(self, *, limit: int = 50, plan_id: Id | None = None) -> list[Wait]: ...
 
     async def wait(self, wait_id: Id) -> Wait: ...
+
+    async def find_waits(self, beginning: Id) -> list[Wait]: ...
+
+    async def whoami(self) -> Person: ...
 
     async def answer(
         self,

@@ -7,11 +7,12 @@ from soorma_ai.api.clients.address import PathTail
 from soorma_ai.api.clients.messages import Page, delete, get, post
 from soorma_ai.api.clients.sender import Sender
 from soorma_ai.kernel.domain.dead_letters import Letter
-from soorma_ai.kernel.domain.events import Topic, topic_of
+from soorma_ai.kernel.domain.events import EventEnvelope, Topic, topic_of
 from soorma_ai.kernel.domain.expectations import Untaken, Wait
 from soorma_ai.kernel.domain.history import SentPrompt
 from soorma_ai.kernel.domain.memory import PlanSummary, SessionSummary
 from soorma_ai.kernel.domain.parameters import Agent, Id, Limit, Name, Note, Ordinal, Position, Short
+from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, Status
 from soorma_ai.kernel.domain.registry import DiscoveredAgent, EventDefinition, RegisteredEvent
 from soorma_ai.kernel.domain.tracking import (
@@ -206,6 +207,10 @@ class ClientRows:
         again of what is stored, and says where it is not what was sent. Raise NotFound."""
         return await self._caller.read(get("plans", plan_id, "prompt", decision=decision), SentPrompt)
 
+    async def find_events(self, beginning: Id) -> list[EventEnvelope]:
+        """Return the events in sight of this person with ids of this beginning, by id, at most 500."""
+        return (await self._caller.read(get("lookup", "events", beginning=beginning), Page[EventEnvelope])).items
+
     async def waits(self, *, limit: int = 50, plan_id: Id | None = None) -> list[Wait]:
         """Return open questions that are this person's to see or to answer, the most urgent first; with a `plan_id`
         those of its tree."""
@@ -214,6 +219,15 @@ class ClientRows:
     async def wait(self, wait_id: Id) -> Wait:
         """Return a question, open or closed. Raise NotFound for what is not theirs to see or to answer."""
         return await self._caller.read(get("waits", wait_id), Wait)
+
+    async def find_waits(self, beginning: Id) -> list[Wait]:
+        """Return the questions of this person with ids of this beginning: the open ones, or without any the closed
+        ones."""
+        return (await self._caller.read(get("lookup", "waits", beginning=beginning), Page[Wait])).items
+
+    async def whoami(self) -> Person:
+        """Return the person of these calls: tenant, name and roles. Roles are None for the trusted root."""
+        return await self._caller.read(get("caller"), Person)
 
     async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
         """Return conversations, the one in which something happened last first."""

@@ -22,7 +22,7 @@ class People(Colleagues, Protocol):
 
     async def snooze(self, snooze: Snooze, now: datetime) -> bool:
         """Put off the reminders and the escalation of a question from now on. False, and nothing changes, where it is
-        not open, or is snoozed for longer."""
+        not open, ends before, or is snoozed for longer."""
         ...
 
     async def snoozed(self, wait_id: str) -> Snooze | None:

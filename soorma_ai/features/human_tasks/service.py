@@ -41,7 +41,7 @@ from soorma_ai.features.human_tasks.records import (
     Roles,
     Snooze,
 )
-from soorma_ai.features.human_tasks.snoozing import snooze_fault
+from soorma_ai.features.human_tasks.snoozing import returning_deadline, snooze_fault
 from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.identity import ApiKey, Caller
@@ -141,7 +141,7 @@ class Inbox:
             for _ in range(MOST_TRIES):
                 asked, now = await self._question(wait_id), self._now()
                 found = await self._services.store.part(PEOPLE).snoozed(wait_id)
-                if fault := snooze_fault(asked, found, until, now):
+                if fault := snooze_fault(asked, found, until, now, await self._returning_deadline(asked, now)):
                     raise LocalProtocolError(fault)
                 begun = found.at if found else now
                 made = Snooze(wait_id, self._person.tenant_id, self._person.user_id, begun, until)
@@ -316,6 +316,11 @@ class Inbox:
         if fault := role_fault(asked, right, now):
             raise LocalProtocolError(fault)
         return asked
+
+    async def _returning_deadline(self, asked: Expectation, now: datetime) -> datetime | None:
+        if asked.deadline is not None or asked.root_plan_id is None:
+            return None
+        return returning_deadline(asked, await self._services.store.plans.plan(asked.root_plan_id), now)
 
     async def _claims(self, wait_id: str) -> tuple[Claim | None, Claim | None]:
         """Return what stands, and that as far as it lasts on."""

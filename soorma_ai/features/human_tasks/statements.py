@@ -119,9 +119,11 @@ def release(db: Connection, claim: Claim) -> bool:
 
 def snooze(db: Connection, wanted: Snooze, now: datetime) -> bool:
     """Put off what the question's timers tell from now on, in the place of an earlier snooze. False where it is not
-    open, or was snoozed for longer meanwhile."""
+    open, ends before, or was snoozed for longer meanwhile."""
     found, before = expectations.find(db, wanted.wait_id), snoozed(db, wanted.wait_id)
     if found is None or found.status is not ExpectationStatus.OPEN:
+        return False
+    if found.deadline is not None and wanted.until >= found.deadline:
         return False
     if before is not None and wanted.until < before.until:
         return False

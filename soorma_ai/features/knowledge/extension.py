@@ -4,11 +4,11 @@ from soorma_ai.features.knowledge import statements
 from soorma_ai.features.knowledge.ports import MEMOS
 from soorma_ai.features.knowledge.records import FEATURE, DropMemo, KeepMemo
 from soorma_ai.features.knowledge.store import SqlMemos
-from soorma_ai.features.knowledge.tables import MEMO_TABLES
+from soorma_ai.features.knowledge.tables import MEMO, MEMO_TABLES
 from soorma_ai.kernel.extension import Extension
 from soorma_ai.kernel.sql.connection import Removal
 from soorma_ai.kernel.sql.schema import statements as split
-from soorma_ai.kernel.sql.storage import Storage, Table
+from soorma_ai.kernel.sql.storage import Storage, Table, TextIndex
 
 _OF_SHELF = "(SELECT shelf.tenant FROM shelf WHERE shelf.shelf = {row}.shelf)"
 _OF_MEMO = "(SELECT memo.whose FROM memo WHERE memo.seq = {row}.seq)"
@@ -19,11 +19,11 @@ EXTENSION = Extension(
         statements=split(MEMO_TABLES),
         tables=(
             Table("shelf", seen="{own} AND (is_shared = 1 OR {users})"),
-            Table("memo", "shelf", _OF_SHELF),
+            Table(MEMO, "shelf", _OF_SHELF),
             Table("memo_signs", "shelf", _OF_SHELF),
-            Table("memo_numbers", "seq", _OF_MEMO),
+            Table("memo_numbers", "seq", _OF_MEMO, is_numbered=False),
         ),
-        has_words=True,
+        text_indexes=(TextIndex(MEMO, _OF_MEMO),),
         parts={MEMOS: SqlMemos},
         appliers={KeepMemo: statements.change, DropMemo: statements.change},
         tidy=statements.drop_expired,

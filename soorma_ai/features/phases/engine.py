@@ -1,7 +1,6 @@
 """The journey of the plan in hand: how it stands with its phases, what it decides in them, what people see of it."""
 
 from collections.abc import Mapping
-from datetime import timedelta
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -46,7 +45,7 @@ from soorma_ai.kernel.domain.values import Json, JsonObject, derived_id, digest
 from soorma_ai.kernel.rules.choices.form import digest_of
 from soorma_ai.kernel.rules.decisions.extraction import parse_holds
 from soorma_ai.kernel.rules.decisions.prompt import Inputs
-from soorma_ai.kernel.rules.plans.carry_out import carry_out
+from soorma_ai.kernel.rules.plans.carry_out import PlanTerms, carry_out
 from soorma_ai.kernel.rules.plans.history import append_step
 from soorma_ai.kernel.rules.plans.lifecycle import complete
 from soorma_ai.kernel.rules.plans.requests import PlanQuestion, ask, park
@@ -76,7 +75,7 @@ class PhaseFrame(Struct, frozen=True):
     schema: JsonObject
     custom: JsonObject = field(default_factory=dict[str, Json])
     most_actions: int | None = None
-    reply_timeout: timedelta | None = None
+    terms: PlanTerms = field(default_factory=PlanTerms)
     check: Check | None = None
 
 
@@ -198,7 +197,7 @@ class JourneyInHand:
         going = move(self.plan, StatusTrigger.GO, handling.services.clock.now())
         placed, open_now = replace(trigger, place=self.place), await handling.open_now()
         moment = handling.moment()
-        handling.apply(carry_out(going, judged, placed, open_now, moment, reply_timeout=frame.reply_timeout))
+        handling.apply(carry_out(going, judged, placed, open_now, moment, frame.terms))
 
     def keep_work(self, work: Json) -> None:
         """Keep what this visit has come to, and as the last of its phase among the plan's results."""

@@ -91,17 +91,21 @@ class PhaseFlow(PhaseHooks):
         if decision.reasoning:
             yield AgentThinkingEvent(message=decision.reasoning)
         match decision.next_action:
-            case CompleteAction(result=work):
+            case CompleteAction(outcome="achieved", result=work):
                 hand.journey.keep_work(work)
                 for event in self._take_work(phase, json_object("the work of a phase", work)):
                     yield event
                 return
+            case CompleteAction():
+                pass
             case WaitAction(message=message):
                 yield AgentSpeakingEvent(message=message)
             case PublishAction() | PublishAllAction() | DelegateAction():
                 for name, data, _ in requests_in(decision):
                     yield ToolStartEvent(tool_name=name, parameters=data)
         await hand.journey.carry_out(frame, judged, hand.trigger)
+        if (ended := hand.journey.plan).failure is not None:
+            yield ErrorEvent(code=ended.failure, message=ended.reason or "")
 
     def _frame(self, phase: Enum) -> engine.PhaseFrame:
         hand, name = self._turn, name_of(phase)
@@ -110,8 +114,9 @@ class PhaseFlow(PhaseHooks):
             custom["work so far in this visit"] = hand.journey.work
 
         async def check(judged: AcceptedDecision) -> None:
-            if isinstance(judged.decision.next_action, CompleteAction):
-                work = json_object("the work of a phase", judged.decision.next_action.result)
+            action = judged.decision.next_action
+            if isinstance(action, CompleteAction) and action.outcome == "achieved":
+                work = json_object("the work of a phase", action.result)
                 if fault := await self._check_work(phase, work):
                     raise NotAllowed(fault)
 
@@ -121,7 +126,7 @@ class PhaseFlow(PhaseHooks):
             schema=self._schema_of(phase),
             custom=custom,
             most_actions=self.max_actions_in.get(name),
-            reply_timeout=self.reply_timeout,
+            terms=self.settings.terms,
             check=check,
         )
 
@@ -181,7 +186,7 @@ class PhaseFlow(PhaseHooks):
         async with aclosing(self._execute_phase(self.Phase(journey.journey_state.phase))) as events:
             async for event in events:
                 await journey.say(event)
-        return not await journey.has_new_waits(before)
+        return not journey.plan.status.is_final and not await journey.has_new_waits(before)
 
     async def _advance(self, hand: JourneyTurn) -> None:
         """Find out where the end of a visit leads, and go there, or wait for people."""

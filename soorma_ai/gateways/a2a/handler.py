@@ -53,6 +53,7 @@ from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.people import ACCEPTED, INVALID, AnswerDecision
 from soorma_ai.kernel.domain.registry import RegisteredEvent
 from soorma_ai.kernel.domain.values import JsonObject, clip, derived_id
+from soorma_ai.kernel.rules.waits.answers import say_approved
 from soorma_ai.kernel.rules.waits.gates import gate_id
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.client.mounts import Visit
@@ -293,7 +294,7 @@ def answer_of(wait: Wait, words: str, data: JsonObject, about: JsonObject) -> tu
     word = words.strip().lower()
     may_be_meant = {AnswerDecision.APPROVE, AnswerDecision.REJECT} & set(wait.allowed_decisions)
     if not data and decision is None and word in may_be_meant:
-        return {"approved": word == AnswerDecision.APPROVE}, word
+        return say_approved(word, {}, wait.response_schema), word
     return payload_of(words, data, wait.response_schema), decision
 
 

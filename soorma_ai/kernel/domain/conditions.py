@@ -8,6 +8,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.decimals import Path, decimals_as_numbers, number_paths
 from soorma_ai.kernel.domain.expressions import MOST_STEPS, Term, ValueBound, cost_of, parse, size_of, uses_in
 from soorma_ai.kernel.domain.values import Json, JsonObject, clip
 
@@ -23,10 +24,12 @@ class _Program(Protocol):
 
 
 class _Condition(Struct, frozen=True):
-    """An expression that can be evaluated; `uses` are the fields of values that it looks at."""
+    """An expression that can be evaluated. `uses` are the fields of values that it looks at, `numbers` the paths that
+    it takes for numbers."""
 
     structure: Term
     uses: frozenset[tuple[str, str]]
+    numbers: frozenset[Path]
     program: _Program
 
     @property
@@ -43,10 +46,10 @@ class _Condition(Struct, frozen=True):
             return self.program.execute(seen)
 
     def _narrow(self, name: str, value: Json) -> Json:
-        """Return no more of a value than is looked at."""
-        if (name, "") in self.uses or not isinstance(value, dict):
-            return value
-        return {field: item for field, item in value.items() if (name, field) in self.uses}
+        """Return no more of a value than is looked at, with the decimals that are compared as numbers."""
+        if (name, "") not in self.uses and isinstance(value, dict):
+            value = {field: item for field, item in value.items() if (name, field) in self.uses}
+        return decimals_as_numbers(value, [path[1:] for path in self.numbers if path[0] == name])
 
 
 def check_condition(expression: str) -> None:
@@ -117,7 +120,8 @@ def _compile(expression: str) -> _Condition:
         import cel  # its package imports a command line of its own: 0.7 s that only users of conditions pay
 
         with _without_panic():
-            return _Condition(structure, frozenset(uses_in(structure)), cel.compile(expression))
+            numbers = frozenset(number_paths(structure))
+            return _Condition(structure, frozenset(uses_in(structure)), numbers, cel.compile(expression))
     except (ValueError, RuntimeError) as error:
         raise ConfigError(clip(str(error), SHOWN)) from error
 

@@ -47,10 +47,32 @@ class PublishAllAction(Frozen):
 
 
 class CompleteAction(Frozen):
-    """The goal is reached; `result` is its answer."""
+    """End the plan. The goal is reached, and `result` is its answer; or it is `not_achieved`, for a `reason`.
+
+    `missing` names the missing things, one each: an agent, a value, a permission. A plan that gives up fails with the
+    code `gave_up`.
+    """
 
     action: Literal["complete"] = "complete"
     result: Json = None
+    outcome: Literal["achieved", "not_achieved"] = "achieved"
+    reason: str = ""
+    missing: tuple[str, ...] = ()
+
+    @field_validator("missing", mode="before")
+    @classmethod
+    def _make_tuple(cls, given: object) -> object:
+        return tuple(cast("list[object]", given)) if isinstance(given, list) else given
+
+    @model_validator(mode="after")
+    def _check_outcome(self) -> Self:
+        if self.outcome == "not_achieved" and not self.reason.strip():
+            raise ValueError("giving up needs a reason: say why the goal cannot be reached")
+        if self.outcome == "not_achieved" and self.result is not None:
+            raise ValueError("giving up has a reason and no result")
+        if self.outcome == "achieved" and (self.reason or self.missing):
+            raise ValueError("a reached goal has a result, and neither a reason nor missing things")
+        return self
 
 
 class WaitAction(Frozen):
@@ -92,6 +114,8 @@ PlanAction = Annotated[
 
 # How they are told apart.
 ACTIONS = frozenset({"publish", "publish_all", "complete", "wait", "delegate"})
+# COMPLETE without the goal reached has a name of its own in answers of models.
+GIVE_UP = "give_up"
 
 
 class PlannerDecision(Frozen):

@@ -62,8 +62,8 @@ Kind = Literal["name", "literal", "field", "list", "choice", "plus", "comparison
 
 @dataclass(frozen=True)
 class Term:
-    """A part of an expression. `word` is a name, a literal, what a loop does, or the field of a value that is looked
-    at; `binds` are a loop's variables."""
+    """A part of an expression. `word` is a name, a literal, a field, the signs between operands, or the function of a
+    call or a loop; `binds` are a loop's variables."""
 
     kind: Kind
     parts: tuple["Term", ...] = ()
@@ -253,7 +253,7 @@ class _Parser:
         while sign := self._take(*_RANKS[rank]):
             signs.add(sign)
             parts.append(self._operation(rank + 1))
-        return Term(_kind_of(signs), tuple(parts)) if signs else parts[0]
+        return Term(_kind_of(signs), tuple(parts), " ".join(sorted(signs))) if signs else parts[0]
 
     def _value(self) -> Term:
         while self._take("!", "-"):
@@ -275,7 +275,7 @@ class _Parser:
         name = self._name()
         if self._take("("):
             return _call(name, (part, *self._entries(")")))
-        return part if part.kind == "field" else Term("field", (part,), name)
+        return Term("field", (part,), name)
 
     def _name(self) -> str:
         kind, text = self._tokens[self._at]

@@ -5,8 +5,6 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import cast
 
-from msgspec import Struct
-
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.records import Record
@@ -112,7 +110,7 @@ SUPERSEDED = "superseded"
 INVALID = "invalid"
 
 
-class Person(Struct, frozen=True):
+class Person(Record, frozen=True):
     """The one who calls. `roles` None is the trusted root, who has every role in the tenant."""
 
     tenant_id: str = "default"

@@ -9,7 +9,13 @@ _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d[Tt])?\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\
 _SPAN = re.compile(
     r"[+-]?P(?=.)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?", re.ASCII | re.DOTALL
 )
+_DECIMAL = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?(E[+-]?\d{1,3})?", re.ASCII)
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+")
+
+
+def is_decimal(text: str) -> bool:
+    """Tell whether text is a decimal number, as `str(Decimal(...))` writes one."""
+    return _DECIMAL.fullmatch(text) is not None
 
 
 def _is(read: Callable[[str], object], form: re.Pattern[str] | None = None) -> Callable[[str], bool]:
@@ -34,4 +40,5 @@ FORMATS: dict[str, Callable[[str], bool]] = {
     "ipv6": _is(IPv6Address),
     "uri": _is(str, _URI),
     "regex": _is(str),
+    "decimal": is_decimal,
 }

@@ -23,6 +23,7 @@ from soorma_ai.kernel.domain.schema_formats import FORMATS
 from soorma_ai.kernel.domain.schema_graph import Place, SchemaGraph, sizes_of_levels, visits_of_root
 from soorma_ai.kernel.domain.schema_parts import Parts
 from soorma_ai.kernel.domain.schema_steps import OF_A_LOOK, At, SchemaFault, Verdict, is_free
+from soorma_ai.kernel.domain.schema_types import TypeSchemas
 from soorma_ai.kernel.domain.schema_walk import Walk
 from soorma_ai.kernel.domain.slices import Slices, at_once
 from soorma_ai.kernel.domain.values import (
@@ -95,7 +96,7 @@ def schema_of(source: SchemaSource) -> JsonObject:
             raise ConfigError(f"a JSON Schema must be JSON, found {clip(repr(source), 200)}: {error}") from error
     else:
         try:
-            document = cast(JsonObject, TypeAdapter[object](source).json_schema())
+            document = cast(JsonObject, TypeAdapter[object](source).json_schema(schema_generator=TypeSchemas))
         except (PydanticSchemaGenerationError, PydanticUserError) as error:
             raise ConfigError(f"no JSON Schema can be made of {source!r}: {error}") from error
     check_schema(document)
@@ -336,6 +337,8 @@ def _has_fault(faults: "list[ValidationError]", rules: tuple[str, ...], depth: i
 
 def _violation(fault: SchemaFault, document: JsonObject) -> Violation:
     where = fault.where
+    if words := _words_about_decimal(fault, document):
+        fault = replace(fault, message=words)
     is_named = not where or isinstance(where[-1], int) or where[-2:-1] in (("properties",), ("patternProperties",))
     wanted, found = excerpt(follow(document, where, fault.wanted), 200), excerpt(fault.found, 120)
     return Violation(
@@ -363,6 +366,15 @@ _WORDS = {
 
 def _words(rule: str, found: str, wanted: str) -> str:
     return f"{clip(found, 80)} " + _WORDS.get(rule, f"breaks the rule {rule!r}, which is {{}}").format(clip(wanted, 80))
+
+
+def _words_about_decimal(fault: SchemaFault, document: JsonObject) -> str:
+    """Return the cure where a number stands in the place of a decimal; empty for any other fault."""
+    if fault.rule != "type" or isinstance(fault.found, bool) or not isinstance(fault.found, int | float):
+        return ""
+    if follow(document, (*fault.where[:-1], "format"), None) != "decimal":
+        return ""
+    return f'{fault.found} is a number and a decimal is wanted: give its digits as text, such as "{fault.found}"'
 
 
 def _too_dear(value: Json) -> SchemaFault:

@@ -68,7 +68,7 @@ class StateConfig(Frozen):
     event that its transitions name. Beside an action, `default_next` is where an answer leads that no transition takes.
 
     A terminal state ends the plan: with `result`, a template as in an action, or with all results. The one called
-    `failed` fails it, unless `outcome` says otherwise.
+    `failed` fails it, unless `outcome` says otherwise; with the outcome `not_achieved` it fails as `gave_up`.
     """
 
     state_name: str = Field(min_length=1)
@@ -77,13 +77,13 @@ class StateConfig(Frozen):
     transitions: tuple[StateTransition, ...] = ()
     default_next: str | None = None
     is_terminal: bool = False
-    outcome: Literal["completed", "failed"] | None = None
+    outcome: Literal["completed", "failed", "not_achieved"] | None = None
     result: Json = None
 
     @property
     def fails(self) -> bool:
         """Tell whether the plan fails by coming here."""
-        return self.outcome == "failed" if self.outcome else self.state_name == FAILED
+        return self.outcome != "completed" if self.outcome else self.state_name == FAILED
 
     @property
     def passes_on(self) -> str | None:

@@ -5,6 +5,7 @@ import json
 import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
+from decimal import Decimal
 from json.encoder import encode_basestring_ascii
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
@@ -80,10 +81,24 @@ def json_object(what: str, value: object) -> JsonObject:
     try:
         return _OBJECT.validate_python(value)
     except ValidationError as error:
+        if (spelled := _spell_decimals(value, MOST_LEVELS)) != value:
+            return json_object(what, spelled)
         fault = error.errors(include_url=False)[0]
         place = "".join(f"[{part!r}]" for part in fault["loc"][:1])
         found = clip(reprlib.repr(fault["input"]), 80)
         raise LocalProtocolError(f"{what}{place} must be JSON, found {found}: {fault['msg']}") from error
+
+
+def _spell_decimals(value: object, levels: int) -> object:
+    """Return a value with the digits of its decimals as text."""
+    if isinstance(value, Decimal) and value.is_finite():
+        return f"{value:f}"
+    if levels and isinstance(value, Mapping):
+        members = cast(Mapping[object, object], value)
+        return {name: _spell_decimals(item, levels - 1) for name, item in members.items()}
+    if levels and isinstance(value, list):
+        return [_spell_decimals(item, levels - 1) for item in cast(list[object], value)]
+    return value
 
 
 def _copy_of_large(value: object) -> JsonObject | None:

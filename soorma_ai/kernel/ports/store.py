@@ -298,6 +298,10 @@ class EventLog(Protocol):
 
     async def event(self, event_id: str) -> EventEnvelope | None: ...
 
+    async def events_beginning(self, tenant_id: str, letters: str, limit: int) -> list[EventEnvelope]:
+        """Events of a tenant with ids of this beginning, by id."""
+        ...
+
     async def tenants_of(self, event_ids: Sequence[str]) -> dict[str, str]:
         """Return whose these events are, of those that are in the log."""
         ...

@@ -298,6 +298,7 @@ class SqlEventLog(StorePart):
     events = reading(log.events)
     page = reading(log.page)
     event = reading(log.event_by_id)
+    events_beginning = reading(log.events_beginning)
     tenants_of = reading(log.tenants_of)
     receivers_of = reading(receivers.receivers_of)
     untaken = reading(arrivals.requests_without_taker)

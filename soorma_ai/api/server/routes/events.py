@@ -94,4 +94,4 @@ async def stream_events(
     return Stream(follow_log(call.client, call.surroundings, after if last_event_id is None else last_event_id))
 
 
-OPERATIONS = operations(HANDLERS, "events")
+OPERATIONS = (*operations(HANDLERS, "events"), *operations(EVENTS, "events", lambda call: call.client))

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from soorma_ai.agents.agent import Agent
-from soorma_ai.apps.cli.commands.events import events_of_store, print_event
+from soorma_ai.apps.cli.commands.events import newest_events, print_event
 from soorma_ai.apps.cli.file_watch import Times, look, next_change
 from soorma_ai.apps.cli.host import DEFAULT_HOST, DEFAULT_PORT, HostOptions, host
 from soorma_ai.apps.cli.loader import load_agents
@@ -33,7 +33,7 @@ DEMO = "offline:agents"
 # Apart from the store of an application, in whose directory this may be tried.
 DEMO_STORE = "sqlite:///soorma-demo.db"
 DEMO_GOAL = "order.received"
-DEMO_ORDER = {"order_id": "A1", "sku": "lathe", "quantity": 1, "amount": 12000}
+DEMO_ORDER = {"order_id": "A1", "sku": "lathe", "quantity": 1, "amount": "12000.00"}
 MANAGER = "manager"
 _MOST_NAMED = 3
 
@@ -122,7 +122,7 @@ async def _dev(access: Access, hosted: HostOptions, port: int, before: Times | N
 async def follow_log(client: Client) -> None:
     """Print the tenant's events as they come."""
     printer = Printer()
-    async for event in events_of_store(client, None, 0, follow=True):
+    async for event in newest_events(client, None, 0, follow=True):
         print_event(printer, event)
 
 

@@ -1,27 +1,23 @@
 """`soorma events`: the log of everything that was ever published."""
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import TYPE_CHECKING
 
 import click
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.apps.cli.store_access import look_up, read_only_client, server_client
+from soorma_ai.apps.cli.store_access import look_up, reading_client
+from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Untaken
 from soorma_ai.kernel.domain.values import clip
-from soorma_ai.kernel.runtime.client.client import Client
-from soorma_ai.surfaces.ids import find_plan
+from soorma_ai.kernel.ports import StoredEvent
+from soorma_ai.surfaces.ids import find_event, find_plan
 from soorma_ai.surfaces.options import Access, Id, as_json, with_platform
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import BOLD, DIM, Part, Printer, print_json, print_list
 from soorma_ai.surfaces.terminal.wording import ago, json_line, short_id, time_left
-
-if TYPE_CHECKING:
-    from soorma_ai.clients.asynchronous import AsyncClient
 
 LOOK_AGAIN_SECONDS = 0.3
 PAGE = 500
@@ -42,10 +38,7 @@ def events() -> None:
 @as_json
 @with_platform
 def tail(access: Access, follow: bool, limit: int, plan: str | None, as_json: bool) -> None:
-    """Print the newest events, in the order in which they came. With --json, a CloudEvent per line.
-
-    A server tells the past of a plan; of all the rest, only what comes from now on.
-    """
+    """Print the newest events in the order of their arrival. With --json, a CloudEvent per line."""
 
     async def show() -> None:
         printer = Printer()
@@ -60,6 +53,15 @@ def tail(access: Access, follow: bool, limit: int, plan: str | None, as_json: bo
         asyncio.run(show())
     except KeyboardInterrupt:
         return
+
+
+@events.command()
+@click.argument("event", type=Id())
+@with_platform
+def show(access: Access, event: str) -> None:
+    """Print one event in full, as a CloudEvent in JSON."""
+    found = look_up(access, lambda client: find_event(client, event))
+    print_json(found.model_dump(mode="json", by_alias=True, exclude_none=True))
 
 
 @events.command("untaken")
@@ -87,59 +89,40 @@ def list_untaken(access: Access, limit: int, as_json: bool) -> None:
 async def _chosen_events(
     access: Access, plan: str | None, limit: int, *, follow: bool
 ) -> AsyncGenerator[EventEnvelope]:
-    if access.server is None:
-        async with read_only_client(access) as client:
-            root = (await client.plan(await find_plan(client, plan))).root_plan_id if plan else None
-            async for event in events_of_store(client, root, limit, follow=follow):
-                yield event
-        return
-    if plan is None and not follow:
-        raise click.UsageError("a server tells no newest events of all: give --plan, or --follow for those that come")
-    async with server_client(access.server) as remote:
-        if plan is None:
-            async for row in remote.events_stream():
-                yield row.event
-        else:
-            async for event in _events_of_server(remote, await find_plan(remote, plan), limit, follow=follow):
-                yield event
+    async with reading_client(access) as client:
+        root = (await client.plan(await find_plan(client, plan))).root_plan_id if plan else None
+        async for event in newest_events(client, root, limit, follow=follow):
+            yield event
 
 
-async def _events_of_server(
-    client: "AsyncClient", plan_id: str, limit: int, *, follow: bool
+async def newest_events(
+    client: PlatformClient, root: str | None, limit: int, *, follow: bool
 ) -> AsyncGenerator[EventEnvelope]:
-    past, count, after, is_end = deque[EventEnvelope](maxlen=limit), 0, 0, False
-    while not is_end:
-        page = await client.events(after=after, limit=PAGE, plan_id=plan_id)
-        past += [row.event for row in page.events]
-        count, after, is_end = count + len(page.events), page.after, page.is_end
-    for event in past:
-        yield event
-    if follow:
-        async for event in (await client.follow(plan_id)).events():
-            count -= 1
-            if count < 0:
-                yield event
-
-
-async def events_of_store(
-    client: Client, root: str | None, limit: int, *, follow: bool
-) -> AsyncGenerator[EventEnvelope]:
-    """Yield the newest events of the tenant, or of a root plan's tree, and those that come."""
-    store, tenant_id = client.services.store, client.person.tenant_id
-    past = await store.events.events(tenant_id=tenant_id, root_plan_id=root, limit=max(limit, 1), newest=True)
+    """Yield the newest events of the tenant, or of a root plan's tree, and on request later ones."""
+    past = await _past(client, root, max(limit, 1))
     for row in past if limit else []:
         yield row.event
     last = past[-1].seq if past else 0
     while follow:
-        plan = await store.plans.plan(root) if root else None
-        rows = await store.events.events(after=last, tenant_id=tenant_id, root_plan_id=root, limit=PAGE)
-        for row in rows:
-            last = row.seq
+        is_over = root is not None and (await (await client.follow(root)).status()).is_final
+        page = await client.events(after=last, limit=PAGE, plan_id=root)
+        for row in page.events:
             yield row.event
-        if not rows and plan is not None and plan.status.is_final:
+        last = page.after
+        if page.is_end and is_over:
             return
-        if not rows:
-            await client.services.clock.sleep(LOOK_AGAIN_SECONDS)
+        if page.is_end:
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+
+
+async def _past(client: PlatformClient, root: str | None, limit: int) -> list[StoredEvent]:
+    """Return so many of the newest events, in the order of their arrival."""
+    found, before, is_end = list[StoredEvent](), 0, False
+    while len(found) < limit and not is_end:
+        page = await client.events(after=before, limit=min(limit - len(found), PAGE), plan_id=root, newest=True)
+        found += page.events
+        before, is_end = page.after, page.is_end
+    return found[::-1]
 
 
 def print_event(printer: Printer, event: EventEnvelope) -> None:

@@ -150,7 +150,7 @@ def _machine_schema(material: Material, actions: list[Json], on_event: JsonObjec
             "transitions": {"type": "array", "items": ways},
             "default_next": _TEXT,
             "is_terminal": {"type": "boolean"},
-            "outcome": {"enum": ["completed", "failed"]},
+            "outcome": {"enum": ["completed", "not_achieved"]},
             "result": allow_templates(show(promised).plain) if promised else _TEXT,
         },
         ("action", "default_next", "outcome", "result"),

@@ -6,7 +6,7 @@ Each event stands in it once. What several requests at once may be is the same d
 from collections.abc import Sequence
 from functools import lru_cache
 
-from soorma_ai.kernel.domain.decisions import Showing
+from soorma_ai.kernel.domain.decisions import GIVE_UP, Showing
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, Json, JsonObject, Same, compact, derived_id
@@ -24,6 +24,7 @@ TIMEOUT_SECONDS: JsonObject = {"type": "number", "exclusiveMinimum": 0, "maximum
 
 _TEXT: JsonObject = {"type": "string"}
 REFERENCE = object_schema({FROM: _TEXT})
+_GIVE_UP = object_schema({"action": {"const": GIVE_UP}, "reason": _TEXT, "missing": {"type": "array", "items": _TEXT}})
 
 
 def form_of(offer: Offer, showing: Showing, at_once: int | None, *, refers: bool = False) -> JsonObject:
@@ -42,6 +43,7 @@ def _form(same: Same[Offer], showing: Showing, at_once: int | None, refers: bool
         branches.append(_wait(waits))
     result = show(offer.result_schema or ANY_OBJECT).plain
     branches.append(_branch("complete", {"result": _allow_references(result) if refers else result}))
+    branches.append(_GIVE_UP)
     branches += _lookups(showing, refers=refers)
     branches += [_choice(name, offer, refers) for name in showing.schemas if name.startswith(DELEGATE)]
     form = object_schema({"reasoning": _TEXT, "step": {"anyOf": branches}})

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
 from soorma_ai.kernel.domain.decisions import (
+    GIVE_UP,
     AcceptedDecision,
     CompleteAction,
     DelegateAction,
@@ -101,7 +102,16 @@ def _parse_action(step: JsonObject) -> JsonObject:
         return {"action": "wait", **_fields(step, "expected_event", "message", optional=("timeout_seconds",))}
     if action == "complete":
         return {"action": "complete", **_fields(step, "result")}
+    if action == GIVE_UP:
+        return {"action": "complete", "outcome": "not_achieved", **_parse_giving_up(step)}
     raise MalformedDecision(f"'step.action' is {action!r}; it must be one of the actions of the schema")
+
+
+def _parse_giving_up(step: JsonObject) -> JsonObject:
+    fields = _fields(step, "reason", optional=("missing",))
+    if not isinstance(reason := fields["reason"], str) or not reason.strip():
+        raise MalformedDecision(f"'step.reason' must say why the goal cannot be reached, found {compact(reason)[:200]}")
+    return fields
 
 
 def _parse_requests(items: Json) -> Json:
@@ -169,11 +179,11 @@ def must_fit(decision: PlannerDecision, situation: Situation) -> None:
             _check_each(action, must_fit, situation)
         case DelegateAction(target_planner=planner, goal_event=goal, goal_data=data):
             check_payload(f"data for goal {goal!r}", offer.goal(planner, goal), data)
-        case CompleteAction(result=result):
+        case CompleteAction(outcome="achieved", result=result):
             faults = violations(offer.result_schema or ANY_OBJECT, result)
             if faults:
                 raise PayloadMismatch(f"the result does not match its schema: {describe(faults)}")
-        case WaitAction():
+        case CompleteAction() | WaitAction():
             pass
 
 
@@ -186,9 +196,9 @@ def checks_of(decision: PlannerDecision, offer: Offer) -> list[tuple[JsonObject,
         case DelegateAction(target_planner=planner, goal_event=goal, goal_data=data):
             definition = offer.goal(planner, goal)
             return [(definition.payload_schema, data)] if definition is not None else []
-        case CompleteAction(result=result):
+        case CompleteAction(outcome="achieved", result=result):
             return [(offer.result_schema or ANY_OBJECT, result)]
-        case WaitAction():
+        case CompleteAction() | WaitAction():
             return []
 
 
@@ -353,9 +363,9 @@ def prepare_decision(decision: PlannerDecision, offer: Offer) -> Slices[PlannerD
             update["requests"] = tuple(each)
         case DelegateAction(goal_data=data) if definition:
             update["goal_data"] = yield from strip_wire_nulls(data, definition.payload_schema)
-        case CompleteAction(result=result):
+        case CompleteAction(outcome="achieved", result=result):
             update["result"] = yield from strip_wire_nulls(result, offer.result_schema or ANY_OBJECT)
-        case PublishAction() | DelegateAction() | WaitAction():
+        case PublishAction() | DelegateAction() | WaitAction() | CompleteAction():
             return decision
     if all(vars(action)[name] == value for name, value in update.items()):
         return decision

@@ -26,9 +26,14 @@ def start_clock(plan: PlanRecord, now: datetime) -> PlanChange:
     """Give the plan its deadline back, and all that it capped, later by the length of the pause."""
     if plan.paused is None:
         return PlanChange(plan)
-    before, by = plan.paused.deadline, max(now - plan.paused.since, timedelta(0))
-    going, timer = postpone(replace(plan, paused=None), before + by)
-    return PlanChange(going, (timer, Postpone(plan.root_plan_id, before, before + by)))
+    later = deadline_if_resumed(plan.paused, now)
+    going, timer = postpone(replace(plan, paused=None), later)
+    return PlanChange(going, (timer, Postpone(plan.root_plan_id, plan.paused.deadline, later)))
+
+
+def deadline_if_resumed(paused: Pause, now: datetime) -> datetime:
+    """Return the deadline after a pause that ends now. A longer pause makes it later."""
+    return paused.deadline + max(now - paused.since, timedelta(0))
 
 
 def postpone(plan: PlanRecord, deadline: datetime | None) -> tuple[PlanRecord, Schedule | Unschedule]:

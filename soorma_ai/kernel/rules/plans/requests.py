@@ -147,7 +147,7 @@ def _hold(
         timeout=approval.timeout,
         ask=question_about(proposal, approval),
     )
-    return _ask_people(plan, gate, data, moment, fingerprint=fingerprint)
+    return ask_people(plan, gate, data, moment, fingerprint=fingerprint)
 
 
 def wait(
@@ -176,7 +176,7 @@ def wait(
         producers=judged.producers if definition else (),
         ask=ask,
     )
-    return _ask_people(plan, spec, ask.message, moment, fingerprint=fingerprint)
+    return ask_people(plan, spec, ask.message, moment, fingerprint=fingerprint)
 
 
 class PlanQuestion(Struct, frozen=True):
@@ -236,7 +236,7 @@ def ask(
         producers=(CLIENT, *makers),
         ask=asked,
     )
-    return _ask_people(plan, spec, question.message, moment, fingerprint=fingerprint, about=question.about)
+    return ask_people(plan, spec, question.message, moment, fingerprint=fingerprint, about=question.about)
 
 
 def park(plan: PlanRecord, moment: Moment, *event_types: str) -> PlanChange:
@@ -256,7 +256,7 @@ def park(plan: PlanRecord, moment: Moment, *event_types: str) -> PlanChange:
     return _rest_on(spec, append_step(plan, StepKind.PARKED, moment, name=event_type, note=wanted), moment)
 
 
-def _ask_people(
+def ask_people(
     plan: PlanRecord,
     spec: ExpectationSpec,
     data: Json,
@@ -265,6 +265,7 @@ def _ask_people(
     fingerprint: str | None,
     about: JsonObject | None = None,
 ) -> PlanChange:
+    """Let the plan rest on a question to people."""
     kind = StepKind.HELD if spec.kind is ExpectationKind.GATE else StepKind.ASKED
     stepped = append_step(
         plan, kind, moment, name=spec.event_type, data=data, expectation_id=spec.id, fingerprint=fingerprint

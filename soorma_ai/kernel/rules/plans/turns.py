@@ -17,9 +17,10 @@ from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.kernel.domain.history import JoinProgress, StepKind
 from soorma_ai.kernel.domain.people import Proposal
 from soorma_ai.kernel.domain.plans import PlanRecord
+from soorma_ai.kernel.rules.plans.give_up import asks_for_help, failure_after
 from soorma_ai.kernel.rules.plans.history import append_step
 from soorma_ai.kernel.rules.plans.joins import as_branch, receive_branch
-from soorma_ai.kernel.rules.plans.lifecycle import cancel, has_something_to_come, is_overdue
+from soorma_ai.kernel.rules.plans.lifecycle import cancel, fail, has_something_to_come, is_overdue
 from soorma_ai.kernel.rules.plans.requests import publish_or_hold
 from soorma_ai.kernel.rules.plans.status import StatusTrigger, move
 from soorma_ai.kernel.rules.plans.triggers import Trigger, receive
@@ -78,6 +79,8 @@ def take_turn(plan: PlanRecord, facts: TurnFacts, moment: Moment) -> Turn:
     if met.branch_of is not None:
         return _receive_branch(plan, met, facts, moment)
     outcome, trigger = receive(plan, met, facts.event, moment)
+    if asks_for_help(met) and (failure := failure_after(met)):
+        return Turn(outcome.then(fail(outcome.plan, failure, facts.open_now, moment)))
     return Turn(outcome, released=trigger.released) if trigger.released else Turn(outcome, trigger)
 
 

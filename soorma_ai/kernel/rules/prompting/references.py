@@ -237,9 +237,9 @@ def resolve_decision(decision: PlannerDecision, results: Mapping[int, Json]) -> 
             found = cast("list[Json]", resolve([one.data for one in requests], results))
             each = zip(requests, found, strict=True)
             update["requests"] = tuple(one.model_copy(update={"data": _object(one.data, data)}) for one, data in each)
-        case CompleteAction(result=result):
+        case CompleteAction(outcome="achieved", result=result):
             update["result"] = resolve(result, results)
-        case WaitAction():
+        case CompleteAction() | WaitAction():
             return decision
     return decision.model_copy(update={"next_action": action.model_copy(update=update)})
 

@@ -19,6 +19,7 @@ from soorma_ai.kernel.domain.replies import ExpectedReply, Failure
 from soorma_ai.kernel.domain.schemas import describe, violations
 from soorma_ai.kernel.domain.states import RESUMED, USER_INPUT, StateAction, StateConfig, States
 from soorma_ai.kernel.domain.values import Json, JsonObject, span_of
+from soorma_ai.kernel.rules.plans.give_up import failure_of
 from soorma_ai.kernel.rules.plans.history import append_step
 from soorma_ai.kernel.rules.plans.pausing import REMINDERS, start_clock, stop_clock
 from soorma_ai.kernel.rules.plans.requests import PlanQuestion
@@ -194,7 +195,8 @@ def end(view: MachineView, result: Json, result_schema: JsonObject) -> Json | Fa
     if config and config.fails:
         seen = view.seen
         why = f": {error_of(seen)[1]}" if seen and is_failure(seen) else ""
-        return Failure("failed", (config.description or f"ended in state {config.state_name!r}") + why)
+        words = (config.description or f"ended in state {config.state_name!r}") + why
+        return failure_of(words) if config.outcome == "not_achieved" else Failure("failed", words)
     if faults := violations(result_schema, result):
         return Failure("payload_mismatch", f"the result does not match the goal's response schema: {describe(faults)}")
     return result

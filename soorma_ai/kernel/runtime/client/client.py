@@ -13,7 +13,7 @@ from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, W
 from soorma_ai.kernel.domain.history import SentPrompt
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.memory import SessionSummary
-from soorma_ai.kernel.domain.parameters import Id, Name, Note, Ordinal
+from soorma_ai.kernel.domain.parameters import MOST_ITEMS, Id, Name, Note, Ordinal
 from soorma_ai.kernel.domain.people import ACCEPTED, Answer, AnswerOutcome, Person, roles_of
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, Status, plan_id_of
 from soorma_ai.kernel.domain.registry import EventDefinition
@@ -49,7 +49,7 @@ from soorma_ai.kernel.runtime.client.ownership import check_receiver, check_sess
 from soorma_ai.kernel.runtime.client.patience import within
 from soorma_ai.kernel.runtime.client.people import own_question, right_to_answer, take_answer, with_claims
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle, seconds
-from soorma_ai.kernel.runtime.client.questions import question_page
+from soorma_ai.kernel.runtime.client.questions import find_questions, question_page
 from soorma_ai.kernel.runtime.client.replies import reply_within
 from soorma_ai.kernel.runtime.client.resume import find_pause, resume_all, resume_held
 from soorma_ai.kernel.runtime.handling.handling import must_be_outside
@@ -231,6 +231,17 @@ class Client(OperatorCalls):
         [wait] = await with_claims(self.services.store, [cast("Wait", Wait.of(asked))], self._now())
         return wait
 
+    @QUESTIONS("GET /lookup/waits", LIST_WAITS, "find_waits")
+    async def find_waits(self, beginning: Id) -> list[Wait]:
+        """Return the questions of this person with ids of this beginning: the open ones, or without any the closed
+        ones."""
+        return await find_questions(self.services, self.person, beginning)
+
+    @QUESTIONS("GET /caller", Act.SEE, "show_caller")
+    async def whoami(self) -> Person:
+        """Return the person of these calls: tenant, name and roles. Roles are None for the trusted root."""
+        return self.person
+
     @QUESTIONS.local(Act.SEE)
     async def answer(
         self,
@@ -373,6 +384,13 @@ class Client(OperatorCalls):
         user_id = only_user(person) if root is None else None
         log = self.services.store.events
         return await log.page(person.tenant_id, after, limit, root_plan_id=root, user_id=user_id, newest=newest)
+
+    @EVENTS("GET /lookup/events", Act.SEE, "find_events")
+    async def find_events(self, beginning: Id) -> list[EventEnvelope]:
+        """Return the events in sight of this person with ids of this beginning, by id, at most 500."""
+        log = self.services.store.events
+        found = await log.events_beginning(self.person.tenant_id, beginning, MOST_ITEMS)
+        return [event for event in found if may(self.person, EVENTS["events"], event)]
 
     @PLANS.local(Act.SEE)
     async def follow(self, plan_id: str) -> PlanHandle:

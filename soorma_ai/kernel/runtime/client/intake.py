@@ -95,20 +95,19 @@ async def _may_hold_more(services: Services, person: Person, event: EventEnvelop
 
 
 async def goal_taken(registry: Registry, tenant_id: str, goal: str, planner: str | None) -> RegisteredEvent:
-    """Return the goal as its planner takes it. Raise NotFound, and LocalProtocolError where several do."""
+    """Return the goal as its planner takes it, the nearest of one name. Raise NotFound, and LocalProtocolError where
+    planners of several names take it."""
     known = await registry.all_events(tenant_id)
     goals = [event for event in known if event.role is EventRole.TAKES_AS_GOAL]
     fitting = [e for e in goals if e.definition.event_name == goal and planner in (None, e.agent, plain_name(e.agent))]
     if not fitting:
         names = sorted({event.definition.event_name for event in goals})
         raise NotFound(f"no planner takes the goal {goal!r}; known goals: {', '.join(names) or 'none'}")
-    if planner is not None:
-        meant = agent_meant(planner, CLIENT, (event.agent for event in fitting))
-        fitting = [event for event in fitting if event.agent == meant]
-    if len(fitting) > 1:
-        who = ", ".join(sorted(plain_name(event.agent) for event in fitting))
-        raise LocalProtocolError(f"several planners take {goal!r}: {who}; name one with planner=")
-    return fitting[0]
+    names = {planner} if planner is not None else {plain_name(event.agent) for event in fitting}
+    if len(names) > 1:
+        raise LocalProtocolError(f"several planners take {goal!r}: {', '.join(sorted(names))}; name one with planner=")
+    meant = agent_meant(names.pop(), CLIENT, (event.agent for event in fitting))
+    return next(event for event in fitting if event.agent == meant)
 
 
 async def request_taken(services: Services, tenant_id: str, event_type: str) -> EventDefinition:

@@ -5,7 +5,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, Wait
+from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, ExpectationStatus, Wait
+from soorma_ai.kernel.domain.parameters import MOST_ITEMS
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.ports import Place
 from soorma_ai.kernel.rules.authority import is_listed, only_user
@@ -60,6 +61,16 @@ async def question_page(
         begin, shown, has_more = beyond.id if beyond else None, found[:limit], len(found) > limit
     waits = [wait for one in shown if (wait := Wait.of(one))]
     return QuestionPage(await with_claims(services.store, waits, services.clock.now()), begin, has_more)
+
+
+async def find_questions(services: Services, person: Person, beginning: str) -> list[Wait]:
+    """Return the questions of a person with ids of this beginning: the open ones, or without any the closed ones."""
+    store, now = services.store, services.clock.now()
+    absent = await absent_of(store, person, now)
+    asked = await store.plans.questions_beginning(person.tenant_id, beginning, MOST_AT_ONCE)
+    own = [one for one in asked if is_listed(person, one, now) or stands_in(one, absent, now)]
+    shown = [one for one in own if one.status is ExpectationStatus.OPEN] or own
+    return await with_claims(store, [wait for one in shown[:MOST_ITEMS] if (wait := Wait.of(one))], now)
 
 
 async def count_questions(services: Services, person: Person, plan_id: str | None = None) -> Count:

@@ -139,8 +139,8 @@ class PlanningEngine:
     async def carry_out(self, handling: Handling, judged: AcceptedDecision, trigger: Trigger) -> None:
         # An event of another owner finds a plan that may be waiting for something else.
         going = move(handling.plan, StatusTrigger.GO, handling.services.clock.now())
-        open_now, timeout = await handling.open_now(), self._author.settings.reply_timeout
-        handling.apply(carry_out(going, judged, trigger, open_now, handling.moment(), reply_timeout=timeout))
+        open_now, terms = await handling.open_now(), self._author.settings.terms
+        handling.apply(carry_out(going, judged, trigger, open_now, handling.moment(), terms))
 
     async def _make_first_step(self, handling: Handling, goal: EventEnvelope, trigger: Trigger) -> None:
         await handling.read_values()

@@ -1,6 +1,6 @@
 """Settings of a planner's owner: its limits, its model, and what that is told."""
 
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from functools import partial
 
 from msgspec import Struct, field
@@ -13,6 +13,7 @@ from soorma_ai.kernel.domain.memos import Recollection
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Clock, Reasoner
+from soorma_ai.kernel.rules.plans.carry_out import PlanTerms
 from soorma_ai.kernel.rules.prompting.today import name_day
 from soorma_ai.kernel.runtime.handling.semantic_search import Means, SemanticSearch
 
@@ -28,7 +29,7 @@ class PlannerSettings(Struct, frozen=True):
     name: str
     version: str
     limits: Limits
-    reply_timeout: timedelta | None = None
+    terms: PlanTerms = field(default_factory=PlanTerms)
     has_model: bool = False
     reasoner: Reasoner | None = None
     instructions: str = ""

@@ -15,6 +15,7 @@ from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.rules.choices.offer import make_offer
 from soorma_ai.kernel.rules.decisions.judge import Situation, judge
 from soorma_ai.kernel.rules.plans.blocking import block, unblock
+from soorma_ai.kernel.rules.plans.give_up import asks_for_help
 from soorma_ai.kernel.rules.plans.joins import branches_left_behind, fire
 from soorma_ai.kernel.rules.plans.lifecycle import PARENT_CANCELLED, begin, cancel, fail
 from soorma_ai.kernel.rules.plans.requests import decision_of
@@ -172,7 +173,8 @@ async def _facts(handling: Handling, event: EventEnvelope, met: Expectation | No
         event = await read_reply(store.registry, met, event)
     join_id = None if met is None else met.id if met.kind is ExpectationKind.JOIN else met.branch_of
     if join_id is None:
-        return TurnFacts(event, met)
+        may_end = met is not None and asks_for_help(met)
+        return TurnFacts(event, met, open_now=await handling.open_now() if may_end else ())
     return TurnFacts(event, met, progress=await handling.join_progress(join_id))
 
 

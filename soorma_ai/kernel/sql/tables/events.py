@@ -14,7 +14,7 @@ from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.kernel.domain.people import NO_USER
 from soorma_ai.kernel.domain.values import clip, compact
 from soorma_ai.kernel.ports import EventPage, StoredEvent
-from soorma_ai.kernel.sql.codec import add_row, epoch, moment
+from soorma_ai.kernel.sql.codec import add_row, behind, epoch, moment
 from soorma_ai.kernel.sql.connection import Connection, Reader
 
 _LOG = logging.getLogger("soorma_ai.store")
@@ -72,6 +72,11 @@ def text_of(event: EventEnvelope, columns: frozenset[str] = frozenset()) -> str:
 def event_by_id(db: Reader, event_id: str) -> EventEnvelope | None:
     row = db.execute("SELECT CAST(event.body AS BLOB) FROM event WHERE id = ?", (event_id,)).fetchone()
     return EventEnvelope.from_json(row[0]) if row else None
+
+
+def events_beginning(db: Reader, tenant_id: str, letters: str, limit: int) -> list[EventEnvelope]:
+    values = {"first": letters, "behind": behind(letters), "tenant": tenant_id, "limit": limit}
+    return [one.event for one in _read_events(db, _BEGINNING, values)]
 
 
 def tenants_of(db: Reader, event_ids: Sequence[str]) -> dict[str, str]:
@@ -247,6 +252,7 @@ UNSENT = """
 """
 
 _SELECT = "SELECT seq, CAST(event.body AS BLOB) FROM event"
+_BEGINNING = f"{_SELECT} WHERE id >= :first AND id < :behind AND tenant = :tenant ORDER BY id LIMIT :limit"
 
 # In order of arrival, and in the other one.
 _ON = {"direction": "ASC", "behind": ">", "until": "<=", "last": "max"}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import assert_never
 
-from soorma_ai.kernel.domain.decisions import ACTIONS
+from soorma_ai.kernel.domain.decisions import ACTIONS, GIVE_UP
 from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Disposition, Hold, InDoubt, RetryAfter
 from soorma_ai.kernel.domain.history import JournalEntry
 from soorma_ai.kernel.ports import Settlement
@@ -84,4 +84,4 @@ def action_of(entry: JournalEntry) -> str:
     action = step.get("action") if isinstance(step, dict) else None
     # As it stands in the form of an answer: publish:order.placed.
     name = action.partition(":")[0] if isinstance(action, str) else ""
-    return name if name in ACTIONS else "other"
+    return name if name in ACTIONS or name == GIVE_UP else "other"

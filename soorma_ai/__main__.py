@@ -1,0 +1,5 @@
+"""The command line as `python -m soorma_ai`."""
+
+from soorma_ai.apps.cli.main import main
+
+main()

@@ -1,0 +1,165 @@
+"""A goal that cannot be reached: the plan fails as `gave_up` with the model's reason, or a person is asked first."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from kit import PATIENCE, ended, order, planner, published, stock, the_wait
+from phased import BRIEF, Writer, library, seen
+
+from soorma_ai import (
+    ChoreographyPlanner,
+    CompleteAction,
+    ConfigError,
+    EventDefinition,
+    GoalContext,
+    Limits,
+    PlanFailed,
+    Planner,
+    PlannerDecision,
+    Platform,
+    PlatformContext,
+)
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, draw, give_up, publish
+
+RESERVE = publish("inventory.reserve.requested", order_id="A")
+NO_SHOP = give_up("Nobody sells pens.", "a shop", "a price")
+WORDS = "gave_up: Nobody sells pens.; missing: a shop; a price"
+HINT = {"hint": "Ask the stock."}
+
+
+async def test_a_plan_that_gives_up_fails_by_that_name_with_its_reason(platform: Platform) -> None:
+    plan = await order(platform, planner([RESERVE, NO_SHOP]), stock())
+    with pytest.raises(PlanFailed) as failed:
+        await plan.result(timeout=PATIENCE)
+    assert (failed.value.code, failed.value.reason) == ("gave_up", WORDS)
+    found = await ended(platform, plan.plan_id)
+    assert (found.status, found.usage.actions, found.result) == ("failed", 1, None)
+    *_, answer = await published(platform, topic="action-results")
+    assert (answer.data["success"], answer.data["error"]) == (False, {"code": "gave_up", "message": WORDS})
+
+
+async def test_a_result_schema_does_not_stand_in_the_way_of_giving_up(platform: Platform) -> None:
+    closed = {"type": "object", "properties": {"paid": {"type": "number"}}, "required": ["paid"]}
+    goal = EventDefinition(event_name="order.received", response_schema=closed)
+    plan = await order(platform, planner([NO_SHOP], goals=[goal], max_actions=0), stock())
+    assert (await ended(platform, plan.plan_id)).reason == WORDS
+
+
+async def test_a_child_that_gives_up_is_a_failure_to_its_parent(platform: Platform) -> None:
+    root = planner([delegate("buyer", "buy.wanted", {}), give_up("The buyer found no shop.")])
+    await platform.start(root, planner([NO_SHOP], name="buyer", goals=["buy.wanted"]), stock())
+    plan = await platform.submit("order.received", {})
+    found = await ended(platform, plan.plan_id)
+    assert (found.status, found.reason) == ("failed", "gave_up: The buyer found no shop.")
+    (replied,) = [step for step in found.steps if step.kind == "replied"]
+    assert (replied.note, replied.data) == ("failed", {"code": "gave_up", "message": WORDS})
+
+
+async def test_a_journey_that_gives_up_in_a_phase_ends_there_and_people_see_it(platform: Platform) -> None:
+    agent = Writer([complete({"questions": ["?"]}), give_up("The library is closed.", "a library")])
+    await platform.start(agent, library())
+    journey = await agent.initialize(BRIEF)
+    with pytest.raises(PlanFailed, match=r"gave_up: The library is closed.; missing: a library"):
+        await journey.plan.result(timeout=PATIENCE)
+    last = (await seen(platform))[-1]
+    assert (last.type, last.data["code"]) == ("error", "gave_up")
+
+
+async def test_a_drawn_plan_has_the_same_outcome_by_the_same_word(platform: Platform) -> None:
+    drawn = {
+        "start": {
+            "action": {"event_type": "inventory.reserve.requested", "data": {"order_id": "none-left"}},
+            "transitions": [
+                {"on_event": "inventory.reserve.requested.completed", "to_state": "done"},
+                {"on_event": "inventory.reserve.requested.failed", "to_state": "sorry"},
+            ],
+        },
+        "done": {"is_terminal": True},
+        "sorry": {"is_terminal": True, "outcome": "not_achieved", "description": "There is no stock."},
+    }
+    orders = Planner("orders", reasoner=ScriptedReasoner([draw(drawn)]))
+
+    @orders.on_goal("order.received")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        await orders.create_plan(goal, None, context)
+
+    plan = await order(platform, orders, stock())
+    with pytest.raises(PlanFailed) as failed:
+        await plan.result(timeout=PATIENCE)
+    assert (failed.value.code, failed.value.reason) == ("gave_up", "gave_up: There is no stock.: no stock")
+
+
+async def test_an_author_gives_up_by_the_decision_that_a_model_would_give(platform: Platform) -> None:
+    orders = ChoreographyPlanner("orders", reasoner=ScriptedReasoner([]))
+
+    @orders.on_goal("order.received")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        action = CompleteAction(outcome="not_achieved", reason="The shop is closed.")
+        await orders.execute_decision(PlannerDecision(next_action=action), context)
+
+    plan = await order(platform, orders, stock())
+    assert (await ended(platform, plan.plan_id)).reason == "gave_up: The shop is closed."
+
+
+def asking(*script: Any, **options: Any) -> Any:
+    return planner([NO_SHOP, *script], on_give_up="ask", **options)
+
+
+@pytest.mark.parametrize("payload", [HINT, {"data": {"shop": "Ink & Co"}}])
+async def test_a_person_may_help_before_a_plan_gives_up(platform: Platform, payload: Any) -> None:
+    agent = asking(complete({"ok": True}))
+    plan = await order(platform, agent, stock())
+    question = await the_wait(platform)
+    assert (question.reason, question.message) == ("gave_up", "Nobody sells pens.; missing: a shop; a price")
+    assert question.allowed_decisions == ("respond", "reject")
+    assert (await platform.plan(plan.plan_id)).status == "paused"
+    assert await platform.answer(question.wait_id, payload) == "accepted"
+    assert await plan.result(timeout=PATIENCE) == {"ok": True}
+    told = agent.reasoner.questions[-1].messages[-1].content
+    assert "Nobody sells pens." in told and next(iter(payload)) in told
+
+
+async def test_a_person_who_rejects_ends_the_plan_as_given_up(platform: Platform) -> None:
+    plan = await order(platform, asking(), stock())
+    question = await the_wait(platform)
+    assert await platform.answer(question.wait_id, {}, decision="reject", note="not worth it") == "accepted"
+    with pytest.raises(PlanFailed) as failed:
+        await plan.result(timeout=PATIENCE)
+    assert failed.value.code == "gave_up"
+    assert failed.value.reason == f"{WORDS}; local ended the plan: not worth it"
+
+
+async def test_no_event_and_no_yes_answers_a_plan_that_would_give_up(platform: Platform) -> None:
+    plan = await order(platform, asking(complete({"ok": True})), stock())
+    question = await the_wait(platform)
+    await platform.publish("notification-events", "plan.gave_up", {"hint": "x"})
+    refused = await platform.answer(question.wait_id, {"approved": True})
+    assert refused == "invalid"
+    assert await platform.answer(question.wait_id, {"tip": "x"}) == "invalid"
+    assert (await platform.plan(plan.plan_id)).status == "paused"
+    await platform.answer(question.wait_id, HINT)
+    assert await plan.result(timeout=PATIENCE) == {"ok": True}
+
+
+async def test_silence_of_a_week_ends_a_plan_that_would_give_up(platform: Platform, clock: VirtualClock) -> None:
+    plan = await order(platform, asking(limits=Limits(deadline=None)), stock())
+    await the_wait(platform)
+    await clock.advance(timedelta(days=7))
+    assert (await ended(platform, plan.plan_id)).reason == f"{WORDS}; nobody answered in time"
+
+
+async def test_a_journey_is_helped_within_its_phase(platform: Platform) -> None:
+    script = [give_up("What is it about?", "a topic"), *(complete({name: ["x"]}) for name in ("questions", "answers"))]
+    agent = Writer([*script, complete({"text": "Owls."})], on_give_up="ask")
+    await platform.start(agent, library())
+    journey = await agent.initialize(BRIEF)
+    question = await the_wait(platform)
+    await platform.answer(question.wait_id, {"data": {"topic": "owls"}})
+    assert (await journey.plan.result(timeout=PATIENCE))["WRITE"] == {"text": "Owls."}
+
+
+def test_what_a_plan_does_before_it_gives_up_is_one_of_two() -> None:
+    with pytest.raises(ConfigError, match="on_give_up='retry': give fail or ask"):
+        planner([], on_give_up="retry")
