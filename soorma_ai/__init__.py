@@ -8,7 +8,7 @@ command line, above all) starts at once. What few programs name is public where 
 * `soorma_ai.adapters.tokens`: whom a bearer token stands for (`ApiKeys`, `FirstOf`, `ByFunction`).
 * `soorma_ai.kernel.domain.doubts`: what a `reconcile` hook says (`Done`, `NotDone`, `Failed`, `StillUnknown`).
 * `soorma_ai.context_parts.progress`: what `platform.tracker` shows (`PlanProgress`, `ActionStatus`, `DelegationGroup`).
-* `soorma_ai.kernel.domain.dead_letters`: what `platform.dead_letters` lists (`Letter`).
+* `soorma_ai.features.dead_letters.records`: what `platform.dead_letters` lists (`Letter`).
 * `soorma_ai.kernel.domain.people`: what `platform.answer` returns (`AnswerOutcome`).
 * `soorma_ai.features.phases.records`: records of a phase agent (`SSEEvent` and its kinds, `TransitionRecord`).
 * `soorma_ai.kernel.domain.plans`: how far a plan is (`PlanStatus`).

@@ -4,6 +4,7 @@ from functools import cached_property
 from typing import cast
 
 from soorma_ai.agents.contexts.memory import MemoryClient
+from soorma_ai.agents.contexts.task_in_hand import TaskInHand
 from soorma_ai.context_parts import TOOLKIT, TRACKER
 from soorma_ai.context_parts.toolkit import Toolkit
 from soorma_ai.context_parts.tracker import TrackerCalls
@@ -17,7 +18,6 @@ from soorma_ai.kernel.domain.values import Data, JsonObject, json_object, must_b
 from soorma_ai.kernel.rules.task import question_of
 from soorma_ai.kernel.rules.waits.replies import check_address, check_author
 from soorma_ai.kernel.runtime.handling.handling import Handling
-from soorma_ai.kernel.runtime.handling.task import TaskInHand
 from soorma_ai.kernel.runtime.views.registry import Directory
 
 

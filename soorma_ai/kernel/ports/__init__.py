@@ -22,12 +22,9 @@ from soorma_ai.kernel.ports.queue import Hands, Queue
 from soorma_ai.kernel.ports.registry import Registry
 from soorma_ai.kernel.ports.rows import (
     LONGEST_RUN,
-    MOST_LOANS,
     AgentRow,
     AuditRow,
-    Borrower,
     Brought,
-    DeadLetterRow,
     Delivery,
     EventHandling,
     EventPage,
@@ -41,25 +38,21 @@ from soorma_ai.kernel.ports.rows import (
     Swept,
     Work,
 )
-from soorma_ai.kernel.ports.store import DeadLetters, EventLog, Memory, Plans, Store
+from soorma_ai.kernel.ports.store import EventLog, Memory, Plans, Store
 from soorma_ai.kernel.ports.store_key import StoreKey
 
 __all__ = [
     "COLLEAGUES",
     "KEYS",
     "LONGEST_RUN",
-    "MOST_LOANS",
     "AgentRow",
     "Audit",
     "AuditRow",
     "Authenticator",
-    "Borrower",
     "Brought",
     "Bus",
     "Clock",
     "Colleagues",
-    "DeadLetterRow",
-    "DeadLetters",
     "Delivery",
     "Embedder",
     "EventHandling",

@@ -5,7 +5,6 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from soorma_ai.kernel.domain.dead_letters import LetterStatus
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.effects import Disposition, Effect
 from soorma_ai.kernel.domain.events import EventEnvelope
@@ -13,14 +12,12 @@ from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.history import JournalEntry, PromptPart
 from soorma_ai.kernel.domain.identity import AuditEntry
 from soorma_ai.kernel.domain.limits import Charge
-from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.registry import Registration
 
 # Deliveries of one owner that one transaction may end.
 LONGEST_RUN = 32
 # Numbers of loans, so that a row keeps one beside a checksum of the process.
-MOST_LOANS = 2**29 - 1
 
 
 class Delivery(Struct, frozen=True):
@@ -41,15 +38,6 @@ class Delivery(Struct, frozen=True):
     redriven: int = 0
     hold: Charge | None = None
     copies: int = 1
-
-
-class Borrower(Struct, frozen=True):
-    """A process elsewhere that asks for deliveries: its name, the number of this loan to it, and that of the last loan
-    that it got."""
-
-    process: str
-    loan: int
-    last: int | None = None
 
 
 class Settlement(Struct, frozen=True):
@@ -87,27 +75,6 @@ class Swept(Struct, frozen=True):
     sent_again: int = 0
     unblocked: int = 0
     stranded: tuple[str, ...] = ()
-
-
-class DeadLetterRow(Struct, frozen=True):
-    """Row of a dead letter, as `domain.letters.Letter` explains it. An event that cannot be read is stood in for by
-    what the store knows, and `unreadable` says why. `came_for` is the plan that it came for, where that has begun.
-    `user_id` is whose it is: that plan's, else the event's."""
-
-    seq: int
-    agent: str
-    event: EventEnvelope
-    reason: str
-    attempts: int
-    at: datetime
-    status: LetterStatus
-    redriven: int
-    plan_id: str | None
-    root_plan_id: str | None
-    came_for: str | None
-    plan_status: PlanStatus | None
-    unreadable: str | None
-    user_id: str
 
 
 class Place(Struct, frozen=True):

@@ -23,7 +23,6 @@ from soorma_ai.kernel.ports import (
     AgentRow,
     Audit,
     Clock,
-    DeadLetters,
     EventHandling,
     EventLog,
     Hands,
@@ -233,7 +232,6 @@ class RemoteStore:
         self.registry = cast("Registry", self._registry)
         self.events = cast("EventLog", RemoteEvents(door))
         nothing: Any = _BesideTheStore()
-        self.letters: DeadLetters = nothing
         self.audit: Audit = nothing
         self.features = frozenset[str]()
 

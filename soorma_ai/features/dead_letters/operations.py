@@ -4,10 +4,9 @@ from soorma_ai.api.operation import operations
 from soorma_ai.api.paging import Page, make_page
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.errors import NotFound
-from soorma_ai.kernel.domain.dead_letters import Letter
+from soorma_ai.features.dead_letters.records import Letter
+from soorma_ai.features.dead_letters.service import CALLS, dead_letter_page, letters_of
 from soorma_ai.kernel.ports import Place
-from soorma_ai.kernel.runtime.client.dead_letters import dead_letter_page
-from soorma_ai.kernel.runtime.client.operator import CALLS
 
 
 async def list_letters(call: Call, after: str | None, limit: int) -> Page[Letter]:
@@ -24,4 +23,4 @@ def _place(after: str) -> Place:
     return Place(after)
 
 
-OPERATIONS = operations(CALLS, "dead_letters", lambda call: call.client, dead_letters=list_letters)
+OPERATIONS = operations(CALLS, "dead_letters", lambda call: letters_of(call.client), dead_letters=list_letters)
