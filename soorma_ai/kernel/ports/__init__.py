@@ -16,6 +16,7 @@ from soorma_ai.kernel.ports.model import (
     Reasoner,
     Way,
 )
+from soorma_ai.kernel.ports.part_keys import StoreKey
 from soorma_ai.kernel.ports.people import COLLEAGUES, Colleagues
 from soorma_ai.kernel.ports.queue import Hands, Queue
 from soorma_ai.kernel.ports.registry import Registry
@@ -38,7 +39,6 @@ from soorma_ai.kernel.ports.rows import (
     Work,
 )
 from soorma_ai.kernel.ports.store import EventLog, Memory, Plans, Store
-from soorma_ai.kernel.ports.store_key import StoreKey
 
 __all__ = [
     "COLLEAGUES",
