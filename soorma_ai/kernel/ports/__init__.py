@@ -2,7 +2,6 @@
 
 from soorma_ai.kernel.ports.bus import Bus, Clock, Neighbours
 from soorma_ai.kernel.ports.identity import KEYS, Audit, Authenticator, Keys
-from soorma_ai.kernel.ports.inlet import Inlet, Post
 from soorma_ai.kernel.ports.model import (
     Embedder,
     Message,
@@ -59,7 +58,6 @@ __all__ = [
     "EventPage",
     "Forgotten",
     "Hands",
-    "Inlet",
     "Keys",
     "Memory",
     "Message",
@@ -73,7 +71,6 @@ __all__ = [
     "PartRows",
     "Place",
     "Plans",
-    "Post",
     "Prompt",
     "Prompts",
     "Pruned",
