@@ -2,7 +2,6 @@
 
 from soorma_ai.kernel.ports.bus import Bus, Clock, Neighbours
 from soorma_ai.kernel.ports.identity import KEYS, Audit, Authenticator, Keys
-from soorma_ai.kernel.ports.inlet import Inlet, Post
 from soorma_ai.kernel.ports.model import (
     Embedder,
     Message,
@@ -17,6 +16,7 @@ from soorma_ai.kernel.ports.model import (
     Reasoner,
     Way,
 )
+from soorma_ai.kernel.ports.part_keys import StoreKey
 from soorma_ai.kernel.ports.people import COLLEAGUES, Colleagues
 from soorma_ai.kernel.ports.queue import Hands, Queue
 from soorma_ai.kernel.ports.registry import Registry
@@ -39,7 +39,6 @@ from soorma_ai.kernel.ports.rows import (
     Work,
 )
 from soorma_ai.kernel.ports.store import EventLog, Memory, Plans, Store
-from soorma_ai.kernel.ports.store_key import StoreKey
 
 __all__ = [
     "COLLEAGUES",
@@ -60,7 +59,6 @@ __all__ = [
     "EventPage",
     "Forgotten",
     "Hands",
-    "Inlet",
     "Keys",
     "Memory",
     "Message",
@@ -74,7 +72,6 @@ __all__ = [
     "PartRows",
     "Place",
     "Plans",
-    "Post",
     "Prompt",
     "Prompts",
     "Pruned",
