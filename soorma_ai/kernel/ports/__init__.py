@@ -14,6 +14,8 @@ from soorma_ai.kernel.ports.model import (
     Prompts,
     QuestionFacts,
     Reasoner,
+    Vector,
+    VectorSource,
     Way,
 )
 from soorma_ai.kernel.ports.part_keys import StoreKey
@@ -84,6 +86,8 @@ __all__ = [
     "StoreKey",
     "StoredEvent",
     "Swept",
+    "Vector",
+    "VectorSource",
     "Way",
     "Work",
 ]

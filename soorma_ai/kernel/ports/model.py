@@ -1,5 +1,6 @@
 """Questions to a model, its answers, and the prompts."""
 
+from array import array
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -11,6 +12,7 @@ from typing_extensions import TypedDict
 from soorma_ai.errors import Paid
 from soorma_ai.kernel.domain.history import Ending
 from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.ports.bus import Clock
 
 Mode = Literal["json_schema", "tools", "json", "md_json"]
 Way = Literal["litellm", "direct"]
@@ -176,4 +178,25 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """Return a vector for each text, all of one length. Raises ModelUnavailable and RateLimited where trying again
         may help, and ConfigError."""
+        ...
+
+
+class Vector(Struct, frozen=True):
+    """A direction: its numbers, of length 1 together, and their signs as bits. How many signs differ costs a hundredth
+    of a cosine, and is small where the cosine is large."""
+
+    numbers: "array[float]"
+    signs: int
+
+
+class VectorSource(Protocol):
+    """Vectors of texts, made by an embedder."""
+
+    @property
+    def name(self) -> str:
+        """Name of the embedder."""
+        ...
+
+    async def vectors(self, texts: Sequence[str], clock: Clock) -> list[Vector]:
+        """Return a vector for each text. Raise ModelUnavailable."""
         ...

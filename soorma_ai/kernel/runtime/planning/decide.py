@@ -60,9 +60,8 @@ from soorma_ai.kernel.rules.prompting.references import (
 from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead, run_in_slices
 from soorma_ai.kernel.runtime.handling.handling import Handling
-from soorma_ai.kernel.runtime.handling.semantic_search import Means
 from soorma_ai.kernel.runtime.planning.ask_model import ExtendedInquiry, Inquiry, ask_model
-from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
+from soorma_ai.kernel.runtime.planning.settings import Means, PlannerSettings
 from soorma_ai.kernel.runtime.views.registry import Directory
 
 Check = Callable[[AcceptedDecision], Awaitable[None]]
