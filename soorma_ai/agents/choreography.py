@@ -36,7 +36,7 @@ class ChoreographyPlanner(BasePlanner):
                 until others replace them.
         """
         handling = context.handling
-        happened = Trigger(trigger)
+        happened = Trigger("The code of this planner asks for the next step.", said=trigger)
         if custom_context is not None:
             await handling.read_values()
             handling.values.context = json_object("the custom context", custom_context)
