@@ -32,6 +32,8 @@ async def sign_in(browser: Browser, tour: Tour, token: str, **options: Any) -> T
     return tab
 
 
+# Twenty pages, each judged: on a busy machine that takes its time.
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 async def test_no_page_shuts_anybody_out_and_none_complains(tmp_path: Path, scheme: Any) -> None:
     find_chromium()
