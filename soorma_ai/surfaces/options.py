@@ -1,10 +1,12 @@
 """Options that many commands share. Imports nothing heavy: help is made of this."""
 
 import json
+import os
 import re
 import shlex
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import wraps
@@ -13,8 +15,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 from msgspec import Struct
 
+from soorma_ai.errors import SoormaError
 from soorma_ai.settings import DEFAULT_STORE_URL, SERVER_URL, STORE_URL, TOKEN, hide_password, names_server
 
 P = ParamSpec("P")
@@ -129,22 +133,27 @@ def with_person(command: Callable[P, T]) -> Callable[..., T]:
 
 
 class Sound(Struct, frozen=True):
-    """What is told on stderr besides the result: everything, or warnings only; in which form; how much of the log."""
+    """Output on stderr beside the result: its amount, its form, and the level of the log."""
 
     is_quiet: bool
     as_json: bool
     log_level: str
+    is_verbose: bool = False
 
 
 def with_voice(command: Callable[P, T]) -> Callable[..., T]:
-    """Turn the command's `sound` into --quiet, --log-level and --log-json."""
+    """Turn the command's `sound` into --quiet, --verbose, --log-level and --log-json."""
 
-    @click.option("--quiet", "-q", is_flag=True, help="Tell nothing of what happens but warnings.")
+    @click.option("--quiet", "-q", is_flag=True, help="Print warnings only.")
+    @click.option("--verbose", "-v", is_flag=True, help="Print payloads, decisions and costs, too.")
     @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="warning")
-    @click.option("--log-json", is_flag=True, help="Tell it in JSON, an object a line, for machines.")
+    @click.option("--log-json", is_flag=True, help="Print JSON, one object a line.")
     @wraps(command)
-    def with_options(*args: Any, quiet: bool, log_level: str, log_json: bool, **options: Any) -> Any:
-        return cast("Callable[..., T]", command)(*args, sound=Sound(quiet, log_json, log_level), **options)
+    def with_options(*args: Any, quiet: bool, verbose: bool, log_level: str, log_json: bool, **options: Any) -> Any:
+        if quiet and verbose:
+            raise click.UsageError("--quiet and --verbose exclude each other: give one of them")
+        sound = Sound(quiet, log_json, log_level, verbose)
+        return cast("Callable[..., T]", command)(*args, sound=sound, **options)
 
     return with_options
 
@@ -161,6 +170,38 @@ class Id(click.ParamType[str]):
         if len(value) < SHORTEST_PREFIX:
             self.fail(f"{value!r} is too short for an id: give its first {SHORTEST_PREFIX} characters or more")
         return value
+
+
+class PlanId(Id):
+    """Id of a plan. A shell completes it from the newest plans."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from soorma_ai.surfaces.completion import plans
+
+        return _complete(ctx, plans, incomplete)
+
+
+class WaitId(Id):
+    """Id of a question. A shell completes it from the open questions."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from soorma_ai.surfaces.completion import questions
+
+        return _complete(ctx, questions, incomplete)
+
+
+def _complete(
+    context: click.Context, offer: Callable[[Access], list[tuple[str, str]]], incomplete: str
+) -> list[CompletionItem]:
+    """Return the offered ids that begin so, none where the store or the server cannot be asked."""
+    typed = context.params
+    url, token = typed.get("url") or os.environ.get(SERVER_URL), typed.get("token") or os.environ.get(TOKEN)
+    store = typed.get("store") or os.environ.get(STORE_URL) or DEFAULT_STORE_URL
+    server = ServerOption(url, token) if url else None
+    with suppress(SoormaError, OSError), context.scope(cleanup=False):
+        found = offer(Access(store, typed.get("tenant") or "default", server=server))
+        return [CompletionItem(id, help=words) for id, words in found if id.startswith(incomplete)]
+    return []
 
 
 _AGE = re.compile(r"(\d{1,4})(h|d|w)")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from soorma_ai.apps.cli.failures import failure_of
 from soorma_ai.errors import SoormaError
 from soorma_ai.surfaces.store_access import CommandSetup, OpenStore
-from soorma_ai.surfaces.terminal.escapes import one_line
 
 if TYPE_CHECKING:
     from soorma_ai.kernel.sql.storage import FeatureSet
@@ -72,8 +72,8 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
-        except SoormaError as error:
-            raise click.ClickException(one_line(str(error))) from error
+        except (SoormaError, click.ClickException) as error:
+            raise failure_of(error) from error
 
 
 def _load() -> OpenStore:

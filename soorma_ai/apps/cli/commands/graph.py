@@ -17,13 +17,13 @@ from soorma_ai.surfaces.drawing.mermaid import write
 from soorma_ai.surfaces.drawing.plan_graph import graph_of_machine, graph_of_plan
 from soorma_ai.surfaces.drawing.svg import draw
 from soorma_ai.surfaces.ids import find_plan
-from soorma_ai.surfaces.options import Access, Id, with_platform
+from soorma_ai.surfaces.options import Access, PlanId, with_platform
 
 Drawn = tuple[Graph, str, Direction]
 
 
 @click.command()
-@click.argument("plan", type=Id(), required=False)
+@click.argument("plan", type=PlanId(), required=False)
 @click.option("--registry", is_flag=True, help="Draw which agent's events reach whom.")
 @click.option("--states", is_flag=True, help="Draw the plan's state machine, and where it stands.")
 @click.option("--format", "form", type=click.Choice(["mermaid", "svg"]), default="mermaid", show_default=True)

@@ -12,7 +12,7 @@ from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.tracking import PlanLine
 from soorma_ai.kernel.rules.reports.trace import Trace
 from soorma_ai.surfaces.ids import find_plan
-from soorma_ai.surfaces.options import Access, Id, as_json, with_platform
+from soorma_ai.surfaces.options import Access, PlanId, as_json, with_platform
 from soorma_ai.surfaces.terminal import plan_list
 from soorma_ai.surfaces.terminal.printing import Part, Printer, print_json, print_list
 from soorma_ai.surfaces.terminal.story import print_trace
@@ -53,7 +53,7 @@ def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
 
 
 @plans.command()
-@click.argument("plan", type=Id())
+@click.argument("plan", type=PlanId())
 @click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), help="Write one page to send.")
 @as_json
 @with_platform
@@ -78,7 +78,7 @@ def show(access: Access, plan: str, page: Path | None, as_json: bool) -> None:
 
 
 @plans.command()
-@click.argument("plan", type=Id())
+@click.argument("plan", type=PlanId())
 @click.option("--reason", default="cancelled by request", show_default=True)
 @as_json
 @with_platform
@@ -97,7 +97,7 @@ def cancel(access: Access, plan: str, reason: str, as_json: bool) -> None:
 
 
 @plans.command()
-@click.argument("plan", type=Id(), required=False)
+@click.argument("plan", type=PlanId(), required=False)
 @click.option("--all", "every", is_flag=True, help="All plans that need an operator.")
 @click.option("--agent", metavar="PLANNER", help="With --all: only plans of this planner.")
 @as_json

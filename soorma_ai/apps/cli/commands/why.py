@@ -14,14 +14,14 @@ from soorma_ai.kernel.domain.values import compact
 from soorma_ai.kernel.rules.reports.lines import thought_of
 from soorma_ai.kernel.rules.reports.waiting import describe_state
 from soorma_ai.surfaces.ids import find_plan, types_of
-from soorma_ai.surfaces.options import Access, Id, as_json, with_platform
+from soorma_ai.surfaces.options import Access, PlanId, as_json, with_platform
 from soorma_ai.surfaces.terminal.escapes import one_line, printable
 from soorma_ai.surfaces.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, WAITING, Printer, print_json
 from soorma_ai.surfaces.terminal.wording import call_facts, offset, short_id
 
 
 @click.command()
-@click.argument("plan", type=Id())
+@click.argument("plan", type=PlanId())
 @click.option("--prompt", "of_prompt", is_flag=True, help="Show what was sent; exit code 1 where that cannot be told.")
 @click.option("--decision", type=click.IntRange(1), metavar="N", help="Of this decision, from 1 on; else the last.")
 @as_json
