@@ -13,24 +13,30 @@ from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.single_writer.control import ControlSocket, Converse
 from soorma_ai.adapters.single_writer.lock import OwnerLock
 from soorma_ai.adapters.sqlite.store import SqliteStore
-from soorma_ai.context_parts import ALL_PARTS
 from soorma_ai.errors import ConfigError, SoormaError
+from soorma_ai.features.dead_letters.extension import EXTENSION as DEAD_LETTERS
+from soorma_ai.features.federation.extension import EXTENSION as FEDERATION
 from soorma_ai.features.federation.neighbourhood import Neighbourhood
 from soorma_ai.features.human_tasks.extension import EXTENSION as HUMAN_TASKS
 from soorma_ai.features.identity.extension import EXTENSION as IDENTITY
 from soorma_ai.features.knowledge.extension import EXTENSION as KNOWLEDGE
+from soorma_ai.features.plan_memory.extension import EXTENSION as PLAN_MEMORY
+from soorma_ai.features.remote.extension import EXTENSION as REMOTE
+from soorma_ai.features.retrieval.extension import EXTENSION as RETRIEVAL
+from soorma_ai.features.tracking.extension import EXTENSION as TRACKING
 from soorma_ai.features.upkeep.extension import EXTENSION as UPKEEP
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival
 from soorma_ai.kernel.domain.limits import STATEMENT_SECONDS, Limits
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import Frozen
-from soorma_ai.kernel.extension import Extension, feature_set
+from soorma_ai.kernel.extension import Extension, context_parts, feature_set
 from soorma_ai.kernel.ports import Brought, Bus, Clock, Embedder, ModelSettings, Reasoner, Store
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.process.embedding import Embedding
 from soorma_ai.kernel.runtime.handling.process.signals import Signals
+from soorma_ai.kernel.runtime.loops.intake import TakeCopies, refuse_copies
 from soorma_ai.kernel.runtime.loops.supervisor import Supervisor
 from soorma_ai.kernel.sql.storage import FeatureSet
 from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, sqlite_path
@@ -38,7 +44,7 @@ from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, s
 Loop = Callable[[], Coroutine[None, None, None]]
 
 # The features, all of which are on unless a program says otherwise.
-EVERY = (IDENTITY, KNOWLEDGE, HUMAN_TASKS, UPKEEP)
+EVERY = (DEAD_LETTERS, FEDERATION, IDENTITY, KNOWLEDGE, HUMAN_TASKS, PLAN_MEMORY, REMOTE, RETRIEVAL, TRACKING, UPKEEP)
 ALL_FEATURES = feature_set(EVERY)
 
 # Between two looks at the clock of a database.
@@ -75,7 +81,7 @@ async def assemble(
         max_backlog=settings.max_backlog,
         limits=given.limits,
         make_reasoner=make_reasoner,
-        parts=ALL_PARTS,
+        parts=context_parts(_live(extensions, store)),
         embedding=Embedding(given.embedder) if given.embedder else None,
     )
 
@@ -92,7 +98,7 @@ async def assemble(
     beside = _loops_of(extensions, services)
     others = Neighbourhood()
     bus = given.bus or await _open_bus(opened, settings, services, others, beside)
-    supervisor = Supervisor(services, bus, partial(_take_copies, services, others))
+    supervisor = Supervisor(services, bus, _taker_of_copies(services, others))
     supervisor.beside |= beside
     opened.push_async_callback(supervisor.stop)
     if owner is not None:
@@ -109,8 +115,13 @@ async def _open_control(opened: AsyncExitStack, owner: OwnerLock, services: Serv
 
 def _loops_of(extensions: Sequence[Extension], services: Services) -> dict[str, Loop]:
     """Return the loops of the features that are on, by their names."""
-    live = [one for one in extensions if one.name in services.store.features]
-    return {name: partial(loop, services) for one in live for name, loop in one.loops.items()}
+    return {
+        name: partial(loop, services) for one in _live(extensions, services.store) for name, loop in one.loops.items()
+    }
+
+
+def _live(extensions: Sequence[Extension], store: Store) -> list[Extension]:
+    return [one for one in extensions if one.name in store.features]
 
 
 def _make_store(settings: Settings, extensions: Sequence[Extension]) -> Store:
@@ -177,8 +188,8 @@ def _no_driver(error: ImportError) -> ConfigError:
 async def _open_bus(
     opened: AsyncExitStack, settings: Settings, services: Services, others: Neighbourhood, beside: dict[str, Loop]
 ) -> Bus:
-    """Connect to the broker that the settings name, if any, in the name of this store. What runs `beside` agents then
-    works together with the other stores there."""
+    """Connect to the broker that the settings name, if any, in the name of this store. With federation on, what runs
+    `beside` agents works together with the other stores there."""
     url = nats_url(settings.bus_url)
     if url is None:
         return LocalBus()
@@ -186,17 +197,23 @@ async def _open_bus(
         from soorma_ai.adapters.nats.bus import NatsBus
     except ModuleNotFoundError as error:
         raise ConfigError("a bus on NATS needs its client: pip install 'soorma-ai[nats]'") from error
-    from soorma_ai.features.federation.loop import empty_mailboxes, keep_announcing, say_goodbye, send_receipts
-
     store_id = await services.store.name(services.clock.new_id())
     bus = NatsBus(url.servers, url.namespace, hide_password(settings.bus_url), store_id)
     await bus.open()
     opened.push_async_callback(bus.close)
-    opened.push_async_callback(say_goodbye, services, bus)
-    beside["announcing"] = partial(keep_announcing, services, others, bus)
-    beside["mailboxes"] = partial(empty_mailboxes, services, others, bus)
-    beside["receipts"] = partial(send_receipts, services, others, bus)
+    if FEDERATION.name in services.store.features:
+        from soorma_ai.features.federation.loop import empty_mailboxes, keep_announcing, say_goodbye, send_receipts
+
+        opened.push_async_callback(say_goodbye, services, bus)
+        beside["announcing"] = partial(keep_announcing, services, others, bus)
+        beside["mailboxes"] = partial(empty_mailboxes, services, others, bus)
+        beside["receipts"] = partial(send_receipts, services, others, bus)
     return bus
+
+
+def _taker_of_copies(services: Services, others: Neighbourhood) -> TakeCopies:
+    """Return what takes events of other stores: without federation, it refuses them."""
+    return partial(_take_copies, services, others) if FEDERATION.name in services.store.features else refuse_copies
 
 
 async def _take_copies(services: Services, others: Neighbourhood, brought: Sequence[Brought]) -> None:

@@ -1,12 +1,10 @@
 """Options that many commands share. Imports nothing heavy: help is made of this."""
 
 import json
-import os
 import re
 import shlex
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import wraps
@@ -15,10 +13,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import click
 from click.core import ParameterSource
-from click.shell_completion import CompletionItem
 from msgspec import Struct
 
-from soorma_ai.errors import SoormaError
 from soorma_ai.settings import DEFAULT_STORE_URL, SERVER_URL, STORE_URL, TOKEN, hide_password, names_server
 
 P = ParamSpec("P")
@@ -170,38 +166,6 @@ class Id(click.ParamType[str]):
         if len(value) < SHORTEST_PREFIX:
             self.fail(f"{value!r} is too short for an id: give its first {SHORTEST_PREFIX} characters or more")
         return value
-
-
-class PlanId(Id):
-    """Id of a plan. A shell completes it from the newest plans."""
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from soorma_ai.surfaces.completion import plans
-
-        return _complete(ctx, plans, incomplete)
-
-
-class WaitId(Id):
-    """Id of a question. A shell completes it from the open questions."""
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from soorma_ai.surfaces.completion import questions
-
-        return _complete(ctx, questions, incomplete)
-
-
-def _complete(
-    context: click.Context, offer: Callable[[Access], list[tuple[str, str]]], incomplete: str
-) -> list[CompletionItem]:
-    """Return the offered ids that begin so, none where the store or the server cannot be asked."""
-    typed = context.params
-    url, token = typed.get("url") or os.environ.get(SERVER_URL), typed.get("token") or os.environ.get(TOKEN)
-    store = typed.get("store") or os.environ.get(STORE_URL) or DEFAULT_STORE_URL
-    server = ServerOption(url, token) if url else None
-    with suppress(SoormaError, OSError), context.scope(cleanup=False):
-        found = offer(Access(store, typed.get("tenant") or "default", server=server))
-        return [CompletionItem(id, help=words) for id, words in found if id.startswith(incomplete)]
-    return []
 
 
 _AGE = re.compile(r"(\d{1,4})(h|d|w)")

@@ -16,6 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import places
 import pytest
 from kit import PATIENCE, events, payments, planner, stock, until
 from msgspec.structs import replace
@@ -41,13 +42,14 @@ from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.nats.library import Subscriber
 from soorma_ai.adapters.nats.subjects import subject_between, subject_of
 from soorma_ai.features.federation import loop
+from soorma_ai.features.federation.ports import MAIL
 from soorma_ai.features.federation.receipts import read_receipt
+from soorma_ai.features.tracking.lines import flatten
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.stores import RECEIPT, REQUEST_UNKNOWN, Receipt, mailbox_of
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.arrival.effects import Put
 from soorma_ai.kernel.rules.arrival.silence import timer_of_silence, watch
-from soorma_ai.kernel.rules.reports.lines import flatten
 from soorma_ai.kernel.rules.waits.replies import PLATFORM_ONLY
 from soorma_ai.kernel.sql.tables import inbox
 from soorma_ai.testing.scripted import complete, publish
@@ -239,7 +241,7 @@ class Parted:
 
     async def is_sent(self) -> bool:
         """Tell whether the server has what is in the mailbox."""
-        (box,) = await self.home.services.store.queue.mailboxes()
+        (box,) = await self.home.services.store.part(MAIL).mailboxes()
         asked = [event.id for event in await events(self.home) if event.type == RESERVE]
         rest = [await self.home.services.store.queue.find_rest(box, one, CLOCK.now()) for one in asked]
         return all(rest) and bool(rest)
@@ -497,7 +499,7 @@ async def test_a_store_killed_while_it_is_asked_answers_once_when_it_is_back(
 @pytest.mark.parametrize(
     "point",
     [
-        "soorma_ai.kernel.sql.parts:SqlQueue.claim_mail",  # taken, and not sent
+        "soorma_ai.features.federation.store:SqlMail.claim_mail",  # taken, and not sent
         "soorma_ai.adapters.nats.bus:NatsBus.post",  # NATS has the request, and nobody notes it
         "soorma_ai.features.federation.loop:_keep",  # it waits for its receipt
         "soorma_ai.features.federation.exchange:arrive",  # the reply is stored, and the request not ended
@@ -543,6 +545,6 @@ def ending(process: Process) -> Generator[None]:
 
 
 def life(folder: Path, url: str, struck: Path, point: str, *more: str, store: str = "there.db") -> Process:
-    settings = {**os.environ, "SOORMA_STORE_URL": f"sqlite:///{folder / store}", "SOORMA_BUS_URL": url}
+    settings = {**os.environ, "SOORMA_STORE_URL": places.url_of(folder / store), "SOORMA_BUS_URL": url}
     command = [sys.executable, str(PROGRAM), str(struck), point, *more]
     return subprocess.Popen(command, env=settings, stdout=subprocess.PIPE if more else None)

@@ -14,8 +14,9 @@ from soorma_ai.features.human_tasks.records import EVERYBODY, Claim, LinkKind, N
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.settings import place_of_store
+from soorma_ai.surfaces.completion import PlanId, WaitId
 from soorma_ai.surfaces.ids import find_plan, find_wait, goals_of
-from soorma_ai.surfaces.options import Access, Age, PlanId, WaitId, as_json, with_person, with_platform
+from soorma_ai.surfaces.options import Access, Age, as_json, with_person, with_platform
 from soorma_ai.surfaces.secret import link_secret, secret_of_store
 from soorma_ai.surfaces.store_access import StoreAccess, open_store
 from soorma_ai.surfaces.terminal.escapes import one_line

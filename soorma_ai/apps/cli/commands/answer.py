@@ -11,8 +11,9 @@ from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.kernel.domain.people import ACCEPTED, AnswerDecision, Person
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.waits.answers import say_approved
+from soorma_ai.surfaces.completion import WaitId
 from soorma_ai.surfaces.ids import find_wait
-from soorma_ai.surfaces.options import Access, JsonObjectParam, WaitId, as_json, with_person, with_platform
+from soorma_ai.surfaces.options import Access, JsonObjectParam, as_json, with_person, with_platform
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import BAD, GOOD, Printer, print_json
 from soorma_ai.surfaces.terminal.wording import short_id

@@ -13,8 +13,9 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Untaken
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import StoredEvent
+from soorma_ai.surfaces.completion import PlanId
 from soorma_ai.surfaces.ids import find_event, find_plan
-from soorma_ai.surfaces.options import Access, Id, PlanId, as_json, with_platform
+from soorma_ai.surfaces.options import Access, Id, as_json, with_platform
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import BOLD, DIM, Part, Printer, print_json, print_list
 from soorma_ai.surfaces.terminal.wording import ago, json_line, short_id, time_left
