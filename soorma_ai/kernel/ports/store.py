@@ -14,10 +14,10 @@ from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.plans import PlanInHand, PlanRecord, PlanStatus, PlanValue, StepMark
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.ports.identity import Audit
+from soorma_ai.kernel.ports.part_keys import StoreKey
 from soorma_ai.kernel.ports.queue import Hands, Queue
 from soorma_ai.kernel.ports.registry import Registry
 from soorma_ai.kernel.ports.rows import Delivery, EventHandling, EventPage, Note, Place, Settlement, StoredEvent
-from soorma_ai.kernel.ports.store_key import StoreKey
 
 T = TypeVar("T")
 

@@ -43,7 +43,7 @@ from soorma_ai.kernel.sql.tables import batch as behind
 from soorma_ai.kernel.sql.tables import dead_letters as letters
 from soorma_ai.kernel.sql.tables import events as log
 from soorma_ai.kernel.sql.tables import expectations as expected
-from soorma_ai.kernel.sql.tables import held_events as held_rows
+from soorma_ai.kernel.sql.tables import plans as held_rows
 from soorma_ai.kernel.sql.tables import plans as pursued
 from soorma_ai.kernel.sql.tables import timers as timer_rows
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope, of_delivery
