@@ -25,8 +25,10 @@ SHORTEST_PREFIX = 4
 # Options that say who asks, which a token does for a server.
 _WHO = {"tenant": "--tenant", "user_id": "--as", "roles": "--role", "root": "--root"}
 
-_store = click.option("--store", metavar="URL", envvar=STORE_URL, default=DEFAULT_STORE_URL, show_default=True)
-_tenant = click.option("--tenant", metavar="NAME", default="default", show_default=True)
+_store = click.option(
+    "--store", metavar="URL", envvar=STORE_URL, default=DEFAULT_STORE_URL, show_default=True, help="URL of the store."
+)
+_tenant = click.option("--tenant", metavar="NAME", default="default", show_default=True, help="Name of the tenant.")
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,12 @@ def with_voice(command: Callable[P, T]) -> Callable[..., T]:
 
     @click.option("--quiet", "-q", is_flag=True, help="Print warnings only.")
     @click.option("--verbose", "-v", is_flag=True, help="Print payloads, decisions and costs, too.")
-    @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="warning")
+    @click.option(
+        "--log-level",
+        type=click.Choice(["debug", "info", "warning", "error"]),
+        default="warning",
+        help="Least level of the log.",
+    )
     @click.option("--log-json", is_flag=True, help="Print JSON, one object a line.")
     @wraps(command)
     def with_options(*args: Any, quiet: bool, verbose: bool, log_level: str, log_json: bool, **options: Any) -> Any:
