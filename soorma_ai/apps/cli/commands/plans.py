@@ -59,7 +59,7 @@ def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
 @as_json
 @with_platform
 def show(access: Access, plan: str, page: Path | None, as_json: bool) -> None:
-    """Show why everything in a plan happened: who published what because of what.
+    """Show the causal chain of a plan: actor, cause and moment of each event.
 
     The page that --html writes has the timeline, the graph, the story and all decisions, and needs nothing beside it.
     """

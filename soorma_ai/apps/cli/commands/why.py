@@ -28,7 +28,7 @@ from soorma_ai.surfaces.terminal.wording import call_facts, offset, short_id
 @as_json
 @with_platform
 def why(access: Access, plan: str, of_prompt: bool, decision: int | None, as_json: bool) -> None:
-    """Show what a model decided in a plan, and what it was told.
+    """Show the decisions of a plan and their prompts.
 
     For each answer: prompt, offer, model, the answer as it came, why it was refused, tokens, cost, latency. With
     --prompt the messages of one decision: made again from what is stored, and compared with what was sent.
