@@ -35,8 +35,9 @@ class Report(Record, frozen=True):
 
 
 class Action(Record, frozen=True):
-    """Request of a plan. `action_id` is the request's id, `asked_by` its publisher: the planner, or a worker for a part
-    of its task, then `parent_id`. `agents` have taken it; `untaken` says how long it waits, if it has no taker yet."""
+    """Request. `action_id` is the request's id, `asked_by` its publisher: the planner, a client, or a worker for a part
+    of its task, then `parent_id`. `agents` have taken it; `untaken` says how long it waits, if it has no taker yet.
+    `wait_id` is the open question about a client's held request."""
 
     action_id: str
     event_type: str
@@ -50,6 +51,7 @@ class Action(Record, frozen=True):
     group_id: str | None = None
     report: Report | None = None
     untaken: Untaken | None = None
+    wait_id: str | None = None
 
 
 class PlanProgress(Record, frozen=True):

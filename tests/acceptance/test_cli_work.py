@@ -49,6 +49,21 @@ def test_a_request_is_answered_by_who_takes_it_and_one_that_must_be_approved_is_
     assert held.exit_code == WAITS and json.loads(held.stdout)["wait_id"] in asked
 
 
+def test_a_request_is_listed_shown_and_cancelled_by_the_beginning_of_its_id(busy: Shop) -> None:
+    held = json.loads(busy("request", "payment.charge", "--data", '{"amount": 7}', "--json").stdout)
+    beginning = held["request_id"][:8]
+    listed = busy("requests", "ls")
+    assert beginning in listed.stdout and "held" in listed.stdout
+    shown = busy("requests", "show", beginning)
+    assert f"soorma approve {held['wait_id'][:8]}" in shown.stdout
+    cancelled = busy("requests", "cancel", beginning, "--reason", "a mistake", "--json")
+    assert (cancelled.exit_code, json.loads(cancelled.stdout)["cancelled"]) == (DONE, True)
+    assert busy("requests", "cancel", held["request_id"]).exit_code == ERROR
+    ended = json.loads(busy("requests", "show", held["request_id"], "--json").stdout)
+    assert (ended["status"], ended["error"]) == ("cancelled", "a mistake")
+    assert beginning not in busy("requests", "ls").stdout
+
+
 def test_an_event_is_published_for_whoever_hears_it(busy: Shop) -> None:
     told = busy("publish", "goods.arrived", "--data", '{"count": 2}', "--json")
     assert told.exit_code == DONE

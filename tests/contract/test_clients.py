@@ -538,6 +538,29 @@ async def test_a_task_and_what_it_asked_for_are_read(platform: Platform, client:
     assert await client.memory.get_task_by_subtask(untaken[0].request_id) == context
 
 
+async def test_an_open_request_is_listed_shown_and_cancelled(platform: Platform, client: PlatformClient) -> None:
+    worker = Worker("kitchen")
+
+    @worker.on_task("meal.requested")
+    async def cook(task: Any, context: Any) -> None:
+        await task.delegate(DelegationSpec(event_type="stove.requested", data={}, response_event="stove.done"))
+        await task.save()
+
+    @worker.on_result("stove.done")
+    async def serve(result: Any, context: Any) -> None: ...
+
+    await platform.start(worker)
+    request_id = await client.ask("meal.requested", {})
+    await until(platform, lambda: platform.tracker.untaken(task_id=request_id))
+    (found,) = await client.tracker.requests()
+    assert (found.action_id, found.agents, found.status) == (request_id, ("kitchen",), "running")
+    assert found == await client.tracker.request(request_id) == await platform.tracker.request(request_id)
+    assert await client.cancel_request(request_id, "no appetite")
+    assert (await client.reply(request_id))["error"] == {"code": "cancelled", "message": "no appetite"}
+    assert await client.cancel_request(request_id) is False
+    assert await client.tracker.requests() == []
+
+
 async def test_requests_of_a_plan_that_nobody_takes_are_told(platform: Platform, client: PlatformClient) -> None:
     await platform.start(planner([RESERVE, DONE]))
     plan = await client.submit("order.received", ORDER)
@@ -601,6 +624,8 @@ CALLS: dict[str, Callable[[PlatformClient, str], Awaitable[object]]] = {
     "cancel": lambda client, name: client.cancel(name),
     "events": lambda client, name: client.events(plan_id=name),
     "reply": lambda client, name: client.reply(name, timeout=0),
+    "request": lambda client, name: client.tracker.request(name),
+    "cancel_request": lambda client, name: client.cancel_request(name),
     "wait": lambda client, name: client.wait(name),
     "answer": lambda client, name: client.answer(name, {"approved": True}),
     "dead_letter": lambda client, name: client.dead_letter(2**40),

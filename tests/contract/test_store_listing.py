@@ -1,5 +1,7 @@
 """Plans and backlogs as lists show them."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 from store_kit import NOW, agent, claimed, do, event, expectation, gate, later, plan, reserve, settle
@@ -7,6 +9,7 @@ from store_kit import NOW, agent, claimed, do, event, expectation, gate, later, 
 from soorma_ai.features.tracking.ports import PLAN_LISTS, PlanFilter
 from soorma_ai.kernel.domain.effects import Expect, SavePlan
 from soorma_ai.kernel.domain.events import Lineage
+from soorma_ai.kernel.domain.expectations import ExpectationKind, ExpectationStatus
 from soorma_ai.kernel.domain.limits import Charge, Reserved, Spent
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.ports import Settlement, Store
@@ -87,3 +90,22 @@ async def test_what_waits_is_counted_by_agent_of_a_tenant(store: Store) -> None:
     found = await store.queue.backlogs("default", 100)
     assert [(one.agent, one.waiting, one.in_hand) for one in found] == [("other", 3, 0), ("worker", 2, 1)]
     assert await store.queue.backlogs("nobody", 100) == []
+
+
+async def test_open_requests_of_clients_are_listed_newest_first_by_tenant_and_user(store: Store) -> None:
+    def asked(name: str, second: int, kind: ExpectationKind = ExpectationKind.CLIENT, **changes: Any) -> Expect:
+        return Expect(expectation(name, kind, plan_id=None, root_plan_id=None, opened_at=later(second), **changes))
+
+    rows = [
+        asked("r-1", 1, user_id="zoe"),
+        asked("r-2", 2),
+        asked("r-3", 3, user_id="zoe"),
+        asked("closed", 4, status=ExpectationStatus.MET),
+        asked("of an agent", 5, ExpectationKind.REPLY),
+        asked("elsewhere", 6, tenant_id="acme"),
+    ]
+    await do(store, *rows)
+    lists = store.part(PLAN_LISTS)
+    assert [one.id for one in await lists.open_requests("default", None, 50)] == ["r-3", "r-2", "r-1"]
+    assert [one.id for one in await lists.open_requests("default", "zoe", 50)] == ["r-3", "r-1"]
+    assert [one.id for one in await lists.open_requests("default", None, 1)] == ["r-3"]

@@ -185,6 +185,8 @@ SEEING: dict[str, Call] = {
     "events": _page,
     "sessions": lambda c, t: _listed(c.sessions(), lambda one: one.session_id == t.session_id),
     "reply": lambda c, t: c.reply(t.request_id, timeout=0),
+    "tracker.request": lambda c, t: c.tracker.request(t.request_id),
+    "tracker.requests": lambda c, t: _listed(c.tracker.requests(), lambda one: one.action_id == t.task_id),
     "waits": lambda c, t: _listed(c.waits(), lambda one: one.wait_id == t.wait_id),
     "wait": lambda c, t: c.wait(t.wait_id),
     "find_waits": lambda c, t: _listed(c.find_waits(t.wait_id), lambda one: one.wait_id == t.wait_id),
@@ -250,6 +252,7 @@ STEERING: dict[str, Call] = {
     "resume": _resumed,
     "cancel": lambda c, t: c.cancel(t.plan_id),
     "handle.cancel": _cancelled,
+    "cancel_request": lambda c, t: c.cancel_request(t.task_id),
 }
 NAMING = {name: STEERING[name] for name in ("go into a session", "publish to a plan")}
 MEETING: dict[str, Call] = {
@@ -353,7 +356,7 @@ async def made_by(platform: Platform, person: Person, groups: list[str]) -> Thin
     await owner.request("inventory.reserve.requested", {"order_id": "A"}, timeout=PATIENCE, idempotency_key="one")
     await owner.publish("action-requests", "break.requested", {})
     (letter,) = await until(platform, everything.dead_letters)
-    task_id = await owner.publish("action-requests", "task.requested", {})
+    task_id = await owner.ask("task.requested", {})
     await until(platform, lambda: groups)
     untaken = await until(platform, everything.tracker.untaken)
     agent = f"tool-{person.tenant_id}"

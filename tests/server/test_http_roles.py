@@ -74,6 +74,7 @@ ROWS: dict[str, Row] = {
     "POST /v1/resumptions": Row("begin", nothing),
     "POST /v1/requests": Row("begin", lambda t: REQUEST),
     "GET /v1/requests/{request_id}": Row("see"),
+    "POST /v1/requests/{request_id}/cancel": Row("steer", nothing),
     "POST /v1/events": Row("begin", lambda t: {"topic": "business-facts", "event_type": "told"}),
     "GET /v1/events": lists(lambda t: t.request_id),
     "GET /v1/events/stream": Row("begin"),
@@ -113,6 +114,8 @@ ROWS: dict[str, Row] = {
     "GET /v1/tracker/sessions/{session_id}/plans": lists(lambda t: t.plan_id),
     "GET /v1/tracker/groups/{group_id}": Row("see"),
     "GET /v1/tracker/untaken": lists(lambda t: t.untaken_id),
+    "GET /v1/tracker/requests": lists(lambda t: t.task_id),
+    "GET /v1/tracker/requests/{request_id}": Row("see"),
     # Who sees the task is told that only its own events write it.
     f"POST {MEMORY}/task-context": Row("see", lambda t: {"task_id": t.task_id, "context": {}}),
     f"GET {MEMORY}/task-context/{{task_id}}": Row("see"),

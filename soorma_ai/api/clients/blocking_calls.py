@@ -37,6 +37,7 @@ class BlockingCalls(Blocking[BlockingCallsKind]):
     request = blocking(AsyncKernelClient.request)
     ask = blocking(AsyncKernelClient.ask)
     reply = blocking(AsyncKernelClient.reply)
+    cancel_request = blocking(AsyncKernelClient.cancel_request)
     publish = blocking(AsyncKernelClient.publish)
     events = blocking(AsyncKernelClient.events)
     find_events = blocking(AsyncKernelClient.find_events)

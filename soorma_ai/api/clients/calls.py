@@ -101,6 +101,8 @@ class KernelCalls(Protocol):
 
     async def reply(self, request_id: str, *, timeout: float | timedelta = ...) -> JsonObject: ...
 
+    async def cancel_request(self, request_id: Id, reason: Note = ...) -> bool: ...
+
     async def publish(
         self,
         topic: EventTopic | str,

@@ -4,7 +4,7 @@ from soorma_ai.api.clients.messages import Page, delete, get, post
 from soorma_ai.api.clients.sender import Sender
 from soorma_ai.kernel.domain.events import EventEnvelope, Topic, topic_of
 from soorma_ai.kernel.domain.expectations import Wait
-from soorma_ai.kernel.domain.parameters import Agent, Id, Name
+from soorma_ai.kernel.domain.parameters import BY_REQUEST, Agent, Id, Name, Note
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, Status
 from soorma_ai.kernel.domain.registry import Backlog, DiscoveredAgent, EventDefinition, RegisteredEvent
@@ -89,6 +89,13 @@ class ClientRows:
     async def plan(self, plan_id: Id) -> PlanDetails:
         """Return everything about a plan: its steps, decisions, usage and waits. Raise NotFound."""
         return await self._caller.read(get("plans", plan_id), PlanDetails)
+
+    async def cancel_request(self, request_id: Id, reason: Note = BY_REQUEST) -> bool:
+        """Cancel a request, for this `reason`: its reply is a failure with the code `cancelled`, and no agent begins it
+        any more. A running handler goes on. False for a request with a reply. Raise NotFound, Forbidden."""
+        return await self._caller.read_key(
+            post("requests", request_id, "cancel", body={"reason": reason}), "cancelled", bool
+        )
 
     async def find_events(self, beginning: Id) -> list[EventEnvelope]:
         """Return the events in sight of this person with ids of this `beginning`, by id, at most 500."""

@@ -22,6 +22,7 @@ _COMMANDS = {
     "serve": ("serve", "Run agents, and serve their platform over HTTP."),
     "submit": ("work", "Submit a goal to a running application."),
     "request": ("work", "Send a request to an agent, and print the reply."),
+    "requests": ("requests", "List, show and cancel requests of clients."),
     "publish": ("work", "Publish an event."),
     "plans": ("plans", "List, show, cancel and resume plans."),
     "graph": ("graph", "Draw causes and effects of a plan, or the events of all agents."),

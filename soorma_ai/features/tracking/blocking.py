@@ -27,3 +27,5 @@ class BlockingTracker(Blocking[AsyncTracker]):
     session_plans = blocking(AsyncTracker.session_plans)
     delegation_group = blocking(AsyncTracker.delegation_group)
     untaken = blocking(AsyncTracker.untaken)
+    requests = blocking(AsyncTracker.requests)
+    request = blocking(AsyncTracker.request)

@@ -33,6 +33,13 @@ _AWAITED = """
     SELECT expectation.body, status, closed_at, met_by, answer FROM expectation
     WHERE plan_id = ? AND status = 'open' ORDER BY opened_at, id LIMIT ?
 """
+# By the index expectation_open_tenant, from its end.
+_OPEN_REQUESTS = """
+    SELECT expectation.body, status, closed_at, met_by, answer FROM expectation
+    WHERE status = 'open' AND tenant = :tenant AND kind = 'client'
+        AND (CAST(:user AS TEXT) IS NULL OR user_id = :user)
+    ORDER BY opened_at DESC, id DESC LIMIT :limit
+"""
 
 
 def plan_page(
@@ -86,4 +93,9 @@ def _conditions(user_id: str | None, session_id: str | None, status: PlanStatus 
 
 def first_awaited(db: Reader, plan_ids: Sequence[str], most: int) -> list[Expectation]:
     found = (row for plan_id in plan_ids for row in db.execute(_AWAITED, (plan_id, most)).fetchall())
+    return [expectations.record(row) for row in found]
+
+
+def open_requests(db: Reader, tenant_id: str, user_id: str | None, limit: int) -> list[Expectation]:
+    found = db.execute(_OPEN_REQUESTS, {"tenant": tenant_id, "user": user_id, "limit": limit}).fetchall()
     return [expectations.record(row) for row in found]

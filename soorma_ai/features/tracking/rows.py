@@ -72,3 +72,12 @@ class AsyncTracker:
     async def untaken(self, plan_id: Id | None = None, *, task_id: Id | None = None, limit: int = 50) -> list[Untaken]:
         """Return requests without a taker, oldest first: of all, of a plan's tree, or for parts of a task."""
         return await self._caller.list(Page[Untaken], limit, "tracker", "untaken", plan_id=plan_id, task_id=task_id)
+
+    async def requests(self, *, limit: int = 50) -> list[Action]:
+        """Return clients' requests without a reply, newest first: of this person, or of the tenant for its
+        operators."""
+        return await self._caller.list(Page[Action], limit, "tracker", "requests")
+
+    async def request(self, request_id: Id) -> Action:
+        """Return the progress of a client's request, open or ended: status, agents and last report. Raise NotFound."""
+        return await self._caller.read(get("tracker", "requests", request_id), Action)

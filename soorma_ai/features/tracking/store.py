@@ -7,6 +7,7 @@ from soorma_ai.kernel.sql.database import StorePart, reading
 class SqlPlanLists(StorePart):
     plan_page = reading(listing.plan_page, of_user=True)
     first_awaited = reading(listing.first_awaited)
+    open_requests = reading(listing.open_requests, of_user=True)
     rows_of_part = reading(part_rows.rows_of_part)
 
 

@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints
 LONGEST_ID = 200
 MOST_ITEMS = 500
 LONGEST_PATIENCE = 30.0
+BY_REQUEST = "cancelled by request"
 
 
 class WireForm(Struct, frozen=True):

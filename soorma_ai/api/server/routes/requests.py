@@ -68,4 +68,4 @@ async def _reply(call: Call, request_id: str, wait: float, wait_id: str | None =
         return Answer(OpenRequest(request_id=request_id, wait_id=wait_id), HTTPStatus.ACCEPTED)
 
 
-OPERATIONS = operations(HANDLERS, "requests")
+OPERATIONS = (*operations(HANDLERS, "requests"), *operations(REQUESTS, "requests", lambda call: call.client))

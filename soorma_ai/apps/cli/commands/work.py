@@ -10,12 +10,13 @@ from msgspec import Struct
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.api.clients.protocol import PlanCalls
 from soorma_ai.apps.cli.store_access import ANSWER_SECONDS, CommandRunner
-from soorma_ai.apps.cli.view.progress import ProgressView, Stage, stage_of_plan, watched
+from soorma_ai.apps.cli.view.progress import ProgressView, Stage, stage_of_plan, stage_of_request, watched
 from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.errors import DeadlineExceeded, Held, NotFound, PlanFailed
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.surfaces.options import Access, JsonObjectParam, as_json, with_person, with_platform
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import BAD, GOOD, WAITING, Printer, print_json
@@ -121,10 +122,7 @@ def request(
         as_json=as_json,
     )
     _say_nobody(runner)
-    reply = _within(
-        wait if runner.has_owner else 0,
-        lambda left: runner.steer(lambda client: client.reply(request_id, timeout=left)),
-    )
+    reply = _reply_to(runner, request_id, wait if runner.has_owner else 0, is_quiet=as_json)
     if reply is None:
         if as_json:
             print_json({"request_id": request_id})
@@ -188,6 +186,19 @@ def publish(
     else:
         Printer().line(("published", GOOD), f" {one_line(event)} {event_id}")
         _say_nobody(runner)
+
+
+def _reply_to(runner: CommandRunner, request_id: str, wait: float, *, is_quiet: bool) -> JsonObject | None:
+    """Return the reply to a request, and show its progress meanwhile. None without a reply in time."""
+
+    async def look(client: PlatformClient, left: float, view: ProgressView) -> JsonObject:
+        async def stage() -> Stage:
+            return stage_of_request(await client.tracker.request(request_id))
+
+        return await watched(client.reply(request_id, timeout=left), stage, view)
+
+    with ProgressView(is_quiet=is_quiet) as view:
+        return _within(wait, lambda left: runner.steer(lambda client: look(client, left, view)))
 
 
 def _exit_if_held(do: Callable[[], T], *, as_json: bool) -> T:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from msgspec import Struct
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from soorma_ai.context_parts.progress import ActionStatus, PlanProgress
+from soorma_ai.context_parts.progress import Action, ActionStatus, PlanProgress
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import DIM, Printer
 
@@ -85,3 +85,13 @@ def stage_of_plan(found: PlanProgress) -> Stage:
     told = [f"{one.progress:.0%} {one_line(one.message)}".strip() for one in reports]
     share = found.done + sum(one.progress for one in found.reports.values() if one.progress < 1)
     return Stage(min(1.0, share / found.total), "; ".join((words, *told)))
+
+
+def stage_of_request(found: Action) -> Stage:
+    """Return the stage of a request: its last report, or its status."""
+    if found.report is not None:
+        return Stage(found.report.progress, f"{found.report.progress:.0%} {one_line(found.report.message)}".strip())
+    if found.untaken is not None:
+        return Stage(None, "no agent takes it yet")
+    agents = ", ".join(map(one_line, found.agents))
+    return Stage(None, f"{found.status} at {agents}" if agents else str(found.status))

@@ -13,6 +13,8 @@ from soorma_ai.kernel.domain.values import JsonObject, derived_id
 from soorma_ai.kernel.rules.breaker import returning
 from soorma_ai.kernel.rules.waits.wakeups import WAKE_EVENTS
 
+CANCELLED = "cancelled"
+
 _MET_BY_REPLY = (ExpectationKind.REPLY, ExpectationKind.CHILD, ExpectationKind.CLIENT)
 # Events that only the platform publishes, each with its meaning. A wake-up is checked against the row that it names,
 # so that one of an agent moves nothing.
@@ -53,6 +55,17 @@ def refuse(request: EventEnvelope, code: str, message: str, now: datetime) -> Ev
         causation_id=request.causation_id,
         answers=request.id,
     )
+
+
+def cancel_request(request: EventEnvelope, reason: str, now: datetime) -> EventEnvelope:
+    """Return the reply to a client's cancelled request."""
+    reply = refuse(request, CANCELLED, reason, now)
+    return reply.model_copy(update={"id": derived_id("cancellation", request.id)})
+
+
+def is_cancelled(expected: Expectation) -> bool:
+    """Tell whether a person cancelled a client's request. Only a cancellation is an answer in such a row."""
+    return expected.kind is ExpectationKind.CLIENT and expected.answer is not None
 
 
 def id_when_let_go(request_id: str) -> str:

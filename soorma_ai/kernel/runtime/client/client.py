@@ -6,12 +6,12 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
-from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound
+from soorma_ai.errors import IllegalTransition, LocalProtocolError
 from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
-from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, Wait
+from soorma_ai.kernel.domain.expectations import Expectation, Wait
 from soorma_ai.kernel.domain.identity import Caller
-from soorma_ai.kernel.domain.parameters import MOST_ITEMS, Id, Note
+from soorma_ai.kernel.domain.parameters import BY_REQUEST, MOST_ITEMS, Id, Note
 from soorma_ai.kernel.domain.people import ACCEPTED, Answer, AnswerOutcome, Person, roles_of
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, Status, plan_id_of
 from soorma_ai.kernel.domain.registry import EventDefinition
@@ -25,21 +25,11 @@ from soorma_ai.kernel.domain.values import (
     must_be_text,
 )
 from soorma_ai.kernel.ports import EventPage
-from soorma_ai.kernel.rules.authority import (
-    LIST_PLANS,
-    LIST_WAITS,
-    RESUME,
-    SEE_PLAN,
-    Right,
-    check,
-    may,
-    only_user,
-    steers_all,
-)
+from soorma_ai.kernel.rules.authority import LIST_PLANS, LIST_WAITS, RESUME, SEE_PLAN, Right, may, only_user, steers_all
 from soorma_ai.kernel.rules.waits.answers import decision_meant
 from soorma_ai.kernel.rules.waits.opening import Waiter, expectation_of
 from soorma_ai.kernel.rules.waits.replies import check_author
-from soorma_ai.kernel.runtime.client import intake
+from soorma_ai.kernel.runtime.client import intake, open_requests
 from soorma_ai.kernel.runtime.client.operator import OperatorCalls
 from soorma_ai.kernel.runtime.client.ownership import check_receiver, check_session
 from soorma_ai.kernel.runtime.client.patience import within
@@ -54,7 +44,6 @@ from soorma_ai.kernel.runtime.views.registry import Directory
 
 DEFAULT_TIMEOUT = 60.0
 REPLIES_KEPT = timedelta(hours=24)
-CANCELLED = "cancelled by request"
 
 PLANS, REQUESTS, EVENTS, QUESTIONS = CallTable(), CallTable(), CallTable(), CallTable()
 
@@ -172,13 +161,22 @@ class Client(OperatorCalls):
         must_be_outside()
         at_most = seconds(timeout)
         async with within(self.services.clock, at_most, f"the reply to {request_id}"):
-            expectation = await self.services.store.plans.expectation(request_id)
-            missing = f"no request {request_id} of tenant {self.person.tenant_id!r}; Held carries its id"
-            if expectation is None or expectation.kind is not ExpectationKind.CLIENT:
-                raise NotFound(missing)
-            check(self.person, REQUESTS["reply"], expectation, missing)
+            expectation = await open_requests.own_request(
+                self.services.store, self.person, request_id, REQUESTS["reply"]
+            )
             with self.services.signals.notice_of(request_id) as answered:
                 return await reply_within(self.services, expectation, answered, at_most)
+
+    @REQUESTS("POST /requests/{request_id}/cancel", Act.STEER, "cancel_request", key="cancelled")
+    async def cancel_request(self, request_id: Id, reason: Note = BY_REQUEST) -> bool:
+        """Cancel a request, for this `reason`: its reply is a failure with the code `cancelled`, and no agent begins it
+        any more. A running handler goes on. False for a request with a reply. Raise NotFound, Forbidden."""
+        must_be_outside()
+        async with self._changing("cancel_request", request_id) as change:
+            expected = await open_requests.own_request(
+                change.store, self.person, request_id, REQUESTS["cancel_request"]
+            )
+            return await open_requests.cancel(change, self.person, expected, reason or BY_REQUEST)
 
     @EVENTS.local(Act.BEGIN)
     async def publish(
@@ -302,12 +300,12 @@ class Client(OperatorCalls):
         return outcome
 
     @PLANS("POST /plans/{plan_id}/cancel", Act.STEER, "cancel_plan", key="cancelled", raises=(IllegalTransition,))
-    async def cancel(self, plan_id: Id, reason: Note = CANCELLED) -> bool:
+    async def cancel(self, plan_id: Id, reason: Note = BY_REQUEST) -> bool:
         """Ask a plan to stop, for this `reason`. False for an ended plan. Raise NotFound, Forbidden."""
         must_be_outside()
         async with self._changing("cancel", plan_id) as change:
             await self._own_plan(plan_id, PLANS["cancel"])
-            return await change.store.plans.cancel(plan_id, reason or CANCELLED, self._now())
+            return await change.store.plans.cancel(plan_id, reason or BY_REQUEST, self._now())
 
     @PLANS.local(RESUME)
     async def resume(self, plan_id: str, data: Mapping[str, Any] | None = None, *, note: str = "") -> AnswerOutcome:

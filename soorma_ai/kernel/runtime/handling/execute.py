@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable, TransientError
 from soorma_ai.kernel.domain.effects import AppendStep, Disposition, Expect, Publish, RetryAfter, Schedule
-from soorma_ai.kernel.domain.events import EventTopic
+from soorma_ai.kernel.domain.events import CLIENT, EventTopic
 from soorma_ai.kernel.domain.history import StepKind
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.schemas import describe, violations
@@ -16,6 +16,7 @@ from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Clock, Delivery, Settlement, Work
 from soorma_ai.kernel.rules.waits.gates import approval_for, hold_recorded
 from soorma_ai.kernel.rules.waits.opening import LONGEST_WAIT, Moment, Waiter
+from soorma_ai.kernel.rules.waits.replies import CANCELLED, is_cancelled
 from soorma_ai.kernel.runtime.handling.breaker import keep_within
 from soorma_ai.kernel.runtime.handling.charges import Charges
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
@@ -29,23 +30,31 @@ FIRST_PAUSE = 0.2
 
 
 async def must_be_wanted(handling: Handling) -> None:
-    """Refuse to begin a request no longer wanted by its plan; a begun one is seen through."""
-    plan_id = handling.event.plan_id
-    if plan_id is None or handling.is_in_doubt:
+    """Refuse to begin a request no longer wanted by its plan or its client; a begun one is seen through."""
+    event, store = handling.event, handling.services.store
+    if handling.is_in_doubt:
         return
-    store = handling.services.store
-    standing = await store.plans.plan_status(plan_id)
+    if event.plan_id is None:
+        expected = await store.plans.expectation(event.correlation_id or event.id) if event.source == CLIENT else None
+        if expected is not None and is_cancelled(expected):
+            raise _no_longer_wanted(handling, "the request is cancelled")
+        return
+    standing = await store.plans.plan_status(event.plan_id)
     if standing is None:
         return
     status, cancel_requested = standing
-    is_cancelled = cancel_requested is not None or status is PlanStatus.CANCELLED
+    is_stopped = cancel_requested is not None or status is PlanStatus.CANCELLED
     # What nobody expects an answer to was not asked for the plan's own sake.
-    has_failed = status is PlanStatus.FAILED and await store.plans.expectation(handling.event.correlation_id or "")
-    if is_cancelled or has_failed:
-        has_begun = handling.delivery.fence > 1
-        begun = "whether it was done is not known, since it had begun" if has_begun else "it was not begun"
-        what = "is cancelled" if is_cancelled else "has failed"
-        raise Reject(f"the plan that asked for it {what}; {begun}", code="cancelled")
+    has_failed = status is PlanStatus.FAILED and await store.plans.expectation(event.correlation_id or "")
+    if is_stopped or has_failed:
+        ending = "is cancelled" if is_stopped else "has failed"
+        raise _no_longer_wanted(handling, f"the plan that asked for it {ending}")
+
+
+def _no_longer_wanted(handling: Handling, reason: str) -> Reject:
+    has_begun = handling.delivery.fence > 1
+    begun = "whether it was done is not known, since it had begun" if has_begun else "it was not begun"
+    return Reject(f"{reason}; {begun}", code=CANCELLED)
 
 
 async def validate(handling: Handling) -> None:
