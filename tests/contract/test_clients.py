@@ -543,7 +543,7 @@ async def test_an_open_request_is_listed_shown_and_cancelled(platform: Platform,
 
     @worker.on_task("meal.requested")
     async def cook(task: Any, context: Any) -> None:
-        await task.delegate(DelegationSpec(event_type="stove.requested", data={}, response_event="stove.done"))
+        await task.delegate("stove.requested", {}, "stove.done")
         await task.save()
 
     @worker.on_result("stove.done")
