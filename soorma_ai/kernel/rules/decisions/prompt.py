@@ -310,6 +310,13 @@ def query_about(occasion: Occasion, instructions: str) -> Query:
     )
 
 
+def recent_words(occasion: Occasion) -> str:
+    """Return the words of the last event; none for the goal itself."""
+    trigger = occasion.trigger
+    data = "" if trigger.data is None else _text_of(trigger.data)
+    return f"{trigger.said} {data}".strip()
+
+
 def query_about_state(state: JsonObject, instructions: str) -> Query:
     """Return what a choice outside of any plan is about: all that is known is what its author tells."""
     return Query(((_text_of(state), GOAL_WEIGHT), (instructions, INSTRUCTIONS_WEIGHT)))

@@ -46,7 +46,14 @@ from soorma_ai.kernel.rules.decisions.judge import (
     parse_decision,
     prepare_decision,
 )
-from soorma_ai.kernel.rules.decisions.prompt import ModelView, Occasion, decide_inputs, plan_inputs, query_about
+from soorma_ai.kernel.rules.decisions.prompt import (
+    ModelView,
+    Occasion,
+    decide_inputs,
+    plan_inputs,
+    query_about,
+    recent_words,
+)
 from soorma_ai.kernel.rules.decisions.review import review
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.prompting.history import RESULT_TOKENS, StepLines, first_to_read
@@ -155,7 +162,9 @@ async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer,
     )
     means = settings.means(handling.services.clock)
     ranked = await rank_choices(offer, query_about(occasion, settings.instructions), means)
-    return show_offer(offer, settings.room, ranked, choices_of(occasion.history, offer), before)
+    words = recent_words(occasion)
+    recent = await rank_choices(offer, words, means) if words else ()
+    return show_offer(offer, settings.room, ranked, choices_of(occasion.history, offer), before, recent)
 
 
 async def rank_choices(offer: Offer, query: Query | str, means: Means | None = None) -> list[str]:
