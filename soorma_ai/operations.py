@@ -5,8 +5,15 @@ from soorma_ai.features.human_tasks import operations as human_tasks
 from soorma_ai.features.identity import operations as identity
 from soorma_ai.features.knowledge import operations as knowledge
 from soorma_ai.features.remote import operations as remote
+from soorma_ai.features.tracking import operations as tracking
 from soorma_ai.features.upkeep import operations as upkeep
 
-OPERATIONS = (*routes.OPERATIONS, *human_tasks.OPERATIONS, *knowledge.OPERATIONS, *remote.OPERATIONS)
+OPERATIONS = (
+    *routes.OPERATIONS,
+    *tracking.OPERATIONS,
+    *human_tasks.OPERATIONS,
+    *knowledge.OPERATIONS,
+    *remote.OPERATIONS,
+)
 # With those of the owner of a store.
 OWNER_OPERATIONS = (*OPERATIONS, *upkeep.OWNER_OPERATIONS, *identity.OWNER_OPERATIONS)

@@ -14,22 +14,22 @@ from rights import RIGHTS
 
 from soorma_ai import Approval, Platform, PlatformContext, TaskContext, Tool, Worker
 from soorma_ai.adapters.tokens import new_key
+from soorma_ai.context_parts.memos import Memo
+from soorma_ai.context_parts.progress import PlanPage
 from soorma_ai.errors import DeadlineExceeded, Forbidden, IllegalTransition, LocalProtocolError, NotFound
 from soorma_ai.features.human_tasks.records import Link
 from soorma_ai.features.human_tasks.service import Inbox
 from soorma_ai.features.identity.keys import KeyRing
+from soorma_ai.features.tracking.tracker import Tracker
 from soorma_ai.kernel.domain.events import CLIENT
 from soorma_ai.kernel.domain.identity import ApiKey
-from soorma_ai.kernel.domain.memos import Memo
 from soorma_ai.kernel.domain.names import agent_key, plain_name
 from soorma_ai.kernel.domain.people import NO_USER, Person
 from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, Registration
 from soorma_ai.kernel.domain.tasks import DelegationSpec
-from soorma_ai.kernel.domain.tracking import PlanPage
 from soorma_ai.kernel.domain.values import derived_id
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle
 from soorma_ai.kernel.runtime.views.registry import Directory
-from soorma_ai.kernel.runtime.views.tracker import Tracker
 from soorma_ai.local_client import LocalClient, Memory
 from soorma_ai.testing.scripted import publish
 from soorma_ai.testing.scripted import wait as ask

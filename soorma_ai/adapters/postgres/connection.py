@@ -212,7 +212,7 @@ def _without_nul(text: str) -> str:
 
 
 class TextDumper(StrDumper):
-    def dump(self, obj: str) -> "Buffer | None":  # a text until psycopg 3.3
+    def dump(self, obj: str) -> Buffer | None:
         return super().dump(_without_nul(obj))
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.single_writer.lock import OwnerInfo, owner_of
 from soorma_ai.adapters.sqlite.file.files import schema_of
+from soorma_ai.api.server.tenant_stats import TENANT_STATS
 from soorma_ai.apps.cli.diagnosis import Broker, DiagnosisFacts, Life, Origin, ServerState, Setting, StoreFile
 from soorma_ai.apps.cli.store_access import PAUSE_SECONDS, read_only_client, server_client
 from soorma_ai.clients.protocol import PlatformClient
@@ -216,7 +217,7 @@ async def _life_of_store(access: Access) -> Life:
     async with read_only_client(access) as client:
         store, now = client.services.store, client.services.clock.now()
         newest = await store.events.events(limit=1, newest=True)
-        standing = await store.queue.tenant_stats(access.tenant_id, now, MOST)
+        standing = await store.part(TENANT_STATS).tenant_stats(access.tenant_id, now, MOST)
         agents = [(plain_name(one.agent), one.live) for one in await store.registry.agents(now)]
         held = await store.plans.blocked_plans(MOST, tenant_id=access.tenant_id)
         return Life(

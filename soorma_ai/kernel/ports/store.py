@@ -13,22 +13,18 @@ from soorma_ai.kernel.domain.memory import MemoryChange, MemoryKey, OpenSession,
 from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.plans import PlanInHand, PlanRecord, PlanStatus, PlanValue, StepMark
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
-from soorma_ai.kernel.domain.tracking import EventHandling
 from soorma_ai.kernel.ports.identity import Audit
 from soorma_ai.kernel.ports.queue import Hands, Queue
 from soorma_ai.kernel.ports.registry import Registry
 from soorma_ai.kernel.ports.rows import (
     DeadLetterRow,
     Delivery,
+    EventHandling,
     EventPage,
     Note,
-    PartRows,
     Place,
-    PlanFilter,
     Settlement,
     StoredEvent,
-    StoredPlans,
-    WantedPart,
 )
 from soorma_ai.kernel.ports.store_key import StoreKey
 
@@ -65,17 +61,6 @@ class Plans(Protocol):
         """Plans, newest first."""
         ...
 
-    async def plan_page(
-        self, tenant_id: str, user_id: str | None, wanted: PlanFilter, before: int, limit: int
-    ) -> StoredPlans:
-        """Plans that began before the one at a place, or before the end if that is 0, newest first. It looks at so many
-        rows at most, so that what is found may be short before the end."""
-        ...
-
-    async def first_awaited(self, plan_ids: Sequence[str], most: int) -> list[Expectation]:
-        """The oldest open expectations of each of these plans, at most so many of each."""
-        ...
-
     async def plan_answering(self, tenant_id: str, answer_key: str) -> PlanRecord | None:
         """The newest whose goal is answered under this reply key."""
         ...
@@ -100,10 +85,6 @@ class Plans(Protocol):
 
     async def steps_at(self, plan_id: str, ordinals: Collection[int]) -> list[Step]:
         """The plan's steps of these numbers, as far as there are such, in order."""
-        ...
-
-    async def rows_of_part(self, plan: PlanRecord, wanted: WantedPart) -> PartRows:
-        """Rows of a part of a plan; as many as the part has are read, however long the plan is."""
         ...
 
     async def plan_values(self, plan_id: str) -> list[PlanValue]:

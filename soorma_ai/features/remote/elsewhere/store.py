@@ -19,12 +19,12 @@ from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
-from soorma_ai.kernel.domain.tracking import EventHandling
 from soorma_ai.kernel.ports import (
     AgentRow,
     Audit,
     Clock,
     DeadLetters,
+    EventHandling,
     EventLog,
     Hands,
     Memory,

@@ -2,13 +2,13 @@
 
 from datetime import datetime, timedelta
 
+from soorma_ai.context_parts.progress import Awaited, PlanLine
 from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, ExpectationKind
 from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.plans import PlanRecord
-from soorma_ai.kernel.domain.tracking import Awaited, PlanLine
 from soorma_ai.kernel.domain.values import clip
-from soorma_ai.kernel.rules.reports.waiting import need_of
+from soorma_ai.kernel.rules.plans.waiting import need_of
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import GAP, Part, status_part
 from soorma_ai.surfaces.terminal.wording import cost, short_id, span

@@ -7,16 +7,7 @@ from datetime import datetime
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventEnvelope
-from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
-from soorma_ai.kernel.domain.history import JournalEntry, Step, StepKind
-from soorma_ai.kernel.domain.limits import Spent
-from soorma_ai.kernel.domain.names import plain_name
-from soorma_ai.kernel.domain.plans import PlanDetails, PlanStatus
-from soorma_ai.kernel.domain.states import HUMAN_INPUT
-from soorma_ai.kernel.domain.stores import REQUEST_UNKNOWN
-from soorma_ai.kernel.domain.values import JsonObject
-from soorma_ai.kernel.rules.reports.lines import (
+from soorma_ai.features.tracking.lines import (
     ARRIVALS,
     Line,
     LineKind,
@@ -30,7 +21,16 @@ from soorma_ai.kernel.rules.reports.lines import (
     unmet_line,
     untaken_line,
 )
-from soorma_ai.kernel.rules.reports.time_shares import Shares, shares_of
+from soorma_ai.features.tracking.time_shares import Shares, shares_of
+from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventEnvelope
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.kernel.domain.history import JournalEntry, Step, StepKind
+from soorma_ai.kernel.domain.limits import Spent
+from soorma_ai.kernel.domain.names import plain_name
+from soorma_ai.kernel.domain.plans import PlanDetails, PlanStatus
+from soorma_ai.kernel.domain.states import HUMAN_INPUT
+from soorma_ai.kernel.domain.stores import REQUEST_UNKNOWN
+from soorma_ai.kernel.domain.values import JsonObject
 
 # Agents may answer each other for ever; deeper lines are listed side by side.
 MOST_LEVELS = 24

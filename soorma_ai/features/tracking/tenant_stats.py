@@ -1,12 +1,12 @@
-"""What stands in a tenant, counted. Each statement looks at so many rows at most, however many there are."""
+"""Statements of the counts of a tenant. Each statement looks at so many rows at most, however many there are."""
 
 from datetime import datetime
 
+from soorma_ai.api.server.tenant_stats import AGES, TenantStats
 from soorma_ai.kernel.domain.expectations import ExpectationKind
-from soorma_ai.kernel.domain.tenant_stats import AGES, TenantStats
 from soorma_ai.kernel.sql.codec import epoch, moment
 from soorma_ai.kernel.sql.connection import Reader
-from soorma_ai.kernel.sql.tables import listing
+from soorma_ai.kernel.sql.tables import inbox
 
 # The list of kinds is said beside each, since an index of some rows serves only where its condition is said.
 _QUESTIONS = """
@@ -42,7 +42,7 @@ def tenant_stats(db: Reader, tenant_id: str, now: datetime, at_most: int) -> Ten
     (dead,), (untaken,) = db.execute(_DEAD, values).fetchone(), db.execute(_UNTAKEN, values).fetchone()
     unsent, since = unsent_events(db, tenant_id, at_most)
     return TenantStats(
-        listing.backlogs(db, tenant_id, at_most),
+        inbox.backlogs(db, tenant_id, at_most),
         {(ExpectationKind(kind), age): count for kind, age, count in questions},
         dead,
         untaken,

@@ -3,19 +3,13 @@
 from collections.abc import Sequence
 
 from soorma_ai.errors import ConfigError, NotFound
+from soorma_ai.features.tracking.questions import StoredQuestion, find_faults, make_inputs, parts_in, parts_of
 from soorma_ai.kernel.domain.history import NO_ANSWER, JournalEntry, Said, Sent, SentPrompt
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.values import Json
 from soorma_ai.kernel.rules.authority import SEE_PROMPT
-from soorma_ai.kernel.rules.decisions.sent import (
-    StoredQuestion,
-    digest_messages,
-    find_faults,
-    make_inputs,
-    parts_in,
-    parts_of,
-)
+from soorma_ai.kernel.rules.decisions.sent import digest_messages
 from soorma_ai.kernel.rules.plans.joins import tell_results
 from soorma_ai.kernel.rules.prompting.fence import fence_quotations
 from soorma_ai.kernel.runtime.handling.handling import Services

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 from rich.tree import Tree
 
+from soorma_ai.features.tracking.lines import Asked, Line, LineKind
+from soorma_ai.features.tracking.trace import Trace
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
-from soorma_ai.kernel.rules.reports.lines import Asked, Line, LineKind
-from soorma_ai.kernel.rules.reports.trace import Trace
-from soorma_ai.kernel.rules.reports.waiting import describe_state, need_of
+from soorma_ai.kernel.rules.plans.waiting import describe_state, need_of
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import (
     BAD,

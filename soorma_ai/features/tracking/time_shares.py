@@ -1,13 +1,12 @@
 """Shares of a plan's time: waiting for people is counted apart from the time of models and agents."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind
+from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, ExpectationKind
 from soorma_ai.kernel.domain.plans import PlanDetails
 from soorma_ai.kernel.domain.records import Record
-
-Span = tuple[datetime, datetime]
+from soorma_ai.kernel.rules.plans.waiting import Span, join_spans, length_of
 
 
 class Shares(Record, frozen=True):
@@ -29,28 +28,9 @@ def shares_of(plans: Collection[PlanDetails], begin: datetime, end: datetime) ->
     covered: list[Span] = []
     lengths: list[timedelta] = []
     for spans in (people, model, agents):
-        before = _length(covered)
+        before = length_of(covered)
         clipped = ((max(first, begin), min(last, end)) for first, last in spans)
-        covered = _union([*covered, *((first, last) for first, last in clipped if first < last)])
-        lengths.append(_length(covered) - before)
+        covered = join_spans([*covered, *((first, last) for first, last in clipped if first < last)])
+        lengths.append(length_of(covered) - before)
     total = end - begin
-    return Shares(total, *lengths, between=total - _length(covered))
-
-
-def time_of_people(expectations: Iterable[Expectation], now: datetime) -> timedelta:
-    """Return the time for which people were waited for; overlapping waits count once."""
-    return _length(_union((e.opened_at, e.closed_at or now) for e in expectations if e.kind in FOR_PEOPLE))
-
-
-def _union(spans: Iterable[Span]) -> list[Span]:
-    joined: list[Span] = []
-    for first, last in sorted(spans):
-        if joined and first <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
-        else:
-            joined.append((first, last))
-    return joined
-
-
-def _length(disjoint: Iterable[Span]) -> timedelta:
-    return sum((last - first for first, last in disjoint), timedelta(0))
+    return Shares(total, *lengths, between=total - length_of(covered))

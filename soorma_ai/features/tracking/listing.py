@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from soorma_ai.features.tracking.ports import PlanFilter, StoredPlan, StoredPlans
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.kernel.domain.tracking import Backlog
-from soorma_ai.kernel.ports import PlanFilter, StoredPlan, StoredPlans
-from soorma_ai.kernel.sql.codec import PLAN, moment
+from soorma_ai.kernel.sql.codec import PLAN
 from soorma_ai.kernel.sql.connection import Reader
 from soorma_ai.kernel.sql.tables import budget, expectations
 
@@ -33,17 +32,6 @@ _SEARCH = """
 _AWAITED = """
     SELECT expectation.body, status, closed_at, met_by, answer FROM expectation
     WHERE plan_id = ? AND status = 'open' ORDER BY opened_at, id LIMIT ?
-"""
-_BACKLOGS = """
-    SELECT agent, count(*) FILTER (WHERE state <> 'leased'), count(*) FILTER (WHERE state = 'leased'), min(time)
-    FROM (
-        SELECT * FROM (
-            SELECT agent, event_seq, state FROM inbox WHERE state IN ('queued', 'leased', 'in_doubt') LIMIT :most
-        )
-        UNION ALL SELECT * FROM (SELECT agent, event_seq, state FROM inbox WHERE state = 'blocked' LIMIT :most)
-    ) CROSS JOIN event ON event.seq = event_seq
-    WHERE tenant = :tenant
-    GROUP BY agent ORDER BY agent
 """
 
 
@@ -99,8 +87,3 @@ def _conditions(user_id: str | None, session_id: str | None, status: PlanStatus 
 def first_awaited(db: Reader, plan_ids: Sequence[str], most: int) -> list[Expectation]:
     found = (row for plan_id in plan_ids for row in db.execute(_AWAITED, (plan_id, most)).fetchall())
     return [expectations.record(row) for row in found]
-
-
-def backlogs(db: Reader, tenant_id: str, at_most: int) -> list[Backlog]:
-    found = db.execute(_BACKLOGS, {"tenant": tenant_id, "most": at_most}).fetchall()
-    return [Backlog(agent, waiting, in_hand, moment(since)) for agent, waiting, in_hand, since in found]

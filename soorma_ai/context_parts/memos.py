@@ -1,8 +1,9 @@
-"""Memos: long-term memory beyond a plan. Knowledge, conversations, and prompts and rules for later."""
+"""Long-term memory of a context: knowledge, conversations, and prompts and rules for later."""
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TypedDict
+from typing import Protocol, TypedDict
 
 from msgspec import Struct, field
 
@@ -79,3 +80,27 @@ class MemoPlace(Struct, frozen=True):
     kind: MemoKind
     is_shared: bool = False
     agent: str = ""
+
+
+class HandlerMemos(Protocol):
+    """Long-term memory of one handling, for its user. It finds its own changes, and they happen with its effects."""
+
+    async def keep(self, place: MemoPlace, key: str | None, content: str, about: About) -> str:
+        """Keep a text in the place of the one of this key, or under a new key; return the key."""
+        ...
+
+    async def get(self, place: MemoPlace, key: str) -> Memo | None: ...
+
+    async def find(
+        self, kind: MemoKind, text: str, limit: int, given: Filter, *, shared: bool | None = None
+    ) -> list[Memo]:
+        """Return memos about a text, best first; without a text, the newest first."""
+        ...
+
+    async def drop(self, place: MemoPlace, key: str) -> bool:
+        """Return False for a key without a memo."""
+        ...
+
+
+# Returns the memories that a planner is shown about some words.
+Recall = Callable[[Recollection, str], Awaitable[tuple[JsonObject, ...]]]

@@ -5,25 +5,30 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
-from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus, Untaken
-from soorma_ai.kernel.domain.memory import PlanSummary
-from soorma_ai.kernel.domain.names import plain_name
-from soorma_ai.kernel.domain.plans import PlanRecord
-from soorma_ai.kernel.domain.tracking import (
+from soorma_ai.context_parts.progress import (
     Action,
     ActionStatus,
+    Awaited,
     DelegationGroup,
-    EventHandling,
+    PlanLine,
     PlanNode,
     PlanProgress,
     Report,
     TimelineEntry,
 )
-from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, ExpectationStatus, Untaken
+from soorma_ai.kernel.domain.limits import Spent
+from soorma_ai.kernel.domain.memory import PlanSummary
+from soorma_ai.kernel.domain.names import plain_name
+from soorma_ai.kernel.domain.plans import Blocked, PlanRecord
+from soorma_ai.kernel.domain.values import JsonObject, excerpt
+from soorma_ai.kernel.ports import EventHandling
 
 if TYPE_CHECKING:
-    from soorma_ai.kernel.rules.reports.trace import Trace
+    from soorma_ai.features.tracking.trace import Trace
+
+LONGEST_RESULT = 160
 
 
 def requests_of(plan_id: str, events: Iterable[EventEnvelope]) -> list[EventEnvelope]:
@@ -42,7 +47,7 @@ def replies_by_key(events: Iterable[EventEnvelope]) -> dict[tuple[str, str], Eve
 
 def reports_of(events: Iterable[EventEnvelope]) -> dict[str, Report]:
     """Return the latest report of each task, by the times in the reports, which may come in any order."""
-    from soorma_ai.kernel.rules.reports.lines import report_of  # here and below: few programs look at progress
+    from soorma_ai.features.tracking.lines import report_of  # here and below: few programs look at progress
 
     found: dict[str, Report] = {}
     for event in events:
@@ -98,7 +103,7 @@ def progress(plan: PlanRecord, actions: Sequence[Action]) -> PlanProgress:
 
 def timeline(trace: "Trace") -> list[TimelineEntry]:
     """Return the lines of `soorma plans show` in the order of time, without their causes."""
-    from soorma_ai.kernel.rules.reports.lines import flatten
+    from soorma_ai.features.tracking.lines import flatten
 
     entries = [
         TimelineEntry(
@@ -168,3 +173,35 @@ def _error(status: ActionStatus, expected: Expectation | None, reply: EventEnvel
     error = reply.data.get("error") if reply and status in (ActionStatus.FAILED, ActionStatus.CANCELLED) else None
     message = error.get("message") if isinstance(error, dict) else error
     return str(message) if message else None
+
+
+def plan_line(
+    plan: PlanRecord, spent: Spent, expected: Sequence[Expectation], blocked: Blocked | None = None
+) -> PlanLine:
+    """Return a plan as a list shows it. `expected` are some of the expectations that are open, `blocked` is why an
+    operator is needed."""
+    return PlanLine(
+        plan_id=plan.plan_id,
+        root_plan_id=plan.root_plan_id,
+        status=plan.status,
+        goal_event=plan.goal_event,
+        agent=plain_name(plan.agent),
+        user_id=plan.lineage.user_id,
+        session_id=plan.lineage.session_id,
+        created_at=plan.created_at,
+        updated_at=plan.updated_at,
+        deadline=plan.deadline,
+        reason=plan.reason,
+        spent=spent,
+        awaits=tuple(_wait(one) for one in expected if one.kind is not ExpectationKind.JOIN),
+        blocked=blocked,
+        title=plan.title,
+        result="" if plan.result is None else excerpt(plan.result, LONGEST_RESULT),
+    )
+
+
+def _wait(one: Expectation) -> Awaited:
+    asked = one.ask.approvers if one.ask else ()
+    what = one.event_type if one.kind in (ExpectationKind.WAIT, ExpectationKind.OFFER) else one.subject
+    whom = asked if one.kind in FOR_PEOPLE else one.producers
+    return Awaited(one.id, one.kind, what or one.event_type, whom, one.deadline)

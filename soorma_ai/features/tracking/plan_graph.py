@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
+from soorma_ai.features.tracking.lines import Line, LineKind, flatten
+from soorma_ai.features.tracking.trace import Trace
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
 from soorma_ai.kernel.domain.states import StateConfig, States
-from soorma_ai.kernel.rules.reports.lines import Line, LineKind, flatten
-from soorma_ai.kernel.rules.reports.trace import Trace
 from soorma_ai.surfaces.drawing.graph import MOST_NODES, Edge, EdgeKind, Graph, Node, NodeKind, make_graph
 
 _KINDS = {

@@ -3,7 +3,11 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
+from soorma_ai.context_parts.progress import Action, DelegationGroup, PlanNode, PlanPage, PlanProgress, TimelineEntry
 from soorma_ai.errors import NotFound
+from soorma_ai.features.tracking import plan_views
+from soorma_ai.features.tracking import progress as tracking
+from soorma_ai.features.tracking.ports import PlanFilter
 from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.events import EventEnvelope, completion_of
 from soorma_ai.kernel.domain.expectations import Expectation, Untaken
@@ -11,18 +15,8 @@ from soorma_ai.kernel.domain.memory import PlanSummary
 from soorma_ai.kernel.domain.parameters import Id, Limit, Position, Short
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord, Status
-from soorma_ai.kernel.domain.tracking import (
-    Action,
-    DelegationGroup,
-    EventHandling,
-    PlanNode,
-    PlanPage,
-    PlanProgress,
-    TimelineEntry,
-)
-from soorma_ai.kernel.ports import PlanFilter
+from soorma_ai.kernel.ports import EventHandling
 from soorma_ai.kernel.rules.authority import check, only_user
-from soorma_ai.kernel.rules.reports import progress as tracking
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.views import plans as reading
 
@@ -51,7 +45,7 @@ class Tracker:
     @CALLS("GET /tracker/plans/{plan_id}/timeline", Act.SEE, "track_timeline", by=None)
     async def timeline(self, plan_id: Id) -> list[TimelineEntry]:
         """Return the lines of `soorma plans show`: the history of a plan, in the order of time."""
-        return tracking.timeline(await reading.trace_of(self._services, self._person, plan_id))
+        return tracking.timeline(await plan_views.trace_of(self._services, self._person, plan_id))
 
     @CALLS("GET /tracker/plans", Act.SEE, "track_plans")
     async def plans(
@@ -67,7 +61,7 @@ class Tracker:
         goal's, the planner's or the user's name; `before` is that of the page before. `status` may be 'active'. A
         page may be short, or empty, before the end."""
         wanted = PlanFilter(reading.statuses_of(status), session_id, search)
-        return await reading.plan_page(self._services, self._person, wanted, before, limit)
+        return await plan_views.plan_page(self._services, self._person, wanted, before, limit)
 
     @CALLS("GET /tracker/plans/{plan_id}/tree", Act.SEE, "track_tree")
     async def plan_tree(self, plan_id: Id) -> PlanNode:
@@ -124,7 +118,7 @@ class Tracker:
         return await self._load_actions(requests, plan.root_plan_id, await self._untaken(plan.root_plan_id))
 
     async def _tree(self, root_plan_id: str | None) -> list[EventEnvelope]:
-        return await reading.tree_events(self._services, self._tenant_id, root_plan_id) if root_plan_id else []
+        return await plan_views.tree_events(self._services, self._tenant_id, root_plan_id) if root_plan_id else []
 
     async def _load_actions(
         self, requests: Sequence[EventEnvelope], root_plan_id: str | None, untaken: Sequence[Untaken]

@@ -2,21 +2,50 @@
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from soorma_ai.errors import SoormaError
+from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.domain.people import Person
-from soorma_ai.kernel.domain.tenant_stats import TenantStats
+from soorma_ai.kernel.domain.registry import Backlog
+from soorma_ai.kernel.ports import StoreKey
 from soorma_ai.kernel.rules.authority import SEE_METRICS, Owner, check
 from soorma_ai.kernel.runtime.handling.handling import Services
 
+# Ages by which open questions are counted.
+AGES = (timedelta(hours=1), timedelta(days=1), timedelta(days=7))
 # Rows of a kind that are counted.
 MOST_COUNTED = 5_000
 # Seconds between two counts of a tenant, and the age from which a reader waits for the next one.
 COUNTED_EVERY, TOO_OLD = 5.0, 60.0
 MOST_TENANTS = 1_000
+
+
+class TenantStats(Struct, frozen=True):
+    """Each count is of so many rows at most as were looked at. `questions` to people are counted by their kind and by
+    how many of `AGES` they are older than. `unsent`: events that no bus has brought to the inboxes yet, the first of
+    which was made at `unsent_since`."""
+
+    backlogs: Sequence[Backlog] = ()
+    questions: Mapping[tuple[ExpectationKind, int], int] = field(default_factory=dict[tuple[ExpectationKind, int], int])
+    dead_letters: int = 0
+    untaken: int = 0
+    unsent: int = 0
+    unsent_since: datetime | None = None
+
+
+class TenantStatsReader(Protocol):
+    async def tenant_stats(self, tenant_id: str, now: datetime, at_most: int) -> TenantStats:
+        """Return the counts of a tenant; so many rows of a kind are looked at."""
+        ...
+
+
+TENANT_STATS: StoreKey[TenantStatsReader] = StoreKey("tenant_stats", feature="tracking")
 
 
 class TenantCount(Struct, frozen=True):
@@ -55,7 +84,7 @@ class TenantCounts:
     async def _count(self, services: Services, tenant_id: str) -> TenantCount:
         begun = services.clock.monotonic()
         return TenantCount(
-            await services.store.queue.tenant_stats(tenant_id, services.clock.now(), MOST_COUNTED), begun
+            await services.store.part(TENANT_STATS).tenant_stats(tenant_id, services.clock.now(), MOST_COUNTED), begun
         )
 
     def _end(self, tenant_id: str, task: asyncio.Task[TenantCount]) -> None:

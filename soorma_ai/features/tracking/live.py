@@ -7,13 +7,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
-from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
-from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, Wait
-from soorma_ai.kernel.domain.history import SELECT, JournalEntry
-from soorma_ai.kernel.domain.names import plain_name
-from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.kernel.domain.states import HUMAN_INPUT, OPERATOR_NEEDED, WAIT_ESCALATED, WAIT_HANDED_OVER, WAIT_REMINDED
-from soorma_ai.kernel.rules.reports.lines import (
+from soorma_ai.features.tracking.lines import (
     Line,
     LineKind,
     answer_line,
@@ -25,7 +19,13 @@ from soorma_ai.kernel.rules.reports.lines import (
     report_of,
     unmet_line,
 )
-from soorma_ai.kernel.rules.reports.trace import Trace
+from soorma_ai.features.tracking.trace import Trace
+from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, Wait
+from soorma_ai.kernel.domain.history import SELECT, JournalEntry
+from soorma_ai.kernel.domain.names import plain_name
+from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.kernel.domain.states import HUMAN_INPUT, OPERATOR_NEEDED, WAIT_ESCALATED, WAIT_HANDED_OVER, WAIT_REMINDED
 from soorma_ai.kernel.rules.waits.wakeups import ANSWERED, CANCEL_REQUESTED, DEADLINE_REACHED, EXPIRED, WAKE_EVENTS
 
 _NOW = timedelta(0)

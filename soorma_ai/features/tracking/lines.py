@@ -6,13 +6,14 @@ from enum import StrEnum
 
 from msgspec.structs import asdict, replace
 
+from soorma_ai.context_parts.progress import Report
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus, Untaken
 from soorma_ai.kernel.domain.history import PLAN, JournalEntry, Step, StepKind
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.people import Answer, AnswerDecision, Ask
 from soorma_ai.kernel.domain.records import Record
-from soorma_ai.kernel.domain.tracking import PROGRESS, Report
+from soorma_ai.kernel.domain.states import PROGRESS
 from soorma_ai.kernel.domain.values import Json, JsonObject
 
 

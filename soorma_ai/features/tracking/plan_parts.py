@@ -4,12 +4,13 @@ from datetime import timedelta
 
 from msgspec import Struct
 
+from soorma_ai.features.tracking.lines import ARRIVALS
+from soorma_ai.features.tracking.ports import PLAN_LISTS, WantedPart
+from soorma_ai.features.tracking.trace import Trace, trace_of_part
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.history import Step
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, plan_id_of
-from soorma_ai.kernel.ports import PartRows, WantedPart
-from soorma_ai.kernel.rules.reports.lines import ARRIVALS
-from soorma_ai.kernel.rules.reports.trace import Trace, trace_of_part
+from soorma_ai.kernel.ports import PartRows
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.views.plans import details_of, tree_plans, untaken_of_tree
 
@@ -93,7 +94,7 @@ async def _rows(services: Services, plan: PlanRecord, steps: list[Step], last: i
         is_last=last >= plan.steps,
         most=MOST_ROWS,
     )
-    return await services.store.plans.rows_of_part(plan, wanted)
+    return await services.store.part(PLAN_LISTS).rows_of_part(plan, wanted)
 
 
 async def _child_plans(services: Services, plan: PlanRecord, events: tuple[EventEnvelope, ...]) -> list[PlanRecord]:

@@ -13,10 +13,10 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from soorma_ai.features.tracking.lines import Line, LineKind
+from soorma_ai.features.tracking.plan_graph import place_of
+from soorma_ai.features.tracking.time_shares import Shares
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
-from soorma_ai.kernel.rules.reports.lines import Line, LineKind
-from soorma_ai.kernel.rules.reports.time_shares import Shares
-from soorma_ai.surfaces.drawing.plan_graph import place_of
 
 MOST_BARS = 300
 WIDTH = 1_000.0

@@ -1,4 +1,4 @@
-"""The progress of plans, as watchers see it."""
+"""The tracker of a context: progress of plans, and lists of plans."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -9,8 +9,6 @@ from soorma_ai.kernel.domain.memory import PlanSummary
 from soorma_ai.kernel.domain.plans import Blocked, PlanStatus
 from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.values import Json
-
-PROGRESS = "task.progress"
 
 
 class ActionStatus(StrEnum):
@@ -26,17 +24,6 @@ class ActionStatus(StrEnum):
     @property
     def is_final(self) -> bool:
         return self not in (ActionStatus.PENDING, ActionStatus.RUNNING)
-
-
-class EventHandling(Record, frozen=True):
-    """One event that came to one agent. `has_begun`: its handling began at least once. `has_ended`: nothing more will
-    be done about it; a task that waits for something, and a goal, have not ended with their handling."""
-
-    event_id: str
-    agent: str
-    has_begun: bool
-    has_ended: bool
-    is_dead: bool
 
 
 class Report(Record, frozen=True):
@@ -137,16 +124,6 @@ class PlanPage(Record, frozen=True):
     plans: tuple[PlanLine, ...]
     before: int
     is_end: bool
-
-
-class Backlog(Record, frozen=True):
-    """Deliveries to an agent that have not ended: `waiting` in line, and `in_hand`. `since` is when the oldest of their
-    events was made."""
-
-    agent: str
-    waiting: int
-    in_hand: int
-    since: datetime
 
 
 class PlanNode(Record, frozen=True):

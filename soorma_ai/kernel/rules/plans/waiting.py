@@ -1,10 +1,13 @@
-"""What a plan that has not ended waits for, in words for whoever waits for the plan."""
+"""Waits of a plan: their state in words, and the time of people."""
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 
-from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Untaken
+from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, ExpectationStatus, Untaken
 from soorma_ai.kernel.domain.plans import Blocked, PlanStatus, Rest
 from soorma_ai.kernel.domain.values import clip
+
+Span = tuple[datetime, datetime]
 
 MOST_NAMED = 3
 _MOST_CHARS = 200
@@ -64,3 +67,23 @@ def _say(wait: Expectation) -> str:
             return f"it waits for {name}"
         case ExpectationKind.JOIN | ExpectationKind.CLIENT:
             return ""
+
+
+def time_of_people(expectations: Iterable[Expectation], now: datetime) -> timedelta:
+    """Return the time for which people were waited for; overlapping waits count once."""
+    return length_of(join_spans((e.opened_at, e.closed_at or now) for e in expectations if e.kind in FOR_PEOPLE))
+
+
+def join_spans(spans: Iterable[Span]) -> list[Span]:
+    """Return disjoint spans that cover the same time, in order."""
+    joined: list[Span] = []
+    for first, last in sorted(spans):
+        if joined and first <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
+    return joined
+
+
+def length_of(disjoint: Iterable[Span]) -> timedelta:
+    return sum((last - first for first, last in disjoint), timedelta(0))

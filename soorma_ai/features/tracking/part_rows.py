@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+from soorma_ai.features.tracking.ports import WantedPart
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.history import JournalEntry
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.values import compact
-from soorma_ai.kernel.ports import PartRows, WantedPart
+from soorma_ai.kernel.ports import PartRows
 from soorma_ai.kernel.sql.codec import JOURNAL, SHOWING
 from soorma_ai.kernel.sql.connection import Reader
 from soorma_ai.kernel.sql.tables import events as log
