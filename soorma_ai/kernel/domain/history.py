@@ -101,10 +101,10 @@ class Sent(Record, frozen=True):
     """What a question was made of. `digest` is that of all that was sent.
 
     The inputs of its prompt are `own`, those that differ from call to call; those in the part `frame`; and `made`, with
-    their digests, which are made again from the plan's rows: its goal, its steps from `first` to `last`, and of the
-    trigger our text, the words `said` and the `join_id`. A text that is long stands in `own` and in the frame as a
-    reference to its part. `after` are the calls of the same handling that were refused and told again, by the prompt in
-    the part `again`.
+    their digests, which are made again from the plan's rows: its goal, its steps from `first` to `last` in a `room` of
+    so many tokens, and of the trigger our text, the words `said` and the `join_id`. A text that is long stands in `own`
+    and in the frame as a reference to its part. `after` are the calls of the same handling that were refused and told
+    again, by the prompt in the part `again`.
     """
 
     digest: str
@@ -116,6 +116,7 @@ class Sent(Record, frozen=True):
     text: str = ""
     said: str = ""
     join_id: str | None = None
+    room: int = 6_000
     again: str = ""
     after: tuple[int, ...] = ()
 

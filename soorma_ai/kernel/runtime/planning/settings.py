@@ -14,6 +14,7 @@ from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Clock, Reasoner
 from soorma_ai.kernel.rules.plans.carry_out import PlanTerms
+from soorma_ai.kernel.rules.prompting.history import HISTORY_TOKENS
 from soorma_ai.kernel.rules.prompting.today import name_day
 from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.handling.semantic_search import Means, SemanticSearch
@@ -28,7 +29,7 @@ class PlannerSettings(Struct, frozen=True):
     one, whose `reasoner` is made when the planner is started. `room` is that of the offer in a request,
     `meanings` find events beside words. With a `zone`, the model is told the date there; with `recall`, what is
     remembered about the goal; of the plans before it in its session, what the last `earlier_plans` ended with. `title`
-    is that of a plan, with fields of its goal data in braces."""
+    is that of a plan, with fields of its goal data in braces. `history_tokens` is the room of a history."""
 
     name: str
     version: str
@@ -47,6 +48,7 @@ class PlannerSettings(Struct, frozen=True):
     recall: Recall | None = None
     earlier_plans: int = 0
     title: str = ""
+    history_tokens: int = HISTORY_TOKENS
 
     def today(self, now: datetime) -> str:
         """Return what the model is told about the day; nothing without a zone."""
