@@ -1,4 +1,4 @@
-"""The composition root: the one module that knows every adapter, loaded by the first platform that opens."""
+"""Composition root: the only module with all adapters, loaded by the first opened platform."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -13,11 +13,16 @@ from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.single_writer.control import ControlSocket, Converse
 from soorma_ai.adapters.single_writer.lock import OwnerLock
 from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.embeddings.embedding import Embedding
 from soorma_ai.errors import ConfigError, SoormaError
+from soorma_ai.features.dead_letters.extension import EXTENSION as DEAD_LETTERS
+from soorma_ai.features.federation.extension import EXTENSION as FEDERATION
 from soorma_ai.features.federation.neighbourhood import Neighbourhood
 from soorma_ai.features.human_tasks.extension import EXTENSION as HUMAN_TASKS
 from soorma_ai.features.identity.extension import EXTENSION as IDENTITY
 from soorma_ai.features.knowledge.extension import EXTENSION as KNOWLEDGE
+from soorma_ai.features.plan_memory.extension import EXTENSION as PLAN_MEMORY
+from soorma_ai.features.remote.extension import EXTENSION as REMOTE
 from soorma_ai.features.retrieval.extension import EXTENSION as RETRIEVAL
 from soorma_ai.features.tracking.extension import EXTENSION as TRACKING
 from soorma_ai.features.upkeep.extension import EXTENSION as UPKEEP
@@ -30,8 +35,8 @@ from soorma_ai.kernel.extension import Extension, context_parts, feature_set
 from soorma_ai.kernel.ports import Brought, Bus, Clock, Embedder, ModelSettings, Reasoner, Store
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services
-from soorma_ai.kernel.runtime.handling.process.embedding import Embedding
 from soorma_ai.kernel.runtime.handling.process.signals import Signals
+from soorma_ai.kernel.runtime.loops.intake import TakeCopies, refuse_copies
 from soorma_ai.kernel.runtime.loops.supervisor import Supervisor
 from soorma_ai.kernel.sql.storage import FeatureSet
 from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, sqlite_path
@@ -39,7 +44,7 @@ from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, s
 Loop = Callable[[], Coroutine[None, None, None]]
 
 # The features, all of which are on unless a program says otherwise.
-EVERY = (IDENTITY, KNOWLEDGE, HUMAN_TASKS, RETRIEVAL, TRACKING, UPKEEP)
+EVERY = (DEAD_LETTERS, FEDERATION, IDENTITY, KNOWLEDGE, HUMAN_TASKS, PLAN_MEMORY, REMOTE, RETRIEVAL, TRACKING, UPKEEP)
 ALL_FEATURES = feature_set(EVERY)
 
 # Between two looks at the clock of a database.
@@ -47,7 +52,7 @@ LOOK_SECONDS = 30.0
 
 
 class Overrides(Struct, frozen=True):
-    """What a program gives itself, in the place of what the settings choose."""
+    """Objects of the program, in place of the settings' choices."""
 
     store: Store | None = None
     bus: Bus | None = None
@@ -59,8 +64,8 @@ class Overrides(Struct, frozen=True):
 async def assemble(
     opened: AsyncExitStack, settings: Settings, purpose: str, given: Overrides, extensions: Sequence[Extension] = EVERY
 ) -> tuple[Services, Supervisor]:
-    """Open what a platform needs, with these extensions. `opened` closes it, the last one first, whatever one of them
-    raises. A store that is given has features of its own."""
+    """Open the parts of a platform, with these extensions. `opened` closes them, the last one first, even after an
+    error of one. A store of the program's own has features of its own."""
     build_models()
     signals, store = Signals(), given.store
     clock = SteadyClock(given.clock) if given.clock else await _open_clock(opened, settings.store_url, store)
@@ -93,7 +98,7 @@ async def assemble(
     beside = _loops_of(extensions, services)
     others = Neighbourhood()
     bus = given.bus or await _open_bus(opened, settings, services, others, beside)
-    supervisor = Supervisor(services, bus, partial(_take_copies, services, others))
+    supervisor = Supervisor(services, bus, _taker_of_copies(services, others))
     supervisor.beside |= beside
     opened.push_async_callback(supervisor.stop)
     if owner is not None:
@@ -102,14 +107,14 @@ async def assemble(
 
 
 async def _open_control(opened: AsyncExitStack, owner: OwnerLock, services: Services) -> None:
-    """Serve the control socket, which the user of this process alone can open."""
+    """Serve the control socket; only the user of this process can open it."""
     control = ControlSocket(owner.info.socket, partial(_begin_to_converse, services))
     await control.start()
     opened.push_async_callback(control.close)
 
 
 def _loops_of(extensions: Sequence[Extension], services: Services) -> dict[str, Loop]:
-    """Return the loops of the features that are on, by their names."""
+    """Return the loops of the active features, by their names."""
     return {
         name: partial(loop, services) for one in _live(extensions, services.store) for name, loop in one.loops.items()
     }
@@ -131,7 +136,7 @@ def make_store(
     read_only: bool = False,
     statement_timeout: float = STATEMENT_SECONDS,
 ) -> Store:
-    """Return the store of a URL, not open yet. Raise ConfigError for one that this installation cannot open."""
+    """Return the store of a URL, not open yet. Raise ConfigError for a store outside of this installation."""
     if not is_postgres(url):
         path = sqlite_path(url)
         return SqliteStore(path, features, read_only=read_only) if read_only else SqliteStore(path, features)
@@ -143,7 +148,7 @@ def make_store(
 
 
 async def make_clock(store_url: str) -> Clock:
-    """Return the clock of a store. All who share a database go by that of its server."""
+    """Return the clock of a store. All processes of one database share the clock of its server."""
     if not is_postgres(store_url):
         return SystemClock()
     clock = HostClock()
@@ -152,7 +157,7 @@ async def make_clock(store_url: str) -> Clock:
 
 
 async def _open_clock(opened: AsyncExitStack, store_url: str, given: Store | None) -> Clock:
-    """Return the clock of a store, which is looked at again as long as the platform is open."""
+    """Return the clock of a store, and compare it with the store's as long as the platform is open."""
     clock = SystemClock() if given else await make_clock(store_url)
     if isinstance(clock, HostClock):
         looking = asyncio.create_task(_keep_looking(clock, store_url))
@@ -183,8 +188,8 @@ def _no_driver(error: ImportError) -> ConfigError:
 async def _open_bus(
     opened: AsyncExitStack, settings: Settings, services: Services, others: Neighbourhood, beside: dict[str, Loop]
 ) -> Bus:
-    """Connect to the broker that the settings name, if any, in the name of this store. What runs `beside` agents then
-    works together with the other stores there."""
+    """Connect to the broker that the settings name, if any, in the name of this store. With federation on, what runs
+    `beside` agents works together with the other stores there."""
     url = nats_url(settings.bus_url)
     if url is None:
         return LocalBus()
@@ -192,17 +197,23 @@ async def _open_bus(
         from soorma_ai.adapters.nats.bus import NatsBus
     except ModuleNotFoundError as error:
         raise ConfigError("a bus on NATS needs its client: pip install 'soorma-ai[nats]'") from error
-    from soorma_ai.features.federation.loop import empty_mailboxes, keep_announcing, say_goodbye, send_receipts
-
     store_id = await services.store.name(services.clock.new_id())
     bus = NatsBus(url.servers, url.namespace, hide_password(settings.bus_url), store_id)
     await bus.open()
     opened.push_async_callback(bus.close)
-    opened.push_async_callback(say_goodbye, services, bus)
-    beside["announcing"] = partial(keep_announcing, services, others, bus)
-    beside["mailboxes"] = partial(empty_mailboxes, services, others, bus)
-    beside["receipts"] = partial(send_receipts, services, others, bus)
+    if FEDERATION.name in services.store.features:
+        from soorma_ai.features.federation.loop import empty_mailboxes, keep_announcing, say_goodbye, send_receipts
+
+        opened.push_async_callback(say_goodbye, services, bus)
+        beside["announcing"] = partial(keep_announcing, services, others, bus)
+        beside["mailboxes"] = partial(empty_mailboxes, services, others, bus)
+        beside["receipts"] = partial(send_receipts, services, others, bus)
     return bus
+
+
+def _taker_of_copies(services: Services, others: Neighbourhood) -> TakeCopies:
+    """Return what takes events of other stores: without federation, it refuses them."""
+    return partial(_take_copies, services, others) if FEDERATION.name in services.store.features else refuse_copies
 
 
 async def _take_copies(services: Services, others: Neighbourhood, brought: Sequence[Brought]) -> None:
@@ -213,7 +224,7 @@ async def _take_copies(services: Services, others: Neighbourhood, brought: Seque
 
 
 async def _begin_to_converse(services: Services) -> Converse:
-    """Load what serves the control socket, apart from the loop: that takes some tenths of a second."""
+    """Load the modules of the control socket off the loop: this takes some tenths of a second."""
 
     def load() -> Converse:
         from soorma_ai.api.server.local import conversation
@@ -225,8 +236,8 @@ async def _begin_to_converse(services: Services) -> Converse:
 
 
 def build_models() -> None:
-    """Build what else is built by its first use, while there is one thread: older versions of pydantic go wrong where
-    two use a model first."""
+    """Build pydantic's lazy models while there is one thread: older versions of pydantic fail at a concurrent first
+    use."""
     for model in (EventEnvelope, *Frozen.__subclasses__()):
         model.model_rebuild()
 

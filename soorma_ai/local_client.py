@@ -2,30 +2,32 @@
 
 from collections.abc import Collection
 
+from soorma_ai.features.dead_letters.service import LetterCalls
 from soorma_ai.features.human_tasks.service import Inbox
 from soorma_ai.features.identity.keys import KeyRing
 from soorma_ai.features.knowledge.service import PersonMemos
+from soorma_ai.features.plan_memory.service import PlanMemory
+from soorma_ai.features.plan_memory.sessions import SessionCalls
 from soorma_ai.features.tracking.service import PlanReader
 from soorma_ai.features.upkeep.service import UpkeepCalls
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.runtime.client.client import Client
-from soorma_ai.kernel.runtime.client.memory import PlanMemory
 
 
 class Memory(PlanMemory, PersonMemos):
     """The working memory of plans, and long-term memory."""
 
 
-class LocalClient(Client, PlanReader, UpkeepCalls):
+class LocalClient(Client, LetterCalls, PlanReader, SessionCalls, UpkeepCalls):
     """Client of one person of one tenant, with the calls of all features: `inbox` for claims, absences and links,
     `keys` for API keys, `memory` for plans and long-term memory, `tracker` for progress."""
 
     def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "LocalClient":
-        """Return the client of another person. The caller has established their identity."""
+        """Return the same calls for a person with these `roles`; establish the person's identity beforehand."""
         return self._of(super().as_user(tenant_id=tenant_id, user_id=user_id, roles=roles))
 
     def as_caller(self, caller: Caller) -> "LocalClient":
-        """Return the client of an authenticated caller. Its changes are recorded; see `audit`."""
+        """Return the same calls for an authenticated `caller`. Changes by it are recorded; see `audit`."""
         return self._of(super().as_caller(caller))
 
     def _of(self, made: Client) -> "LocalClient":

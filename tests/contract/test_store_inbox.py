@@ -28,6 +28,8 @@ from store_kit import (
 )
 
 from soorma_ai.errors import LeaseLost
+from soorma_ai.features.dead_letters.ports import LETTERS
+from soorma_ai.features.remote.ports import LEASES
 from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Publish, RetryAfter, SavePlan, Schedule
 from soorma_ai.kernel.domain.expectations import SUSPECTS, Arrival
 from soorma_ai.kernel.domain.plans import PlanRecord, Rest, plan_id_of
@@ -208,7 +210,7 @@ async def test_a_dead_letter_is_kept_with_its_reason_and_frees_its_owner(store: 
     await replied(store, 1, 2)
     (first,) = await claimed(store, "planner")
     await end(store, first, DeadLetter("it is nonsense"), now=later(5))
-    (row,) = await store.letters.dead_letters("default", 10)
+    (row,) = await store.part(LETTERS).dead_letters("default", 10)
     assert (row.seq, row.agent, row.event.id, row.reason) == (first.seq, "planner", "r-1", "it is nonsense")
     assert (row.attempts, row.at) == (1, later(5))
     assert await drain(store) == ["r-2"]
@@ -219,14 +221,14 @@ async def test_dead_letters_are_listed_newest_first_by_tenant_and_limit(store: S
     await store.queue.arrive([event("a", tenant="one"), event("b", tenant="two"), event("c", tenant="one")], NOW)
     for delivery in await claimed(store):
         await end(store, delivery, DeadLetter("no"))
-    assert [row.event.id for row in await store.letters.dead_letters(None, 10)] == ["c", "b", "a"]
-    assert [row.event.id for row in await store.letters.dead_letters("one", 10)] == ["c", "a"]
-    assert [row.event.id for row in await store.letters.dead_letters(None, 1)] == ["c"]
-    older, newer = [Place(str(row.seq)) for row in await store.letters.dead_letters(None, 2)]
-    assert [row.event.id for row in await store.letters.dead_letters(None, 1, beyond=older)] == ["b"]
-    assert [row.event.id for row in await store.letters.dead_letters("one", 9, beyond=older)] == ["a"]
+    assert [row.event.id for row in await store.part(LETTERS).dead_letters(None, 10)] == ["c", "b", "a"]
+    assert [row.event.id for row in await store.part(LETTERS).dead_letters("one", 10)] == ["c", "a"]
+    assert [row.event.id for row in await store.part(LETTERS).dead_letters(None, 1)] == ["c"]
+    older, newer = [Place(str(row.seq)) for row in await store.part(LETTERS).dead_letters(None, 2)]
+    assert [row.event.id for row in await store.part(LETTERS).dead_letters(None, 1, beyond=older)] == ["b"]
+    assert [row.event.id for row in await store.part(LETTERS).dead_letters("one", 9, beyond=older)] == ["a"]
     back = Place(newer.id, is_back=True)
-    assert [row.event.id for row in await store.letters.dead_letters(None, 9, beyond=back)] == ["c"]
+    assert [row.event.id for row in await store.part(LETTERS).dead_letters(None, 9, beyond=back)] == ["c"]
 
 
 async def test_the_next_due_moment_is_the_end_of_a_delay_or_of_a_lease(store: Store) -> None:
@@ -266,20 +268,20 @@ async def test_a_retry_that_does_not_count_is_the_same_attempt_under_another_fen
 
 async def test_a_lease_is_found_by_its_row_and_its_fence_until_it_ends_or_is_taken_anew(store: Store) -> None:
     await in_line(store, "a", "b")
-    assert await store.queue.has_work("worker", NOW)
+    assert await store.part(LEASES).has_work("worker", NOW)
     first, second = await claimed(store)
-    assert await store.queue.find_leased(first.seq, first.fence) == first
-    assert await store.queue.find_leased(first.seq, first.fence + 1) is None
-    assert not await store.queue.has_work("worker", NOW)
-    assert await store.queue.has_work("worker", later(LEASE.total_seconds() + 1))
-    assert await store.queue.outcome("worker", first.seq, first.fence) is None
+    assert await store.part(LEASES).find_leased(first.seq, first.fence) == first
+    assert await store.part(LEASES).find_leased(first.seq, first.fence + 1) is None
+    assert not await store.part(LEASES).has_work("worker", NOW)
+    assert await store.part(LEASES).has_work("worker", later(LEASE.total_seconds() + 1))
+    assert await store.part(LEASES).outcome("worker", first.seq, first.fence) is None
     await store.queue.commit(Work(first, Ack(), (), outcome="said"), NOW)
-    assert await store.queue.find_leased(first.seq, first.fence) is None
-    assert await store.queue.outcome("worker", first.seq, first.fence) == "said"
-    assert await store.queue.outcome("worker", first.seq, first.fence + 1) is None
-    assert await store.queue.outcome("other", first.seq, first.fence) is None
+    assert await store.part(LEASES).find_leased(first.seq, first.fence) is None
+    assert await store.part(LEASES).outcome("worker", first.seq, first.fence) == "said"
+    assert await store.part(LEASES).outcome("worker", first.seq, first.fence + 1) is None
+    assert await store.part(LEASES).outcome("other", first.seq, first.fence) is None
     await end(store, second)
-    assert await store.queue.outcome("worker", second.seq, second.fence) is None
+    assert await store.part(LEASES).outcome("worker", second.seq, second.fence) is None
 
 
 async def test_an_agent_is_found_by_its_name_also_when_it_is_gone(store: Store) -> None:

@@ -187,6 +187,8 @@ SEEING: dict[str, Call] = {
     "reply": lambda c, t: c.reply(t.request_id, timeout=0),
     "waits": lambda c, t: _listed(c.waits(), lambda one: one.wait_id == t.wait_id),
     "wait": lambda c, t: c.wait(t.wait_id),
+    "find_waits": lambda c, t: _listed(c.find_waits(t.wait_id), lambda one: one.wait_id == t.wait_id),
+    "find_events": lambda c, t: _listed(c.find_events(t.request_id), lambda one: one.id == t.request_id),
     "dead_letters": lambda c, t: _listed(c.dead_letters(), lambda one: one.letter_id == t.letter_id),
     "dead_letter": lambda c, t: c.dead_letter(t.letter_id),
     "inbox.claim": lambda c, t: _let(c.inbox.claim(t.wait_id)),
@@ -441,12 +443,12 @@ def test_the_walk_takes_every_call_that_there_is() -> None:
         f"{prefix}{name}"
         for prefix, kind in KINDS.items()
         for name, member in inspect.getmembers(kind, inspect.isfunction)
-        if not name.startswith("_") and name not in ("as_user", "as_caller", "event_id")
+        if not name.startswith("_") and name not in ("as_user", "as_caller", "event_id", "whoami")
     }
     assert calls <= walked
-    # A handle has the right of `follow`.
-    assert {name for name in calls if not name.startswith("handle.")} <= set(RIGHTS)
-    assert {name for name in walked if not name.startswith("handle.")} <= set(RIGHTS)
+    # A handle has the right of `follow`, a search of questions that of `waits`.
+    for names in (calls, walked):
+        assert {name for name in names if not name.startswith("handle.")} - {"find_waits"} <= set(RIGHTS)
 
 
 async def test_a_question_that_names_nobody_is_listed_to_whose_it_is_and_answered_by_whoever_was_given_its_id(

@@ -4,10 +4,10 @@ import secrets
 from collections.abc import Collection
 from datetime import datetime
 
+from soorma_ai.api.tokens import KeyToken, admit, parse_token
 from soorma_ai.errors import Unauthenticated
 from soorma_ai.kernel.domain.identity import AgentRights, ApiKey, Caller
 from soorma_ai.kernel.ports import KEYS
-from soorma_ai.kernel.rules.tokens import KeyToken, admit, parse_token
 from soorma_ai.kernel.runtime.client.client import Client
 
 ID_BYTES = 8
@@ -23,7 +23,7 @@ def new_key(
     agent: AgentRights | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """Return a new key for `platform.keys.add`, and its token, which is known to nobody else and stored nowhere."""
+    """Return a new key for `platform.keys.add`, and its token, shown this once and stored in no place."""
     token = KeyToken(secrets.token_hex(ID_BYTES), secrets.token_urlsafe(SECRET_BYTES))
     key = ApiKey(
         key_id=token.key_id,

@@ -1,13 +1,13 @@
-"""What OAuth 2.0 and OpenID Connect spell, by Authlib, which has no types of its own."""
+"""Wire forms of OAuth 2.0 and OpenID Connect, by Authlib; the library has no types of its own."""
 
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, cast
 
+from soorma_ai.api.tokens import PendingSignIn
 from soorma_ai.errors import ConfigError, Unauthenticated
 from soorma_ai.kernel.domain.values import clip
-from soorma_ai.kernel.rules.tokens import PendingSignIn
 
 FORM = "application/x-www-form-urlencoded"
 
@@ -29,7 +29,7 @@ def authorization_url(url: str, client_id: str, begun: PendingSignIn, asked: Map
 def token_request(
     client: tuple[str, str, str], url: str, code: str, begun: PendingSignIn, return_url: str
 ) -> tuple[str, dict[str, str]]:
-    """Return body and headers of what exchanges a code. `client` is its id, its secret, and how it proves that."""
+    """Return body and headers for the exchange of a code. `client` is its id, its secret, and the way of its proof."""
     auth, prepare = _part("auth", "ClientAuth")(*client), _part("rfc6749.parameters", "prepare_token_request")
     body = prepare("authorization_code", redirect_uri=return_url, code=code, code_verifier=begun.verifier)
     headers = {"content-type": FORM, "accept": "application/json"}

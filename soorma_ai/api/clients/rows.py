@@ -1,63 +1,13 @@
 """Calls of the kernel over HTTP. Written by `make clients`; do not edit."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from soorma_ai.api.clients.address import PathTail
 from soorma_ai.api.clients.messages import Page, delete, get, post
 from soorma_ai.api.clients.sender import Sender
-from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.events import EventEnvelope, Topic, topic_of
 from soorma_ai.kernel.domain.expectations import Wait
-from soorma_ai.kernel.domain.memory import SessionSummary
-from soorma_ai.kernel.domain.parameters import Agent, Id, Name, Note, Position
+from soorma_ai.kernel.domain.parameters import Agent, Id, Name
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, Status
 from soorma_ai.kernel.domain.registry import Backlog, DiscoveredAgent, EventDefinition, RegisteredEvent
-from soorma_ai.kernel.domain.values import JsonObject, json_object
-
-
-class MemoryRows:
-    """The working memory of plans."""
-
-    def __init__(self, caller: Sender) -> None:
-        self._caller = caller
-
-    async def keys(self, plan_id: Id) -> list[str]:
-        """List the keys of a plan's working memory."""
-        return await self._caller.read_key(get("working-memory", plan_id), "keys", list[str])
-
-    async def delete(self, key: Name, plan_id: Id) -> bool:
-        """Remove a value from a plan's working memory. False when there was nothing."""
-        return await self._caller.read_key(delete("working-memory", plan_id, PathTail(key)), "deleted", bool)
-
-    async def get_plan_context(self, plan_id: Id) -> JsonObject:
-        """Return the plan's row with its working memory as `state`."""
-        return await self._caller.read(get("memory", "plan-context", plan_id), JsonObject)
-
-    async def get_plan_by_correlation(self, correlation_id: Id) -> JsonObject:
-        """Return the context of a plan by the reply key of anything that it or one of its workers asked, or of its
-        goal."""
-        return await self._caller.read(get("memory", "plan-context", "by-correlation", correlation_id), JsonObject)
-
-    async def store_plan_context(self, plan_id: Id, session_id: Id | None, context: Mapping[str, Any]) -> None:
-        """Store each key in the plan's working memory, all of them or none. Raise LocalProtocolError for a session that
-        the plan does not belong to."""
-        await self._caller.ask(
-            post(
-                "memory",
-                "plan-context",
-                body={"plan_id": plan_id, "session_id": session_id, "context": json_object("context", context)},
-            )
-        )
-
-    async def get_task_context(self, task_id: Id) -> JsonObject:
-        """Return a task that has not ended. Raise NotFound."""
-        return await self._caller.read(get("memory", "task-context", task_id), JsonObject)
-
-    async def get_task_by_subtask(self, sub_task_id: Id) -> JsonObject:
-        """Return the task that asked for it, while it has not ended. Raise NotFound."""
-        return await self._caller.read(get("memory", "task-context", "by-subtask", sub_task_id), JsonObject)
 
 
 class RegistryRows:
@@ -75,8 +25,8 @@ class RegistryRows:
         topic: Topic | None = None,
         live: bool = True,
     ) -> list[DiscoveredAgent]:
-        """Return the agents that fit everything given, by name. `event` and `topic` are those of one event that the
-        agent registered. With `live=False`, those that are gone too."""
+        """Return the agents under all these conditions, by name. `event` and `topic` belong to one event of the agent.
+        With `live=False`, gone agents are included."""
         return await self._caller.list(
             Page[DiscoveredAgent],
             None,
@@ -91,8 +41,8 @@ class RegistryRows:
     async def events(
         self, *, owner: Name | None = None, name: Name | None = None, topic: Topic | None = None, live: bool = True
     ) -> list[RegisteredEvent]:
-        """Return what agents registered, each with the agent that owns it. One name on two topics is two events. What a
-        capability says that it produces is among them, as made by its agent."""
+        """Return the registered events, each with its agent. One name on two topics is two events. The results declared
+        by a capability are included, as events of its agent."""
         return await self._caller.list(
             Page[RegisteredEvent],
             None,
@@ -105,15 +55,15 @@ class RegistryRows:
         )
 
     async def backlogs(self) -> list[Backlog]:
-        """Return how much of the tenant's waits for which agent; of very much, a part. Raise Forbidden."""
+        """Return the tenant's waiting deliveries by agent; of very many, a part. Raise Forbidden."""
         return await self._caller.list(Page[Backlog], None, "backlogs")
 
     async def deregister(self, agent: Agent) -> list[EventDefinition]:
-        """Remove an agent that is gone for good, and return the definitions that it alone registered, also removed.
+        """Remove a gone agent for good, and return the definitions registered by it alone, also removed.
 
         Raises NotFound, and LocalProtocolError while it lives, or while a plan, a task or a delivery needs it. An
-        operator removes the tenant's agents, a key of an agent that one, and only the trusted root those that all
-        tenants share, else Forbidden."""
+        operator removes the tenant's agents, a key of an agent that one, and only the trusted root the shared ones,
+        else Forbidden."""
         return await self._caller.read_key(delete("agents", agent), "removed", list[EventDefinition])
 
 
@@ -124,8 +74,8 @@ class ClientRows:
         self._caller = caller
 
     async def resume_all(self, *, agent: str | None = None) -> list[str]:
-        """Let all plans of this person, or of the tenant for its operators, go on that need an operator; those of one
-        planner, if it is named. Return their ids."""
+        """Resume all plans in need of an operator: those of this person, for operators those of the tenant; with
+        `agent`, those of one planner. Return their ids."""
         return await self._caller.read_key(
             post("resumptions", body={"agent": agent}, is_safe=True), "plan_ids", list[str]
         )
@@ -133,57 +83,31 @@ class ClientRows:
     async def plans(
         self, *, status: Status | None = None, session_id: Id | None = None, limit: int = 50
     ) -> list[PlanRecord]:
-        """Return plans, the newest first. `status` may be 'active' too: every plan that has not ended."""
+        """Return plans, the newest first. `status` may be 'active', too: all running plans."""
         return await self._caller.list(Page[PlanRecord], limit, "plans", status=status, session_id=session_id)
 
     async def plan(self, plan_id: Id) -> PlanDetails:
-        """Return all that is known of a plan: its steps, decisions, usage, and what it waits for. Raise NotFound."""
+        """Return everything about a plan: its steps, decisions, usage and waits. Raise NotFound."""
         return await self._caller.read(get("plans", plan_id), PlanDetails)
 
     async def find_events(self, beginning: Id) -> list[EventEnvelope]:
-        """Return the events in sight of this person with ids of this beginning, by id, at most 500."""
+        """Return the events in sight of this person with ids of this `beginning`, by id, at most 500."""
         return (await self._caller.read(get("lookup", "events", beginning=beginning), Page[EventEnvelope])).items
 
     async def waits(self, *, limit: int = 50, plan_id: Id | None = None) -> list[Wait]:
-        """Return open questions that are this person's to see or to answer, the most urgent first; with a `plan_id`
-        those of its tree."""
+        """Return open questions for this person to see or to answer, the most urgent first; with a `plan_id` those of
+        its tree."""
         return await self._caller.list(Page[Wait], limit, "waits", plan_id=plan_id)
 
     async def wait(self, wait_id: Id) -> Wait:
-        """Return a question, open or closed. Raise NotFound for what is not theirs to see or to answer."""
+        """Return a question, open or closed. Raise NotFound without the right to see or answer it."""
         return await self._caller.read(get("waits", wait_id), Wait)
 
     async def find_waits(self, beginning: Id) -> list[Wait]:
-        """Return the questions of this person with ids of this beginning: the open ones, or without any the closed
+        """Return the questions of this person with ids of this `beginning`: the open ones, or without any the closed
         ones."""
         return (await self._caller.read(get("lookup", "waits", beginning=beginning), Page[Wait])).items
 
     async def whoami(self) -> Person:
         """Return the person of these calls: tenant, name and roles. Roles are None for the trusted root."""
         return await self._caller.read(get("caller"), Person)
-
-    async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
-        """Return conversations, the one in which something happened last first."""
-        return await self._caller.list(Page[SessionSummary], limit, "memory", "sessions")
-
-    async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
-        """Return what could not be handled and waits for somebody to decide about it, the newest first."""
-        return await self._caller.list(Page[Letter], limit, "dead-letters")
-
-    async def dead_letter(self, letter_id: Position) -> Letter:
-        """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
-        return await self._caller.read(get("dead-letters", str(letter_id)), Letter)
-
-    async def redrive(self, letter_id: Position) -> bool:
-        """Deliver it again, as if for the first time but with the same `idempotency_key`. False when it is not dead
-        (any more). Raise NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read.
-
-        Whoever asked was told of the failure when the letter died. A plan that went on does not take a second reply;
-        `request` with the same `idempotency_key` finds the success, once there is one."""
-        return await self._caller.read_key(post("dead-letters", str(letter_id), "redrive", body={}), "redriven", bool)
-
-    async def discard(self, letter_id: Position, note: Note = "") -> bool:
-        """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
-        return await self._caller.read_key(
-            post("dead-letters", str(letter_id), "discard", body={"note": note}), "discarded", bool
-        )

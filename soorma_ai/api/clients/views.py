@@ -1,59 +1,29 @@
-"""Memory and registry of a platform elsewhere: the calls that are more than one request."""
+"""Registry of a platform elsewhere: the calls that are more than one request."""
 
 from collections.abc import Iterable
-from typing import Any
 
-from soorma_ai.api.answers import Discovered, Value
-from soorma_ai.api.clients.address import PathTail
+from soorma_ai.api.answers import Discovered
 from soorma_ai.api.clients.messages import get, post
-from soorma_ai.api.clients.rows import MemoryRows, RegistryRows
-from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.api.clients.rows import RegistryRows
+from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.events import Topic, topic_of
 from soorma_ai.kernel.domain.parameters import Name
 from soorma_ai.kernel.domain.registry import DiscoveredAgent, Discovery, EventDefinition
-from soorma_ai.kernel.domain.values import Json, JsonObject, json_object
-from soorma_ai.kernel.rules.memory import json_value
-
-_WORKING = "working-memory"
-
-
-class AsyncWorkingMemory(MemoryRows):
-    """The working memory of plans; every call raises NotFound for a plan that is not there for who calls."""
-
-    async def retrieve(self, key: str, plan_id: str) -> Any:
-        """Return a value, None for what is not there."""
-        try:
-            return (await self._caller.read(get(_WORKING, plan_id, PathTail(key)), Value)).value
-        except NotFound:
-            await self.keys(plan_id)  # raises where it is the plan that is not there
-            return None
-
-    async def store(self, key: str, value: Any, plan_id: str) -> None:
-        """Set a value in a plan's working memory."""
-        await self._caller.ask(post(_WORKING, plan_id, body={"key": key, "value": json_value(key, value)}))
-
-    async def cleanup(self, plan_id: str) -> int:
-        """Remove everything of the plan, and return how many keys that were."""
-        return sum([await self.delete(key, plan_id) for key in await self.keys(plan_id)])
-
-    async def everything(self, plan_id: str) -> dict[str, Json]:
-        """Return all keys of the plan with their values."""
-        state = (await self.get_plan_context(plan_id)).get("state")
-        return json_object("the state of a plan", state)
+from soorma_ai.kernel.domain.values import JsonObject
 
 
 class AsyncRegistry(RegistryRows):
     """Agents and their events."""
 
     async def find(self, capability: str) -> DiscoveredAgent | None:
-        """Return a live agent that has the capability; of several, the first by name."""
+        """Return a live agent with the capability; of several, the first by name."""
         found = await self.discover([capability])
         return found[0] if found else None
 
     async def discover(self, requirements: Iterable[str], *, include_events: bool = True) -> Discovery:
-        """Return live agents that have any of these capabilities, those that have most of them first; each says which
-        (`meets`), and `unmet` is what nobody has. Without requirements, all of them. Without events, a capability is
-        only its name."""
+        """Return live agents with any of these capabilities, those with the most first; `meets` lists an agent's, and
+        `unmet` those without an agent. Without requirements, return all agents. Without events, a capability is only
+        its name."""
         if isinstance(requirements, str):
             raise LocalProtocolError(f"requirements={requirements!r} would be its letters; give a list")
         body: JsonObject = {"requirements": [*requirements], "include_events": include_events}
@@ -63,8 +33,8 @@ class AsyncRegistry(RegistryRows):
     async def get_event(
         self, event_name: Name, version: Name | None = None, *, topic: Topic | None = None
     ) -> EventDefinition | None:
-        """Return the event as a live agent defines it, if possible one that takes it; a `version` even of gone ones.
-        One whose name has a slash is found by `events` only."""
+        """Return the event, as defined by a live agent, preferably one of its takers; with a `version` also of gone
+        agents. An event with a slash in its name is found by `events` only."""
         if "/" in event_name:
             raise LocalProtocolError(f"{event_name!r} has a slash: over HTTP, events(name=...) finds it")
         where = None if topic is None else topic_of(topic)

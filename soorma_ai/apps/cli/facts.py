@@ -20,11 +20,12 @@ from soorma_ai.apps.cli.diagnosis import Broker, DiagnosisFacts, Life, Origin, S
 from soorma_ai.apps.cli.store_access import PAUSE_SECONDS, read_only_client, server_client
 from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.errors import ConfigError, Forbidden, SoormaError
+from soorma_ai.features.dead_letters.ports import LETTERS
 from soorma_ai.kernel.domain.limits import MAX_BACKLOG
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.kernel.runtime.client.room import count_waiting
+from soorma_ai.kernel.runtime.client.intake import count_waiting
 from soorma_ai.kernel.sql.schema import VERSION
 from soorma_ai.settings import (
     BACKLOG,
@@ -224,7 +225,7 @@ async def _life_of_store(access: Access) -> Life:
             alive=[name for name, is_live in agents if is_live],
             gone=[name for name, is_live in agents if not is_live],
             questions=len(await client.waits(limit=MOST)),
-            dead_letters=len(await store.letters.dead_letters(access.tenant_id, MOST)),
+            dead_letters=len(await store.part(LETTERS).dead_letters(access.tenant_id, MOST)),
             untaken=len(await client.tracker.untaken(limit=MOST)),
             most=MOST,
             backlog=await count_waiting(store.queue, read_settings().max_backlog if _can_read() else MOST),

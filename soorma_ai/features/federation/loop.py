@@ -12,6 +12,7 @@ from soorma_ai.features.federation.announcements import KnownAgent, announce, he
 from soorma_ai.features.federation.exchange import homes_of
 from soorma_ai.features.federation.mailbox import copy_of_reply, copy_of_request, hops_fault, refusal_of_copy
 from soorma_ai.features.federation.neighbourhood import Neighbourhood
+from soorma_ai.features.federation.ports import MAIL
 from soorma_ai.features.federation.receipts import UNCONFIRMED, is_over, pause_before_next, write_receipts
 from soorma_ai.kernel.domain.dead_letters import CANNOT_ARRIVE, cannot_arrive
 from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Disposition, Effect, Publish, RetryAfter
@@ -34,8 +35,8 @@ SHORTEST_REST, LONGEST_REST = 0.25, 10.0
 
 
 async def keep_announcing(services: Services, others: Neighbourhood, neighbours: Neighbours) -> None:
-    """Say who lives here: at once, asking others for the same, with every heart-beat, and when that changes or somebody
-    asks."""
+    """Announce the live agents: at once, with a request for the same, at every heart-beat, at a change, and at a
+    request."""
     await neighbours.listen(lambda said: hear_announcement(services, others, neighbours.store_id, said))
     asks = True
     while True:
@@ -91,7 +92,7 @@ async def empty_mailboxes(services: Services, others: Neighbourhood, neighbours:
     while True:
         sent, rest = 0, LONGEST_REST
         try:
-            for mailbox in await services.store.queue.mailboxes():
+            for mailbox in await services.store.part(MAIL).mailboxes():
                 sent += await _empty(services, others, neighbours, mailbox)
                 rest = min(rest, await _rest(services, mailbox))
         except TransientError:
@@ -151,10 +152,10 @@ class _MailboxCopy(Struct, frozen=True):
 
 
 async def _empty(services: Services, others: Neighbourhood, neighbours: Neighbours, mailbox: str) -> int:
-    """Send some of what waits in a mailbox; return how much was claimed."""
+    """Send some of a mailbox's events; return the number of claims."""
     store_id, now, queue = store_of_mailbox(mailbox) or "", services.clock.now(), services.store.queue
     room = min(BATCH, others.room(store_id, now))
-    claimed = await queue.claim_mail(mailbox, now, LEASE, BATCH, room)
+    claimed = await services.store.part(MAIL).claim_mail(mailbox, now, LEASE, BATCH, room)
     if not claimed and room and (suspect := await queue.claim_poison_candidate([mailbox], now, LEASE)) is not None:
         claimed = [suspect]
     if again := sum(one.attempt > 1 for one in claimed):
@@ -184,7 +185,7 @@ async def _copies(services: Services, claimed: Sequence[Delivery]) -> list[_Mail
 
 
 async def _those_that_may(services: Services, letters: Sequence[_MailboxCopy]) -> list[_MailboxCopy]:
-    """Return letters that may leave; a requester is told why its letter may not. A letter whose time is over ends: by
+    """Return letters ready to leave; a requester gets the reason against its letter. A letter past its time ends: by
     then the notice of silence was published for a request, and a reply becomes a dead letter."""
     leaving: list[_MailboxCopy] = []
     now = services.clock.now()
@@ -231,7 +232,7 @@ async def _keep(services: Services, deliveries: Sequence[Delivery]) -> None:
 async def _set_aside(
     services: Services, neighbours: Neighbours, store_id: str, letter: _MailboxCopy, error: LocalProtocolError
 ) -> None:
-    """Tell who waits that nothing can come: here of a request, there of a reply."""
+    """Tell the waiting one that nothing can come: here of a request, there of a reply."""
     event, reason = letter.delivery.event, cannot_arrive(error)
     warn("event_set_aside", event_type=event.type, event_id=event.id, reason=reason)
     if letter.copy.answers is None:
@@ -245,7 +246,7 @@ async def _set_aside(
 
 
 async def _refuse(services: Services, delivery: Delivery, code: str, reason: str, disposition: Disposition) -> None:
-    """End the delivery of a request, and tell who asked for it."""
+    """End the delivery of a request, and tell its requester."""
     told = refuse(delivery.event, code, reason, services.clock.now())
     try:
         await _end(services, [delivery], disposition, (Publish(told),))

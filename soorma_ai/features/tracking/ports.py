@@ -1,6 +1,7 @@
-"""The part of a store for lists of plans, and for parts of a long plan."""
+"""Parts of a store for lists and figures of plans, and for parts of a long plan."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 from msgspec import Struct
@@ -14,8 +15,8 @@ FEATURE = "tracking"
 
 
 class PlanFilter(Struct, frozen=True):
-    """Plans that a list is of: in one of these statuses, or in any where there is none; of a session; `search` is a
-    part of the id, of the goal's name, of the planner's or of the user's."""
+    """Filter of a list of plans: one of these statuses, or any without one; a session; `search` is a part of the id, of
+    the goal's name, of the planner's or of the user's."""
 
     statuses: tuple[PlanStatus, ...] = ()
     session_id: str | None = None
@@ -23,7 +24,7 @@ class PlanFilter(Struct, frozen=True):
 
 
 class StoredPlan(Struct, frozen=True):
-    """A plan, its place in the order in which plans began, and what its tree has spent."""
+    """Plan, its place in the order of beginning, and the spent amounts of its tree."""
 
     seq: int
     plan: PlanRecord
@@ -39,8 +40,8 @@ class StoredPlans(Struct, frozen=True):
 
 
 class WantedPart(Struct, frozen=True):
-    """Part of a plan whose rows are wanted: the events that its turns are about, and the expectations that its steps
-    name. `until` is the event behind which the next part begins. At most `most` decisions, and events, are read."""
+    """Wanted part of a plan: the events of its turns, and the expectations of its steps. `until` is the last event
+    before the next part. At most `most` decisions, and events, are read."""
 
     causes: tuple[str, ...]
     expectations: tuple[str, ...]
@@ -48,6 +49,48 @@ class WantedPart(Struct, frozen=True):
     is_first: bool
     is_last: bool
     most: int
+
+
+class ActivePlans(Struct, frozen=True):
+    """Counts of active plans. Waiting are the paused ones, those with a question to people, and those in need of an
+    operator. `is_part`: there may be more, and the `oldest` is not known."""
+
+    running: int
+    waiting: int
+    is_part: bool
+    oldest: PlanRecord | None
+
+
+class CallCost(Struct, frozen=True):
+    """Cost of the answered calls of models in the minute `at`, without the calls of unknown price, `unpriced`."""
+
+    at: datetime
+    calls: int
+    cost_usd: float
+    unpriced: int
+
+
+class CallCosts(Struct, frozen=True):
+    """Costs by minute, in order of time. `is_whole`: the plans looked at reach back to the beginning."""
+
+    minutes: tuple[CallCost, ...]
+    is_whole: bool
+
+
+class PlanFigures(Protocol):
+    """Figures of the plans of a tenant, or of a user."""
+
+    async def count_active(self, tenant_id: str, user_id: str | None, most: int) -> ActivePlans:
+        """Count the active plans, up to so many."""
+        ...
+
+    async def count_failed(self, tenant_id: str, user_id: str | None, since: datetime, most: int) -> int:
+        """Count the root plans that have failed since a moment, up to so many."""
+        ...
+
+    async def costs_of_calls(self, tenant_id: str, user_id: str | None, since: datetime, most: int) -> CallCosts:
+        """Return the costs of calls since a moment, of so many of the newest plans."""
+        ...
 
 
 class PlanLists(Protocol):
@@ -67,4 +110,5 @@ class PlanLists(Protocol):
         ...
 
 
+PLAN_FIGURES: StoreKey[PlanFigures] = StoreKey("plan_figures", feature=FEATURE)
 PLAN_LISTS: StoreKey[PlanLists] = StoreKey("plan_lists", feature=FEATURE)

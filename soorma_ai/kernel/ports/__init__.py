@@ -1,8 +1,7 @@
-"""The seams: what the shell needs from the outside, as small as its callers."""
+"""Ports: small Protocols of the kernel for its adapters."""
 
 from soorma_ai.kernel.ports.bus import Bus, Clock, Neighbours
 from soorma_ai.kernel.ports.identity import KEYS, Audit, Authenticator, Keys
-from soorma_ai.kernel.ports.inlet import Inlet, Post
 from soorma_ai.kernel.ports.model import (
     Embedder,
     Message,
@@ -15,19 +14,19 @@ from soorma_ai.kernel.ports.model import (
     Prompts,
     QuestionFacts,
     Reasoner,
+    Vector,
+    VectorSource,
     Way,
 )
+from soorma_ai.kernel.ports.part_keys import StoreKey
 from soorma_ai.kernel.ports.people import COLLEAGUES, Colleagues
 from soorma_ai.kernel.ports.queue import Hands, Queue
 from soorma_ai.kernel.ports.registry import Registry
 from soorma_ai.kernel.ports.rows import (
     LONGEST_RUN,
-    MOST_LOANS,
     AgentRow,
     AuditRow,
-    Borrower,
     Brought,
-    DeadLetterRow,
     Delivery,
     EventHandling,
     EventPage,
@@ -41,25 +40,20 @@ from soorma_ai.kernel.ports.rows import (
     Swept,
     Work,
 )
-from soorma_ai.kernel.ports.store import DeadLetters, EventLog, Memory, Plans, Store
-from soorma_ai.kernel.ports.store_key import StoreKey
+from soorma_ai.kernel.ports.store import EventLog, Memory, Plans, Store
 
 __all__ = [
     "COLLEAGUES",
     "KEYS",
     "LONGEST_RUN",
-    "MOST_LOANS",
     "AgentRow",
     "Audit",
     "AuditRow",
     "Authenticator",
-    "Borrower",
     "Brought",
     "Bus",
     "Clock",
     "Colleagues",
-    "DeadLetterRow",
-    "DeadLetters",
     "Delivery",
     "Embedder",
     "EventHandling",
@@ -67,7 +61,6 @@ __all__ = [
     "EventPage",
     "Forgotten",
     "Hands",
-    "Inlet",
     "Keys",
     "Memory",
     "Message",
@@ -81,7 +74,6 @@ __all__ = [
     "PartRows",
     "Place",
     "Plans",
-    "Post",
     "Prompt",
     "Prompts",
     "Pruned",
@@ -94,6 +86,8 @@ __all__ = [
     "StoreKey",
     "StoredEvent",
     "Swept",
+    "Vector",
+    "VectorSource",
     "Way",
     "Work",
 ]

@@ -1,4 +1,4 @@
-"""A store: what is asked of it, by port, and where that is done."""
+"""Parts of a store: its operations, by port, and their places."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -13,13 +13,12 @@ from soorma_ai.kernel.domain.effects import Declare, Effect, Publish, Schedule
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival, Expectation
 from soorma_ai.kernel.domain.limits import Charge, Limits
-from soorma_ai.kernel.domain.memory import MemoryChange, OpenSession
+from soorma_ai.kernel.domain.memory import OpenSession
 from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.kernel.domain.tasks import SubTaskInfo
 from soorma_ai.kernel.ports import (
     Audit,
-    DeadLetters,
     Delivery,
     EventLog,
     Hands,
@@ -39,12 +38,12 @@ from soorma_ai.kernel.sql import apply, arrivals, due_timers, effects, registrat
 from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.database import Database, StorePart, reading, writing
 from soorma_ai.kernel.sql.storage import part_missing
-from soorma_ai.kernel.sql.tables import audit, budget, inbox, leases, memory, receivers, registry, tasks
+from soorma_ai.kernel.sql.tables import audit, budget, inbox, memory, receivers, registry, tasks
 from soorma_ai.kernel.sql.tables import batch as behind
 from soorma_ai.kernel.sql.tables import dead_letters as letters
 from soorma_ai.kernel.sql.tables import events as log
 from soorma_ai.kernel.sql.tables import expectations as expected
-from soorma_ai.kernel.sql.tables import held_events as held_rows
+from soorma_ai.kernel.sql.tables import plans as held_rows
 from soorma_ai.kernel.sql.tables import plans as pursued
 from soorma_ai.kernel.sql.tables import timers as timer_rows
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope, of_delivery
@@ -58,19 +57,13 @@ MOST_ON_THE_LOOP = 256
 class SqlQueue(StorePart):
     claim = writing(inbox.claim, HOUSE)
     claim_poison_candidate = writing(inbox.claim_poison_candidate, HOUSE)
-    lend = writing(leases.lend, HOUSE)
     behind = reading(behind.behind)
-    find_leased = reading(inbox.find_leased)
-    outcome = reading(inbox.outcome)
-    has_work = reading(inbox.has_work, HOUSE)
-    mailboxes = reading(inbox.mailboxes, HOUSE)
     count_mail = reading(inbox.count_mail, HOUSE)
-    claim_mail = writing(inbox.claim_mail, HOUSE)
-    claim_named = writing(inbox.claim_named, HOUSE)
     begin = writing(inbox.begin)
     release = writing(inbox.release, HOUSE)
     renew = writing(inbox.renew, HOUSE)
     mark_sent = writing(log.mark_sent, HOUSE)
+    set_aside = writing(letters.set_aside)
     count_pending = reading(inbox.count_pending)
     find_rest = reading(inbox.find_rest)
     backlog = reading(inbox.backlog, HOUSE)
@@ -129,7 +122,7 @@ class SqlQueue(StorePart):
         await self.database.write(lambda db: timer_rows.keep(db, beginning, timers))
 
     async def sweep(self, now: datetime) -> Swept:
-        """Plans are looked through a page at a time, by who only reads: nobody waits for that."""
+        """Look through plans a page at a time, by a reader: nothing waits for that."""
         swept, _ = await self.publish(lambda db: sweep.tidy(db, now), now, HOUSE, is_long=True)
         stranded: list[str] = []
         for status in sweep.LIVE:
@@ -242,15 +235,6 @@ class SqlMemory(StorePart):
     session = reading(memory.session)
     sessions = reading(memory.sessions, of_user=True)
 
-    async def memorize(self, changes: Sequence[MemoryChange | OpenSession], now: datetime) -> None:
-        users = [(one.tenant_id, one.session.user_id) for one in changes if isinstance(one, OpenSession)]
-
-        def memorizing(db: Connection) -> None:
-            db.features.check_users(db, users)
-            effects.apply(db, changes, now)
-
-        await self.write(memorizing)
-
 
 class SqlRegistry(StorePart):
     leave = writing(registry.leave, HOUSE)
@@ -288,14 +272,6 @@ class SqlEventLog(StorePart):
     untaken = reading(arrivals.requests_without_taker)
 
 
-class SqlDeadLetters(StorePart):
-    dead_letters = reading(letters.find_of_user)
-    dead_letter = reading(letters.find)
-    redrive = writing(letters.redrive)
-    discard = writing(letters.discard)
-    set_aside = writing(letters.set_aside)
-
-
 class SqlAudit(StorePart):
     record = writing(audit.record)
     entries = reading(audit.entries)
@@ -318,7 +294,6 @@ class SqlStore:
         self.memory: Memory = SqlMemory(*given)
         self.registry: Registry = SqlRegistry(*given)
         self.events: EventLog = SqlEventLog(self.database, self._acting)
-        self.letters: DeadLetters = SqlDeadLetters(*given)
         self.audit: Audit = SqlAudit(self.database, self._acting)
 
     @property

@@ -1,22 +1,27 @@
 """`soorma dead-letters`: what could not be handled, and what to do about it."""
 
+from contextlib import suppress
 from datetime import datetime
 
 import click
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.apps.cli.store_access import CommandRunner, look_up
-from soorma_ai.kernel.domain.dead_letters import Letter, LetterStatus
+from soorma_ai.clients.protocol import PlatformClient
+from soorma_ai.errors import NotFound
+from soorma_ai.features.dead_letters.records import Letter, LetterStatus
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import clip
-from soorma_ai.surfaces.ids import find_dead_letter
-from soorma_ai.surfaces.options import LOCAL_USER, Access, as_json, with_platform
+from soorma_ai.surfaces.ids import tenant_in_words
+from soorma_ai.surfaces.options import LOCAL_USER, SHORTEST_PREFIX, Access, as_json, with_platform
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import BAD, BOLD, DIM, GOOD, WAITING, Part, Printer, print_json, print_list
 from soorma_ai.surfaces.terminal.wording import ago, json_line, local_time, short_id
 
 _STYLES = {LetterStatus.DEAD: BAD, LetterStatus.REDRIVEN: WAITING, LetterStatus.HANDLED: GOOD}
 _TITLES = ("ID", "AGENT", "EVENT", "DIED", "TRIED", "REASON")
+MOST_LETTERS = 1_000_000
+LONGEST_NUMBER = 18
 _INDENT = 2
 _LABEL = 10
 
@@ -25,14 +30,14 @@ _letter = click.argument("letter", metavar="ID")
 
 @click.group("dead-letters")
 def dead_letters() -> None:
-    """List, show, redrive and discard what could not be handled.
+    """List, show, redrive and discard dead letters: deliveries that failed for good.
 
     An ID is the number of a letter, or enough of the beginning of its event's id.
     """
 
 
 @dead_letters.command()
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Largest number of rows.")
 @as_json
 @with_platform
 def ls(access: Access, limit: int, as_json: bool) -> None:
@@ -46,7 +51,7 @@ def ls(access: Access, limit: int, as_json: bool) -> None:
 @as_json
 @with_platform
 def show(access: Access, letter: str, as_json: bool) -> None:
-    """Show a letter's event, why it died, and what can be done."""
+    """Show the event of a letter, the reason of its failure, and the next steps."""
     one = look_up(access, lambda client: find_dead_letter(client, letter))
     if as_json:
         print_json(one)
@@ -59,7 +64,7 @@ def show(access: Access, letter: str, as_json: bool) -> None:
 @as_json
 @with_platform
 def redrive(access: Access, letter: str, as_json: bool) -> None:
-    """Deliver a letter again, once what was wrong is mended."""
+    """Deliver a letter again, after a fix."""
     runner, one = CommandRunner(access), look_up(access, lambda client: find_dead_letter(client, letter))
     is_redriven = runner.steer(lambda client: client.redrive(one.letter_id))
     _end(access, one.letter_id, "redriven", is_done=is_redriven, as_json=as_json)
@@ -75,7 +80,7 @@ def redrive(access: Access, letter: str, as_json: bool) -> None:
 @as_json
 @with_platform
 def discard(access: Access, letter: str, note: str, user_id: str, as_json: bool) -> None:
-    """Be done with a letter, for good."""
+    """Discard a letter for good."""
     runner = CommandRunner(access, Person(access.tenant_id, user_id))
     one = look_up(access, lambda client: find_dead_letter(client, letter))
     is_discarded = runner.steer(lambda client: client.discard(one.letter_id, note))
@@ -179,3 +184,28 @@ def _print_choices(printer: Printer, letter: Letter, flags: str) -> None:
     else:
         printer.line(f"cannot be redriven: {one_line(letter.hindrance)}", indent=_INDENT)
     printer.line((f"soorma dead-letters discard {letter.letter_id}{flags} --note TEXT", DIM), indent=_INDENT)
+
+
+async def find_dead_letter(client: PlatformClient, named: str) -> Letter:
+    """Return the letter of this number, whatever became of it, or the one dead letter whose event's id begins so.
+
+    Raise NotFound for none, and for several.
+    """
+    found: dict[int, Letter] = {}
+    if named.isascii() and named.isdigit() and len(named) <= LONGEST_NUMBER:
+        with suppress(NotFound):
+            one = await client.dead_letter(int(named))
+            found[one.letter_id] = one
+    if len(named) >= SHORTEST_PREFIX:
+        dead = await client.dead_letters(limit=MOST_LETTERS)
+        found |= {one.letter_id: one for one in dead if one.event.id.startswith(named)}
+    if not found:
+        raise NotFound(
+            f"no dead letter{await tenant_in_words(client)} has the number {named!r}, "
+            f"nor an event whose id begins so with {SHORTEST_PREFIX} characters or more"
+        )
+    if len(found) > 1:
+        ids = [str(letter_id) for letter_id in sorted(found)]
+        some = ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
+        raise NotFound(f"{named!r} may mean {len(ids)} dead letters; give the number of one: {some}")
+    return next(iter(found.values()))

@@ -5,15 +5,17 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from soorma_ai.errors import ConfigError, VersionConflict
 from soorma_ai.kernel.domain.effects import DropValue, SaveValue
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.history import JoinProgress, Step
 from soorma_ai.kernel.domain.limits import Spent
-from soorma_ai.kernel.domain.plans import PlanInHand, PlanRecord, PlanStatus, PlanValue, StepMark, ValueKind
+from soorma_ai.kernel.domain.plans import Blocked, PlanInHand, PlanRecord, PlanStatus, PlanValue, StepMark, ValueKind
 from soorma_ai.kernel.domain.values import Json, JsonObject, compact
-from soorma_ai.kernel.sql.codec import CHARGE, EXPECTATION, LIMITS, PLAN, STEP, STEPS, add_row, member
+from soorma_ai.kernel.sql.codec import CHARGE, EXPECTATION, FAR_AWAY, LIMITS, PLAN, STEP, STEPS, add_row, member
 from soorma_ai.kernel.sql.connection import Reader
 from soorma_ai.kernel.sql.tables import budget, expectations, memory
 
@@ -64,7 +66,7 @@ def plan(db: Reader, plan_id: str) -> PlanRecord | None:
 
 
 def readable(db: Reader, plan_id: str) -> PlanRecord | None:
-    """Return the plan; None also for one whose row is damaged."""
+    """Return the plan; None also for a damaged row."""
     try:
         return plan(db, plan_id)
     except ConfigError:
@@ -137,8 +139,8 @@ def _next_call(plan: PlanRecord) -> str | None:
 
 
 def append(db: Reader, step: Step, at_hand: Mapping[str, EventEnvelope]) -> None:
-    """Append a step. What its event says at length, where that event is `at_hand`, is not written down twice: an event
-    that a plan was handed, or has published, stays as long as the plan."""
+    """Append a step. Long data of its event, if that is `at_hand`, are not written twice: an event delivered to a plan,
+    or published by it, stays as long as the plan."""
     rest, data_at = STEP.text(step), None
     if len(rest) > SHORT and (event := at_hand.get(step.event_id or "")) is not None:
         data_at = _place_of(step.data, event.data)
@@ -288,3 +290,45 @@ def insert(db: Reader, plan: PlanRecord) -> None:
     if done.rowcount == 0:
         raise VersionConflict(f"plan {plan.plan_id} exists already; somebody else took its goal first")
     memory.join_session(db, plan)
+
+
+# By the index inbox_due, an agent at a time: of its deliveries that wait for a moment, few wait for an operator.
+_HELD = f"""
+    SELECT plan.body, inbox.reason
+    FROM inbox CROSS JOIN plan ON plan.plan_id = inbox.owner AND plan.agent = inbox.agent
+    WHERE inbox.agent IN ({{agents}}) AND inbox.state IN ('queued', 'leased') AND inbox.ready_at > 0
+        AND inbox.ready_at >= {FAR_AWAY} {{only}}
+    LIMIT :limit
+"""
+# By the plan's tree, each with the delivery that stands first in its line.
+_OF_TREE = f"""
+    SELECT plan.body, inbox.reason
+    FROM plan CROSS JOIN inbox ON inbox.owner = plan.plan_id AND inbox.agent = plan.agent
+        AND inbox.state IN ('queued', 'leased', 'in_doubt')
+    WHERE plan.root_plan_id = :root AND plan.status NOT IN ('completed', 'failed', 'cancelled')
+        AND inbox.state = 'queued' AND inbox.ready_at >= {FAR_AWAY}
+    ORDER BY inbox.seq LIMIT :limit
+"""
+
+
+def blocked_plans(
+    db: Reader, limit: int, *, agent: str | None = None, tenant_id: str | None = None, user_id: str | None = None
+) -> list[PlanRecord]:
+    given = {"agent": agent, "tenant": tenant_id, "user": user_id}
+    values = {name: value for name, value in given.items() if value is not None}
+    agents = ":agent" if agent is not None else "SELECT agent FROM agent"
+    by = {"tenant": "AND plan.tenant = :tenant", "user": "AND plan.user_id = :user"}
+    only = " ".join(condition for name, condition in by.items() if name in values)
+    found = db.execute(_HELD.format(agents=agents, only=only), {**values, "limit": limit}).fetchall()
+    return [_blocked(body, reason) for body, reason in found]
+
+
+def blocked_in_tree(db: Reader, root_plan_id: str, limit: int) -> list[PlanRecord]:
+    found = db.execute(_OF_TREE, {"root": root_plan_id, "limit": limit}).fetchall()
+    return [_blocked(body, reason) for body, reason in found]
+
+
+def _blocked(body: str, reason: str | None) -> PlanRecord:
+    """Return the plan with the delivery's facts, if another of its events has moved the plan on meanwhile."""
+    plan = PLAN.record(body)
+    return replace(plan, blocked=plan.blocked or Blocked(plan.plan_id, reason or "", plan.updated_at))

@@ -1,9 +1,10 @@
-"""The circuits of this process, one for each provider: nobody asks where nobody answers, and one looks whether it is
-back while the others wait for what it finds."""
+"""Circuits of this process, one for each provider: an absent one gets no calls, but for one to see whether it is back,
+while the others wait for its result."""
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from time import monotonic
 from typing import TypeVar
@@ -59,8 +60,8 @@ class Circuits:
         self.failing: dict[str, FailureRun] = {}
 
     async def call(self, provider: str, asker: CircuitCaller, clock: Clock, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask, or raise Outage, which says for how long the asker has to rest; or ModelBlocked, as a moment ago, where
-        nobody was told to ask again."""
+        """Call the provider, or raise Outage with the time to rest; or ModelBlocked, as a moment ago, without an order
+        to ask again."""
         known = self._providers[provider]
         while True:
             now = clock.now()
@@ -116,3 +117,21 @@ class Circuits:
         self.failing[who] = FailureRun(before.since if before else monotonic(), reason)
         if len(self.failing) > MOST_FAILING:
             del self.failing[next(iter(self.failing))]
+
+
+_bounds: list[float] = []
+
+
+@contextmanager
+def bound_patience(seconds: float) -> Generator[None]:
+    """Inside, a call that waits for a plan raises once its model has been away for so many seconds of real time."""
+    _bounds.append(seconds)
+    try:
+        yield
+    finally:
+        _bounds.remove(seconds)
+
+
+def patience() -> float | None:
+    """Return the bound in force; None outside of tests, where a plan may rest for days."""
+    return _bounds[-1] if _bounds else None

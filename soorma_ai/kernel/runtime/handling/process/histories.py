@@ -15,8 +15,8 @@ MOST_KEPT = 4_096
 
 
 class Histories:
-    """Keeps what is told of up to `most` steps, those of the plans that went on last. A step takes some kilobytes at
-    most, however much it brought."""
+    """Cache of rendered histories, up to `most` steps, of the latest plans. A step takes some kilobytes at most, with
+    any amount of data."""
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self._most = most
