@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soorma_ai.kernel.domain.history import Step, StepKind
+from soorma_ai.kernel.domain.history import HISTORY_TOKENS, Step, StepKind
 from soorma_ai.kernel.domain.values import Json
 from soorma_ai.kernel.rules.prompting import history
 from soorma_ai.kernel.rules.prompting.history import (
-    HISTORY_TOKENS,
     OUTLINE_TOKENS,
     RESULT_TOKENS,
     SAYING,

@@ -8,6 +8,9 @@ from msgspec import Struct, field
 from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.values import Json, JsonObject
 
+# Room of a plan's history in a prompt.
+HISTORY_TOKENS = 6_000
+
 
 class StepKind(StrEnum):
     GOAL = "goal"
@@ -115,7 +118,7 @@ class Sent(Record, frozen=True):
     text: str = ""
     said: str = ""
     join_id: str | None = None
-    room: int = 6_000
+    room: int = HISTORY_TOKENS
     again: str = ""
     after: tuple[int, ...] = ()
 

@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from msgspec import Struct, field
 
 from soorma_ai.kernel.domain.decisions import Showing
+from soorma_ai.kernel.domain.history import HISTORY_TOKENS
 from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.plans import PlanRecord
@@ -33,7 +34,6 @@ from soorma_ai.kernel.rules.prompting.fence import (
     with_name,
 )
 from soorma_ai.kernel.rules.prompting.history import (
-    HISTORY_TOKENS,
     OUTLINE_TOKENS,
     SAYING_CHARS,
     EarlierSteps,

@@ -12,7 +12,7 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from soorma_ai.kernel.domain.history import Step, StepKind
+from soorma_ai.kernel.domain.history import HISTORY_TOKENS, Step, StepKind
 from soorma_ai.kernel.domain.people import AnswerDecision
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.values import Json, derived_id
@@ -21,7 +21,6 @@ from soorma_ai.kernel.rules.prompting.outline import shorten
 from soorma_ai.kernel.rules.prompting.references import brings_result
 from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN, size_of_text, spell
 
-HISTORY_TOKENS = 6_000
 RESULT_TOKENS = 1_500
 OUTLINE_TOKENS = 500
 SHORT_TOKENS = 100

@@ -7,13 +7,12 @@ from msgspec import Struct, field
 
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.kernel.domain.decisions import OfferRoom
-from soorma_ai.kernel.domain.history import DECIDE
+from soorma_ai.kernel.domain.history import DECIDE, HISTORY_TOKENS
 from soorma_ai.kernel.domain.limits import Limits
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Clock, Reasoner
 from soorma_ai.kernel.rules.plans.carry_out import PlanTerms
-from soorma_ai.kernel.rules.prompting.history import HISTORY_TOKENS
 from soorma_ai.kernel.rules.prompting.today import name_day
 from soorma_ai.kernel.runtime.handling.handling import Handling
 
