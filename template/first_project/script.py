@@ -28,4 +28,5 @@ def decide(told: str) -> dict[str, Any]:
 
 
 def _first_object(text: str) -> dict[str, Any]:
-    return json.JSONDecoder().raw_decode(text[text.index("{") :])[0]
+    found: dict[str, Any] = json.JSONDecoder().raw_decode(text[text.index("{") :])[0]
+    return found
