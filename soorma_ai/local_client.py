@@ -42,4 +42,4 @@ class LocalClient(Client, UpkeepCalls):
 
     @property
     def memory(self) -> Memory:
-        return Memory(self.services, self.person, self.caller)
+        return Memory(self)

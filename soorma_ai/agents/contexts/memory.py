@@ -39,8 +39,10 @@ class MemoryClient(MemoClient):
         super().__init__(handling)
         self._task = task
 
-    async def store(self, key: str, value: Any, plan_id: str | None = None) -> None:
+    async def store(self, key: str, value: Any, plan_id: str | None = None) -> bool:
+        """Set a value, and return True."""
         self._handling.memory.change(StoreMemory(await self._at(key, plan_id), json_value(key, value)))
+        return True
 
     async def retrieve(self, key: str, plan_id: str | None = None) -> Any:
         """Return None for what is not there. What is done to the value afterwards is not stored by itself."""

@@ -4,7 +4,10 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any, Protocol
 
+from typing_extensions import Unpack
+
 from soorma_ai.api.clients.protocol import PlanCalls
+from soorma_ai.kernel.domain.call_options import PublishOptions, SubmitOptions
 from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Topic
 from soorma_ai.kernel.domain.expectations import Untaken, Wait
@@ -35,7 +38,7 @@ class WorkingMemoryCalls(Protocol):
 
     async def keys(self, plan_id: Id) -> list[str]: ...
 
-    async def store(self, key: Name, value: Any, plan_id: Id) -> None: ...
+    async def store(self, key: Name, value: Any, plan_id: Id) -> bool: ...
 
     async def delete(self, key: Name, plan_id: Id) -> bool: ...
 
@@ -47,11 +50,36 @@ class WorkingMemoryCalls(Protocol):
 
     async def get_plan_by_correlation(self, correlation_id: Id) -> JsonObject: ...
 
-    async def store_plan_context(self, plan_id: Id, session_id: Id | None, context: Mapping[str, Any]) -> None: ...
+    async def store_plan_context(self, plan_id: Id, session_id: Id | None, context: Mapping[str, Any]) -> bool: ...
 
     async def get_task_context(self, task_id: Id) -> JsonObject: ...
 
     async def get_task_by_subtask(self, sub_task_id: Id) -> JsonObject: ...
+
+    async def store_task_context(self, task_id: Id, plan_id: Id | None, context: Mapping[str, Any]) -> bool: ...
+
+    async def delete_task_context(self, task_id: Id) -> bool: ...
+
+    async def create_plan(
+        self,
+        goal_event: str,
+        goal_data: Mapping[str, Any],
+        response_event: str | None = None,
+        session_id: str | None = None,
+        parent_plan_id: str | None = None,
+        *,
+        idempotency_key: str | None = None,
+    ) -> PlanSummary: ...
+
+    async def list_plans(
+        self, status: Status | None = None, session_id: str | None = None, limit: int = 20
+    ) -> list[PlanSummary]: ...
+
+    async def create_session(
+        self, name: str | None = None, metadata: Mapping[str, Any] | None = None
+    ) -> SessionSummary: ...
+
+    async def list_sessions(self, limit: int = 20) -> list[SessionSummary]: ...
 
 
 class RegistryCalls(Protocol):
@@ -121,16 +149,7 @@ class TrackerCalls(Protocol):
 class KernelCalls(Protocol):
     """Calls of the kernel, as one person of one tenant."""
 
-    async def submit(
-        self,
-        goal: str,
-        data: Data,
-        *,
-        session_id: str | None = None,
-        idempotency_key: str | None = None,
-        planner: str | None = None,
-        approve: bool = False,
-    ) -> PlanCalls: ...
+    async def submit(self, goal: str, data: Data, **options: Unpack[SubmitOptions]) -> PlanCalls: ...
 
     async def cancel(self, plan_id: Id, reason: Note = ...) -> bool: ...
 
@@ -175,16 +194,7 @@ class KernelCalls(Protocol):
     async def reply(self, request_id: str, *, timeout: float | timedelta = ...) -> JsonObject: ...
 
     async def publish(
-        self,
-        topic: EventTopic | str,
-        event_type: str,
-        data: Data,
-        *,
-        idempotency_key: str | None = None,
-        correlation_id: str | None = None,
-        plan_id: str | None = None,
-        session_id: str | None = None,
-        approve: bool = False,
+        self, topic: EventTopic | str, event_type: str, data: Data, **options: Unpack[PublishOptions]
     ) -> str: ...
 
     async def events(

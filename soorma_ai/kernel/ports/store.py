@@ -130,6 +130,10 @@ class Plans(Protocol):
         """Return one that has not ended."""
         ...
 
+    async def save_task(self, task: TaskRecord, expected_version: int) -> None:
+        """Write the row of a task from outside of its handlers. Raise VersionConflict for another stored version."""
+        ...
+
     async def agents_of_task(self, task_id: str) -> list[str]:
         """Several workers may have taken one request."""
         ...
