@@ -23,11 +23,6 @@ REASONS = {
     "submit": OF_A_COMMAND,
     "publish": OF_A_COMMAND,
     "lend": OF_A_PORT,
-    "page": OF_A_PORT,
-    "plans": OF_A_PORT,
-    "questions": OF_A_PORT,
-    "requests_without_taker": OF_A_PORT,
-    "prune": "what is removed, how much of it, and from where on",
 }
 
 

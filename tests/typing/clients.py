@@ -59,7 +59,7 @@ def without_a_loop() -> None:
         assert_type(client.plans(status="active", limit=5), list[PlanRecord])
         assert_type(client.answer("wait-1", {"approved": True}, decision="approve"), AnswerOutcome)
         assert_type(client.memory.keys("plan-1"), list[str])
-        assert_type(client.memory.store("a", 1, "plan-1"), None)
+        assert_type(client.memory.store("a", 1, "plan-1"), bool)
         assert_type(client.tracker.untaken(limit=3)[0].event_type, str)
         assert_type(client.events_stream(), Iterator[StoredEvent])
 

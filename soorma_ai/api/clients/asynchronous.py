@@ -99,7 +99,7 @@ class AsyncKernelClient(ClientRows):
         or the key was used for other data, Overloaded when too much is waiting or held, Held as `request` does.
         """
         must_know("submit", options, SubmitOptions)
-        body: JsonObject = {"goal": goal, "data": json_object(f"the data of {goal!r}", data), **_sent(options)}
+        body: JsonObject = {"goal": goal, "data": json_object(f"the data of {goal!r}", data), **_fields_of(options)}
         response = await self._caller.ask(post("plans", body=body, key=self._key(options.get("idempotency_key"))))
         made = unless_held(response, goal).read(Submitted)
         return AsyncPlan(made.plan_id, made.goal_id, self._caller)
@@ -167,7 +167,7 @@ class AsyncKernelClient(ClientRows):
             "topic": str(topic_of(topic)),
             "event_type": event_type,
             "data": json_object(f"the data of {event_type!r}", data),
-            **_sent(options),
+            **_fields_of(options),
         }
         response = await self._caller.ask(post("events", body=body, key=self._key(options.get("idempotency_key"))))
         return unless_held(response, event_type).read(Published).event_id
@@ -285,7 +285,7 @@ def _question(event_type: str, data: Data, timeout: float, session_id: str | Non
     }
 
 
-def _sent(options: SendOptions) -> JsonObject:
+def _fields_of(options: SendOptions) -> JsonObject:
     """Return the options that stand in a body."""
     return {name: cast("Json", value) for name, value in options.items() if name != "idempotency_key"}
 

@@ -4,9 +4,11 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
+from typing_extensions import Unpack
+
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.events import EventEnvelope
-from soorma_ai.kernel.domain.expectations import Arrival, Expectation, ExpectationKind, Untaken
+from soorma_ai.kernel.domain.expectations import Arrival, Expectation, Untaken
 from soorma_ai.kernel.domain.history import JoinProgress, JournalEntry, Step
 from soorma_ai.kernel.domain.limits import Charge, Limits, Spent
 from soorma_ai.kernel.domain.memory import MemoryChange, MemoryKey, OpenSession, SessionSummary, StoredValue
@@ -14,6 +16,7 @@ from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.plans import PlanInHand, PlanRecord, PlanStatus, PlanValue, StepMark
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.domain.tracking import EventHandling
+from soorma_ai.kernel.ports.conditions import LogConditions, PlanConditions, QuestionConditions, UntakenConditions
 from soorma_ai.kernel.ports.identity import Audit
 from soorma_ai.kernel.ports.queue import Hands, Queue
 from soorma_ai.kernel.ports.registry import Registry
@@ -53,14 +56,7 @@ class Plans(Protocol):
         ...
 
     async def plans(
-        self,
-        *,
-        tenant_id: str | None,
-        status: PlanStatus | None,
-        root_plan_id: str | None,
-        limit: int,
-        session_id: str | None = None,
-        user_id: str | None = None,
+        self, *, tenant_id: str | None, limit: int, user_id: str | None = None, **conditions: Unpack[PlanConditions]
     ) -> list[PlanRecord]:
         """Plans, newest first."""
         ...
@@ -165,18 +161,10 @@ class Plans(Protocol):
         ...
 
     async def questions(
-        self,
-        tenant_id: str,
-        limit: int,
-        *,
-        user_id: str | None = None,
-        roles: Collection[str] = (),
-        kind: ExpectationKind | None = None,
-        beyond: Place | None = None,
+        self, tenant_id: str, limit: int, *, user_id: str | None = None, **conditions: Unpack[QuestionConditions]
     ) -> list[Expectation]:
         """Open questions to people, the most urgent first: by their deadlines, those without one last. With a `user_id`
-        those of this user, and those that name one of `roles` as who may answer, now or after an escalation. `beyond`
-        one of them, which may be closed by now, those next to it; none beyond what is not there."""
+        those of this user, and of their roles."""
         ...
 
     async def count_questions(self, tenant_id: str, *, user_id: str | None = None, roles: Collection[str] = ()) -> int:
@@ -286,18 +274,10 @@ class EventLog(Protocol):
         ...
 
     async def page(
-        self,
-        tenant_id: str,
-        after: int,
-        limit: int,
-        *,
-        root_plan_id: str | None = None,
-        user_id: str | None = None,
-        newest: bool = False,
+        self, tenant_id: str, after: int, limit: int, *, user_id: str | None = None, **conditions: Unpack[LogConditions]
     ) -> EventPage:
-        """Events of a tree, of a user, or of the tenant. With `newest` those before the place `after`, in the other
-        order, and from the end where it is 0. Of a user so many others are looked at in one go that a page
-        costs the same however few are theirs."""
+        """Events of a tree, of a user, or of the tenant, behind the place `after`. A page of a user costs the same
+        however few are theirs."""
         ...
 
     async def event(self, event_id: str) -> EventEnvelope | None: ...
@@ -320,9 +300,8 @@ class EventLog(Protocol):
         now: datetime,
         *,
         limit: int,
-        root_plan_id: str | None = None,
-        task_id: str | None = None,
         user_id: str | None = None,
+        **conditions: Unpack[UntakenConditions],
     ) -> list[Untaken]:
         """Requests that wait for an agent that takes them, oldest first: of a tree of plans, or for parts of a task;
         with a `user_id` those of this user."""

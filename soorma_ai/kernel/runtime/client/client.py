@@ -105,7 +105,7 @@ class Client(OperatorCalls):
         given = await intake.check_data(self.person.tenant_id, registered.definition, data)
         lineage, now = await self._lineage_of_goal(options), self._now()
         event = intake.request_of(registered.definition, given, event_id, lineage, now, registered.agent)
-        event = self._mark(intake.answered_by(event, options.get("response_event")))
+        event = self._mark(intake.with_answer(event, options.get("response_event")))
         approve = options.get("approve", False)
         async with self._changing("submit", event.id) as change:
             await intake.take_request(change, self.person, event, registered.definition, approve=approve)

@@ -151,7 +151,7 @@ def request_of(
     )
 
 
-def answered_by(request: EventEnvelope, response_event: str | None) -> EventEnvelope:
+def with_answer(request: EventEnvelope, response_event: str | None) -> EventEnvelope:
     """Return a request whose answer has this name, None for the usual one. Raise LocalProtocolError for a name that is
     the platform's."""
     if response_event is None:
