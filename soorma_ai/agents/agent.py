@@ -18,11 +18,12 @@ from soorma_ai.agents.handler_options import (
     must_be_name,
     must_take,
 )
+from soorma_ai.agents.mounts import Door
 from soorma_ai.agents.threads import Threads
 from soorma_ai.errors import ConfigError, LocalProtocolError
+from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventTopic, topic_of
 from soorma_ai.kernel.domain.names import agent_key
-from soorma_ai.kernel.domain.options import must_know
 from soorma_ai.kernel.domain.registry import (
     AgentCapability,
     AgentKind,
@@ -35,7 +36,6 @@ from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.domain.values import JsonObject, span_of
 from soorma_ai.kernel.ports import Inlet, ModelSettings, Reasoner
 from soorma_ai.kernel.rules.delivery.route import is_pattern
-from soorma_ai.kernel.runtime.client.mounts import Door
 from soorma_ai.kernel.runtime.flow import Route
 from soorma_ai.kernel.runtime.handling.handling import Handling, Services
 from soorma_ai.kernel.runtime.handling.replies import tell_requester

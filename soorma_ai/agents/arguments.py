@@ -1,6 +1,6 @@
 """Checks of what authors give their agents: nothing that is meant otherwise is taken in silence."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from sys import maxsize
 from typing import TypeVar, cast
 
@@ -41,3 +41,8 @@ def several(name: str, given: Iterable[T]) -> Iterable[T]:
 
 def describe(given: object) -> str:
     return clip(repr(given), 80)
+
+
+def options_of(kind: type[T], given: Mapping[str, object]) -> T:
+    """Return the given options of `kind`, a TypedDict."""
+    return cast(T, {name: given[name] for name in kind.__annotations__ if name in given})

@@ -20,6 +20,7 @@ from soorma_ai.adapters.postgres.full_text import word_tables
 from soorma_ai.adapters.postgres.migrations import upgrade
 from soorma_ai.adapters.postgres.schema import make, make_features, spell
 from soorma_ai.assembly import ALL_FEATURES
+from soorma_ai.context_parts.memos import About, MemoKind, Shelf
 from soorma_ai.errors import ConfigError
 from soorma_ai.features.human_tasks.tables import ANSWERED, PEOPLE_TABLES
 from soorma_ai.features.knowledge.rules import keep, make_memo
@@ -27,7 +28,6 @@ from soorma_ai.kernel.domain.effects import AppendStep, Expect, Publish, SavePla
 from soorma_ai.kernel.domain.identity import AuditEntry
 from soorma_ai.kernel.domain.limits import Charge
 from soorma_ai.kernel.domain.memory import MemoryKey, StoreMemory
-from soorma_ai.kernel.domain.memos import About, MemoKind, Shelf
 from soorma_ai.kernel.domain.plans import ValueKind
 from soorma_ai.kernel.ports import Settlement
 from soorma_ai.kernel.sql.connection import Reader

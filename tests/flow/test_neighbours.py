@@ -43,12 +43,12 @@ from soorma_ai.adapters.nats.library import Subscriber
 from soorma_ai.adapters.nats.subjects import subject_between, subject_of
 from soorma_ai.features.federation import loop
 from soorma_ai.features.federation.receipts import read_receipt
+from soorma_ai.features.tracking.lines import flatten
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.stores import RECEIPT, REQUEST_UNKNOWN, Receipt, mailbox_of
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.arrival.effects import Put
 from soorma_ai.kernel.rules.arrival.silence import timer_of_silence, watch
-from soorma_ai.kernel.rules.reports.lines import flatten
 from soorma_ai.kernel.rules.waits.replies import PLATFORM_ONLY
 from soorma_ai.kernel.sql.tables import inbox
 from soorma_ai.testing.scripted import complete, publish

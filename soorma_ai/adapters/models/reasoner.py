@@ -21,6 +21,7 @@ from soorma_ai.adapters.models.forms import MODES, AnswerForm, form_for
 from soorma_ai.adapters.models.guard import check_allowed, is_loopback, is_replayed
 from soorma_ai.adapters.models.litellm.transport import ThroughLiteLLM
 from soorma_ai.adapters.models.prices import Price, read_price
+from soorma_ai.adapters.models.texts import read_texts
 from soorma_ai.adapters.models.transport import ProviderAnswer, ProviderCall, Transport
 from soorma_ai.errors import (
     ConfigError,
@@ -36,7 +37,6 @@ from soorma_ai.kernel.domain.history import Ending
 from soorma_ai.kernel.ports import Mode, ModelAnswer, ModelOptions, ModelQuestion, Way
 from soorma_ai.kernel.rules.decisions.extraction import Extraction
 from soorma_ai.kernel.rules.schemas.combine import list_in
-from soorma_ai.kernel.rules.schemas.texts import read_texts
 from soorma_ai.kernel.runtime.handling.logs import warn
 
 TRANSPORT_RETRIES = 2

@@ -1,7 +1,11 @@
 """Options of calls, as keywords."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 from typing_extensions import TypedDict
 
+from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.domain.events import EventTopic
 
 
@@ -48,3 +52,13 @@ class EventOptions(TypedDict, total=False):
     """Topic of that answer; by default action-results."""
     subject: str | None
     """Subject of the event, as in CloudEvents."""
+
+
+def must_know(who: str, given: Iterable[str], known: type) -> None:
+    """Raise ConfigError for an option outside of `known`, a TypedDict."""
+    names = known.__annotations__
+    for name in given:
+        if name not in names:
+            close = get_close_matches(name, names, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else f"; it takes {', '.join(names)}"
+            raise ConfigError(f"{who} has no parameter {name!r}{hint}")
