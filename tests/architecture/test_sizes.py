@@ -9,7 +9,6 @@ MOST_LINES, MOST_WITH_REASON = 400, 600
 REASONS = {
     "soorma_ai/kernel/runtime/client/client.py": "all calls of one client",
     "soorma_ai/kernel/runtime/handling/handling.py": "the context of one delivery, one class",
-    "soorma_ai/kernel/sql/tables/inbox.py": "all statements of one table, which share its states",
     "soorma_ai/features/tracking/trace.py": "one tree, made of all kinds of rows",
 }
 

@@ -178,4 +178,5 @@ async def test_the_state_of_another_users_task_is_not_found(platform: Platform) 
     await until(platform, lambda: platform.services.store.plans.agents_of_task(task_id))
     with pytest.raises(NotFound):
         await eve.store_task_context(task_id, None, {"mine": True})
-    assert await eve.delete_task_context(task_id) is False
+    with pytest.raises(NotFound):
+        await eve.delete_task_context(task_id)

@@ -7,13 +7,15 @@ from soorma_ai.api.operation import Answer, operations
 from soorma_ai.api.paging import Page, page_of
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.errors import Held, IllegalTransition, NotFound
+from soorma_ai.features.plan_memory.service import CALLS, plan_memory_of
+from soorma_ai.features.plan_memory.sessions import CALLS as SESSIONS
+from soorma_ai.features.plan_memory.sessions import sessions_of
 from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.memory import PlanSummary
 from soorma_ai.kernel.domain.parameters import Fields, Id, Limit, Name
 from soorma_ai.kernel.domain.plans import Status
 from soorma_ai.kernel.domain.values import Json, JsonObject
-from soorma_ai.kernel.runtime.client.client import PLANS, SESSIONS
-from soorma_ai.kernel.runtime.client.memory import CALLS
+from soorma_ai.kernel.runtime.client.client import PLANS
 
 HANDLERS = CallTable()
 
@@ -38,7 +40,7 @@ class PlanFields(Fields, frozen=True):
 async def create_plan(call: Call, fields: PlanFields, idempotency_key: str | None = None) -> Answer:
     """Give a goal to its planner, as `POST /v1/plans`, and return its plan. 202 where a person has to approve it."""
     try:
-        made = await call.client.memory.create_plan(
+        made = await plan_memory_of(call.client).create_plan(
             fields.goal_event,
             fields.goal_data or {},
             fields.response_event,
@@ -73,14 +75,14 @@ async def list_plan_records(
 @HANDLERS("GET /working-memory/{plan_id}/{key:path}", CALLS["retrieve"], "retrieve")
 async def retrieve(call: Call, plan_id: Id, key: Name) -> Value:
     """Return a value of a plan's working memory. Raise 404 for what is not there."""
-    value: Json = await call.client.memory.retrieve(key, plan_id)
-    if value is None and key not in await call.client.memory.keys(plan_id):
+    value: Json = await plan_memory_of(call.client).retrieve(key, plan_id)
+    if value is None and key not in await plan_memory_of(call.client).keys(plan_id):
         raise NotFound(f"plan {plan_id} remembers nothing as {key!r}")
     return Value(key, value)
 
 
 OPERATIONS = (
     *operations(HANDLERS, "memory"),
-    *operations(SESSIONS, "memory", lambda call: call.client),
-    *operations(CALLS, "memory", lambda call: call.client.memory),
+    *operations(SESSIONS, "memory", lambda call: sessions_of(call.client)),
+    *operations(CALLS, "memory", lambda call: plan_memory_of(call.client)),
 )

@@ -2,13 +2,14 @@
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec.structs import replace
-from typing_extensions import Unpack
 
+from soorma_ai.context_parts.summaries import plan_summary, task_summary
 from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound, VersionConflict
-from soorma_ai.kernel.domain.call_options import SubmitOptions
+from soorma_ai.features.plan_memory.ports import PLAN_MEMORY
+from soorma_ai.features.plan_memory.sessions import sessions_of
 from soorma_ai.kernel.domain.calls import Act, CallRow, CallTable
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.memory import (
@@ -23,13 +24,14 @@ from soorma_ai.kernel.domain.memory import (
 )
 from soorma_ai.kernel.domain.parameters import Id, Name
 from soorma_ai.kernel.domain.people import Person
-from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus, Status
+from soorma_ai.kernel.domain.plans import PlanStatus, Status
 from soorma_ai.kernel.domain.tasks import TaskRecord
-from soorma_ai.kernel.domain.values import Data, Json, JsonObject, json_object
+from soorma_ai.kernel.domain.values import Json, JsonObject, json_object
 from soorma_ai.kernel.ports import Store
 from soorma_ai.kernel.rules.authority import LIST_PLANS, check
-from soorma_ai.kernel.rules.memory import json_value, number, plan_summary, task_summary
-from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle
+from soorma_ai.kernel.rules.memory import json_value, number
+from soorma_ai.kernel.runtime.client.client import Client
+from soorma_ai.kernel.runtime.client.operator import OperatorCalls
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views import plans as reading
 from soorma_ai.kernel.runtime.views.audit import changing
@@ -38,37 +40,14 @@ CALLS = CallTable("memory.")
 _ENDED = (IllegalTransition,)
 
 
-class MemoryOwner(Protocol):
-    """Client with a memory: the calls that memory repeats under the names of the documents."""
-
-    person: Person
-    caller: Caller | None
-
-    @property
-    def services(self) -> Services: ...
-
-    async def submit(self, goal: str, data: Data, **options: Unpack[SubmitOptions]) -> PlanHandle: ...
-
-    async def plans(
-        self, *, status: Status | None = ..., session_id: str | None = ..., limit: int = ...
-    ) -> list[PlanRecord]: ...
-
-    async def sessions(self, *, limit: int = ...) -> list[SessionSummary]: ...
-
-    async def create_session(
-        self, name: str | None = ..., metadata: Mapping[str, Any] | None = ...
-    ) -> SessionSummary: ...
-
-
 class PlanMemory:
     """Working memory of the plans and tasks of a person. Every call raises NotFound for those of others, and a change
     Forbidden without the right to steer them."""
 
-    def __init__(self, client: MemoryOwner) -> None:
-        self._client = client
-        self._services = client.services
-        self._person = client.person
-        self._caller = client.caller
+    def __init__(self, services: Services, person: Person, caller: Caller | None = None) -> None:
+        self._services = services
+        self._person = person
+        self._caller = caller
 
     @CALLS.local(Act.SEE)
     async def retrieve(self, key: str, plan_id: str) -> Any:
@@ -175,7 +154,7 @@ class PlanMemory:
                 raise LocalProtocolError(f"plan {plan_id} belongs to session {plan.lineage.session_id!r}")
             given, tenant_id = json_object("the context of a plan", context), self._person.tenant_id
             changes = [StoreMemory(MemoryKey(tenant_id, plan_id, key), json_value(key, given[key])) for key in given]
-            await change.store.memory.memorize(changes, services.clock.now())
+            await change.store.part(PLAN_MEMORY).memorize(changes, services.clock.now())
         return True
 
     @CALLS("GET /memory/task-context/{task_id}", Act.SEE, "get_task_context")
@@ -220,12 +199,15 @@ class PlanMemory:
         """Return False for a task that has ended: its row went with it. Raise IllegalTransition for an open one: its
         worker ends it."""
         must_be_outside()
-        try:
-            task = await self._own_task(CALLS["delete_task_context"], task_id)
-        except NotFound:
+        call, request = CALLS["delete_task_context"], await self._services.store.events.event(task_id)
+        missing = f"no task {task_id} of tenant {self._person.tenant_id!r}"
+        if request is None:
+            raise NotFound(missing)
+        check(self._person, call, request.lineage, missing)
+        if not (agents := await self._services.store.plans.agents_of_task(task_id)):
             return False
         raise IllegalTransition(
-            f"task {task_id} has not ended; {task.agent} completes or fails it, and its row goes with that"
+            f"task {task_id} has not ended; {', '.join(agents)} completes or fails it, and its row goes with that"
         )
 
     async def _own_task(self, call: CallRow, task_id: str) -> TaskRecord:
@@ -249,7 +231,7 @@ class PlanMemory:
         idempotency_key: str | None = None,
     ) -> PlanSummary:
         """Submit a goal, and return its plan, which is pending until its planner has the goal. Raise as `submit`."""
-        submitted = await self._client.submit(
+        submitted = await self._client().submit(
             goal_event,
             goal_data,
             response_event=response_event,
@@ -269,7 +251,7 @@ class PlanMemory:
         self, status: Status | None = None, session_id: str | None = None, limit: int = 20
     ) -> list[PlanSummary]:
         """Return plans in few words, the newest first; see `plans` of the client."""
-        found = await self._client.plans(status=status, session_id=session_id, limit=limit)
+        found = await self._client().plans(status=status, session_id=session_id, limit=limit)
         return [PlanSummary.of(plan) for plan in found]
 
     @CALLS.local(Act.BEGIN)
@@ -277,12 +259,17 @@ class PlanMemory:
         self, name: str | None = None, metadata: Mapping[str, Any] | None = None
     ) -> SessionSummary:
         """Make a session with a name; see `create_session` of the client."""
-        return await self._client.create_session(name, metadata)
+        return await sessions_of(self._client()).create_session(name, metadata)
 
     @CALLS.local(Act.SEE)
     async def list_sessions(self, limit: int = 20) -> list[SessionSummary]:
         """Return conversations, the one with the latest event first; see `sessions` of the client."""
-        return await self._client.sessions(limit=limit)
+        return await sessions_of(self._client()).sessions(limit=limit)
+
+    def _client(self) -> Client:
+        made = Client(self._services, self._person)
+        made.caller = self._caller
+        return made
 
     async def _find_task(self, call: CallRow, agent: str, task_id: str, missing: str) -> JsonObject | None:
         store = self._services.store
@@ -294,4 +281,9 @@ class PlanMemory:
 
     async def _do(self, store: Store, change: MemoryChange) -> None:
         must_be_outside()
-        await store.memory.memorize([change], self._services.clock.now())
+        await store.part(PLAN_MEMORY).memorize([change], self._services.clock.now())
+
+
+def plan_memory_of(client: OperatorCalls) -> PlanMemory:
+    """Return the calls of a client's person."""
+    return PlanMemory(client.services, client.person, client.caller)
