@@ -28,7 +28,7 @@ from soorma_ai.kernel.domain.plans import PlanStatus, Status
 from soorma_ai.kernel.domain.tasks import TaskRecord
 from soorma_ai.kernel.domain.values import Json, JsonObject, json_object
 from soorma_ai.kernel.ports import Store
-from soorma_ai.kernel.rules.authority import LIST_PLANS, check
+from soorma_ai.kernel.rules.authority import check
 from soorma_ai.kernel.rules.memory import json_value, number
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.client.operator import OperatorCalls
@@ -246,7 +246,7 @@ class PlanMemory:
         at, session_id = (goal.time, goal.session_id) if goal else (self._services.clock.now(), session_id)
         return PlanSummary(submitted.plan_id, goal_event, PlanStatus.PENDING, session_id, at, at)
 
-    @CALLS.local(LIST_PLANS)
+    @CALLS.local(Act.SEE)
     async def list_plans(
         self, status: Status | None = None, session_id: str | None = None, limit: int = 20
     ) -> list[PlanSummary]:
