@@ -1,10 +1,11 @@
-"""A Reasoner that answers from a script: no model, no network, the same every time."""
+"""Scripted reasoner: no model, no network, the same answers every time."""
 
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeAlias
 
+from soorma_ai.adapters.extraction import find_object
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.decisions import (
     CompleteAction,
@@ -17,7 +18,6 @@ from soorma_ai.kernel.domain.decisions import (
 from soorma_ai.kernel.domain.states import StateMachine, initial_of, states_of
 from soorma_ai.kernel.domain.values import Json, JsonObject, clip, compact
 from soorma_ai.kernel.ports import ModelAnswer, ModelQuestion
-from soorma_ai.kernel.rules.decisions.extraction import find_object
 
 Item: TypeAlias = JsonObject | str | PlannerDecision | Exception | ModelAnswer
 Script: TypeAlias = Iterable[Item] | Callable[[ModelQuestion], Item | Awaitable[Item]]
@@ -27,10 +27,10 @@ _CHARS_PER_TOKEN = 4
 
 
 class ScriptedReasoner:
-    """Answers from `script`: its items in order, or what it returns for a question.
+    """Reasoner with answers from `script`: its items in order, or its return value for a question.
 
     An item is the answer as an object or as raw text, a PlannerDecision, a whole ModelAnswer, or an exception to raise.
-    `questions` records what was asked. Four characters are a token; without `usd_per_token` the price is not known.
+    `questions` records all questions. Four characters are a token; without `usd_per_token` the price is unknown.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class ScriptedReasoner:
 
 
 def publish(event: str, /, *, data: JsonObject | None = None, **fields: Json) -> JsonObject:
-    """Publish an event. `fields` are the payload; `data=` gives it whole, for names that are no keywords."""
+    """Return the decision to publish an event. Keywords are the payload; `data=` gives it whole, for other names."""
     return _decision({"action": f"publish:{event}", "data": {**(data or {}), **fields}})
 
 
@@ -118,7 +118,7 @@ def give_up(reason: str, *missing: str) -> JsonObject:
 
 
 def draw(machine: StateMachine, initial_state: str | None = None) -> JsonObject:
-    """Return a whole plan as a model has to write it for `create_plan`. It may be one that cannot run."""
+    """Return a whole plan in a model's form for `create_plan`; it may be an invalid one."""
     states: list[Json] = [
         config.model_dump(mode="json", exclude_defaults=True) for config in states_of(machine).values()
     ]

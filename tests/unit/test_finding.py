@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.kernel.rules.decisions.extraction import EMPTY, find_object, the_one
+from soorma_ai.adapters.extraction import EMPTY, find_object, the_one
 
 SHIP = {"reasoning": "Ship it.", "step": {"action": "publish:ship", "data": {"qty": 2}}}
 DONE = {"reasoning": "All is done.", "step": {"action": "complete", "result": {}}}

@@ -1,4 +1,4 @@
-"""Routes of what is remembered beyond plans: knowledge, interactions, skills."""
+"""Routes of long-term memory: knowledge, interactions, skills."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -60,9 +60,9 @@ class SkillFields(Fields, frozen=True):
 
 @HANDLERS("POST /memory/knowledge", CALLS["store_knowledge"], "store_knowledge", key="key", raises=(NotFound,))
 async def store_knowledge(call: Call, fields: KnowledgeFields) -> str:
-    """Keep a text beyond plans, in the place of what has this key.
+    """Keep a text beyond plans, in place of the former one of this key.
 
-    `shared`: the whole tenant's. `expires_in`: seconds. `user_id`: another user, for who may steer theirs.
+    `shared`: the whole tenant's. `expires_in`: seconds. `user_id`: another user, with the right to steer theirs.
     """
     span: dict[str, Any] = {} if fields.expires_in is None else {"expires_in": fields.expires_in}
     return await memos_of(call.client).store_knowledge(
@@ -80,10 +80,10 @@ async def store_knowledge(call: Call, fields: KnowledgeFields) -> str:
 
 @HANDLERS("POST /memory/knowledge/search", CALLS["search_knowledge"], "search_knowledge", raises=(NotFound,))
 async def search_knowledge(call: Call, fields: SearchFields) -> list[Memo]:
-    """Return what is known, best first.
+    """Return knowledge, best first.
 
-    Without a query, the newest come first. `shared`: the tenant's (true), the user's (false), or both (null). All
-    other fields are conditions; `owner` is the agent that kept it.
+    Without a query, the newest come first. `shared`: the tenant's (true), the user's (false), or both (null). All other
+    fields are conditions; `owner` is the storing agent.
     """
     given: dict[str, Any] = {"source": fields.source, "owner": fields.owner}
     return await memos_of(call.client).search_knowledge(
@@ -101,13 +101,13 @@ async def search_knowledge(call: Call, fields: SearchFields) -> list[Memo]:
 async def search_interactions(
     call: Call, agent: Name, query: Sought = "", limit: LookupResult = 20, user_id: Id | None = None
 ) -> list[Memo]:
-    """Return what was said between an agent and a user, best first. Without a query, the newest come first."""
+    """Return messages between an agent and a user, best first. Without a query, the newest come first."""
     return await memos_of(call.client).search_interactions(agent, query, limit=limit, user_id=user_id)
 
 
 @HANDLERS("POST /memory/skills", CALLS["store_skill"], "store_skill", key="key", raises=(NotFound,))
 async def store_skill(call: Call, fields: SkillFields) -> str:
-    """Keep a prompt or a rule, in the place of the one of this name; with an `agent`, for that one alone."""
+    """Keep a prompt or a rule, in place of the former one of this name; with an `agent`, for that agent alone."""
     await memos_of(call.client).store_skill(
         fields.name,
         fields.text,

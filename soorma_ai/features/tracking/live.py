@@ -52,7 +52,7 @@ _ENDS = frozenset({PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED
 
 class LiveLine(Struct, frozen=True):
     """One line, and when it happened. `mark` is the same for what is the same, whenever it is looked at. `wait` is the
-    question to people that the line is about."""
+    question to people that the line is about, `subject` the event of an answered question."""
 
     at: datetime
     line: Line
@@ -60,6 +60,7 @@ class LiveLine(Struct, frozen=True):
     plan_id: str | None = None
     tenant_id: str = ""
     wait: Wait | None = None
+    subject: str = ""
 
 
 def news(trace: Trace, told: AbstractSet[Hashable]) -> list[LiveLine]:
@@ -126,7 +127,8 @@ def lines_of(event: EventEnvelope, found: LineRows) -> list[LiveLine]:
     itself = _line_of(event, found)
     asked = found.expectation if itself and itself.asked else None
     wait = Wait.of(asked) if asked else None
-    told = [*decisions, *([LiveLine(event.time, itself, event.id, wait=wait)] if itself else [])]
+    subject = found.expectation.event_type if found.expectation else ""
+    told = [*decisions, *([LiveLine(event.time, itself, event.id, wait=wait, subject=subject)] if itself else [])]
     return [replace(one, plan_id=event.plan_id, tenant_id=event.tenant_id) for one in told]
 
 

@@ -33,7 +33,8 @@ def write_down(inputs: Inputs, tenant_id: str, payer: Payer) -> tuple[Sent, tupl
     sent = Sent(digest="", frame=_digest(frame), own=cast(JsonObject, own))
     if made is not None:
         digests = {name: digest_of(inputs.values[name]) for name in sorted(made.names)}
-        sent = replace(sent, made=digests, first=made.first, last=made.last, text=made.text, join_id=made.join_id)
+        told = {"text": made.text, "said": made.said, "join_id": made.join_id}
+        sent = replace(sent, made=digests, first=made.first, last=made.last, **told)
     kept = [keep(digest, body, inputs, tenant_id, payer) for digest, body in common.items()]
     return sent, (*kept, *(PromptPart(digest, body, plan_id=payer.plan_id) for digest, body in owns.items()))
 

@@ -1,11 +1,11 @@
-"""Ask a model for one thing, judge what it says, and write every answer down before anything is done about it."""
+"""Inquiries to a model: each answer is recorded and judged before anything is done about it."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import lru_cache, partial
 from typing import Generic, TypeVar, cast
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from soorma_ai.errors import (
@@ -21,12 +21,13 @@ from soorma_ai.errors import (
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.history import NO_ANSWER, Ending, JournalEntry, JournalKey, PromptPart, Sent, Verdict
 from soorma_ai.kernel.domain.limits import UNPRICED_CURES, Charge, Payer, beyond, fill_in, next_call_after
-from soorma_ai.kernel.domain.values import UNSTORABLE, Json, JsonObject, Same, compact, is_storable
-from soorma_ai.kernel.ports import Message, ModelAnswer, ModelQuestion, Prompt, Reasoner, Settlement
+from soorma_ai.kernel.domain.values import UNSTORABLE, Json, JsonObject, Same, is_storable
+from soorma_ai.kernel.ports import Message, ModelAnswer, ModelQuestion, Prompt, QuestionFacts, Reasoner, Settlement
 from soorma_ai.kernel.rules.decisions.circuit import may_ask_again, room_after
 from soorma_ai.kernel.rules.decisions.prompt import Inputs
 from soorma_ai.kernel.rules.decisions.sent import digest_messages, keep, spell_form, write_down
-from soorma_ai.kernel.rules.prompting.fence import fence, tokens_of
+from soorma_ai.kernel.rules.prompting.fence import fence_quotations
+from soorma_ai.kernel.rules.prompting.spelling import spell, tokens_of
 from soorma_ai.kernel.rules.schemas.portable import wire_of
 from soorma_ai.kernel.runtime.handling.execute import patiently
 from soorma_ai.kernel.runtime.handling.handling import Handling
@@ -37,11 +38,10 @@ _Refusal = DecisionError | LimitExceeded | ModelRefused | ContentFiltered
 
 
 class Inquiry(Struct, Generic[T], frozen=True):
-    """Question to a model, by a `prompt` that is made of `inputs`. `judge` makes it of the JSON that was found, or of
-    what kept it from being JSON; the DecisionError that it raises is told to the model by the prompt `again`. `digest`
-    names the form of the answer, `shown` what of the offer is shown. `remembered` is what it is told from memory.
-    `acts_at_once`: nothing but our own code runs between its answer and the commit that acts on it, so that the journal
-    is written by that."""
+    """Question to a model, by a `prompt` with `inputs`. `judge` makes its result of the JSON of the answer, or of the
+    reason against it; its DecisionError is shown to the model by the prompt `again`. `digest` names the form of the
+    answer, `shown` the shown part of the offer. `remembered` is the text from memory. `acts_at_once`: nothing but our
+    own code runs between its answer and the commit of its effects, so that commit writes the journal."""
 
     prompt: Prompt
     inputs: Inputs
@@ -53,14 +53,15 @@ class Inquiry(Struct, Generic[T], frozen=True):
     show_again: "Callable[[Showing], Inquiry[T]] | None" = None
     acts_at_once: bool = False
     remembered: tuple[JsonObject, ...] = ()
+    facts: QuestionFacts = field(default_factory=QuestionFacts)
 
     def as_it_was(self, shown: Showing | None) -> "Inquiry[T]":
-        """Return the inquiry with what was shown, too, when a row of the journal was written: an answer means that."""
+        """Return the inquiry with the showing of an earlier row of the journal: its answer refers to that."""
         return self.show_again(shown) if shown and self.show_again and shown != self.shown else self
 
 
 class _RefusedAnswers(Struct, frozen=True):
-    """Answers that were refused, by their numbers, each with what the model is told about it by the prompt `again`."""
+    """Refused answers, by their numbers, each with its reason for the prompt `again`."""
 
     exchanges: tuple[Message, ...] = ()
     after: tuple[int, ...] = ()
@@ -87,9 +88,9 @@ class ExtendedInquiry(Struct, Generic[T], frozen=True):
 
 
 async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer) -> T:
-    """Ask as often as `may_ask_again` allows, each time told precisely what was wrong with the answer before.
+    """Ask as often as `may_ask_again` allows, each time with the exact fault of the answer before.
 
-    What was answered in an earlier handling is taken from the journal, as the answer to what was shown then.
+    Answers of an earlier handling are taken from the journal, as answers to the showing of that time.
 
     Raises the last DecisionError, ModelRefused, ContentFiltered, LimitExceeded, ConfigError, ModelBlocked and Outage.
     """
@@ -123,7 +124,7 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T],
         if not may_ask_again(unusable):
             raise judged
         if entry.ending is not Ending.CUT:
-            again = handling.services.prompts.render(inquiry.again, {"refusal": fence(str(judged))})
+            again = handling.services.prompts.render(inquiry.again, {"refusal": fence_quotations(str(judged))})
             retold = retold.then(entry, again)
 
 
@@ -139,7 +140,7 @@ async def _ask(
     handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer, call: _ModelCall
 ) -> tuple[JournalEntry, T | ExtendedInquiry[T] | _Refusal]:
     """Charged on disk before it is sent; judged when the answer is there, and settled and journalled together."""
-    question = ModelQuestion(_messages(inquiry.prompt, call.retold), inquiry.schema, call.room)
+    question = ModelQuestion(_messages(inquiry.prompt, call.retold), inquiry.schema, call.room, inquiry.facts)
     sent, kept = _write_down(handling, inquiry, payer, question, call.retold)
     most = _most(reasoner, question)
     if most.cost_usd is None and payer.limits.max_cost_usd is not None:
@@ -226,7 +227,7 @@ def _messages(prompt: Prompt, retold: _RefusedAnswers) -> tuple[Message, ...]:
 def _write_down(
     handling: Handling, inquiry: Inquiry[T], payer: Payer, question: ModelQuestion, retold: _RefusedAnswers
 ) -> tuple[Sent, tuple[PromptPart, ...]]:
-    """Return what the question is made of, for the journal, and the texts that it shares with others."""
+    """Return the composition of the question, for the journal, and its texts in common with others."""
     prompt, inputs, tenant_id = inquiry.prompt, inquiry.inputs, handling.working_lineage.tenant_id
     sent, kept = write_down(inputs, tenant_id, payer)
     templates = [one for one in (prompt, retold.again) if one is not None]
@@ -242,7 +243,7 @@ def _write_down(
 
 
 async def _reserve(handling: Handling, payer: Payer, needed: Charge) -> Charge:
-    """Reserve a call, as far as the lease has not done so; return what is reserved."""
+    """Reserve a call, as far as the lease has not done so; return the reservation."""
     handling.expect_call(payer, next_call_after(needed))
     held = handling.bill.take_hold(payer.root_plan_id)
     more = beyond(needed, held) if held else needed
@@ -257,18 +258,19 @@ async def _reserve(handling: Handling, payer: Payer, needed: Charge) -> Charge:
 
 
 def _most(reasoner: Reasoner, question: ModelQuestion) -> Paid:
-    """Return what a call may cost: all that is sent, as long as it is spelled for any provider, and the longest answer.
+    """Return the largest cost of a call: the complete text, in the longest spelling of any provider, and the longest
+    answer.
 
-    Four characters are a token: by that share a call may cost more where a model counts otherwise.
+    Tokens are estimated by script: a call may cost more where a model counts otherwise.
     """
-    sent = tokens_of(compact([message.content for message in question.messages])) + _tokens_in(Same(question.schema))
+    sent = tokens_of(spell([message.content for message in question.messages])) + _tokens_in(Same(question.schema))
     room = question.room or reasoner.max_output_tokens
     return Paid(sent, room, reasoner.cost_of(sent, room))
 
 
 @lru_cache(maxsize=256)
 def _tokens_in(same: Same[JsonObject]) -> int:
-    return max(tokens_of(compact(same.it)), tokens_of(wire_of(same.it).text))
+    return max(tokens_of(spell(same.it)), tokens_of(wire_of(same.it).text))
 
 
 def _charge(root_plan_id: str, spent: Paid) -> Charge:
@@ -327,7 +329,7 @@ async def _judge(
 
 
 async def _judge_again(inquiry: Inquiry[T], entry: JournalEntry) -> T | ExtendedInquiry[T] | _Refusal:
-    """Judge what is in the journal by what is offered now. What was refused stays refused: it was asked for again."""
+    """Judge the journal's answers by the present offer. A refused one stays refused: it was asked for again."""
     if declined := _refusal_of(entry):
         return declined
     judged = await _judge(inquiry, entry.value, entry.fault)

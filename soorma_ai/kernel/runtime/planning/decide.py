@@ -1,4 +1,4 @@
-"""Ask a model for a plan's next step, or for all of its steps, in the light of what is true now."""
+"""Decisions of a model about a plan's next step, or about all of its steps, in the present state."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -22,7 +22,7 @@ from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.registry import DiscoveredAgent
 from soorma_ai.kernel.domain.states import PlanDefinition
 from soorma_ai.kernel.domain.values import Json, JsonObject
-from soorma_ai.kernel.ports import Clock
+from soorma_ai.kernel.ports import Clock, QuestionFacts
 from soorma_ai.kernel.rules.choices.drafts import Material, gather_material, narrow, parse_machine, prepare_machine
 from soorma_ai.kernel.rules.choices.form import digest_of, form_of
 from soorma_ai.kernel.rules.choices.index import Query
@@ -49,7 +49,6 @@ from soorma_ai.kernel.rules.decisions.judge import (
 from soorma_ai.kernel.rules.decisions.prompt import ModelView, Occasion, decide_inputs, plan_inputs, query_about
 from soorma_ai.kernel.rules.decisions.review import review
 from soorma_ai.kernel.rules.plans.triggers import Trigger
-from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN
 from soorma_ai.kernel.rules.prompting.history import RESULT_TOKENS, StepLines, first_to_read
 from soorma_ai.kernel.rules.prompting.references import (
     parse_reference,
@@ -58,11 +57,11 @@ from soorma_ai.kernel.rules.prompting.references import (
     slice_of,
     steps_referred_to,
 )
+from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead, run_in_slices
 from soorma_ai.kernel.runtime.handling.handling import Handling
-from soorma_ai.kernel.runtime.handling.semantic_search import Means
 from soorma_ai.kernel.runtime.planning.ask_model import ExtendedInquiry, Inquiry, ask_model
-from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
+from soorma_ai.kernel.runtime.planning.settings import Means, PlannerSettings
 from soorma_ai.kernel.runtime.views.registry import Directory
 
 Check = Callable[[AcceptedDecision], Awaitable[None]]
@@ -72,7 +71,7 @@ DRAWN_FROM = 40
 
 
 async def offer_now(handling: Handling, settings: PlannerSettings | None = None) -> Offer:
-    """Offer of what live agents take; with `settings`, also of what a model may wait for and answer its goal with."""
+    """Return the offer of live agents' events; with `settings`, also of possible waits and of the goal's answer."""
     plan, store = handling.plan, handling.services.store
     now = handling.services.clock.now()
     await handling.services.presence.confirm(store.registry, now)
@@ -85,7 +84,7 @@ async def offer_now(handling: Handling, settings: PlannerSettings | None = None)
 async def situation_now(
     handling: Handling, offer: Offer, mark: str, decision: PlannerDecision | None = None
 ) -> Situation:
-    """Read the facts to judge by; with a model's `decision`, also what people said when they rejected the same."""
+    """Read the facts for a judgement; with a model's `decision`, also people's reasons for rejections of the same."""
     spent = (await handling.in_hand()).spent
     rejections = [rejection_of(*request) for request in requests_in(decision)] if decision else []
     marked = await handling.find_marked([mark, *rejections])
@@ -140,7 +139,7 @@ async def _recall(handling: Handling, settings: PlannerSettings, query: Query) -
 
 
 async def _history(handling: Handling, first: int) -> list[StepLines]:
-    """Return what is told of the plan's steps from this one on, those that were just recorded included."""
+    """Return the rendered steps of the plan from this one on, newly recorded ones included."""
     histories, plans = handling.services.histories, handling.services.store.plans
     stored = await histories.read(plans, handling.plan, first) if handling.is_begun else ()
     return [*stored, *(StepLines(step) for step in handling.steps_recorded if step.ordinal >= first)]
@@ -158,7 +157,7 @@ async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer,
 
 
 async def rank_choices(offer: Offer, query: Query | str, means: Means | None = None) -> list[str]:
-    """Return the likely choices, best first: by words, and by what they mean where that is known."""
+    """Return the likely choices, best first: by words, and by meaning if that is known."""
     if not offer.is_indexed:
         await asyncio.to_thread(lambda: offer.index)  # of very many it takes long to make, while others go on
     if means is None:
@@ -168,7 +167,7 @@ async def rank_choices(offer: Offer, query: Query | str, means: Means | None = N
 
 
 class _DecisionSubject(Struct, frozen=True):
-    """What is decided about, for as long as it is being decided."""
+    """Subject of a decision, during its making."""
 
     handling: Handling
     settings: PlannerSettings
@@ -195,7 +194,13 @@ class _DecisionSubject(Struct, frozen=True):
             partial(self._again, view),
             self.question.acts_at_once,
             self.occasion.remembered,
+            self._facts,
         )
+
+    @property
+    def _facts(self) -> QuestionFacts:
+        trigger = self.occasion.trigger
+        return QuestionFacts(self.handling.plan.goal_data, trigger.name, trigger.outcome, trigger.data)
 
     def _again(self, view: ModelView, shown: Showing) -> Inquiry[AcceptedDecision]:
         kept = still_offered(shown, self.offer).schemas
@@ -271,12 +276,13 @@ async def draft(
     )
     prompt = services.prompts.render(PLAN, inputs.values)
     handling.apply(PlanChange(replace(plan, prompt=services.prompts.label(PLAN))))
-    inquiry = Inquiry(prompt, inputs, REPLAN, shown.schema, shown.digest, review_now)
+    facts = QuestionFacts(plan.goal_data)
+    inquiry = Inquiry(prompt, inputs, REPLAN, shown.schema, shown.digest, review_now, facts=facts)
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
 
 
 async def _narrow(material: Material, settings: PlannerSettings, occasion: Occasion, clock: Clock) -> Material:
-    """Leave out what is unlikely where not everything fits: of a whole plan nothing can be asked for later."""
+    """Leave out unlikely choices beyond the room: for a whole plan no lookup can follow."""
     offer, room = material.offer, settings.room
     if not needs_ranking(offer, room):
         return material
