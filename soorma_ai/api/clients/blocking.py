@@ -44,11 +44,11 @@ class BlockingPlan(Blocking[AsyncPlan]):
     def result(self, timeout: float | timedelta | None = None, *, as_: type[T]) -> T: ...
 
     def result(self, timeout: float | timedelta | None = None, *, as_: type[object] | None = None) -> object:
-        """Return what the plan was completed with, as JSON or `as_` a model. `timeout` in seconds; None waits as long
-        as the plan lives, and the server with it.
+        """Return the result of the completed plan, as JSON or `as_` a model. `timeout` in seconds, or a span; None
+        waits until the plan's end, or the server's.
 
-        Raise PlanFailed, PlanCancelled, DeadlineExceeded (the plan itself goes on), and RemoteProtocolError for a
-        result that does not fit the model.
+        Raise PlanFailed, PlanCancelled, DeadlineExceeded (the plan itself continues), and RemoteProtocolError for a
+        result off the model.
         """
         return run(self.calls.result(timeout) if as_ is None else self.calls.result(timeout, as_=as_))
 
