@@ -91,7 +91,7 @@ def test_a_payload_can_have_names_that_are_no_keywords() -> None:
         PublishAllAction(requests=(PublishAction(event_type="a.b", data={"n": 1}), PublishAction(event_type="a.b"))),
         PublishAllAction(requests=(PublishAction(event_type="a.b"),), need=1, timeout_seconds=9),
         WaitAction(expected_event="order.paid", message="Has it been paid?"),
-        WaitAction(expected_event="order.paid", timeout_seconds=60),
+        WaitAction(expected_event="order.paid", message="?", timeout_seconds=60),
         DelegateAction(target_planner="billing", goal_event="invoice.goal", goal_data={"id": "o-1"}),
         CompleteAction(result={"ok": True}),
     ],

@@ -72,10 +72,12 @@ class Verdict(StrEnum):
 
 
 class Ending(StrEnum):
-    """The end of a model's answer, as its provider says. One that was CUT, or ended in an ODD way, is never used."""
+    """The end of a model's answer, as its provider says. One that was CUT, BLANK if within blanks, or ended in an ODD
+    way, is never used."""
 
     GOOD = "good"
     CUT = "cut"
+    BLANK = "blank"
     ODD = "odd"
 
 

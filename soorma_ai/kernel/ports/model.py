@@ -22,11 +22,13 @@ class Message(Struct, frozen=True):
 
 class ModelQuestion(Struct, frozen=True):
     """One call of a model. `schema` is the closed decision schema; the answer is judged elsewhere, against it. `room`
-    is how many tokens the answer may take, where that is not what the model usually gets."""
+    is how many tokens the answer may take, where that is not what the model usually gets. `other_form`: the usual form
+    of the answer has led to nothing."""
 
     messages: tuple[Message, ...]
     schema: JsonObject
     room: int | None = None
+    other_form: bool = False
 
 
 class ModelAnswer(Struct, frozen=True):

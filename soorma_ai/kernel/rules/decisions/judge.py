@@ -4,7 +4,7 @@ Each refusal is worded for the model: what was found, what is wanted.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 from itertools import islice
@@ -60,8 +60,9 @@ _WORDS = re.compile(r"[a-z0-9]+")
 Check = Callable[[PlannerDecision, Situation], None]
 
 
-def parse_decision(value: Json, fault: str) -> PlannerDecision:
-    """Return the decision that the wire form means. `fault` is what kept the answer from being JSON, if any."""
+def parse_decision(value: Json, fault: str, names: Collection[str] = ()) -> PlannerDecision:
+    """Return the decision that the wire form means. `fault` is what kept the answer from being JSON, if any; `names`
+    are the choices of the offer."""
     if not isinstance(value, dict):
         raise MalformedDecision(fault or "the answer is no JSON object")
     if "step" not in value:
@@ -75,7 +76,7 @@ def parse_decision(value: Json, fault: str) -> PlannerDecision:
         raise MalformedDecision(f"only 'reasoning' and 'step' are allowed at the top, found also {', '.join(extra)}")
     try:
         return PlannerDecision.model_validate(
-            {"next_action": _parse_action(step), "reasoning": reasoning if isinstance(reasoning, str) else ""},
+            {"next_action": _parse_action(step, names), "reasoning": reasoning if isinstance(reasoning, str) else ""},
             strict=True,
         )
     except ValidationError as error:
@@ -83,26 +84,44 @@ def parse_decision(value: Json, fault: str) -> PlannerDecision:
         raise MalformedDecision(f"the step does not fit its branch: {faults}") from error
 
 
-def _parse_action(step: JsonObject) -> JsonObject:
+def _parse_action(step: JsonObject, names: Collection[str] = ()) -> JsonObject:
     action = step.get("action")
     if not isinstance(action, str):
         raise MalformedDecision("'step.action' is missing; it names what to do")
     if action.startswith(PUBLISH):
-        return {"action": "publish", "event_type": action.removeprefix(PUBLISH), "data": _fields(step, "data")["data"]}
+        return {"action": "publish", "event_type": action.removeprefix(PUBLISH), "data": _parse_data(step)}
     if action == PUBLISH_ALL:
         fields = _fields(step, "requests", optional=("need", "timeout_seconds"))
         return {"action": PUBLISH_ALL, **fields, "requests": _parse_requests(fields["requests"])}
     if action.startswith(DELEGATE):
         planner, _, goal = action.removeprefix(DELEGATE).partition("/")
-        data = _fields(step, "data")["data"]
+        data = _parse_data(step)
         return {"action": "delegate", "target_planner": planner, "goal_event": goal, "goal_data": data}
     if action == "wait":
-        return {"action": "wait", **_fields(step, "expected_event", "message", optional=("timeout_seconds",))}
+        return {"action": "wait", **_parse_wait(step)}
     if action == "complete":
         return {"action": "complete", **_fields(step, "result")}
     if action == GIVE_UP:
         return {"action": "complete", "outcome": "not_achieved", **_parse_giving_up(step)}
-    raise MalformedDecision(f"'step.action' is {action!r}; it must be one of the actions of the schema")
+    close = get_close_matches(action[:NAME_CHARS], _alike(action, [*names]), n=1)
+    hint = f"; did you mean {close[0]!r}" if close else ""
+    raise MalformedDecision(
+        f"'step.action' is {clip(action, NAME_CHARS)!r}{hint}; it must be one of the actions of the schema"
+    )
+
+
+def _parse_data(step: JsonObject) -> JsonObject:
+    data = _fields(step, "data")["data"]
+    if not isinstance(data, dict):
+        raise MalformedDecision(f"'step.data' must be an object, found {compact(data)[:200]}")
+    return data
+
+
+def _parse_wait(step: JsonObject) -> JsonObject:
+    fields = _fields(step, "expected_event", "message", optional=("timeout_seconds",))
+    if isinstance(message := fields["message"], str) and not message.strip():
+        raise MalformedDecision("'step.message' is blank; it must say what a person is asked")
+    return fields
 
 
 def _parse_giving_up(step: JsonObject) -> JsonObject:

@@ -13,10 +13,11 @@ from typing import cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from soorma_ai.kernel.domain.history import JournalEntry, PromptPart, Sent, Step
+from soorma_ai.kernel.domain.history import NO_ANSWER, Ending, JournalEntry, PromptPart, Sent, Step
 from soorma_ai.kernel.domain.limits import Payer
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.values import Json, JsonObject, Same, compact
+from soorma_ai.kernel.rules.decisions.extraction import trim_blanks
 from soorma_ai.kernel.rules.decisions.prompt import Inputs, Occasion, tell
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.prompting.history import StepLines
@@ -61,6 +62,12 @@ def keep(digest: str, body: str, inputs: Inputs, tenant_id: str, payer: Payer) -
     return (
         PromptPart(digest, body, tenant_id=tenant_id) if is_common else PromptPart(digest, body, plan_id=payer.plan_id)
     )
+
+
+def retold_answer(entry: JournalEntry) -> str:
+    """Return a refused answer as the next question repeats it; of one that was cut within blanks, without those."""
+    said = trim_blanks(entry.raw) if entry.ending is Ending.BLANK else entry.raw
+    return said or NO_ANSWER
 
 
 def spell_form(form: JsonObject) -> str:

@@ -19,13 +19,14 @@ from soorma_ai.errors import (
     SoormaError,
 )
 from soorma_ai.kernel.domain.decisions import Showing
-from soorma_ai.kernel.domain.history import NO_ANSWER, Ending, JournalEntry, JournalKey, PromptPart, Sent, Verdict
+from soorma_ai.kernel.domain.history import Ending, JournalEntry, JournalKey, PromptPart, Sent, Verdict
 from soorma_ai.kernel.domain.limits import UNPRICED_CURES, Charge, Payer, beyond, fill_in, next_call_after
 from soorma_ai.kernel.domain.values import UNSTORABLE, Json, JsonObject, Same, compact, is_storable
 from soorma_ai.kernel.ports import Message, ModelAnswer, ModelQuestion, Prompt, Reasoner, Settlement
-from soorma_ai.kernel.rules.decisions.circuit import may_ask_again, room_after
+from soorma_ai.kernel.rules.decisions.circuit import may_ask_again, needs_other_form, room_after
 from soorma_ai.kernel.rules.decisions.prompt import Inputs
-from soorma_ai.kernel.rules.decisions.sent import digest_messages, keep, spell_form, write_down
+from soorma_ai.kernel.rules.decisions.repairs import Repair
+from soorma_ai.kernel.rules.decisions.sent import digest_messages, keep, retold_answer, spell_form, write_down
 from soorma_ai.kernel.rules.prompting.fence import fence, tokens_of
 from soorma_ai.kernel.rules.schemas.portable import wire_of
 from soorma_ai.kernel.runtime.handling.execute import patiently
@@ -40,6 +41,7 @@ class Inquiry(Struct, Generic[T], frozen=True):
     """Question to a model, by a `prompt` that is made of `inputs`. `judge` makes it of the JSON that was found, or of
     what kept it from being JSON; the DecisionError that it raises is told to the model by the prompt `again`. `digest`
     names the form of the answer, `shown` what of the offer is shown. `remembered` is what it is told from memory.
+    `repair` takes an answer in another wrapping as it is meant.
     `acts_at_once`: nothing but our own code runs between its answer and the commit that acts on it, so that the journal
     is written by that."""
 
@@ -53,6 +55,7 @@ class Inquiry(Struct, Generic[T], frozen=True):
     show_again: "Callable[[Showing], Inquiry[T]] | None" = None
     acts_at_once: bool = False
     remembered: tuple[JsonObject, ...] = ()
+    repair: Callable[[Json], Repair] = Repair
 
     def as_it_was(self, shown: Showing | None) -> "Inquiry[T]":
         """Return the inquiry with what was shown, too, when a row of the journal was written: an answer means that."""
@@ -67,7 +70,7 @@ class _RefusedAnswers(Struct, frozen=True):
     again: Prompt | None = None
 
     def then(self, entry: JournalEntry, again: Prompt) -> "_RefusedAnswers":
-        told = (Message("assistant", entry.raw or NO_ANSWER), Message("user", again.parts["user"]))
+        told = (Message("assistant", retold_answer(entry)), Message("user", again.parts["user"]))
         return _RefusedAnswers((*self.exchanges, *told), (*self.after, entry.key.ordinal), again)
 
 
@@ -77,6 +80,7 @@ class _ModelCall(Struct, frozen=True):
     key: JournalKey
     room: int
     retold: _RefusedAnswers
+    other_form: bool = False
 
 
 class ExtendedInquiry(Struct, Generic[T], frozen=True):
@@ -107,7 +111,8 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T],
             inquiry = inquiry.as_it_was(shown.get(entry.shown))
             judged = await _judge_again(inquiry, entry)
         else:
-            call = _ModelCall(key, room_after(unusable, reasoner.max_output_tokens), retold)
+            room = room_after(unusable, reasoner.max_output_tokens)
+            call = _ModelCall(key, room, retold, needs_other_form(unusable))
             entry, judged = await _ask_by_circuit(handling, reasoner, inquiry, payer, call)
         if isinstance(judged, ExtendedInquiry):
             further = cast("ExtendedInquiry[T]", judged)
@@ -139,7 +144,7 @@ async def _ask(
     handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer, call: _ModelCall
 ) -> tuple[JournalEntry, T | ExtendedInquiry[T] | _Refusal]:
     """Charged on disk before it is sent; judged when the answer is there, and settled and journalled together."""
-    question = ModelQuestion(_messages(inquiry.prompt, call.retold), inquiry.schema, call.room)
+    question = ModelQuestion(_messages(inquiry.prompt, call.retold), inquiry.schema, call.room, call.other_form)
     sent, kept = _write_down(handling, inquiry, payer, question, call.retold)
     most = _most(reasoner, question)
     if most.cost_usd is None and payer.limits.max_cost_usd is not None:
@@ -148,7 +153,7 @@ async def _ask(
     reserved = await _reserve(handling, payer, _charge(payer.root_plan_id, most))
     sending = _Sending(handling, inquiry, payer, call.key, most, reserved, sent, kept)
     try:
-        answer = _usable(await reasoner.ask(question))
+        answer = _repaired(_usable(await reasoner.ask(question)), inquiry.repair)
     except (ModelRefused, ContentFiltered) as declined:
         return await sending.decline(declined, reasoner.model), declined
     except SoormaError as fault:
@@ -359,3 +364,11 @@ def _usable(answer: ModelAnswer) -> ModelAnswer:
     if is_storable(answer.value):
         return replace(answer, text=text)
     return replace(answer, text=text, value=None, fault=f"the answer cannot be used: {UNSTORABLE}")
+
+
+def _repaired(answer: ModelAnswer, repair: Callable[[Json], Repair]) -> ModelAnswer:
+    """Return the answer with its value repaired; `found` names the repairs."""
+    repaired = repair(answer.value)
+    if not repaired.how:
+        return answer
+    return replace(answer, value=repaired.value, found=", ".join(filter(None, (answer.found, *repaired.how))))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from soorma_ai.errors import ConfigError, NotFound
-from soorma_ai.kernel.domain.history import NO_ANSWER, JournalEntry, Said, Sent, SentPrompt
+from soorma_ai.kernel.domain.history import JournalEntry, Said, Sent, SentPrompt
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.values import Json
@@ -15,6 +15,7 @@ from soorma_ai.kernel.rules.decisions.sent import (
     make_inputs,
     parts_in,
     parts_of,
+    retold_answer,
 )
 from soorma_ai.kernel.rules.plans.joins import tell_results
 from soorma_ai.kernel.rules.prompting.fence import fence
@@ -98,5 +99,5 @@ def _fill(services: Services, stored: StoredQuestion) -> tuple[Said, ...]:
     refused = {one.key.ordinal: one for one in stored.before}
     for one in (refused[ordinal] for ordinal in entry.sent.after):
         told = prompts.fill(parts[entry.sent.again], {"refusal": fence(one.refusal)})
-        messages += [Said("assistant", one.raw or NO_ANSWER), Said("user", told["user"])]
+        messages += [Said("assistant", retold_answer(one)), Said("user", told["user"])]
     return (*messages,)
