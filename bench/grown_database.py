@@ -24,6 +24,7 @@ import psycopg
 from postgres_server import OWNER, Server, as_role, serving
 
 from soorma_ai import ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Tool
+from soorma_ai.api.server.tenant_stats import TENANT_STATS
 from soorma_ai.testing.scripted import ScriptedReasoner, publish
 
 # The server of the tests has less, since there are many of it.
@@ -161,7 +162,7 @@ class Bench:
         await self._time("plans page", lambda: platform.plans(limit=50))
         await self._time("commit", lambda: platform.publish("action-requests", "idle.asked", {}))
         await self._time("claim", lambda: store.queue.claim("idle", clock.now(), LEASE, 1))
-        await self._time("metrics", lambda: store.queue.tenant_stats("default", clock.now(), 5_000))
+        await self._time("metrics", lambda: store.part(TENANT_STATS).tenant_stats("default", clock.now(), 5_000))
 
     async def _time(self, what: str, do: Callable[[], Awaitable[object]]) -> None:
         began = perf_counter()

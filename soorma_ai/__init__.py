@@ -7,21 +7,22 @@ command line, above all) starts at once. What few programs name is public where 
 
 * `soorma_ai.adapters.tokens`: whom a bearer token stands for (`ApiKeys`, `FirstOf`, `ByFunction`).
 * `soorma_ai.kernel.domain.doubts`: what a `reconcile` hook says (`Done`, `NotDone`, `Failed`, `StillUnknown`).
-* `soorma_ai.kernel.domain.tracking`: what `platform.tracker` shows (`PlanProgress`, `ActionStatus`, `DelegationGroup`).
-* `soorma_ai.kernel.domain.dead_letters`: what `platform.dead_letters` lists (`Letter`).
+* `soorma_ai.context_parts.progress`: what `platform.tracker` shows (`PlanProgress`, `ActionStatus`, `DelegationGroup`).
+* `soorma_ai.features.dead_letters.records`: what `platform.dead_letters` lists (`Letter`).
 * `soorma_ai.kernel.domain.people`: what `platform.answer` returns (`AnswerOutcome`).
 * `soorma_ai.features.phases.records`: records of a phase agent (`SSEEvent` and its kinds, `TransitionRecord`).
 * `soorma_ai.kernel.domain.plans`: how far a plan is (`PlanStatus`).
 * `soorma_ai.errors`: the whole tree, with what a store, a bus or a model raises.
 * `soorma_ai.forge`: agents that work in phases (`ResearchAgent`, `UnderstandAgent`, `BuildAgent`).
 * `soorma_ai.kernel.ports`: what an adapter of your own is given and gives.
-* `soorma_ai.surfaces.terminal`: the trace of a plan, printed as `soorma plans show` does it (`story.print_trace`).
+* `soorma_ai.features.tracking.story`: the trace of a plan, printed as `soorma plans show` does it (`print_trace`).
 * `soorma_ai.testing`: a scripted model, a clock that you move, recordings.
 """
 
 from typing import TYPE_CHECKING
 
-from soorma_ai.late_names import late_names
+from soorma_ai.late_names import late_function, late_names
+from soorma_ai.process import AgentProcess
 
 # Type checkers take a public name only where it is spelled; a test holds both lists together.
 if TYPE_CHECKING:
@@ -153,3 +154,4 @@ _HOMES = {
 }
 
 __getattr__, __dir__ = late_names(__name__, _HOMES)
+AgentProcess.runner = late_function("soorma_ai.platform", "run")

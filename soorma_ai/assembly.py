@@ -13,19 +13,21 @@ from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.single_writer.control import ControlSocket, Converse
 from soorma_ai.adapters.single_writer.lock import OwnerLock
 from soorma_ai.adapters.sqlite.store import SqliteStore
-from soorma_ai.context_parts import ALL_PARTS
 from soorma_ai.errors import ConfigError, SoormaError
+from soorma_ai.features.dead_letters.extension import EXTENSION as DEAD_LETTERS
 from soorma_ai.features.federation.neighbourhood import Neighbourhood
 from soorma_ai.features.human_tasks.extension import EXTENSION as HUMAN_TASKS
 from soorma_ai.features.identity.extension import EXTENSION as IDENTITY
 from soorma_ai.features.knowledge.extension import EXTENSION as KNOWLEDGE
+from soorma_ai.features.retrieval.extension import EXTENSION as RETRIEVAL
+from soorma_ai.features.tracking.extension import EXTENSION as TRACKING
 from soorma_ai.features.upkeep.extension import EXTENSION as UPKEEP
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival
 from soorma_ai.kernel.domain.limits import STATEMENT_SECONDS, Limits
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import Frozen
-from soorma_ai.kernel.extension import Extension, feature_set
+from soorma_ai.kernel.extension import Extension, context_parts, feature_set
 from soorma_ai.kernel.ports import Brought, Bus, Clock, Embedder, ModelSettings, Reasoner, Store
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services
@@ -38,7 +40,7 @@ from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, s
 Loop = Callable[[], Coroutine[None, None, None]]
 
 # The features, all of which are on unless a program says otherwise.
-EVERY = (IDENTITY, KNOWLEDGE, HUMAN_TASKS, UPKEEP)
+EVERY = (DEAD_LETTERS, IDENTITY, KNOWLEDGE, HUMAN_TASKS, RETRIEVAL, TRACKING, UPKEEP)
 ALL_FEATURES = feature_set(EVERY)
 
 # Between two looks at the clock of a database.
@@ -75,7 +77,7 @@ async def assemble(
         max_backlog=settings.max_backlog,
         limits=given.limits,
         make_reasoner=make_reasoner,
-        parts=ALL_PARTS,
+        parts=context_parts(_live(extensions, store)),
         embedding=Embedding(given.embedder) if given.embedder else None,
     )
 
@@ -109,8 +111,13 @@ async def _open_control(opened: AsyncExitStack, owner: OwnerLock, services: Serv
 
 def _loops_of(extensions: Sequence[Extension], services: Services) -> dict[str, Loop]:
     """Return the loops of the features that are on, by their names."""
-    live = [one for one in extensions if one.name in services.store.features]
-    return {name: partial(loop, services) for one in live for name, loop in one.loops.items()}
+    return {
+        name: partial(loop, services) for one in _live(extensions, services.store) for name, loop in one.loops.items()
+    }
+
+
+def _live(extensions: Sequence[Extension], store: Store) -> list[Extension]:
+    return [one for one in extensions if one.name in store.features]
 
 
 def _make_store(settings: Settings, extensions: Sequence[Extension]) -> Store:

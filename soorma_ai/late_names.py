@@ -23,3 +23,14 @@ def late_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
         return found
 
     return load, lambda: [*own, *home_of]
+
+
+def late_function(home: str, name: str) -> Callable[..., None]:
+    """Return a function that loads its body from the module `home` at its first call."""
+
+    def call(*given: object, **options: object) -> None:
+        """Call the body."""
+        body: Callable[..., None] = getattr(import_module(home), name)
+        body(*given, **options)
+
+    return call

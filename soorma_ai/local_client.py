@@ -2,9 +2,11 @@
 
 from collections.abc import Collection
 
+from soorma_ai.features.dead_letters.service import LetterCalls
 from soorma_ai.features.human_tasks.service import Inbox
 from soorma_ai.features.identity.keys import KeyRing
 from soorma_ai.features.knowledge.service import PersonMemos
+from soorma_ai.features.tracking.service import PlanReader
 from soorma_ai.features.upkeep.service import UpkeepCalls
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.runtime.client.client import Client
@@ -15,9 +17,9 @@ class Memory(PlanMemory, PersonMemos):
     """The working memory of plans, and long-term memory."""
 
 
-class LocalClient(Client, UpkeepCalls):
+class LocalClient(Client, LetterCalls, PlanReader, UpkeepCalls):
     """Client of one person of one tenant, with the calls of all features: `inbox` for claims, absences and links,
-    `keys` for API keys, `memory` for plans and long-term memory."""
+    `keys` for API keys, `memory` for plans and long-term memory, `tracker` for progress."""
 
     def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "LocalClient":
         """Return the client of another person. The caller has established their identity."""

@@ -11,11 +11,11 @@ from soorma_ai.agents.agent import Agent
 from soorma_ai.api.clients.address import address_of
 from soorma_ai.api.clients.sender import CallBounds, Sender
 from soorma_ai.api.clients.transport import AsyncTransport
-from soorma_ai.assembly import build_models, make_reasoner
-from soorma_ai.context_parts import ALL_PARTS
+from soorma_ai.assembly import EVERY, build_models, make_reasoner
 from soorma_ai.errors import ConfigError, LocalProtocolError, TransientError
 from soorma_ai.features.remote.elsewhere.store import RemoteStore
 from soorma_ai.kernel.domain.registry import AgentKind
+from soorma_ai.kernel.extension import context_parts
 from soorma_ai.kernel.ports import Clock, Inlet
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.logs import warn
@@ -62,8 +62,9 @@ class RemoteAgents:
             raise LocalProtocolError("these agents are in a block already")
         build_models()
         signals, prompts = Signals(), PromptFiles(*read_settings().prompts_dirs)
+        parts = context_parts(EVERY)
         self._services = Services(
-            self._store, self._clock, prompts, signals, make_reasoner=make_reasoner, parts=ALL_PARTS, is_remote=True
+            self._store, self._clock, prompts, signals, make_reasoner=make_reasoner, parts=parts, is_remote=True
         )
         self._supervisor = Supervisor(self._services, LocalBus())
         self._store.notify(signals.signal_commit, self._supervisor.note_arrival)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from soorma_ai.api.tokens import ClaimNames
 from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.domain.limits import MAX_BACKLOG, STATEMENT_SECONDS
-from soorma_ai.kernel.rules.tokens import ClaimNames
 
 STORE_URL = "SOORMA_STORE_URL"
 BUS_URL = "SOORMA_BUS_URL"

@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from soorma_ai.features.human_tasks import service as inbox
 from soorma_ai.features.identity import keys
 from soorma_ai.features.knowledge import service as memos
+from soorma_ai.features.tracking import tracker
 from soorma_ai.features.upkeep import service as upkeep
 from soorma_ai.kernel.domain.calls import Right
 from soorma_ai.kernel.rules import authority
 from soorma_ai.kernel.runtime.client import client, memory, operator
-from soorma_ai.kernel.runtime.views import registry, tracker
+from soorma_ai.kernel.runtime.views import registry
 
 _ROWS = (
     *(client.PLANS, client.REQUESTS, client.EVENTS, client.QUESTIONS, client.SESSIONS),

@@ -19,7 +19,7 @@ from agents import ManagerAnswer, manager_approval, shop
 from planner import order_planner
 
 from soorma_ai import PlanFailed, Platform, Wait
-from soorma_ai.surfaces.terminal.story import print_trace
+from soorma_ai.features.tracking.story import print_trace
 from soorma_ai.testing.cassettes import cassette
 
 RECORDING = Path(__file__).parents[2] / "cassettes" / "02_order_approval"

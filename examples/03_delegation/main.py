@@ -29,7 +29,7 @@ from soorma_ai import (
     TransitionContext,
     Worker,
 )
-from soorma_ai.surfaces.terminal.story import print_trace
+from soorma_ai.features.tracking.story import print_trace
 
 RESERVE, CHARGE, BOOK = "inventory.reserve.requested", "payment.charge.requested", "shipment.book.requested"
 RESERVED, CHARGED, BOOKED, UNDONE = "inventory.reserved", "payment.charged", "shipment.booked", "part.undone"

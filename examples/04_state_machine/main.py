@@ -24,7 +24,7 @@ from soorma_ai import (
     StateConfig,
     StateTransition,
 )
-from soorma_ai.surfaces.terminal.story import print_trace
+from soorma_ai.features.tracking.story import print_trace
 
 SEARCH, FOUND = "web.search.requested", "web.search.completed"
 FAILED, NOTHING = "web.search.failed", "web.search.no_results"

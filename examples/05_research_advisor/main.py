@@ -17,7 +17,7 @@ from agents import archive
 from pydantic import BaseModel, Field
 
 from soorma_ai import ChoreographyPlanner, EventDefinition, Limits, PlanFailed, Platform, Wait
-from soorma_ai.surfaces.terminal.story import print_trace
+from soorma_ai.features.tracking.story import print_trace
 from soorma_ai.testing.cassettes import cassette
 
 RECORDING = Path(__file__).parents[2] / "cassettes" / "05_research_advisor"

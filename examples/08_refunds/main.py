@@ -17,7 +17,7 @@ from pathlib import Path
 from refunds import DEADLINE, REMIND_AFTER, Verdict, Wish, make_bell, make_orders, make_payments, make_planner
 
 from soorma_ai import PlanHandle, Platform
-from soorma_ai.surfaces.terminal.story import print_trace
+from soorma_ai.features.tracking.story import print_trace
 from soorma_ai.testing import VirtualClock, cassette
 
 RECORDING = Path(__file__).parents[2] / "cassettes" / "08_refunds"

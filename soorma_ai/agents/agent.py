@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
-from importlib import import_module
 from typing import Any, TypeVar, cast, overload
 
 from typing_extensions import TypedDict, Unpack
 
 from soorma_ai.agents.annotations import Handler
-from soorma_ai.agents.arguments import describe, must_be_number, must_be_text, several
+from soorma_ai.agents.arguments import describe, must_be_number, must_be_text, must_know, several
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.handler_options import (
     MISSING,
@@ -19,11 +18,11 @@ from soorma_ai.agents.handler_options import (
     must_be_name,
     must_take,
 )
+from soorma_ai.agents.mounts import Door
 from soorma_ai.agents.threads import Threads
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventTopic, topic_of
 from soorma_ai.kernel.domain.names import agent_key
-from soorma_ai.kernel.domain.options import must_know
 from soorma_ai.kernel.domain.registry import (
     AgentCapability,
     AgentKind,
@@ -36,10 +35,10 @@ from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.domain.values import JsonObject, span_of
 from soorma_ai.kernel.ports import Inlet, ModelSettings, Reasoner
 from soorma_ai.kernel.rules.delivery.route import is_pattern
-from soorma_ai.kernel.runtime.client.mounts import Door
 from soorma_ai.kernel.runtime.flow import Route
 from soorma_ai.kernel.runtime.handling.handling import Handling, Services
 from soorma_ai.kernel.runtime.handling.replies import tell_requester
+from soorma_ai.process import AgentProcess
 
 H = TypeVar("H", bound=Handler)
 Hook = Callable[[], Any]
@@ -70,7 +69,7 @@ class AgentOptions(TypedDict, total=False):
     nevertheless, and tried again as after a lost connection."""
 
 
-class Agent:
+class Agent(AgentProcess):
     """A long-lived program that speaks only by events. Handlers are registered by decorators, which write down a
     route and give the function back as it was. Plain `def` handlers run in threads of their agent's own.
 
@@ -176,12 +175,6 @@ class Agent:
         must_take(0, "on_shutdown", hook)
         self._on_shutdown.append(hook)
         return hook
-
-    def run(self, *, url: str | None = None, token: str | None = None) -> None:
-        """Run this agent as a process, from the environment, until it is told to stop. With the `url` of a server
-        (SOORMA_URL) and a `token` (SOORMA_TOKEN) it is an agent of the platform that is served there."""
-        # The composition root stands above the agents; it is found by name when a program is launched.
-        import_module("soorma_ai.platform").run(self, url=url, token=token)
 
     def routes(self) -> Sequence[Route]:
         """Return its handlers, as the platform that runs it calls them."""

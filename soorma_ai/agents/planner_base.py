@@ -10,6 +10,7 @@ from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, H, definitions_of
 from soorma_ai.agents.annotations import Handler
+from soorma_ai.agents.arguments import options_of
 from soorma_ai.agents.contexts.plan import GoalContext, PlanContext, TransitionContext, must_be_in_hand
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.handler_options import (
@@ -29,18 +30,16 @@ from soorma_ai.agents.planner_options import (
     settings_of,
     zone_of,
 )
-from soorma_ai.agents.schedules import Schedules
+from soorma_ai.agents.schedules import Recurrence, Schedules
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.kernel.domain.limits import UNPRICED_CURES
-from soorma_ai.kernel.domain.options import options_of
 from soorma_ai.kernel.domain.registry import AgentKind, DiscoveredAgent, EventDefinition, EventRole, Registration
 from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT, SchemaSource, describe, schema_of, violations
 from soorma_ai.kernel.domain.states import StateMachine, States, initial_of, states_of
 from soorma_ai.kernel.domain.values import JsonObject, json_object
 from soorma_ai.kernel.ports import ModelSettings, Reasoner
-from soorma_ai.kernel.rules.plans.recurring import Recurrence
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.state_machine.machine import check as check_machine
 from soorma_ai.kernel.rules.state_machine.step import MachineView

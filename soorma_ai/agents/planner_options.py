@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from datetime import UTC, timedelta, tzinfo
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, Literal, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
@@ -12,17 +13,19 @@ from typing_extensions import TypedDict
 from soorma_ai.agents.agent import AgentOptions, EventLike, definitions_of, span
 from soorma_ai.agents.arguments import describe, must_be_number, must_have
 from soorma_ai.agents.contexts.plan import GoalContext
+from soorma_ai.context_parts import RECALL
+from soorma_ai.context_parts.memos import MemoKind, Recollection
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.kernel.domain.decisions import OfferRoom
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.limits import Limits
-from soorma_ai.kernel.domain.memos import MemoKind, Recollection
 from soorma_ai.kernel.domain.registry import DiscoveredAgent
 from soorma_ai.kernel.domain.values import JsonObject, clip, json_object
 from soorma_ai.kernel.ports import Embedder, ModelOptions, ModelSettings, Reasoner
 from soorma_ai.kernel.rules.plans.carry_out import PlanTerms
+from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.handling.semantic_search import SemanticSearch
-from soorma_ai.kernel.runtime.planning.settings import PlannerSettings, without_model
+from soorma_ai.kernel.runtime.planning.settings import PlannerSettings, Recall, without_model
 
 MEMORY_TOKENS = 1_000
 MOST_MEMORY_TOKENS = 20_000
@@ -111,7 +114,7 @@ def settings_of(name: str, version: str, prompt_id: str | None, options: Planner
         room=room_of(who, options),
         meanings=SemanticSearch(embedder) if embedder else None,
         zone=None if zone is None else zone_of("tells_date_in", name, zone),
-        recollection=recollection_of(name, options.get("memory", ()), options.get("memory_tokens", MEMORY_TOKENS)),
+        recall=recall_of(name, options.get("memory", ()), options.get("memory_tokens", MEMORY_TOKENS)),
         earlier_plans=earlier_plans,
         title=must_be_text("title", name, options.get("title", "")),
     )
@@ -180,15 +183,20 @@ def room_of(who: str, options: RoomOptions) -> OfferRoom:
     return OfferRoom(tokens, schemas, tuple(pinned))
 
 
-def recollection_of(name: str, kinds: Iterable[MemoKind | str], tokens: int) -> Recollection | None:
-    """Raise ConfigError for a kind that there is not, and for no room."""
+def recall_of(name: str, kinds: Iterable[MemoKind | str], tokens: int) -> Recall | None:
+    """Return what recalls memos of these kinds; None without a kind. Raise ConfigError for an unknown kind, and for no
+    room."""
     if isinstance(kinds, str):
         raise ConfigError(f"planner {name}: memory={kinds!r} would be its letters; give a list of kinds")
     given = [*kinds]
     if unknown := [kind for kind in given if kind not in [*MemoKind]]:
         raise ConfigError(f"planner {name}: memory={unknown}: give some of {', '.join(MemoKind)}")
     must_be_number(f"planner {name}", "memory_tokens", tokens, 1, MOST_MEMORY_TOKENS)
-    return Recollection(tuple(dict.fromkeys(map(MemoKind, given))), tokens) if given else None
+    return partial(_recall, Recollection(tuple(dict.fromkeys(map(MemoKind, given))), tokens)) if given else None
+
+
+async def _recall(recollection: Recollection, handling: Handling, words: str) -> tuple[JsonObject, ...]:
+    return await handling.part(RECALL)(recollection, words)
 
 
 def must_be_model(name: str, model: object, api_base: object, api_key: object) -> None:

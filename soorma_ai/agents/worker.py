@@ -11,6 +11,7 @@ from soorma_ai.agents.agent import Agent, AgentOptions, EventLike, H
 from soorma_ai.agents.annotations import PayloadShape, payload_type
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.contexts.task import ResultContext, TaskContext
+from soorma_ai.agents.contexts.task_in_hand import TaskInHand
 from soorma_ai.agents.handler_options import (
     HandlerOptions,
     RegisteredHandler,
@@ -33,7 +34,6 @@ from soorma_ai.kernel.runtime.flow import Route
 from soorma_ai.kernel.runtime.handling.execute import must_be_wanted
 from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.handling.replies import tell_requester
-from soorma_ai.kernel.runtime.handling.task import TaskInHand
 
 
 class Worker(Agent):

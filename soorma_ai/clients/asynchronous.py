@@ -2,8 +2,11 @@
 
 from soorma_ai.api.clients.asynchronous import AsyncKernelClient
 from soorma_ai.api.clients.views import AsyncWorkingMemory
+from soorma_ai.features.dead_letters.client import AsyncDeadLetters
 from soorma_ai.features.human_tasks.client import AsyncInbox
 from soorma_ai.features.knowledge.client import AsyncMemos
+from soorma_ai.features.tracking.client import AsyncPlanReader
+from soorma_ai.features.tracking.rows import AsyncTracker
 
 
 class AsyncMemory(AsyncWorkingMemory, AsyncMemos):
@@ -11,7 +14,7 @@ class AsyncMemory(AsyncWorkingMemory, AsyncMemos):
     plan that its caller does not see."""
 
 
-class AsyncClient(AsyncKernelClient):
+class AsyncClient(AsyncKernelClient, AsyncDeadLetters, AsyncPlanReader):
     """A platform that is served at a URL, as the holder of a token: the calls of `PlatformClient`.
 
     When an answer is lost, only safe calls are sent again: those that read, and those with a key. `submit`, `request`,
@@ -22,6 +25,11 @@ class AsyncClient(AsyncKernelClient):
     def memory(self) -> AsyncMemory:
         """Return the calls of memory."""
         return AsyncMemory(self._caller)
+
+    @property
+    def tracker(self) -> AsyncTracker:
+        """Return the calls that tell how far plans are."""
+        return AsyncTracker(self._caller)
 
     @property
     def inbox(self) -> AsyncInbox:

@@ -10,8 +10,10 @@ from soorma_ai.api.clients.blocking_calls import BlockingCalls, WorkingMemory
 from soorma_ai.api.clients.blocks import blocking
 from soorma_ai.api.clients.transport import BlockingTransport
 from soorma_ai.clients.asynchronous import AsyncClient, AsyncMemory
+from soorma_ai.features.dead_letters.client import BlockingDeadLetters
 from soorma_ai.features.human_tasks.client import BlockingInbox
 from soorma_ai.features.knowledge.blocking import BlockingMemos
+from soorma_ai.features.tracking.blocking import BlockingPlanReader, BlockingTracker
 
 if TYPE_CHECKING:
     import httpx
@@ -22,7 +24,7 @@ class Memory(WorkingMemory[AsyncMemory], BlockingMemos[AsyncMemory]):
     caller does not see."""
 
 
-class Client(BlockingCalls[AsyncClient]):
+class Client(BlockingCalls[AsyncClient], BlockingDeadLetters[AsyncClient], BlockingPlanReader[AsyncClient]):
     """A platform that is served at a URL, as the holder of a token, for programs without an event loop.
 
     Only safe calls are sent again when an answer is lost; see `AsyncClient`. Close it by `with`, or `close`.
@@ -55,6 +57,11 @@ class Client(BlockingCalls[AsyncClient]):
     def memory(self) -> Memory:
         """Return the calls of memory."""
         return Memory(self.calls.memory)
+
+    @property
+    def tracker(self) -> BlockingTracker:
+        """Return the calls that tell how far plans are."""
+        return BlockingTracker(self.calls.tracker)
 
     @property
     def inbox(self) -> BlockingInbox:

@@ -8,13 +8,13 @@ from typing import TypeVar
 from soorma_ai.api.clients.messages import post
 from soorma_ai.api.clients.sender import Sender
 from soorma_ai.api.clients.transport import timed_out, way_by
+from soorma_ai.api.tokens import name_token
 from soorma_ai.clients.asynchronous import AsyncClient
 from soorma_ai.errors import ConfigError, ServerUnavailable, StoreUnavailable
 from soorma_ai.kernel.domain.identity import ApiKey
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.ports import Forgotten, Pruned
-from soorma_ai.kernel.rules.tokens import name_token
 
 # Nobody looks the name up: what is asked goes to the socket.
 _URL = "http://localhost"

@@ -5,7 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from soorma_ai.kernel.runtime.handling.handling import Services
+from soorma_ai.kernel.ports.context import ContextKey
+from soorma_ai.kernel.runtime.handling.handling import Handling, Services
 from soorma_ai.kernel.sql.storage import FeatureSet, Storage
 
 Loop = Callable[[Services], Coroutine[Any, Any, None]]
@@ -14,14 +15,19 @@ Loop = Callable[[Services], Coroutine[Any, Any, None]]
 class Extension(Struct, frozen=True, kw_only=True):
     """A feature, plugged in. With it off, its tables stay as they are, and its parts and effects are refused.
 
-    `storage` has its tables, parts and hooks. `loops` run beside agents, by name. `operations` are calls over HTTP, in
-    the type of the composition root of the server.
+    `storage` has its tables, parts and hooks. `loops` run beside agents, by name. `context` makes its parts of a
+    handler's context, each for one handling.
     """
 
     name: str
     storage: Storage = Storage()
     loops: Mapping[str, Loop] = {}
-    operations: tuple[object, ...] = ()
+    context: Mapping[ContextKey[Any], Callable[[Handling], Any]] = {}
+
+
+def context_parts(extensions: Iterable[Extension]) -> dict[ContextKey[Any], Callable[[Handling], Any]]:
+    """Return the parts of a context that these features make."""
+    return {key: make for one in extensions for key, make in one.context.items()}
 
 
 def feature_set(extensions: Iterable[Extension]) -> FeatureSet:

@@ -5,15 +5,11 @@ from contextlib import suppress
 
 from soorma_ai.api.clients.calls import KernelCalls
 from soorma_ai.errors import NotFound
-from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.runtime.views.plans import ACTIVE
-from soorma_ai.surfaces.options import SHORTEST_PREFIX
 
 MOST_PLANS = 1_000_000
 MOST_GOALS = 1_000
-MOST_LETTERS = 1_000_000
-LONGEST_NUMBER = 18
 PAGE = 500
 
 
@@ -22,7 +18,7 @@ async def find_plan(client: KernelCalls, beginning: str) -> str:
     with suppress(NotFound):
         return (await client.follow(beginning)).plan_id
     ids = [plan.plan_id for plan in await client.plans(limit=MOST_PLANS)]
-    return only_one("plan", await _whose(client), beginning, ids)
+    return only_one("plan", await tenant_in_words(client), beginning, ids)
 
 
 async def find_wait(client: KernelCalls, beginning: str) -> str:
@@ -30,7 +26,7 @@ async def find_wait(client: KernelCalls, beginning: str) -> str:
     with suppress(NotFound):
         return (await client.wait(beginning)).wait_id
     ids = [wait.wait_id for wait in await client.find_waits(beginning)]
-    return only_one("question", await _whose(client), beginning, ids)
+    return only_one("question", await tenant_in_words(client), beginning, ids)
 
 
 async def find_event(client: KernelCalls, beginning: str) -> EventEnvelope:
@@ -38,7 +34,7 @@ async def find_event(client: KernelCalls, beginning: str) -> EventEnvelope:
     found = {event.id: event for event in await client.find_events(beginning)}
     if beginning in found:
         return found[beginning]
-    return found[only_one("event", await _whose(client), beginning, found)]
+    return found[only_one("event", await tenant_in_words(client), beginning, found)]
 
 
 async def goals_of(client: KernelCalls, plan_ids: Collection[str]) -> dict[str, str]:
@@ -63,31 +59,6 @@ async def types_of(client: KernelCalls, plan_id: str, event_ids: Iterable[str]) 
     return types
 
 
-async def find_dead_letter(client: KernelCalls, named: str) -> Letter:
-    """Return the letter of this number, whatever became of it, or the one dead letter whose event's id begins so.
-
-    Raise NotFound for none, and for several.
-    """
-    found: dict[int, Letter] = {}
-    if named.isascii() and named.isdigit() and len(named) <= LONGEST_NUMBER:
-        with suppress(NotFound):
-            one = await client.dead_letter(int(named))
-            found[one.letter_id] = one
-    if len(named) >= SHORTEST_PREFIX:
-        dead = await client.dead_letters(limit=MOST_LETTERS)
-        found |= {one.letter_id: one for one in dead if one.event.id.startswith(named)}
-    if not found:
-        raise NotFound(
-            f"no dead letter{await _whose(client)} has the number {named!r}, "
-            f"nor an event whose id begins so with {SHORTEST_PREFIX} characters or more"
-        )
-    if len(found) > 1:
-        ids = [str(letter_id) for letter_id in sorted(found)]
-        some = ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
-        raise NotFound(f"{named!r} may mean {len(ids)} dead letters; give the number of one: {some}")
-    return next(iter(found.values()))
-
-
 def only_one(what: str, whose: str, beginning: str, ids: Iterable[str]) -> str:
     """Return the one id that begins so. Raise NotFound for none, and for several."""
     found = sorted({id for id in ids if id.startswith(beginning)})
@@ -99,6 +70,6 @@ def only_one(what: str, whose: str, beginning: str, ids: Iterable[str]) -> str:
     return found[0]
 
 
-async def _whose(client: KernelCalls) -> str:
+async def tenant_in_words(client: KernelCalls) -> str:
     """Return the tenant in words."""
     return f" of tenant {(await client.whoami()).tenant_id!r}"

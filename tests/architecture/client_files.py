@@ -19,13 +19,17 @@ from typing import Any
 from soorma_ai.api.clients.asynchronous import AsyncKernelClient
 from soorma_ai.api.clients.views import AsyncRegistry, AsyncWorkingMemory
 from soorma_ai.api.operation import Operation, Parameter, operation_of
+from soorma_ai.features.dead_letters import service as letters
 from soorma_ai.features.human_tasks import service as inbox
 from soorma_ai.features.knowledge import service as memos
 from soorma_ai.features.knowledge.client import AsyncMemos
+from soorma_ai.features.tracking import service as reader
+from soorma_ai.features.tracking import tracker
+from soorma_ai.features.tracking.client import AsyncPlanReader
 from soorma_ai.kernel.domain.calls import CallRow
 from soorma_ai.kernel.runtime.client import memory, operator
 from soorma_ai.kernel.runtime.client.client import EVENTS, PLANS, QUESTIONS, REQUESTS, SESSIONS, Client
-from soorma_ai.kernel.runtime.views import registry, tracker
+from soorma_ai.kernel.runtime.views import registry
 from soorma_ai.kernel.runtime.views.registry import Directory
 
 ROOT = Path(__file__).parents[2]
@@ -175,7 +179,7 @@ def write_blocking(service: Service, out: Writer) -> None:
     if isinstance(source, type):
         out.need(f"from {source.__module__} import {kind}")
     elif service.client == "AsyncTracker":
-        out.need(f"from {CLIENTS}.rows import AsyncTracker")
+        out.need("from soorma_ai.features.tracking.rows import AsyncTracker")
     held = kind
     if service.is_part or service.parts:
         held = f"{service.blocking}Kind"
@@ -276,7 +280,7 @@ KERNEL = Service(
     protocol="KernelCalls",
     text="Calls of the kernel, as one person of one tenant.",
     hand=AsyncKernelClient,
-    parts={"registry": ("RegistryCalls", "BlockingRegistry"), "tracker": ("TrackerCalls", "BlockingTracker")},
+    parts={"registry": ("RegistryCalls", "BlockingRegistry")},
 )
 REGISTRY = Service(
     Directory,
@@ -323,13 +327,42 @@ INBOX = Service(
     protocol="InboxCalls",
     text="Calls about questions beside answering them.",
 )
-KERNELS = (WORKING_MEMORY, REGISTRY, TRACKER, KERNEL)
+LETTERS = Service(
+    letters.LetterCalls,
+    (*letters.CALLS,),
+    client="AsyncDeadLetters",
+    blocking="BlockingDeadLetters",
+    protocol="DeadLetterCalls",
+    text="Calls of an operator about dead letters.",
+    is_part=True,
+)
+READER = Service(
+    reader.PlanReader,
+    (*reader.CALLS,),
+    client="PlanReaderRows",
+    blocking="BlockingPlanReader",
+    protocol="PlanReaderCalls",
+    text="Reads plans for people.",
+    hand=AsyncPlanReader,
+    is_part=True,
+)
+KERNELS = (WORKING_MEMORY, REGISTRY, KERNEL)
 FILES: dict[str, tuple[str, tuple[Callable[[Service, Writer], None], ...], tuple[Service, ...]]] = {
     "api/clients/calls.py": ("Calls of the kernel.", (write_protocol,), KERNELS),
     "api/clients/rows.py": ("Calls of the kernel over HTTP.", (write_client,), KERNELS),
     "api/clients/blocking_calls.py": ("Calls of the kernel that block.", (write_blocking,), KERNELS),
+    "features/dead_letters/calls.py": ("Calls about dead letters.", (write_protocol,), (LETTERS,)),
+    "features/dead_letters/client.py": (
+        "Calls about dead letters over HTTP.",
+        (write_client, write_blocking),
+        (LETTERS,),
+    ),
     "features/human_tasks/calls.py": ("Calls of the inbox.", (write_protocol,), (INBOX,)),
     "features/human_tasks/client.py": ("Calls of the inbox over HTTP.", (write_client, write_blocking), (INBOX,)),
+    "context_parts/tracker.py": ("Calls of the tracker.", (write_protocol,), (TRACKER,)),
+    "features/tracking/calls.py": ("Calls that read plans.", (write_protocol,), (READER,)),
+    "features/tracking/rows.py": ("Calls that read plans, over HTTP.", (write_client,), (READER, TRACKER)),
+    "features/tracking/blocking.py": ("Calls that read plans, to block.", (write_blocking,), (READER, TRACKER)),
     "features/knowledge/calls.py": ("Calls of memory that outlives plans.", (write_protocol,), (MEMOS,)),
     "features/knowledge/rows.py": ("Calls of memory that outlives plans, over HTTP.", (write_client,), (MEMOS,)),
     "features/knowledge/blocking.py": ("Calls of memory that outlives plans, to block.", (write_blocking,), (MEMOS,)),

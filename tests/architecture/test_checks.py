@@ -14,7 +14,7 @@ SMALL = {
     ("agents/schedules.py", "check"): "the author's own data, once, before anything runs",
     ("kernel/runtime/client/intake.py", "take_request"): "the answer is a bare yes",
     ("surfaces/forms/readings.py", "read_form"): "the console checks the values of `checks_of` before",
-    ("kernel/runtime/handling/task.py", "end"): "another `end`; the result of a task is checked by its `Shape`",
+    ("agents/contexts/task_in_hand.py", "end"): "another `end`; the result of a task is checked by its `Shape`",
 }
 
 

@@ -12,7 +12,7 @@ PLANTED = """
 import soorma_ai.kernel.runtime.client.client
 from soorma_ai import settings
 def late():
-    from soorma_ai.surfaces.terminal.story import _note
+    from soorma_ai.features.tracking.story import _note
     from soorma_ai.apps.cli.main import cli
 """
 

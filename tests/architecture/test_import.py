@@ -36,8 +36,8 @@ HEAVY = {
     "soorma_ai.kernel.rules.arrival": "a store is opened",
     "soorma_ai.kernel.rules.decisions.judge": "a planner is made",
     "soorma_ai.kernel.rules.choices.form": "a planner is made",
-    "soorma_ai.kernel.rules.reports.lines": "a trace is shown",
-    "soorma_ai.kernel.rules.reports.trace": "a trace is shown",
+    "soorma_ai.features.tracking.lines": "a trace is shown",
+    "soorma_ai.features.tracking.trace": "a trace is shown",
     "soorma_ai.kernel.rules.prompting.history": "a planner is made",
     "soorma_ai.kernel.runtime.planning.planner": "a planner is made",
     "soorma_ai.features.retrieval.toolkit": "a handler looks through events",
@@ -103,7 +103,7 @@ AFTER_THE_START = [
     "soorma_ai.adapters.models",
     "soorma_ai.adapters.nats",
     "soorma_ai.adapters.postgres",
-    "soorma_ai.kernel.rules.reports.lines",
+    "soorma_ai.features.tracking.lines",
 ]
 
 

@@ -12,7 +12,6 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 BY_FLOWS = {
     "branches_left_behind",
     "tell_results",
-    "trace_of_part",
     "is_indexed",
     "spell_form",
     "awaited_by",

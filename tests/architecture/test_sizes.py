@@ -7,10 +7,9 @@ MOST_LINES, MOST_WITH_REASON = 400, 600
 
 # Module: why it is one subject and stays whole.
 REASONS = {
-    "soorma_ai/kernel/ports/store.py": "all that is asked of a store",
-    "soorma_ai/kernel/runtime/client/client.py": "all calls of one client",
+    "soorma_ai/kernel/runtime/handling/handling.py": "the context of one delivery, one class",
     "soorma_ai/kernel/sql/tables/inbox.py": "all statements of one table, which share its states",
-    "soorma_ai/kernel/rules/reports/trace.py": "one tree, made of all kinds of rows",
+    "soorma_ai/features/tracking/trace.py": "one tree, made of all kinds of rows",
 }
 
 

@@ -9,16 +9,19 @@ import pytest
 
 from soorma_ai import Limits
 from soorma_ai.api.clients import blocking as blocking_plan
-from soorma_ai.api.clients import blocking_calls, calls, plan, rows, views
+from soorma_ai.api.clients import blocking_calls, calls, plan, views
 from soorma_ai.api.clients import protocol as plan_protocol
 from soorma_ai.clients import asynchronous, blocking
 from soorma_ai.clients import protocol as platform_client
+from soorma_ai.context_parts import tracker
 from soorma_ai.features.human_tasks import calls as inbox_calls
 from soorma_ai.features.human_tasks import client
 from soorma_ai.features.human_tasks.service import Inbox
+from soorma_ai.features.tracking import blocking as tracking_blocking
+from soorma_ai.features.tracking import rows as tracking_rows
+from soorma_ai.features.tracking.tracker import Tracker
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle
 from soorma_ai.kernel.runtime.views.registry import Directory
-from soorma_ai.kernel.runtime.views.tracker import Tracker
 from soorma_ai.local_client import LocalClient, Memory
 from soorma_ai.operations import OPERATIONS
 
@@ -31,7 +34,7 @@ PARTS: dict[str, tuple[type, type, type, type]] = {
     "memory": (platform_client.MemoryCalls, Memory, asynchronous.AsyncMemory, blocking.Memory),
     "registry": (calls.RegistryCalls, Directory, views.AsyncRegistry, blocking_calls.BlockingRegistry),
     "inbox": (inbox_calls.InboxCalls, Inbox, client.AsyncInbox, client.BlockingInbox),
-    "tracker": (calls.TrackerCalls, Tracker, rows.AsyncTracker, blocking_calls.BlockingTracker),
+    "tracker": (tracker.TrackerCalls, Tracker, tracking_rows.AsyncTracker, tracking_blocking.BlockingTracker),
 }
 
 # In-process calls without a counterpart over HTTP, with the reason.

@@ -68,10 +68,10 @@ def test_every_wall_stands() -> None:
         ("kernel/planted.py", "", "the floors of the kernel"),
         ("kernel/rules/planted.py", "import soorma_ai.features.upkeep", "imports point down"),
         ("features/phases/planted.py", "import soorma_ai.features.upkeep", "features are independent"),
-        ("kernel/runtime/flow.py", "import soorma_ai.kernel.rules.reports.progress", "what decides reads no report"),
+        ("kernel/runtime/flow.py", "import soorma_ai.features.tracking.progress", "imports point down"),
         (
-            "kernel/rules/decisions/judge.py",
-            "import soorma_ai.kernel.rules.reports.lines",
+            "kernel/rules/plans/joins.py",
+            "import soorma_ai.kernel.rules.choices.offer",
             "the folders of rules are floors",
         ),
         ("kernel/domain/values.py", "import soorma_ai.kernel.domain.events", "nothing runs in circles"),

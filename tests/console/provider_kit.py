@@ -28,8 +28,8 @@ from soorma_ai import Platform
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens import ApiKeys
 from soorma_ai.adapters.tokens.code_flow import ClientRegistration, CodeFlow
+from soorma_ai.api.tokens import ClaimNames
 from soorma_ai.apps.console import Console
-from soorma_ai.kernel.rules.tokens import ClaimNames
 from soorma_ai.server import app
 
 CONSOLE = "http://localhost"

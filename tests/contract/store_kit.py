@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from soorma_ai.features.dead_letters.ports import LETTERS
 from soorma_ai.features.knowledge.records import DropMemo, KeepMemo
 from soorma_ai.kernel.domain.effects import Ack, Disposition, Effect, Expect, Publish, SavePlan, SaveTask
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic, Lineage
@@ -338,9 +339,9 @@ async def running(store: Store, *expected: Expectation, plan_id: str = "plan-1")
 
 async def redrive(store: Store, seq: int) -> bool:
     """As somebody would who has just read the letter."""
-    row = await store.letters.dead_letter(seq)
+    row = await store.part(LETTERS).dead_letter(seq)
     assert row is not None
-    return await store.letters.redrive(row)
+    return await store.part(LETTERS).redrive(row)
 
 
 async def unsent_ids(store: Store) -> list[str]:

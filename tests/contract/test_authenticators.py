@@ -17,11 +17,11 @@ from soorma_ai import Platform
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens import ApiKeys, ByFunction, FirstOf, new_key
 from soorma_ai.adapters.tokens.signed import LEAST_PAUSE, MOST_AGE, SignedTokens
+from soorma_ai.api.tokens import ClaimNames
 from soorma_ai.errors import ConfigError, TransientError, Unauthenticated
 from soorma_ai.kernel.domain.identity import AgentRights, Caller
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.ports import Authenticator
-from soorma_ai.kernel.rules.tokens import ClaimNames
 from soorma_ai.testing.clock import VirtualClock
 
 ANN = Caller(Person("acme", "ann", frozenset({"operator"})))

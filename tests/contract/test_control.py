@@ -24,6 +24,7 @@ from soorma_ai import Platform
 from soorma_ai.adapters.single_writer.control import ControlSocket, Converse
 from soorma_ai.adapters.tokens.api_keys import new_key
 from soorma_ai.api.server.local import MOST_BYTES
+from soorma_ai.api.tokens import name_token
 from soorma_ai.clients.owner import OwnerClient, OwnerGone, ask_owner
 from soorma_ai.errors import (
     ConfigError,
@@ -35,7 +36,6 @@ from soorma_ai.errors import (
     StoreUnavailable,
 )
 from soorma_ai.kernel.domain.people import Person
-from soorma_ai.kernel.rules.tokens import name_token
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.testing.scripted import publish
 

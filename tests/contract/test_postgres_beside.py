@@ -34,6 +34,7 @@ from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.writer import LOCK
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import LeaseLost, TransientError, VersionConflict
+from soorma_ai.features.dead_letters.ports import LETTERS
 from soorma_ai.features.upkeep.ports import UPKEEP
 from soorma_ai.kernel.domain.effects import Ack, Expect, Publish, SavePlan, Spend
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
@@ -148,7 +149,7 @@ async def test_what_cannot_be_read_is_set_aside_in_its_turn(stores: list[Postgre
     with under_way(url):
         (claiming,) = await begun(url, claimed(stores[1]))
     assert [one.event.id for one in await claiming] == ["e-2"]
-    assert [letter.event.id for letter in await stores[0].letters.dead_letters("default", 9)] == ["e-1"]
+    assert [letter.event.id for letter in await stores[0].part(LETTERS).dead_letters("default", 9)] == ["e-1"]
 
 
 async def test_a_commit_waits_for_a_claim_that_takes_its_delivery_over(stores: list[PostgresStore], url: str) -> None:

@@ -39,6 +39,7 @@ from store_kit import (
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
+from soorma_ai.features.dead_letters.ports import LETTERS
 from soorma_ai.kernel.domain.dead_letters import NOBODY
 from soorma_ai.kernel.domain.effects import Ack, AppendStep, DeadLetter, Expect, Publish, SavePlan, Schedule
 from soorma_ai.kernel.domain.events import EventTopic
@@ -78,7 +79,7 @@ async def test_a_claim_passes_over_what_cannot_be_read_and_takes_the_rest(
         assert [d.event.id for d in await claimed(store, limit=3)] == ["a", "c"]
     assert "event_unreadable agent=worker" in caplog.text
     assert await claimed(store) == []
-    (row,) = await store.letters.dead_letters("one", 9)
+    (row,) = await store.part(LETTERS).dead_letters("one", 9)
     (why,) = row.event.data.values()
     assert (row.agent, row.attempts, row.at, row.reason) == ("worker", 0, NOW, f"unreadable: {why}")
     shown = row.event
@@ -97,7 +98,7 @@ async def test_an_event_of_a_later_version_can_be_redriven_once_it_can_be_read(s
     await in_line(store, "a")
     await damage(store, "a", "json_set(body, '$.specversion', '2.0')")
     assert await claimed(store) == []
-    (row,) = await store.letters.dead_letters(None, 9)
+    (row,) = await store.part(LETTERS).dead_letters(None, 9)
     assert row.unreadable == row.reason and row.reason.startswith("unreadable: specversion")
     await damage(store, "a", "json_set(body, '$.specversion', '1.0')")
     assert await redrive(store, row.seq)
@@ -113,7 +114,7 @@ async def test_the_outbox_keeps_the_unreadable_as_a_letter_and_sends_it_when_it_
     with caplog.at_level(logging.WARNING):
         assert [stored.event.id for stored in await store.queue.unsent(2)] == ["c", "d"]
     assert caplog.text.count("event_unreadable") == 2
-    dead = await store.letters.dead_letters(None, 9)
+    dead = await store.part(LETTERS).dead_letters(None, 9)
     assert [(row.agent, row.event.id, row.at) for row in dead] == [(NOBODY, "b", NOW), (NOBODY, "a", NOW)]
     assert await store.database.write(lambda db: db.execute("SELECT count(*) FROM outbox").fetchone()) == (2,)
     assert dead[0].unreadable
@@ -186,8 +187,8 @@ async def test_what_comes_again_with_other_content_than_an_unreadable_one_is_set
     other = event("a", data={"x": 1})
     with pytest.raises(RemoteProtocolError):
         await store.queue.arrive([other], NOW)
-    await store.letters.set_aside(other, "no", NOW)
-    (row,) = await store.letters.dead_letters(None, 9)
+    await store.queue.set_aside(other, "no", NOW)
+    (row,) = await store.part(LETTERS).dead_letters(None, 9)
     assert (row.agent, row.event.id, row.reason) == (NOBODY, "a", "no")
 
 
@@ -213,7 +214,7 @@ LOOKS: list[Callable[[SqliteStore], Awaitable[object]]] = [
     lambda s: s.registry.definitions("default", "order.paid"),
     lambda s: s.events.events(),
     lambda s: s.events.receivers_of(["a", "b"]),
-    lambda s: s.letters.dead_letters(None, 9),
+    lambda s: s.part(LETTERS).dead_letters(None, 9),
     lambda s: s.memory.recall(KEY),
     lambda s: s.memory.sessions("default", 9),
     lambda s: s.queue.next_due(["worker"], NOW),
@@ -301,7 +302,7 @@ async def test_what_cannot_arrive_where_it_is_published_is_set_aside_alone_and_i
     arrival = await store.queue.commit(Work(giver, Ack(), effects), NOW)
     assert [delivery.event.id for delivery in await claimed(store)] == ["e-1", "e-2"]
     assert await claimed(store, "giver", now=NOW + LEASE) == [], "what published them has ended"
-    (letter,) = await store.letters.dead_letters(None, 9)
+    (letter,) = await store.part(LETTERS).dead_letters(None, 9)
     assert (letter.event.id, letter.agent) == ("q-1", NOBODY)
     assert letter.reason.startswith("cannot_arrive: config:")
     assert arrival.replies["q-1"].data["error"]["code"] == "cannot_arrive"

@@ -54,17 +54,18 @@ from store_kit import (
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES
+from soorma_ai.features.tracking import tenant_stats
+from soorma_ai.features.tracking.listing import MOST_LOOKED_AT
+from soorma_ai.features.tracking.ports import PLAN_LISTS, PlanFilter, WantedPart
 from soorma_ai.kernel.domain.effects import Schedule
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.limits import Charge
 from soorma_ai.kernel.domain.memory import AppendMemory, MemoryKey
 from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.kernel.ports import Brought, PlanFilter, Settlement, Store, WantedPart
+from soorma_ai.kernel.ports import Brought, Settlement, Store
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.process.signals import Signals
 from soorma_ai.kernel.runtime.loops.intake import take_in
-from soorma_ai.kernel.sql.tables import tenant_stats
-from soorma_ai.kernel.sql.tables.listing import MOST_LOOKED_AT
 from soorma_ai.testing.clock import VirtualClock
 
 FREE = Charge("plan-1", 0, 0, 0.0)
@@ -343,9 +344,9 @@ async def test_a_page_of_plans_costs_the_same_however_many_there_are(store: Sqli
     async def look() -> int:
         effort = Effort(store)
         for wanted in (PlanFilter(), PlanFilter((PlanStatus.RUNNING,)), PlanFilter(search="p")):
-            page = await store.plans.plan_page("default", None, wanted, 0, 1)
+            page = await store.part(PLAN_LISTS).plan_page("default", None, wanted, 0, 1)
             assert len(page.rows) == 1
-            assert len(await store.plans.first_awaited([page.rows[0].plan.plan_id], 4)) <= 1
+            assert len(await store.part(PLAN_LISTS).first_awaited([page.rows[0].plan.plan_id], 4)) <= 1
         return effort.hundreds
 
     await running(store, wait("mine"))
@@ -391,7 +392,7 @@ async def test_a_part_of_a_plan_costs_the_same_however_many_decisions_the_plan_h
         for number in range(upto // 2 if upto > 100 else 0, upto):
             await settle(store, Settlement(FREE, FREE, entry(cause=f"cause-{number}", plan_id=record.plan_id)))
         effort = Effort(store)
-        rows = await store.plans.rows_of_part(record, wanted)
+        rows = await store.part(PLAN_LISTS).rows_of_part(record, wanted)
         assert [one.key.cause_id for one in rows.decisions] == ["cause-90"]
         cost.append(effort.hundreds)
     assert rows.decisions_before == 90 and cost[1] <= cost[0] + 5, cost

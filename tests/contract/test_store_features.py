@@ -13,11 +13,11 @@ from soorma_ai.adapters.postgres.connection import connect
 from soorma_ai.adapters.postgres.migrations import upgrade
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES, KNOWLEDGE
+from soorma_ai.context_parts.memos import MemoKind
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.features.knowledge.ports import MEMOS
 from soorma_ai.features.knowledge.rules import keep, make_memo, own_shelf
 from soorma_ai.kernel.domain.effects import Publish
-from soorma_ai.kernel.domain.memos import MemoKind
 from soorma_ai.kernel.extension import feature_set
 from soorma_ai.kernel.ports import KEYS
 from soorma_ai.kernel.sql.parts import SqlStore

@@ -24,6 +24,7 @@ from store_kit import (
     wait,
 )
 
+from soorma_ai.context_parts.memos import MemoKind
 from soorma_ai.errors import LeaseLost, TransientError
 from soorma_ai.features.knowledge.ports import MEMOS
 from soorma_ai.features.knowledge.rules import keep, make_memo, own_shelf, shared_shelf
@@ -34,7 +35,6 @@ from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.domain.identity import ApiKey, AuditEntry
 from soorma_ai.kernel.domain.limits import Charge, Limits, Spent
 from soorma_ai.kernel.domain.memory import MemoryKey, OpenSession, SessionSummary, StoreMemory
-from soorma_ai.kernel.domain.memos import MemoKind
 from soorma_ai.kernel.domain.people import NO_USER
 from soorma_ai.kernel.ports import KEYS, Forgotten, Settlement, Store, Work
 

@@ -7,6 +7,7 @@ import pytest
 from store_kit import LEASE, NOW, Backend, claimed, end, event, in_hand, in_line, later, replied
 
 from soorma_ai.errors import LeaseLost
+from soorma_ai.features.dead_letters.ports import LETTERS
 from soorma_ai.kernel.domain.effects import InDoubt, RetryAfter
 from soorma_ai.kernel.domain.expectations import SUSPECTS
 from soorma_ai.kernel.domain.plans import Rest
@@ -61,7 +62,7 @@ async def test_what_is_in_doubt_rests_and_holds_up_its_owner_alone(store: Store)
     await end(store, delivery, InDoubt("nobody knows"))
     assert [one.event.id for one in await store.queue.claim("worker", later(9999), LEASE, 9)] == ["e-2"]
     assert await store.queue.count_pending("worker", delivery.owner) == 1
-    assert await store.letters.dead_letters(None, 9) == []
+    assert await store.part(LETTERS).dead_letters(None, 9) == []
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ from store_kit import (
 )
 
 from soorma_ai.errors import LeaseLost
+from soorma_ai.features.dead_letters.ports import LETTERS
 from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Publish, RetryAfter, SavePlan, Schedule
 from soorma_ai.kernel.domain.expectations import SUSPECTS, Arrival
 from soorma_ai.kernel.domain.plans import PlanRecord, Rest, plan_id_of
@@ -208,7 +209,7 @@ async def test_a_dead_letter_is_kept_with_its_reason_and_frees_its_owner(store: 
     await replied(store, 1, 2)
     (first,) = await claimed(store, "planner")
     await end(store, first, DeadLetter("it is nonsense"), now=later(5))
-    (row,) = await store.letters.dead_letters("default", 10)
+    (row,) = await store.part(LETTERS).dead_letters("default", 10)
     assert (row.seq, row.agent, row.event.id, row.reason) == (first.seq, "planner", "r-1", "it is nonsense")
     assert (row.attempts, row.at) == (1, later(5))
     assert await drain(store) == ["r-2"]
@@ -219,14 +220,14 @@ async def test_dead_letters_are_listed_newest_first_by_tenant_and_limit(store: S
     await store.queue.arrive([event("a", tenant="one"), event("b", tenant="two"), event("c", tenant="one")], NOW)
     for delivery in await claimed(store):
         await end(store, delivery, DeadLetter("no"))
-    assert [row.event.id for row in await store.letters.dead_letters(None, 10)] == ["c", "b", "a"]
-    assert [row.event.id for row in await store.letters.dead_letters("one", 10)] == ["c", "a"]
-    assert [row.event.id for row in await store.letters.dead_letters(None, 1)] == ["c"]
-    older, newer = [Place(str(row.seq)) for row in await store.letters.dead_letters(None, 2)]
-    assert [row.event.id for row in await store.letters.dead_letters(None, 1, beyond=older)] == ["b"]
-    assert [row.event.id for row in await store.letters.dead_letters("one", 9, beyond=older)] == ["a"]
+    assert [row.event.id for row in await store.part(LETTERS).dead_letters(None, 10)] == ["c", "b", "a"]
+    assert [row.event.id for row in await store.part(LETTERS).dead_letters("one", 10)] == ["c", "a"]
+    assert [row.event.id for row in await store.part(LETTERS).dead_letters(None, 1)] == ["c"]
+    older, newer = [Place(str(row.seq)) for row in await store.part(LETTERS).dead_letters(None, 2)]
+    assert [row.event.id for row in await store.part(LETTERS).dead_letters(None, 1, beyond=older)] == ["b"]
+    assert [row.event.id for row in await store.part(LETTERS).dead_letters("one", 9, beyond=older)] == ["a"]
     back = Place(newer.id, is_back=True)
-    assert [row.event.id for row in await store.letters.dead_letters(None, 9, beyond=back)] == ["c"]
+    assert [row.event.id for row in await store.part(LETTERS).dead_letters(None, 9, beyond=back)] == ["c"]
 
 
 async def test_the_next_due_moment_is_the_end_of_a_delay_or_of_a_lease(store: Store) -> None:

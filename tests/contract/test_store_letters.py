@@ -24,10 +24,12 @@ from store_kit import (
 )
 
 from soorma_ai.errors import LeaseLost, NotFound
-from soorma_ai.kernel.domain.dead_letters import NOBODY, LetterStatus
+from soorma_ai.features.dead_letters.ports import LETTERS
+from soorma_ai.features.dead_letters.records import DeadLetterRow, LetterStatus
+from soorma_ai.kernel.domain.dead_letters import NOBODY
 from soorma_ai.kernel.domain.effects import DeadLetter, RetryAfter, SavePlan
 from soorma_ai.kernel.domain.plans import PlanStatus, plan_id_of
-from soorma_ai.kernel.ports import DeadLetterRow, Delivery, Store
+from soorma_ai.kernel.ports import Delivery, Store
 
 
 async def dead(store: Store) -> Delivery:
@@ -39,36 +41,36 @@ async def dead(store: Store) -> Delivery:
 
 async def set_aside(store: Store, reason: str) -> DeadLetterRow:
     """An event that could not arrive."""
-    await store.letters.set_aside(event("a"), reason, NOW)
-    (row,) = await store.letters.dead_letters(None, 9)
+    await store.queue.set_aside(event("a"), reason, NOW)
+    (row,) = await store.part(LETTERS).dead_letters(None, 9)
     return row
 
 
 async def letter(store: Store, seq: int) -> DeadLetterRow:
-    found = await store.letters.dead_letter(seq)
+    found = await store.part(LETTERS).dead_letter(seq)
     assert found is not None
     return found
 
 
 async def test_a_letter_is_found_by_its_number_and_other_deliveries_are_none(store: Store) -> None:
     died = await dead(store)
-    assert await store.letters.dead_letter(died.seq) == (await store.letters.dead_letters(None, 9))[0]
+    assert await store.part(LETTERS).dead_letter(died.seq) == (await store.part(LETTERS).dead_letters(None, 9))[0]
     await store.queue.arrive([event("b"), event("c"), event("d")], NOW)
     waiting, done, alive = await claimed(store)
     await end(store, waiting, RetryAfter(timedelta(0), "busy"))
     await end(store, done)
     await store.queue.claim("worker", NOW + LEASE, LEASE, 9)  # the lease of the third has run out
     for seq in (waiting.seq, done.seq, alive.seq, 999):
-        assert await store.letters.dead_letter(seq) is None
+        assert await store.part(LETTERS).dead_letter(seq) is None
         with pytest.raises(NotFound, match=f"no dead letter {seq}"):
-            await store.letters.discard(seq, "why", NOW)
+            await store.part(LETTERS).discard(seq, "why", NOW)
 
 
 async def test_a_redriven_letter_is_handed_over_again_from_the_first_attempt(store: Store) -> None:
     died = await dead(store)
     assert await redrive(store, died.seq)
     assert not await redrive(store, died.seq)
-    assert await store.letters.dead_letters(None, 9) == []
+    assert await store.part(LETTERS).dead_letters(None, 9) == []
     assert (await letter(store, died.seq)).status is LetterStatus.REDRIVEN
     assert await store.queue.next_due(["worker"], NOW) is None, "what can be claimed at once needs no timer"
     (again,) = await claimed(store, now=NOW)
@@ -80,7 +82,7 @@ async def test_a_redriven_letter_is_handed_over_again_from_the_first_attempt(sto
     await end(store, again)
     assert (await letter(store, died.seq)).status is LetterStatus.HANDLED
     assert not await redrive(store, died.seq)
-    assert not await store.letters.discard(died.seq, "too late", NOW)
+    assert not await store.part(LETTERS).discard(died.seq, "too late", NOW)
     assert await claimed(store, now=later(999)) == []
 
 
@@ -94,13 +96,15 @@ async def test_what_dies_again_can_be_redriven_again_tells_why_it_died_last_and_
     row = await letter(store, died.seq)
     assert (row.status, row.reason, row.at) == (LetterStatus.DEAD, "round 3", later(3))
     assert (row.redriven, row.attempts) == (3, 1)
-    assert await store.letters.discard(died.seq, "enough", NOW)
+    assert await store.part(LETTERS).discard(died.seq, "enough", NOW)
     assert (await letter(store, died.seq)).status is LetterStatus.DISCARDED
 
 
 async def test_of_many_redrives_and_discards_at_once_one_counts(store: Store) -> None:
     died = await dead(store)
-    calls = [redrive(store, died.seq) if n % 2 else store.letters.discard(died.seq, f"by {n}", NOW) for n in range(20)]
+    calls = [
+        redrive(store, died.seq) if n % 2 else store.part(LETTERS).discard(died.seq, f"by {n}", NOW) for n in range(20)
+    ]
     assert sorted(await asyncio.gather(*calls)) == [False] * 19 + [True]
 
 
@@ -123,22 +127,22 @@ async def test_several_letters_of_one_owner_redriven_at_once_come_one_at_a_time_
     while deliveries := await claimed(store, "planner"):
         died += deliveries
         await end(store, deliveries[0], DeadLetter("no"))
-    letters = [letter for delivery in died if (letter := await store.letters.dead_letter(delivery.seq))]
-    await asyncio.gather(*(store.letters.redrive(letter) for letter in letters))
+    letters = [letter for delivery in died if (letter := await store.part(LETTERS).dead_letter(delivery.seq))]
+    await asyncio.gather(*(store.part(LETTERS).redrive(letter) for letter in letters))
     assert await drain(store) == ["r-0", "r-1", "r-2"]
 
 
 async def test_a_discarded_letter_is_done_says_by_whom_and_is_not_taken_when_it_comes_again(store: Store) -> None:
     died = await dead(store)
-    assert await store.letters.discard(died.seq, "discarded by ann: a test", later(9))
-    assert await store.letters.dead_letters(None, 9) == []
+    assert await store.part(LETTERS).discard(died.seq, "discarded by ann: a test", later(9))
+    assert await store.part(LETTERS).dead_letters(None, 9) == []
     row = await letter(store, died.seq)
     assert (row.status, row.at) == (LetterStatus.DISCARDED, later(9))
     assert row.reason == "discarded by ann: a test; it had died of broken: no"
     assert (await store.queue.arrive([event("a")], NOW)).agents == frozenset()
     assert await claimed(store, now=later(999)) == []
     assert not await redrive(store, died.seq)
-    assert not await store.letters.discard(died.seq, "again", NOW)
+    assert not await store.part(LETTERS).discard(died.seq, "again", NOW)
     assert await letter(store, died.seq) == row
 
 
@@ -151,9 +155,9 @@ async def test_a_letter_whose_plan_has_ended_since_it_was_read_is_not_redriven_a
     read = await letter(store, delivery.seq)
     assert (read.came_for, read.plan_status, read.root_plan_id) == ("plan-1", PlanStatus.RUNNING, "plan-1")
     await do(store, SavePlan(plan(status=PlanStatus.FAILED, version=1), 0))
-    assert not await store.letters.redrive(read)
+    assert not await store.part(LETTERS).redrive(read)
     assert await letter(store, delivery.seq) == replace(read, plan_status=PlanStatus.FAILED)
-    assert await store.letters.discard(delivery.seq, "over", NOW)
+    assert await store.part(LETTERS).discard(delivery.seq, "over", NOW)
 
 
 async def test_a_goal_whose_plan_was_never_begun_can_be_redriven(store: Store) -> None:
@@ -183,16 +187,16 @@ async def test_an_event_set_aside_is_sent_no_more_and_is_a_letter_to_nobody(stor
     given = event("a", tenant="one")
     await store.queue.send([given, event("b")], None, NOW)
     for n in (1, 2):
-        await store.letters.set_aside(given, f"cannot_arrive: {n}", later(n))
+        await store.queue.set_aside(given, f"cannot_arrive: {n}", later(n))
     assert await unsent_ids(store) == ["b"]
-    (row,) = await store.letters.dead_letters("one", 9)
+    (row,) = await store.part(LETTERS).dead_letters("one", 9)
     assert (row.agent, row.event, row.attempts, row.at) == (NOBODY, given, 2, later(2))
     assert (row.reason, row.status) == ("cannot_arrive: 2", LetterStatus.DEAD)
-    assert await store.letters.dead_letters("default", 9) == []
+    assert await store.part(LETTERS).dead_letters("default", 9) == []
 
 
 async def test_an_event_that_the_store_has_never_seen_is_kept_when_it_is_set_aside(store: Store) -> None:
-    await store.letters.set_aside(event("a", data={"n": 1}), "no", NOW)
+    await store.queue.set_aside(event("a", data={"n": 1}), "no", NOW)
     assert await store.events.event("a") == event("a", data={"n": 1})
     assert await unsent_ids(store) == []
 
@@ -218,6 +222,6 @@ async def test_a_letter_to_nobody_that_fails_again_is_dead_again_unless_it_was_d
     assert await redrive(store, row.seq)
     assert await unsent_ids(store) == ["a"], "what the bus took and never brought is sent again"
     await set_aside(store, "third")
-    await store.letters.discard(row.seq, "enough", NOW)
-    await store.letters.set_aside(event("a"), "fourth", NOW)
-    assert await store.letters.dead_letters(None, 9) == []
+    await store.part(LETTERS).discard(row.seq, "enough", NOW)
+    await store.queue.set_aside(event("a"), "fourth", NOW)
+    assert await store.part(LETTERS).dead_letters(None, 9) == []

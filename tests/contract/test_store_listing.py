@@ -4,11 +4,12 @@ import pytest
 from msgspec.structs import replace
 from store_kit import NOW, agent, claimed, do, event, expectation, gate, later, plan, reserve, settle
 
+from soorma_ai.features.tracking.ports import PLAN_LISTS, PlanFilter
 from soorma_ai.kernel.domain.effects import Expect, SavePlan
 from soorma_ai.kernel.domain.events import Lineage
 from soorma_ai.kernel.domain.limits import Charge, Reserved, Spent
 from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.kernel.ports import PlanFilter, Settlement, Store
+from soorma_ai.kernel.ports import Settlement, Store
 
 
 async def kept(store: Store, count: int = 6) -> None:
@@ -43,7 +44,7 @@ async def test_plans_are_listed_newest_first_by_what_is_wanted(
     store: Store, user: str | None, wanted: PlanFilter, found: list[str]
 ) -> None:
     await kept(store)
-    page = await store.plans.plan_page("default", user, wanted, 0, 50)
+    page = await store.part(PLAN_LISTS).plan_page("default", user, wanted, 0, 50)
     assert [row.plan.plan_id for row in page.rows] == found
     assert page.is_end
 
@@ -53,7 +54,7 @@ async def test_pages_follow_each_other_and_none_is_missed(store: Store, statuses
     await kept(store)
     seen, before, is_end = list[str](), 0, False
     while not is_end:
-        page = await store.plans.plan_page("default", None, PlanFilter(statuses), before, 2)
+        page = await store.part(PLAN_LISTS).plan_page("default", None, PlanFilter(statuses), before, 2)
         seen += [row.plan.plan_id for row in page.rows]
         before, is_end = page.before, page.is_end
     assert seen == ["p-4", "p-3", "p-2", "p-1", "p-0"]
@@ -65,7 +66,7 @@ async def test_a_plan_is_listed_with_what_its_tree_has_spent(store: Store) -> No
     await reserve(store, call, plan().limits)
     await reserve(store, call, plan().limits)
     await settle(store, Settlement(call, call))
-    rows = (await store.plans.plan_page("default", None, PlanFilter(), 0, 50)).rows
+    rows = (await store.part(PLAN_LISTS).plan_page("default", None, PlanFilter(), 0, 50)).rows
     found = {row.plan.plan_id: row.spent for row in rows if row.spent != Spent()}
     assert found == {"p-2": Spent(0, 1, 70, 0.5, reserved=Reserved(1, 70, 0.5))}
 
@@ -74,7 +75,7 @@ async def test_of_many_open_expectations_the_oldest_of_each_plan_are_told(store:
     await kept(store, 3)
     of_first = [expectation(f"e-{n}", plan_id="p-0", opened_at=later(n)) for n in range(4)]
     await do(store, *map(Expect, of_first), Expect(gate("g-1", plan_id="p-1")))
-    found = await store.plans.first_awaited(["p-0", "p-1", "p-2"], 2)
+    found = await store.part(PLAN_LISTS).first_awaited(["p-0", "p-1", "p-2"], 2)
     assert sorted(one.id for one in found) == ["e-0", "e-1", "g-1"]
 
 

@@ -7,12 +7,12 @@ import pytest
 from msgspec.structs import replace
 from store_kit import NOW, do, in_hand, later
 
+from soorma_ai.context_parts.memos import About, MemoKind, Shelf
 from soorma_ai.errors import LocalProtocolError, SoormaError
 from soorma_ai.features.knowledge.ports import MEMOS
 from soorma_ai.features.knowledge.records import DropMemo, KeepMemo, MemoQuery, MemoVector
 from soorma_ai.features.knowledge.rules import keep, make_memo, make_query
 from soorma_ai.kernel.domain.effects import Ack
-from soorma_ai.kernel.domain.memos import About, MemoKind, Shelf
 from soorma_ai.kernel.ports import Store, Work
 
 SHELF = Shelf("default", MemoKind.KNOWLEDGE, "ann")

@@ -48,6 +48,7 @@ from store_kit import (
 )
 
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.features.dead_letters.ports import LETTERS
 from soorma_ai.features.upkeep.ports import UPKEEP
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.effects import DeadLetter, Expect, Publish, RetryAfter, SavePlan, Schedule
@@ -269,7 +270,7 @@ async def test_a_tree_with_something_to_do_stays_until_that_is_done(
     assert not await is_gone(store, made)
     await undo()
     assert (await prune(store)).plans == (0 if keeping in FOR_GOOD else 1)
-    assert len(await store.letters.dead_letters(None, 9)) == (1 if keeping in FOR_GOOD else 0)
+    assert len(await store.part(LETTERS).dead_letters(None, 9)) == (1 if keeping in FOR_GOOD else 0)
 
 
 async def test_a_tree_whose_goal_nobody_could_take_to_an_end_stays_as_long_as_its_dead_letter(store: Store) -> None:
@@ -279,7 +280,7 @@ async def test_a_tree_whose_goal_nobody_could_take_to_an_end_stays_as_long_as_it
     failed = plan(delivery.owner, goal_id="goal", status=PlanStatus.FAILED, updated_at=LONG_AGO)
     await do(store, SavePlan(failed, None), now=LONG_AGO)
     assert await prune(store) == Pruned(kept=1)
-    assert len(await store.letters.dead_letters(None, 9)) == 1
+    assert len(await store.part(LETTERS).dead_letters(None, 9)) == 1
 
 
 async def test_a_tree_with_an_event_of_late_or_that_was_still_served_lately_stays(store: Store) -> None:
@@ -358,7 +359,7 @@ async def test_an_old_event_that_is_not_done_stays(store: Store, how: str) -> No
             await end(store, delivery, RetryAfter(LEASE, "") if how == "delayed" else DeadLetter("no"), LONG_AGO)
     assert await prune(store) == Pruned()
     assert await store.events.event("e-1") is not None
-    assert len(await store.letters.dead_letters(None, 9)) == (how == "dead")
+    assert len(await store.part(LETTERS).dead_letters(None, 9)) == (how == "dead")
 
 
 async def test_an_event_kept_for_a_wait_to_come_stays_as_long_as_that(store: Store) -> None:

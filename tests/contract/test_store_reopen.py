@@ -33,6 +33,7 @@ from store_kit import (
 )
 
 from soorma_ai.errors import LeaseLost, StoreUnavailable
+from soorma_ai.features.dead_letters.ports import LETTERS
 from soorma_ai.kernel.domain.effects import Ack, AppendStep, DeadLetter, Expect, Publish, SavePlan, Schedule, Spend
 from soorma_ai.kernel.domain.expectations import ExpectationStatus
 from soorma_ai.kernel.domain.limits import Charge, Limits
@@ -73,7 +74,7 @@ async def dump(store: Store) -> list[object]:
         await store.queue.unsent(99),
         await store.registry.agents(NOW),
         await store.registry.all_events("default"),
-        await store.letters.dead_letters(None, 9),
+        await store.part(LETTERS).dead_letters(None, 9),
         await store.queue.next_due([], NOW),
     ]
 

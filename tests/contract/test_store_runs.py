@@ -24,6 +24,7 @@ from store_kit import (
 )
 
 from soorma_ai.errors import LeaseLost, VersionConflict
+from soorma_ai.features.dead_letters.ports import LETTERS
 from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Publish, RetryAfter, SavePlan
 from soorma_ai.kernel.ports import LONGEST_RUN, Delivery, Store, Work
 from soorma_ai.kernel.sql.parts import SqlStore
@@ -137,7 +138,7 @@ async def test_one_that_cannot_be_read_ends_what_may_be_handled_together(store: 
     assert ids(behind) == ["r-1"]
     await store.queue.commit(Work(first, Ack(), (), following=tuple(behind)), NOW)
     assert await drain(store) == ["r-3"]
-    assert len(await store.letters.dead_letters(None, 9)) == 1
+    assert len(await store.part(LETTERS).dead_letters(None, 9)) == 1
 
 
 async def test_where_the_store_delivers_the_one_behind_a_run_is_handed_over_with_its_commit(store: Store) -> None:

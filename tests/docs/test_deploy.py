@@ -17,8 +17,8 @@ from reading import blocks
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.api.server.metrics import metrics
+from soorma_ai.api.server.tenant_stats import TenantStats
 from soorma_ai.apps.cli.main import cli
-from soorma_ai.kernel.domain.tenant_stats import TenantStats
 from soorma_ai.settings import VARIABLES
 
 PAGE = DOCS / "deploy.md"

@@ -16,7 +16,16 @@ from reading import NOT_RUN, Block, Session, blocks, broken_links, programs, ste
 from soorma_ai import Platform
 
 NEW = [
-    DOCS / name for name in ("index.md", "concepts.md", "tutorial.md", "from-langgraph.md", "models.md", "webhooks.md")
+    DOCS / name
+    for name in (
+        "index.md",
+        "concepts.md",
+        "tutorial.md",
+        "from-langgraph.md",
+        "from-temporal.md",
+        "models.md",
+        "webhooks.md",
+    )
 ]
 NEW += sorted((DOCS / "how-to").glob("*.md"))
 # Each is a session of its own, from its first command to its last.

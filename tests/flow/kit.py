@@ -29,6 +29,7 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.verdicts import Verdicts
 from soorma_ai.kernel.runtime.handling import check_ahead
 from soorma_ai.kernel.runtime.handling.handler_task import LEASE
+from soorma_ai.kernel.sql.parts import SqlStore
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner
 
@@ -139,9 +140,11 @@ async def _value_of(condition: Callable[[], Any]) -> Any:
 
 
 async def is_idle(platform: Platform) -> bool:
-    """Tell whether nothing waits to be handled or to be sent."""
+    """Tell whether nothing waits to be handled, to be sent, or to arrive from a broker."""
     store = platform.services.store
-    return await store.queue.backlog(1) == 0 and not await store.queue.unsent(1)
+    assert isinstance(store, SqlStore)
+    is_sent = await store.database.read(lambda db: db.execute("SELECT 1 FROM outbox LIMIT 1").fetchone() is None)
+    return is_sent and await store.queue.backlog(1) == 0
 
 
 async def happens(event: asyncio.Event) -> None:

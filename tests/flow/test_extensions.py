@@ -20,10 +20,12 @@ from msgspec.structs import replace
 from soorma_ai import Approval, InvocationContext, NotFound, Platform, PlatformContext, Tool
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.adapters.tokens.api_keys import ApiKeys, new_key
-from soorma_ai.assembly import EVERY, HUMAN_TASKS, IDENTITY, KNOWLEDGE, UPKEEP, Overrides, assemble
-from soorma_ai.errors import LocalProtocolError, Unauthenticated
+from soorma_ai.assembly import EVERY, HUMAN_TASKS, IDENTITY, KNOWLEDGE, RETRIEVAL, TRACKING, UPKEEP, Overrides, assemble
+from soorma_ai.errors import ConfigError, LocalProtocolError, Unauthenticated
+from soorma_ai.features.dead_letters.ports import LETTERS
 from soorma_ai.features.human_tasks.ports import PEOPLE
 from soorma_ai.features.knowledge.ports import MEMOS
+from soorma_ai.features.tracking.ports import PLAN_LISTS
 from soorma_ai.features.upkeep.ports import UPKEEP as UPKEEP_PART
 from soorma_ai.kernel.domain.people import Absence
 from soorma_ai.kernel.extension import Extension, feature_set
@@ -36,7 +38,14 @@ PROGRAM = Path(__file__).parent / "extensions_program.py"
 RESERVE = publish("inventory.reserve.requested", order_id="A1")
 CHARGE = publish("payment.charge.requested", amount=12_000)
 HOUR = timedelta(hours=1)
-PARTS: dict[str, StoreKey[Any]] = {"knowledge": MEMOS, "human_tasks": PEOPLE, "upkeep": UPKEEP_PART, "identity": KEYS}
+PARTS: dict[str, StoreKey[Any]] = {
+    "knowledge": MEMOS,
+    "human_tasks": PEOPLE,
+    "upkeep": UPKEEP_PART,
+    "identity": KEYS,
+    "tracking": PLAN_LISTS,
+    "dead_letters": LETTERS,
+}
 
 
 @asynccontextmanager
@@ -148,19 +157,31 @@ def test_a_plan_goes_on_after_a_kill_without_features(path: Path) -> None:
     assert tables_in(path) & tables_of(EVERY) == set()
 
 
-async def test_an_effect_of_a_feature_that_is_off_is_refused_by_its_name(bare: Platform) -> None:
-    tool = Tool("notes")
+@pytest.mark.parametrize(
+    ("part", "feature"), [("long-term memory", "knowledge"), ("toolkit", "retrieval"), ("tracker", "tracking")]
+)
+async def test_a_part_of_a_context_of_a_feature_that_is_off_is_refused_by_its_name(
+    bare: Platform, part: str, feature: str
+) -> None:
+    tool, refused = Tool("notes"), list[str]()
 
     @tool.on_invoke("note.taken")
     async def take(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
-        await context.memory.store_knowledge("owls see by night", key="owls")
+        try:
+            match part:
+                case "toolkit":
+                    await context.toolkit.discover_actionable_events()
+                case "tracker":
+                    await context.tracker.untaken()
+                case _:
+                    await context.memory.store_knowledge("owls see by night", key="owls")
+        except ConfigError as error:
+            refused.append(str(error))
         return {"kept": True}
 
     await bare.start(tool)
-    reply = await bare.request("note.taken", {}, timeout=PATIENCE)
-    assert reply["success"] is False
-    (letter,) = await bare.dead_letters()
-    assert "KeepMemo is an effect of feature 'knowledge', which is off in this store" in letter.reason
+    await bare.request("note.taken", {}, timeout=PATIENCE)
+    assert refused == [f"{part} is off here: switch its feature {feature!r} on, or do without"]
 
 
 @pytest.mark.parametrize("extensions", [(), EVERY], ids=["none", "all"])
@@ -266,6 +287,28 @@ async def test_upkeep_alone_prunes_and_forgets(path: Path, clock: VirtualClock) 
         assert await platform.plans() == []
 
 
+async def test_tracking_alone_tells_how_far_a_plan_is(path: Path, clock: VirtualClock) -> None:
+    async with with_features(path, clock, TRACKING) as platform:
+        plan = await order(platform, planner([RESERVE, complete({"ok": True})]), stock())
+        await plan.result(timeout=PATIENCE)
+        assert (await platform.tracker.plan_progress(plan.plan_id)).done == 1
+        assert [one.plan_id for one in (await platform.tracker.plans()).plans] == [plan.plan_id]
+        assert (await platform.trace(plan.plan_id)).plan_id == plan.plan_id
+
+
+async def test_retrieval_alone_finds_events_of_live_agents(path: Path, clock: VirtualClock) -> None:
+    tool = Tool("finder")
+
+    @tool.on_invoke("search.wanted")
+    async def find(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        return {"found": [one.event_name for one in await context.toolkit.discover_actionable_events()]}
+
+    async with with_features(path, clock, RETRIEVAL) as platform:
+        await platform.start(tool, stock())
+        found = await platform.request("search.wanted", {}, timeout=PATIENCE)
+        assert found["result"] == {"found": ["inventory.reserve.requested"]}
+
+
 async def test_an_erasure_that_a_kill_broke_off_goes_on_by_itself(path: Path, clock: VirtualClock) -> None:
     async with with_features(path, clock, UPKEEP) as platform:
         plan = await order(platform, planner([RESERVE, complete({})]), stock())
@@ -308,7 +351,7 @@ async def test_who_only_looks_sees_the_features_whose_tables_are_there(path: Pat
     store = SqliteStore(path, feature_set(EVERY), read_only=True)
     await store.open(clock.now())
     try:
-        assert store.features == {"identity"}
+        assert store.features == {one.name for one in EVERY if one is IDENTITY or not one.storage.tables}
         assert await store.part(KEYS).ls("default", 9) == []
     finally:
         await store.close()

@@ -12,7 +12,7 @@ from places import raw
 
 from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.errors import LocalProtocolError, NotFound
-from soorma_ai.kernel.domain.dead_letters import Letter, LetterStatus
+from soorma_ai.features.dead_letters.records import Letter, LetterStatus
 from soorma_ai.testing.scripted import complete, publish
 
 

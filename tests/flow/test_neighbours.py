@@ -16,6 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import places
 import pytest
 from kit import PATIENCE, events, payments, planner, stock, until
 from msgspec.structs import replace
@@ -42,12 +43,12 @@ from soorma_ai.adapters.nats.library import Subscriber
 from soorma_ai.adapters.nats.subjects import subject_between, subject_of
 from soorma_ai.features.federation import loop
 from soorma_ai.features.federation.receipts import read_receipt
+from soorma_ai.features.tracking.lines import flatten
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.stores import RECEIPT, REQUEST_UNKNOWN, Receipt, mailbox_of
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.arrival.effects import Put
 from soorma_ai.kernel.rules.arrival.silence import timer_of_silence, watch
-from soorma_ai.kernel.rules.reports.lines import flatten
 from soorma_ai.kernel.rules.waits.replies import PLATFORM_ONLY
 from soorma_ai.kernel.sql.tables import inbox
 from soorma_ai.testing.scripted import complete, publish
@@ -543,6 +544,6 @@ def ending(process: Process) -> Generator[None]:
 
 
 def life(folder: Path, url: str, struck: Path, point: str, *more: str, store: str = "there.db") -> Process:
-    settings = {**os.environ, "SOORMA_STORE_URL": f"sqlite:///{folder / store}", "SOORMA_BUS_URL": url}
+    settings = {**os.environ, "SOORMA_STORE_URL": places.url_of(folder / store), "SOORMA_BUS_URL": url}
     command = [sys.executable, str(PROGRAM), str(struck), point, *more]
     return subprocess.Popen(command, env=settings, stdout=subprocess.PIPE if more else None)

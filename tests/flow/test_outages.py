@@ -28,8 +28,8 @@ from kit import (
 from soorma_ai import CompleteAction, GoalContext, Limits, PlanFailed, PlannerDecision, Platform, PlatformContext
 from soorma_ai.agents.choreography import ChoreographyPlanner
 from soorma_ai.errors import ModelUnavailable, Paid, RateLimited
+from soorma_ai.features.tracking.story import print_trace
 from soorma_ai.surfaces.terminal.printing import print_json
-from soorma_ai.surfaces.terminal.story import print_trace
 from soorma_ai.testing.clock import START, VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 

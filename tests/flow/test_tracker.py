@@ -24,9 +24,9 @@ from soorma_ai import (
     TransitionContext,
     Worker,
 )
+from soorma_ai.context_parts.progress import Action, ActionStatus
 from soorma_ai.errors import NotFound
 from soorma_ai.kernel.domain.decisions import CompleteAction, PlannerDecision, PublishAction
-from soorma_ai.kernel.domain.tracking import Action, ActionStatus
 from soorma_ai.testing.scripted import complete, delegate, publish
 
 ASKED = 20

@@ -19,6 +19,7 @@ from situations import CALLS_LEFT, ENDS, PLOTS, Shop
 from soorma_ai import Platform
 from soorma_ai.adapters.sqlite.file import files, migrations
 from soorma_ai.adapters.sqlite.file.connection import Connection
+from soorma_ai.adapters.sqlite.file.full_text import make_index
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError, SoormaError
 from soorma_ai.kernel.domain.events import EventEnvelope
@@ -244,7 +245,8 @@ async def test_a_plan_that_cannot_be_read_keeps_no_file_from_being_brought_forwa
 def statements_of(older: Path) -> int:
     """BEGIN, the steps, what features lack, the version, COMMIT."""
     version, there = rows(older, "PRAGMA user_version")[0][0], rows(older, "SELECT name FROM sqlite_master")
-    lacking = ALL_FEATURES.missing({name for (name,) in there})
+    names = {name for (name,) in there}
+    lacking = [*ALL_FEATURES.missing(names), *ALL_FEATURES.missing_text_indexes(names, make_index)]
     return sum(len(migrations.STEPS[step]) for step in range(version, VERSION)) + len(lacking) + 3
 
 

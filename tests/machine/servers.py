@@ -15,6 +15,7 @@ import psycopg
 from postgres_server import OWNER, as_role, shared
 
 from machine.audit import Audit
+from soorma_ai.adapters.jobs import Job
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.database import Database
 from soorma_ai.adapters.postgres.dialect import spell
@@ -27,7 +28,6 @@ from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import StoreUnavailable
 from soorma_ai.kernel.domain.limits import STATEMENT_SECONDS
 from soorma_ai.kernel.sql import connection as family
-from soorma_ai.kernel.sql.jobs import Job
 from soorma_ai.kernel.sql.parts import SqlStore
 from soorma_ai.kernel.sql.tables import leases
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope

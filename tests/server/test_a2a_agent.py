@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from a2a_kit import PATIENCE, served
 from http_kit import Keys, caller
-from kit import happens, payments, planner, until
+from kit import as_time_passes, happens, held_for, payments, planner, until
 
 from soorma_ai import (
     Approval,
@@ -23,6 +24,7 @@ from soorma_ai import (
     Tool,
 )
 from soorma_ai.gateways.a2a import A2AAgent
+from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 
 CHARGE = publish("payment.charge.requested", amount=12)
@@ -102,25 +104,40 @@ class Finding(A2AAgent):
         return found
 
 
-async def test_a_task_that_takes_longer_than_a_try_is_found_again_by_the_next(there: Platform, here: Platform) -> None:
-    may_end, charged = asyncio.Event(), list[str]()
+async def test_a_task_that_takes_longer_than_a_try_is_found_again_by_the_next(
+    there: Platform, tmp_path: Path, clock: VirtualClock
+) -> None:
+    has_begun, may_end, charged = asyncio.Event(), asyncio.Event(), list[str]()
     slow = Tool("payments")
 
     @slow.on_invoke("payment.charge.requested")
     async def charge(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
         charged.append(request.request_id)
+        has_begun.set()
         await may_end.wait()
         return {}
 
-    async with served(there, planner([CHARGE, DONE], goals=[GOAL]), slow, auth=KEYS) as url:
-        short = timedelta(seconds=0.5)
-        agent = Finding("shop", url, skills=[GOAL], token="us", allow_private=True, handler_timeout=short)
+    async with (
+        Platform(f"sqlite:///{tmp_path / 'here.db'}", clock=clock) as here,
+        served(there, planner([CHARGE, DONE], goals=[GOAL]), slow, auth=KEYS) as url,
+    ):
+        hour = timedelta(hours=1)
+        agent = Finding("shop", url, skills=[GOAL], token="us", allow_private=True, handler_timeout=hour)
         await here.start(agent)
-        asked = await here.ask("shop.order.received", {"order_id": "A1"})
-        await happens(agent.has_found)
+        asked = await here.ask("shop.order.received", {"order_id": "A1"}, timeout=timedelta(days=1))
+        await happens(has_begun)
+        await held_for(here, clock, hour)
+        finds = asyncio.create_task(agent.has_found.wait())
+        await as_time_passes(clock, partial(_is_done, finds))
         may_end.set()
-        assert (await here.reply(asked, timeout=PATIENCE))["result"] == {"paid": 12}
+        reply = asyncio.create_task(here.reply(asked, timeout=timedelta(days=1)))
+        await as_time_passes(clock, partial(_is_done, reply))
+        assert reply.result()["result"] == {"paid": 12}
         assert len(await there.as_user(tenant_id="partners", user_id="us").plans()) == len(charged) == 1
+
+
+async def _is_done(task: asyncio.Task[Any]) -> bool:
+    return task.done()
 
 
 async def test_a_token_that_is_not_good_is_a_failure_at_once(there: Platform, here: Platform) -> None:

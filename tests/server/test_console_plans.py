@@ -25,10 +25,11 @@ from soorma_ai import (
     Tool,
 )
 from soorma_ai.apps.console import Console
+from soorma_ai.features.tracking import plan_parts
+from soorma_ai.features.tracking.ports import PLAN_LISTS
 from soorma_ai.kernel.domain.effects import SavePlan
 from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.kernel.runtime.views import plan_parts
 from soorma_ai.server import app
 from soorma_ai.testing.scripted import complete, publish
 
@@ -334,7 +335,8 @@ async def test_the_rows_that_a_page_reads_do_not_grow_with_the_plan(
     monkeypatch.setattr(plan_parts, "LONG_STEPS", 50)
     plan_id = await long_plan(platform, REQUESTS)
     store, read = platform.services.store, dict[int, int]()
-    steps_at, rows_of_part = store.plans.steps_at, store.plans.rows_of_part
+    lists = store.part(PLAN_LISTS)
+    steps_at, rows_of_part = store.plans.steps_at, lists.rows_of_part
     first = 0
 
     async def steps(*given: Any) -> Any:
@@ -348,7 +350,7 @@ async def test_the_rows_that_a_page_reads_do_not_grow_with_the_plan(
         return found
 
     monkeypatch.setattr(store.plans, "steps_at", steps)
-    monkeypatch.setattr(store.plans, "rows_of_part", rows)
+    monkeypatch.setattr(lists, "rows_of_part", rows)
     async with browsing(platform) as browser:
         for first in (30, 60, 90):
             await browser.look(f"/plans/{plan_id}?step={first}")

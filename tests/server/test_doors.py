@@ -10,7 +10,7 @@ from http_kit import Keys, OpenStream, caller, calling
 from kit import happens
 
 from soorma_ai import Platform
-from soorma_ai.kernel.runtime.client.mounts import Visit
+from soorma_ai.agents.mounts import Visit
 from soorma_ai.server import app, stop
 from soorma_ai.testing.clock import VirtualClock
 

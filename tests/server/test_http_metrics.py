@@ -7,8 +7,8 @@ from http_kit import Keys, caller, calling, local
 from kit import PATIENCE, payments, planner, stock, until
 
 from soorma_ai import Platform
+from soorma_ai.api.server.tenant_stats import COUNTED_EVERY, TOO_OLD
 from soorma_ai.kernel.runtime.handling.process.counters import MOST_TENANTS, CounterName, Counters
-from soorma_ai.kernel.runtime.views.tenant_stats import COUNTED_EVERY, TOO_OLD
 from soorma_ai.server import app
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish

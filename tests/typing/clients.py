@@ -11,10 +11,10 @@ from pydantic import JsonValue
 from soorma_ai import AsyncClient, Client, EventEnvelope, PlanHandle, Platform, PlatformClient, Wait
 from soorma_ai.api.clients.blocking import BlockingPlan
 from soorma_ai.api.clients.protocol import PlanCalls
+from soorma_ai.features.tracking.trace import Trace
 from soorma_ai.kernel.domain.people import AnswerOutcome
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord
 from soorma_ai.kernel.ports import StoredEvent
-from soorma_ai.kernel.rules.reports.trace import Trace
 
 
 async def looks(client: PlatformClient) -> PlanDetails:

@@ -26,9 +26,9 @@ from soorma_ai import (
     Tool,
     Worker,
 )
+from soorma_ai.context_parts.progress import ActionStatus
+from soorma_ai.context_parts.toolkit import Toolkit
 from soorma_ai.kernel.domain.registry import Discovery
-from soorma_ai.kernel.domain.tracking import ActionStatus
-from soorma_ai.kernel.ports.context import Toolkit
 
 
 class Order(BaseModel):

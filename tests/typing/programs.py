@@ -9,7 +9,7 @@ from typing import assert_type
 from pydantic import JsonValue
 
 from soorma_ai import EventEnvelope, PlanCancelled, PlanFailed, PlanHandle, Platform, SoormaError, Tool, Wait
-from soorma_ai.kernel.domain.dead_letters import Letter
+from soorma_ai.features.dead_letters.records import Letter
 from soorma_ai.kernel.domain.people import AnswerOutcome
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.local_client import LocalClient

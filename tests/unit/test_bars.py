@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.kernel.rules.reports.lines import Line, LineKind
-from soorma_ai.surfaces.drawing.timeline import WIDTH, BarKind, bars_of, timeline_of
+from soorma_ai.features.tracking.lines import Line, LineKind
+from soorma_ai.features.tracking.timeline import WIDTH, BarKind, bars_of, timeline_of
 from unit.rows import answer
 from unit.test_trace import goal_event, holding, reserving, traced
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from soorma_ai.features.dead_letters.records import hindrance
 from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.kernel.rules.delivery.disposition import hindrance
 
 
 @pytest.mark.parametrize(

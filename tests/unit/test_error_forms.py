@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 import soorma_ai.errors
+from soorma_ai.api.error_forms import class_of, fields_of, rebuild_error
 from soorma_ai.errors import (
     Held,
     LeaseLost,
@@ -17,7 +18,6 @@ from soorma_ai.errors import (
     TransientError,
     VersionConflict,
 )
-from soorma_ai.kernel.domain.error_forms import class_of, fields_of, rebuild_error
 from soorma_ai.kernel.domain.values import message_of
 
 ERRORS = [

@@ -10,15 +10,15 @@ from msgspec.structs import replace
 
 from soorma_ai.apps.cli.view.live import json_of, label_of, words_of
 from soorma_ai.apps.cli.view.logs import describe, frames_of
+from soorma_ai.features.tracking.lines import LineKind
+from soorma_ai.features.tracking.live import LineRows, LiveLine, lines_of, lookups_of, news
+from soorma_ai.features.tracking.trace import trace
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus, Untaken
 from soorma_ai.kernel.domain.history import SELECT, StepKind
 from soorma_ai.kernel.domain.states import HUMAN_INPUT, WAIT_REMINDED
 from soorma_ai.kernel.domain.values import JsonObject
-from soorma_ai.kernel.rules.reports.lines import LineKind
-from soorma_ai.kernel.rules.reports.trace import trace
 from soorma_ai.kernel.rules.waits.wakeups import ANSWERED, CANCEL_REQUESTED, EXPIRED, STRANDED
-from soorma_ai.surfaces.live import LineRows, LiveLine, lines_of, lookups_of, news
 from soorma_ai.surfaces.options import Access
 from soorma_ai.surfaces.terminal.printing import text_of
 from soorma_ai.surfaces.terminal.wording import OFFSET_WIDTH, offset_cell

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from soorma_ai.context_parts.memos import About, Memo, MemoKind
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.features.knowledge import rules
 from soorma_ai.features.knowledge.records import DropMemo, KeepMemo
@@ -21,7 +22,6 @@ from soorma_ai.features.knowledge.rules import (
     tell,
     with_changes,
 )
-from soorma_ai.kernel.domain.memos import About, Memo, MemoKind
 from soorma_ai.kernel.domain.values import compact
 from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN
 

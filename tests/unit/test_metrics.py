@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from soorma_ai.api.server.metrics import MOST_AGENTS, Family, metrics, write
+from soorma_ai.api.server.tenant_stats import TenantStats
 from soorma_ai.kernel.domain.expectations import ExpectationKind
-from soorma_ai.kernel.domain.tenant_stats import TenantStats
-from soorma_ai.kernel.domain.tracking import Backlog
+from soorma_ai.kernel.domain.registry import Backlog
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 

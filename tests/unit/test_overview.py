@@ -8,13 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from soorma_ai.apps.console.overview import active_plans, costs_of_today, costs_of_week, week_is_whole
+from soorma_ai.context_parts.progress import Awaited, PlanLine, PlanPage
+from soorma_ai.features.tracking.ports import StoredPlan
+from soorma_ai.features.tracking.progress import plan_line
 from soorma_ai.kernel.domain.events import Lineage
 from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.domain.limits import Limits, Spent
 from soorma_ai.kernel.domain.plans import Blocked, PlanRecord, PlanStatus
-from soorma_ai.kernel.domain.tracking import Awaited, PlanLine, PlanPage
-from soorma_ai.kernel.ports import StoredPlan
-from soorma_ai.kernel.rules.reports.summaries import plan_line
 from soorma_ai.surfaces.drawing.bars import ChartBar, draw_bars
 
 NOW = datetime(2026, 3, 4, 15, 30, tzinfo=UTC)  # a Wednesday

@@ -2,11 +2,11 @@
 
 from msgspec.structs import replace
 
+from soorma_ai.features.tracking.lines import flatten
+from soorma_ai.features.tracking.plan_graph import decisions_of, graph_of_machine, graph_of_plan, place_of
 from soorma_ai.kernel.domain.history import StepKind
 from soorma_ai.kernel.domain.states import StateAction, StateConfig, StateTransition
-from soorma_ai.kernel.rules.reports.lines import flatten
 from soorma_ai.surfaces.drawing.graph import Edge, EdgeKind, Graph, NodeKind
-from soorma_ai.surfaces.drawing.plan_graph import decisions_of, graph_of_machine, graph_of_plan, place_of
 from unit.rows import GOAL, answer, decision, event, reply
 from unit.test_trace import goal_event, holding, reserving, traced
 

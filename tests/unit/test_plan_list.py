@@ -7,11 +7,11 @@ import pytest
 from contract.store_kit import NOW, plan
 from msgspec.structs import replace
 
+from soorma_ai.context_parts.progress import Awaited, PlanLine
+from soorma_ai.features.tracking.plan_list import cells, row, short_count
 from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.kernel.domain.tracking import Awaited, PlanLine
-from soorma_ai.surfaces.terminal.plan_list import cells, row, short_count
 from soorma_ai.surfaces.terminal.printing import GAP, text_of
 
 GATE = Awaited("g", ExpectationKind.GATE, "payment.charge", ("manager", "cfo"), None)

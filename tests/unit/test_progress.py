@@ -6,12 +6,8 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
-from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Untaken
-from soorma_ai.kernel.domain.history import StepKind
-from soorma_ai.kernel.domain.tracking import ActionStatus, EventHandling
-from soorma_ai.kernel.domain.values import JsonObject
-from soorma_ai.kernel.rules.reports.progress import (
+from soorma_ai.context_parts.progress import ActionStatus
+from soorma_ai.features.tracking.progress import (
     action,
     group,
     progress,
@@ -21,7 +17,12 @@ from soorma_ai.kernel.rules.reports.progress import (
     timeline,
     tree,
 )
-from soorma_ai.kernel.rules.reports.trace import trace
+from soorma_ai.features.tracking.trace import trace
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
+from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Untaken
+from soorma_ai.kernel.domain.history import StepKind
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.ports import EventHandling
 from unit.kit import plan
 from unit.rows import GOAL, PLAN, Story, at, event, expectation, reply
 

@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from msgspec.structs import replace
 
+from soorma_ai.agents.schedules import Recurrence, check_schedule, next_due, timer_for, timers_of
 from soorma_ai.errors import ConfigError
-from soorma_ai.kernel.rules.plans.recurring import Recurrence, check_schedule, next_due, timer_for, timers_of
 
 BERLIN = ZoneInfo("Europe/Berlin")
 DAILY = Recurrence("clerk", "default", "report.wanted", {"kind": "daily"}, "0 9 * * mon-fri")

@@ -6,20 +6,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from soorma_ai.features.tracking.questions import StoredQuestion, find_faults, make_inputs, parts_in, parts_of
 from soorma_ai.kernel.domain.history import JournalEntry, JournalKey, Sent, Step, StepKind, Verdict
 from soorma_ai.kernel.domain.limits import Limits, Payer
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.decisions.prompt import Inputs, Occasion, tell
-from soorma_ai.kernel.rules.decisions.sent import (
-    LONG,
-    StoredQuestion,
-    digest_messages,
-    find_faults,
-    make_inputs,
-    parts_in,
-    parts_of,
-    write_down,
-)
+from soorma_ai.kernel.rules.decisions.sent import LONG, digest_messages, write_down
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.prompting.history import StepLines
 from unit.kit import NOW, plan

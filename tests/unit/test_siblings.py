@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from soorma_ai.apps.console.siblings import LEAST, MOST_ROWS, WIDTH, describe, fold_siblings, progress_of
-from soorma_ai.kernel.domain.tracking import Action, ActionStatus, Report
-from soorma_ai.kernel.rules.reports.lines import Line, LineKind
+from soorma_ai.context_parts.progress import Action, ActionStatus, Report
+from soorma_ai.features.tracking.lines import Line, LineKind
 from soorma_ai.kernel.rules.waits.sentences import title_of
 
 NOW = datetime(2026, 3, 4, tzinfo=UTC)

@@ -10,8 +10,8 @@ from msgspec.structs import asdict, astuple, replace
 from soorma_ai.kernel.domain.effects import Close, EndTask, Schedule
 from soorma_ai.kernel.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.replies import failure_reply, success_reply
+from soorma_ai.kernel.domain.states import PROGRESS
 from soorma_ai.kernel.domain.tasks import DelegationSpec, Group, SubTaskInfo
-from soorma_ai.kernel.domain.tracking import PROGRESS
 from soorma_ai.kernel.rules import task as tasks
 from soorma_ai.kernel.rules.task import LONGEST_WAIT, put_result, question_of, reply_to_keep, task_of
 from unit.kit import END, HOUR, LINEAGE, NOW, event, expectation, failed, moment, of_kind, opened, published, worked

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from soorma_ai.adapters.models.texts import read_texts
 from soorma_ai.kernel.domain.schemas import violations
 from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.rules.schemas.portable import object_schema, wire_of
-from soorma_ai.kernel.rules.schemas.texts import read_texts
 
 OPEN: JsonObject = {"type": "object"}
 NAMED = object_schema({"name": {"type": "string"}})

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from soorma_ai.features.tracking.time_shares import shares_of
 from soorma_ai.kernel.domain.expectations import ExpectationKind
-from soorma_ai.kernel.rules.reports.time_shares import shares_of, time_of_people
+from soorma_ai.kernel.rules.plans.waiting import time_of_people
 from unit.rows import GOAL, Story, at, decision, expectation
 
 Spans = Sequence[tuple[float, float | None]]

@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.errors import Unauthenticated
-from soorma_ai.kernel.domain.identity import AgentRights, ApiKey, Caller
-from soorma_ai.kernel.domain.people import Person
-from soorma_ai.kernel.rules.tokens import (
+from soorma_ai.api.tokens import (
     LONGEST,
     ClaimNames,
     KeyToken,
@@ -23,6 +20,9 @@ from soorma_ai.kernel.rules.tokens import (
     parse_token,
     read_name,
 )
+from soorma_ai.errors import Unauthenticated
+from soorma_ai.kernel.domain.identity import AgentRights, ApiKey, Caller
+from soorma_ai.kernel.domain.people import Person
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 TOKEN = KeyToken("k1", "s3_cr-et")

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from soorma_ai.features.tracking.lines import Line, LineKind, flatten
+from soorma_ai.features.tracking.trace import MOST_LEVELS, Trace, TurnRange, count_turns, trace
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import ExpectationKind, ExpectationStatus, Untaken
 from soorma_ai.kernel.domain.history import StepKind, Verdict
 from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.states import HUMAN_INPUT
-from soorma_ai.kernel.rules.reports.lines import Line, LineKind, flatten
-from soorma_ai.kernel.rules.reports.trace import MOST_LEVELS, Trace, TurnRange, count_turns, trace
 from unit.rows import GOAL, PLAN, PLANNER, QUESTION, Story, answer, at, decision, event, expectation, reply
 
 

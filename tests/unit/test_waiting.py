@@ -8,7 +8,7 @@ import pytest
 from soorma_ai.kernel.domain.expectations import Expectation, Untaken
 from soorma_ai.kernel.domain.people import AnswerDecision, Ask
 from soorma_ai.kernel.domain.plans import PlanStatus, Rest
-from soorma_ai.kernel.rules.reports.waiting import describe_state
+from soorma_ai.kernel.rules.plans.waiting import describe_state
 from unit.rows import at, expectation
 
 ASK = Ask("input_required", "Which slot?", {"type": "object"}, (AnswerDecision.RESPOND,))

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
+from soorma_ai.features.tracking.lines import thought_of
+from soorma_ai.features.tracking.plan_list import short_cost
 from soorma_ai.kernel.domain.history import JournalEntry, JournalKey, Verdict
 from soorma_ai.kernel.domain.limits import Limits, Reserved, Spent
-from soorma_ai.kernel.rules.reports.lines import thought_of
-from soorma_ai.surfaces.terminal.plan_list import short_cost
 from soorma_ai.surfaces.terminal.wording import call_facts, cost_so_far, spending
 
 ENTRY = JournalEntry(

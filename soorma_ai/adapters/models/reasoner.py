@@ -22,6 +22,7 @@ from soorma_ai.adapters.models.guard import check_allowed, is_loopback, is_repla
 from soorma_ai.adapters.models.known_forms import FormMemory, KnownForms, count_prose, usable
 from soorma_ai.adapters.models.litellm.transport import ThroughLiteLLM
 from soorma_ai.adapters.models.prices import Price, read_price
+from soorma_ai.adapters.models.texts import read_texts
 from soorma_ai.adapters.models.transport import ProviderAnswer, ProviderCall, Transport
 from soorma_ai.errors import (
     ConfigError,
@@ -38,7 +39,6 @@ from soorma_ai.kernel.domain.history import Ending
 from soorma_ai.kernel.ports import Mode, ModelAnswer, ModelOptions, ModelQuestion, Way
 from soorma_ai.kernel.rules.decisions.extraction import Extraction
 from soorma_ai.kernel.rules.schemas.combine import list_in
-from soorma_ai.kernel.rules.schemas.texts import read_texts
 from soorma_ai.kernel.runtime.handling.logs import warn
 
 TRANSPORT_RETRIES = 2

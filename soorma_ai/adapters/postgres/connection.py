@@ -18,7 +18,7 @@ from psycopg.types.string import StrDumper
 
 from soorma_ai.adapters.postgres.dialect import spell
 from soorma_ai.adapters.postgres.faults import in_our_words, translate
-from soorma_ai.adapters.postgres.full_text import Postings
+from soorma_ai.adapters.postgres.full_text import Postings, index_of
 from soorma_ai.adapters.postgres.limits import LimitedConnection, StatementLimit
 from soorma_ai.adapters.postgres.schema import SCHEMA
 from soorma_ai.errors import ConfigError, StoreUnavailable
@@ -36,7 +36,6 @@ _REGISTRY = "SELECT registry FROM meta"
 class Connection(family.Connection):
     """Used by one thread at a time. `changes` counts rows that were written. Hands are asked on the loop's thread."""
 
-    words = Postings()
     taking = "FOR UPDATE OF inbox SKIP LOCKED"
 
     def __init__(self, url: str, loop: asyncio.AbstractEventLoop, limit: StatementLimit | None = None) -> None:
@@ -169,6 +168,9 @@ class Connection(family.Connection):
         finally:
             self._patience -= monotonic() - asked
 
+    def words(self, table: str) -> Postings:
+        return index_of(table)
+
     def in_our_words(self) -> AbstractContextManager[None]:
         return in_our_words()
 
@@ -210,7 +212,7 @@ def _without_nul(text: str) -> str:
 
 
 class TextDumper(StrDumper):
-    def dump(self, obj: str) -> "Buffer | None":  # a text until psycopg 3.3
+    def dump(self, obj: str) -> Buffer | None:
         return super().dump(_without_nul(obj))
 
 

@@ -15,11 +15,8 @@ import psycopg
 from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.sql.storage import Table
 
-# Tables that hold no row of anybody. Who does not serve may not look into them.
-NOBODYS = ("meta", "store", "memo_total", "access")
 _TENANT_OF_PLAN = "(SELECT plan.tenant FROM plan WHERE plan.plan_id = {row}.plan_id)"
 _TENANT_OF_EVENT = "(SELECT event.tenant FROM event WHERE event.seq = {row}.event_seq)"
-_TENANT_OF_MEMO = "(SELECT memo.whose FROM memo WHERE memo.seq = {row}.seq)"
 _TENANT_OF_CANCELLED = f"""coalesce(
     {_TENANT_OF_PLAN},
     (
@@ -68,8 +65,6 @@ TABLES = (
     # One of a single plan says no tenant.
     Table("prompt_part", "plan_id, tenant", _TENANT_OF_PART),
 )
-# The full-text index, whose rows belong to memos.
-WORDS = (Table("memo_word", "seq", _TENANT_OF_MEMO), Table("memo_length", "seq", _TENANT_OF_MEMO))
 _IS_HOUSE = "(SELECT soorma_is_house())"
 _IS_OWN = "tenant = (SELECT soorma_tenant())"
 _IS_OF_OWN = "whose = (SELECT soorma_tenant())"

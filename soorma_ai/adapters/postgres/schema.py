@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 
 from soorma_ai.adapters.postgres import row_level_security
 from soorma_ai.adapters.postgres.dialect import split
+from soorma_ai.adapters.postgres.full_text import make_index, word_tables
 from soorma_ai.kernel.sql.schema import STATEMENTS, VERSION, WHOLE
 from soorma_ai.kernel.sql.storage import FeatureSet
 
@@ -25,7 +26,7 @@ _TYPES = (
     (r"\)\s*STRICT(?:, WITHOUT ROWID)?$", ")"),
 )
 # Rows that are numbered by the log, and never by themselves.
-_GIVEN = ("outbox", "untaken", "memo_numbers")
+_GIVEN = ("outbox", "untaken")
 # Numbers that a record has as true and false.
 _FLAGS = ("fires", "is_raw")
 # `rowid` is the order in which expectations were opened, by which all of them are gone through.
@@ -75,17 +76,6 @@ FUNCTIONS = (
     "CREATE AGGREGATE group_concat(text) (SFUNC = array_append, STYPE = text[], FINALFUNC = join_texts)",
 )
 
-# Words and marks of memos: how often each stands in a memo, and how long the memo is.
-WORDS = (
-    """CREATE TABLE memo_word (
-        term TEXT COLLATE "C" NOT NULL, seq BIGINT NOT NULL, hits BIGINT NOT NULL, PRIMARY KEY (term, seq)
-    )""",
-    "CREATE INDEX memo_word_of ON memo_word (seq)",
-    "CREATE TABLE memo_length (seq BIGINT PRIMARY KEY, words BIGINT NOT NULL)",
-    "CREATE TABLE memo_total (only_row BOOLEAN PRIMARY KEY, memos BIGINT NOT NULL, words BIGINT NOT NULL)",
-    "INSERT INTO memo_total VALUES (true, 0, 0)",
-)
-
 # `registry` is another number after every change of who takes what. `version` is that of the tables.
 META = (
     "CREATE TABLE meta (only_row BOOLEAN PRIMARY KEY, version BIGINT NOT NULL, registry BIGINT NOT NULL)",
@@ -103,15 +93,17 @@ def make() -> tuple[str, ...]:
 
 def make_features(features: FeatureSet, there: Collection[str] = (), guarded: Collection[str] = ()) -> tuple[str, ...]:
     """Return the statements that make and guard the tables of features, without those that are there or guarded."""
-    made = spell(one for one in features.missing(there) if " VIRTUAL TABLE " not in one)
-    words = WORDS if features.has_words and "memo_word" not in there else ()
-    tables = (*features.tables, *(row_level_security.WORDS if features.has_words else ()))
-    return (*made, *words, *row_level_security.guard([table for table in tables if table.name not in guarded]))
+    given = {*_GIVEN, *(table.name for table in features.tables if not table.is_numbered)}
+    made = (*spell(features.missing(there), given), *features.missing_text_indexes(there, make_index))
+    words = (table for index in features.text_indexes for table in word_tables(index))
+    tables = [table for table in (*features.tables, *words) if table.name not in guarded]
+    return (*made, *row_level_security.guard(tables))
 
 
-def spell(statements: Iterable[str]) -> tuple[str, ...]:
-    """Return statements that make tables and indexes, as PostgreSQL spells them."""
-    return tuple(_index(one) if _is_index(one) else _table(one) for one in statements)
+def spell(statements: Iterable[str], given: Collection[str] = _GIVEN) -> tuple[str, ...]:
+    """Return statements that make tables and indexes, as PostgreSQL spells them. `given` are tables without numbers of
+    their own."""
+    return tuple(_index(one) if _is_index(one) else _table(one, given) for one in statements)
 
 
 def _is_index(statement: str) -> bool:
@@ -122,13 +114,13 @@ def _without_notes(statement: str) -> str:
     return re.sub(r"--[^\n]*\n", "", statement).strip()
 
 
-def _table(statement: str) -> str:
+def _table(statement: str, given: Collection[str]) -> str:
     statement = _without_notes(statement)
     for spelled in WHOLE.values():
         statement = statement.replace(spelled, "")
     statement = re.sub(r",(\s*),", r",\1", re.sub(r",\s*\)", "\n)", statement))
     name = statement.split()[2]
-    if name in _GIVEN:
+    if name in given:
         statement = statement.replace("INTEGER PRIMARY KEY", "BIGINT PRIMARY KEY")
     if name == "expectation":
         statement = statement.replace("(", f"({_ORDER}", 1)

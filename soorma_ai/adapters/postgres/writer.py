@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 import psycopg
 
+from soorma_ai.adapters.jobs import Helper, Job
 from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.faults import Interrupted, in_our_words
 from soorma_ai.adapters.postgres.limits import StatementLimit
 from soorma_ai.errors import StoreUnavailable
-from soorma_ai.kernel.sql.jobs import Helper, Job
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope
 
 T = TypeVar("T")

@@ -4,10 +4,10 @@ import secrets
 from collections.abc import Collection
 from datetime import datetime
 
+from soorma_ai.api.tokens import KeyToken, admit, parse_token
 from soorma_ai.errors import Unauthenticated
 from soorma_ai.kernel.domain.identity import AgentRights, ApiKey, Caller
 from soorma_ai.kernel.ports import KEYS
-from soorma_ai.kernel.rules.tokens import KeyToken, admit, parse_token
 from soorma_ai.kernel.runtime.client.client import Client
 
 ID_BYTES = 8

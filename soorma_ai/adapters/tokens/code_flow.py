@@ -18,11 +18,11 @@ from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens import wire
 from soorma_ai.adapters.tokens.fetch import ask, is_safe, read
 from soorma_ai.adapters.tokens.signed import SignedTokens
+from soorma_ai.api.tokens import ClaimNames, PendingSignIn, caller_of, code_of
 from soorma_ai.errors import ConfigError, TransientError, Unauthenticated
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Clock
-from soorma_ai.kernel.rules.tokens import ClaimNames, PendingSignIn, caller_of, code_of
 
 # What a provider says of itself is read anew after so long; after a failure, not before so long.
 MOST_AGE = 600.0

@@ -13,12 +13,12 @@ import jwt
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens.fetch import is_safe, read
+from soorma_ai.agents.arguments import must_know
+from soorma_ai.api.tokens import ClaimNames, caller_of
 from soorma_ai.errors import ConfigError, TransientError, Unauthenticated
 from soorma_ai.kernel.domain.identity import Caller
-from soorma_ai.kernel.domain.options import must_know
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Clock
-from soorma_ai.kernel.rules.tokens import ClaimNames, caller_of
 
 # What is signed by a secret that its checker knows, or by nobody, is none of these.
 ASYMMETRIC = (*("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"), *("ES256", "ES384", "ES512", "ES256K", "EdDSA"))

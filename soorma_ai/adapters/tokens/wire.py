@@ -5,9 +5,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, cast
 
+from soorma_ai.api.tokens import PendingSignIn
 from soorma_ai.errors import ConfigError, Unauthenticated
 from soorma_ai.kernel.domain.values import clip
-from soorma_ai.kernel.rules.tokens import PendingSignIn
 
 FORM = "application/x-www-form-urlencoded"
 

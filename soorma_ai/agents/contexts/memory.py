@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from soorma_ai.agents.contexts.memos import MemoClient
+from soorma_ai.agents.contexts.task_in_hand import TaskInHand
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.kernel.domain.memory import (
     AppendMemory,
@@ -18,10 +19,8 @@ from soorma_ai.kernel.domain.memory import (
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.values import JsonObject, derived_id, json_object
-from soorma_ai.kernel.rules.memory import json_value, number
-from soorma_ai.kernel.rules.reports.summaries import plan_summary, task_summary
+from soorma_ai.kernel.rules.memory import json_value, number, plan_summary, task_summary
 from soorma_ai.kernel.runtime.handling.handling import Handling
-from soorma_ai.kernel.runtime.handling.task import TaskInHand
 from soorma_ai.kernel.runtime.views import plans as reading
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from typing_extensions import Unpack
 
-from soorma_ai.kernel.domain.memos import About, Filter, Memo, MemoKind, MemoPlace
+from soorma_ai.context_parts import MEMOS
+from soorma_ai.context_parts.memos import About, Filter, HandlerMemos, Memo, MemoKind, MemoPlace
 from soorma_ai.kernel.domain.values import json_object
-from soorma_ai.kernel.ports.context import HandlerMemos
 from soorma_ai.kernel.runtime.handling.handling import Handling
 
 
@@ -71,4 +71,4 @@ class MemoClient:
 
     @property
     def _memos(self) -> HandlerMemos:
-        return self._handling.services.parts.memos(self._handling)
+        return self._handling.part(MEMOS)

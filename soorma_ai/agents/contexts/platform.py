@@ -4,6 +4,10 @@ from functools import cached_property
 from typing import cast
 
 from soorma_ai.agents.contexts.memory import MemoryClient
+from soorma_ai.agents.contexts.task_in_hand import TaskInHand
+from soorma_ai.context_parts import TOOLKIT, TRACKER
+from soorma_ai.context_parts.toolkit import Toolkit
+from soorma_ai.context_parts.tracker import TrackerCalls
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.effects import Declare, Publish
 from soorma_ai.kernel.domain.events import EventTopic, Lineage, ReplyAddress, topic_of
@@ -11,13 +15,10 @@ from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.states import HUMAN_INPUT
 from soorma_ai.kernel.domain.values import Data, JsonObject, json_object, must_be_text
-from soorma_ai.kernel.ports.context import Toolkit
 from soorma_ai.kernel.rules.task import question_of
 from soorma_ai.kernel.rules.waits.replies import check_address, check_author
 from soorma_ai.kernel.runtime.handling.handling import Handling
-from soorma_ai.kernel.runtime.handling.task import TaskInHand
 from soorma_ai.kernel.runtime.views.registry import Directory
-from soorma_ai.kernel.runtime.views.tracker import Tracker
 
 
 class BusClient:
@@ -147,11 +148,14 @@ class PlatformContext:
         self.bus = BusClient(handling, in_hand)
         self.registry = RegistryClient(handling)
         self.memory = MemoryClient(handling, in_hand)
-        self.tracker = Tracker(handling.services, Person(handling.event.tenant_id))
+
+    @cached_property
+    def tracker(self) -> TrackerCalls:
+        return self.handling.part(TRACKER)
 
     @cached_property
     def toolkit(self) -> Toolkit:
-        return self.handling.services.parts.toolkit(self.handling)
+        return self.handling.part(TOOLKIT)
 
     @property
     def tenant_id(self) -> str:

@@ -9,13 +9,13 @@ from typing_extensions import TypeVar
 
 from soorma_ai.agents.annotations import PayloadShape
 from soorma_ai.agents.contexts.platform import PlatformContext
+from soorma_ai.agents.contexts.task_in_hand import TaskInHand
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.events import EventTopic, topic_of
 from soorma_ai.kernel.domain.replies import success_reply
 from soorma_ai.kernel.domain.tasks import DelegationSpec, SubTaskInfo
 from soorma_ai.kernel.domain.values import Data, clip, json_object, must_be_text, span_of
 from soorma_ai.kernel.rules.task import AnswerTerms, progress_of, put_result
-from soorma_ai.kernel.runtime.handling.task import TaskInHand
 from soorma_ai.kernel.runtime.handling.working_copies.sub_tasks import SubTasks
 
 T = TypeVar("T", default=dict[str, Any])

@@ -11,7 +11,7 @@ from soorma_ai.api.clients.address import address_of
 from soorma_ai.api.clients.messages import MOST_ITEMS, HttpRequest, HttpResponse, Page, get, post
 from soorma_ai.api.clients.plan import AsyncPlan, cancel_plan, seconds
 from soorma_ai.api.clients.problems import error_of, problem_in
-from soorma_ai.api.clients.rows import AsyncTracker, ClientRows
+from soorma_ai.api.clients.rows import ClientRows
 from soorma_ai.api.clients.sender import GRACE, CallBounds, Sender
 from soorma_ai.api.clients.streams import place_of, stream_events
 from soorma_ai.api.clients.transport import AsyncTransport, HttpTransport
@@ -22,7 +22,6 @@ from soorma_ai.kernel.domain.memory import SessionSummary
 from soorma_ai.kernel.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerOutcome
 from soorma_ai.kernel.domain.values import Data, JsonObject, json_object
 from soorma_ai.kernel.ports import EventPage, StoredEvent
-from soorma_ai.kernel.rules.reports.trace import Trace
 
 if TYPE_CHECKING:
     import httpx
@@ -236,10 +235,6 @@ class AsyncKernelClient(ClientRows):
         body: JsonObject = {"data": json_object("the input", data or {}), "note": note}
         return await self._outcome(post("plans", plan_id, "resume", body=body))
 
-    async def trace(self, plan_id: str) -> Trace:
-        """Return why everything in a plan happened: who did what because of what, and when. Raise NotFound."""
-        return await self._caller.read(get("plans", plan_id, "trace"), Trace)
-
     async def follow(self, plan_id: str) -> AsyncPlan:
         """Return the handle of a plan that was submitted earlier. Raise NotFound."""
         context = await AsyncWorkingMemory(self._caller).get_plan_context(plan_id)
@@ -278,11 +273,6 @@ class AsyncKernelClient(ClientRows):
     def registry(self) -> AsyncRegistry:
         """Return the calls that find agents and events."""
         return AsyncRegistry(self._caller)
-
-    @property
-    def tracker(self) -> AsyncTracker:
-        """Return the calls that tell how far plans are."""
-        return AsyncTracker(self._caller)
 
     async def _reply(self, request_id: str, at_most: float, otherwise: str) -> JsonObject:
         response = await self._caller.poll(

@@ -5,7 +5,6 @@ from typing import TypeVar
 from soorma_ai.api.clients.asynchronous import AsyncKernelClient
 from soorma_ai.api.clients.blocking import following
 from soorma_ai.api.clients.blocks import Blocking, blocking, streaming
-from soorma_ai.api.clients.rows import AsyncTracker
 from soorma_ai.api.clients.views import AsyncRegistry, AsyncWorkingMemory
 
 WorkingMemoryKind = TypeVar("WorkingMemoryKind", bound=AsyncWorkingMemory, covariant=True)
@@ -40,19 +39,6 @@ class BlockingRegistry(Blocking[AsyncRegistry]):
     deregister = blocking(AsyncRegistry.deregister)
 
 
-class BlockingTracker(Blocking[AsyncTracker]):
-    """The progress of plans. Every call raises NotFound for what is not there for its caller."""
-
-    plan_progress = blocking(AsyncTracker.plan_progress)
-    actions = blocking(AsyncTracker.actions)
-    timeline = blocking(AsyncTracker.timeline)
-    plans = blocking(AsyncTracker.plans)
-    plan_tree = blocking(AsyncTracker.plan_tree)
-    session_plans = blocking(AsyncTracker.session_plans)
-    delegation_group = blocking(AsyncTracker.delegation_group)
-    untaken = blocking(AsyncTracker.untaken)
-
-
 BlockingCallsKind = TypeVar("BlockingCallsKind", bound=AsyncKernelClient, covariant=True)
 
 
@@ -65,8 +51,6 @@ class BlockingCalls(Blocking[BlockingCallsKind]):
     resume_all = blocking(AsyncKernelClient.resume_all)
     plans = blocking(AsyncKernelClient.plans)
     plan = blocking(AsyncKernelClient.plan)
-    prompt = blocking(AsyncKernelClient.prompt)
-    trace = blocking(AsyncKernelClient.trace)
     follow = following(AsyncKernelClient.follow)
     request = blocking(AsyncKernelClient.request)
     ask = blocking(AsyncKernelClient.ask)
@@ -81,18 +65,9 @@ class BlockingCalls(Blocking[BlockingCallsKind]):
     answer = blocking(AsyncKernelClient.answer)
     sessions = blocking(AsyncKernelClient.sessions)
     create_session = blocking(AsyncKernelClient.create_session)
-    dead_letters = blocking(AsyncKernelClient.dead_letters)
-    dead_letter = blocking(AsyncKernelClient.dead_letter)
-    redrive = blocking(AsyncKernelClient.redrive)
-    discard = blocking(AsyncKernelClient.discard)
     events_stream = streaming(AsyncKernelClient.events_stream)
 
     @property
     def registry(self) -> BlockingRegistry:
         """Return the calls that find agents and events."""
         return BlockingRegistry(self.calls.registry)
-
-    @property
-    def tracker(self) -> BlockingTracker:
-        """Return the calls that tell how far plans are."""
-        return BlockingTracker(self.calls.tracker)

@@ -5,27 +5,15 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 from soorma_ai.api.clients.protocol import PlanCalls
-from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Topic
-from soorma_ai.kernel.domain.expectations import Untaken, Wait
-from soorma_ai.kernel.domain.history import SentPrompt
-from soorma_ai.kernel.domain.memory import PlanSummary, SessionSummary
-from soorma_ai.kernel.domain.parameters import Agent, Id, Limit, Name, Note, Ordinal, Position, Short
+from soorma_ai.kernel.domain.expectations import Wait
+from soorma_ai.kernel.domain.memory import SessionSummary
+from soorma_ai.kernel.domain.parameters import Agent, Id, Name, Note
 from soorma_ai.kernel.domain.people import AnswerOutcome, Person
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, Status
-from soorma_ai.kernel.domain.registry import DiscoveredAgent, Discovery, EventDefinition, RegisteredEvent
-from soorma_ai.kernel.domain.tracking import (
-    Action,
-    Backlog,
-    DelegationGroup,
-    PlanNode,
-    PlanPage,
-    PlanProgress,
-    TimelineEntry,
-)
+from soorma_ai.kernel.domain.registry import Backlog, DiscoveredAgent, Discovery, EventDefinition, RegisteredEvent
 from soorma_ai.kernel.domain.values import Data, Json, JsonObject
 from soorma_ai.kernel.ports import EventPage
-from soorma_ai.kernel.rules.reports.trace import Trace
 
 
 class WorkingMemoryCalls(Protocol):
@@ -88,36 +76,6 @@ class RegistryCalls(Protocol):
     async def deregister(self, agent: Agent) -> list[EventDefinition]: ...
 
 
-class TrackerCalls(Protocol):
-    """The progress of plans. Every call raises NotFound for what is not there for its caller."""
-
-    async def plan_progress(self, plan_id: Id) -> PlanProgress: ...
-
-    async def actions(self, plan_id: Id) -> list[Action]: ...
-
-    async def timeline(self, plan_id: Id) -> list[TimelineEntry]: ...
-
-    async def plans(
-        self,
-        *,
-        status: Status | None = None,
-        session_id: Id | None = None,
-        search: Short = "",
-        before: Position = 0,
-        limit: Limit = 50,
-    ) -> PlanPage: ...
-
-    async def plan_tree(self, plan_id: Id) -> PlanNode: ...
-
-    async def session_plans(self, session_id: Id, *, limit: int = 50) -> list[PlanSummary]: ...
-
-    async def delegation_group(self, group_id: Id) -> DelegationGroup: ...
-
-    async def untaken(
-        self, plan_id: Id | None = None, *, task_id: Id | None = None, limit: int = 50
-    ) -> list[Untaken]: ...
-
-
 class KernelCalls(Protocol):
     """Calls of the kernel, as one person of one tenant."""
 
@@ -143,10 +101,6 @@ class KernelCalls(Protocol):
     ) -> list[PlanRecord]: ...
 
     async def plan(self, plan_id: Id) -> PlanDetails: ...
-
-    async def prompt(self, plan_id: Id, decision: Ordinal | None = None) -> SentPrompt: ...
-
-    async def trace(self, plan_id: Id) -> Trace: ...
 
     async def follow(self, plan_id: str) -> PlanCalls: ...
 
@@ -217,20 +171,7 @@ class KernelCalls(Protocol):
         self, name: Name | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: Id | None = None
     ) -> SessionSummary: ...
 
-    async def dead_letters(self, *, limit: int = 50) -> list[Letter]: ...
-
-    async def dead_letter(self, letter_id: Position) -> Letter: ...
-
-    async def redrive(self, letter_id: Position) -> bool: ...
-
-    async def discard(self, letter_id: Position, note: Note = "") -> bool: ...
-
     @property
     def registry(self) -> RegistryCalls:
         """Return the calls that find agents and events."""
-        ...
-
-    @property
-    def tracker(self) -> TrackerCalls:
-        """Return the calls that tell how far plans are."""
         ...

@@ -15,7 +15,7 @@ from soorma_ai.errors import DeadlineExceeded, PlanCancelled, PlanFailed
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Untaken, Wait
 from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.kernel.domain.tracking import PlanProgress
+from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.values import Json, JsonObject, read_as, span_of
 
 T = TypeVar("T", default=Json)
@@ -23,6 +23,12 @@ T = TypeVar("T", default=Json)
 MOST_WAITS = 1_000
 MOST_UNTAKEN = 1_000
 LOOK_SECONDS = 1.0
+
+
+class _Standing(Record, frozen=True):
+    """The status of a plan, of all its details."""
+
+    status: PlanStatus
 
 
 class AsyncPlan:
@@ -35,7 +41,7 @@ class AsyncPlan:
 
     async def status(self) -> PlanStatus:
         """Return how it is with the plan; pending before a planner took it. Raise NotFound."""
-        return (await self._caller.read(get("tracker", "plans", self.plan_id), PlanProgress)).status
+        return (await self._caller.read(get("plans", self.plan_id), _Standing)).status
 
     async def cancel(self, reason: str = "") -> bool:
         """Ask the plan to stop. False when it had ended already. Raise NotFound, Forbidden."""

@@ -6,6 +6,7 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from soorma_ai.api.clients.messages import HttpRequest, HttpResponse
+from soorma_ai.api.error_forms import class_of, rebuild_error
 from soorma_ai.errors import (
     Forbidden,
     LocalProtocolError,
@@ -16,7 +17,6 @@ from soorma_ai.errors import (
     SoormaError,
     Unauthenticated,
 )
-from soorma_ai.kernel.domain.error_forms import class_of, rebuild_error
 from soorma_ai.kernel.domain.values import JsonObject, clip
 
 PROBLEM: Final = "application/problem+json"

@@ -6,24 +6,13 @@ from typing import Any
 from soorma_ai.api.clients.address import PathTail
 from soorma_ai.api.clients.messages import Page, delete, get, post
 from soorma_ai.api.clients.sender import Sender
-from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.events import EventEnvelope, Topic, topic_of
-from soorma_ai.kernel.domain.expectations import Untaken, Wait
-from soorma_ai.kernel.domain.history import SentPrompt
-from soorma_ai.kernel.domain.memory import PlanSummary, SessionSummary
-from soorma_ai.kernel.domain.parameters import Agent, Id, Limit, Name, Note, Ordinal, Position, Short
+from soorma_ai.kernel.domain.expectations import Wait
+from soorma_ai.kernel.domain.memory import SessionSummary
+from soorma_ai.kernel.domain.parameters import Agent, Id, Name
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, Status
-from soorma_ai.kernel.domain.registry import DiscoveredAgent, EventDefinition, RegisteredEvent
-from soorma_ai.kernel.domain.tracking import (
-    Action,
-    Backlog,
-    DelegationGroup,
-    PlanNode,
-    PlanPage,
-    PlanProgress,
-    TimelineEntry,
-)
+from soorma_ai.kernel.domain.registry import Backlog, DiscoveredAgent, EventDefinition, RegisteredEvent
 from soorma_ai.kernel.domain.values import JsonObject, json_object
 
 
@@ -127,58 +116,6 @@ class RegistryRows:
         return await self._caller.read_key(delete("agents", agent), "removed", list[EventDefinition])
 
 
-class AsyncTracker:
-    """The progress of plans. Every call raises NotFound for what is not there for its caller."""
-
-    def __init__(self, caller: Sender) -> None:
-        self._caller = caller
-
-    async def plan_progress(self, plan_id: Id) -> PlanProgress:
-        """Return how far a plan is: how many of its requests have ended, and how."""
-        return await self._caller.read(get("tracker", "plans", plan_id), PlanProgress)
-
-    async def actions(self, plan_id: Id) -> list[Action]:
-        """Return each request of the plan, and those that its workers made for parts of their tasks, in order."""
-        return await self._caller.list(Page[Action], None, "tracker", "plans", plan_id, "actions")
-
-    async def timeline(self, plan_id: Id) -> list[TimelineEntry]:
-        """Return the lines of `soorma plans show`: the history of a plan, in the order of time."""
-        return await self._caller.list(Page[TimelineEntry], None, "tracker", "plans", plan_id, "timeline")
-
-    async def plans(
-        self,
-        *,
-        status: Status | None = None,
-        session_id: Id | None = None,
-        search: Short = "",
-        before: Position = 0,
-        limit: Limit = 50,
-    ) -> PlanPage:
-        """Return plans, the newest first, with what they spent and wait for. `search` is a part of the id, or of the
-        goal's, the planner's or the user's name; `before` is that of the page before. `status` may be 'active'. A
-        page may be short, or empty, before the end."""
-        return await self._caller.read(
-            get("tracker", "plans", status=status, session_id=session_id, search=search, before=before, limit=limit),
-            PlanPage,
-        )
-
-    async def plan_tree(self, plan_id: Id) -> PlanNode:
-        """Return the plan, and those that it led to, as a tree."""
-        return await self._caller.read(get("tracker", "plans", plan_id, "tree"), PlanNode)
-
-    async def session_plans(self, session_id: Id, *, limit: int = 50) -> list[PlanSummary]:
-        """Return the plans of a session, newest first."""
-        return await self._caller.list(Page[PlanSummary], limit, "tracker", "sessions", session_id, "plans")
-
-    async def delegation_group(self, group_id: Id) -> DelegationGroup:
-        """Return what a worker asked for with `delegate_parallel`, also when its task has ended."""
-        return await self._caller.read(get("tracker", "groups", group_id), DelegationGroup)
-
-    async def untaken(self, plan_id: Id | None = None, *, task_id: Id | None = None, limit: int = 50) -> list[Untaken]:
-        """Return requests that nobody takes yet, oldest first: of all, of a plan's tree, or for parts of a task."""
-        return await self._caller.list(Page[Untaken], limit, "tracker", "untaken", plan_id=plan_id, task_id=task_id)
-
-
 class ClientRows:
     """Calls of the kernel, as one person of one tenant."""
 
@@ -201,11 +138,6 @@ class ClientRows:
     async def plan(self, plan_id: Id) -> PlanDetails:
         """Return all that is known of a plan: its steps, decisions, usage, and what it waits for. Raise NotFound."""
         return await self._caller.read(get("plans", plan_id), PlanDetails)
-
-    async def prompt(self, plan_id: Id, decision: Ordinal | None = None) -> SentPrompt:
-        """Return what a model was sent for a decision of a plan, counted from 1; by default the last one. It is made
-        again of what is stored, and says where it is not what was sent. Raise NotFound."""
-        return await self._caller.read(get("plans", plan_id, "prompt", decision=decision), SentPrompt)
 
     async def find_events(self, beginning: Id) -> list[EventEnvelope]:
         """Return the events in sight of this person with ids of this beginning, by id, at most 500."""
@@ -232,25 +164,3 @@ class ClientRows:
     async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
         """Return conversations, the one in which something happened last first."""
         return await self._caller.list(Page[SessionSummary], limit, "memory", "sessions")
-
-    async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
-        """Return what could not be handled and waits for somebody to decide about it, the newest first."""
-        return await self._caller.list(Page[Letter], limit, "dead-letters")
-
-    async def dead_letter(self, letter_id: Position) -> Letter:
-        """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
-        return await self._caller.read(get("dead-letters", str(letter_id)), Letter)
-
-    async def redrive(self, letter_id: Position) -> bool:
-        """Deliver it again, as if for the first time but with the same `idempotency_key`. False when it is not dead
-        (any more). Raise NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read.
-
-        Whoever asked was told of the failure when the letter died. A plan that went on does not take a second reply;
-        `request` with the same `idempotency_key` finds the success, once there is one."""
-        return await self._caller.read_key(post("dead-letters", str(letter_id), "redrive", body={}), "redriven", bool)
-
-    async def discard(self, letter_id: Position, note: Note = "") -> bool:
-        """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
-        return await self._caller.read_key(
-            post("dead-letters", str(letter_id), "discard", body={"note": note}), "discarded", bool
-        )

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from soorma_ai.api.operation import Form
 from soorma_ai.api.server.tail import Tail, tree_key
+from soorma_ai.api.server.tenant_stats import TenantCounts
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, StoreUnavailable
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services
-from soorma_ai.kernel.runtime.views.tenant_stats import TenantCounts
 
 T = TypeVar("T")
 

@@ -13,8 +13,8 @@ from soorma_ai.api.server.app_state import AppState
 from soorma_ai.api.server.application import Dispatcher, assemble
 from soorma_ai.api.server.auth import LOCAL_HOSTS, AccessControl
 from soorma_ai.api.server.rates import OpenStreams
+from soorma_ai.api.tokens import read_name
 from soorma_ai.kernel.domain.identity import Caller
-from soorma_ai.kernel.rules.tokens import read_name
 from soorma_ai.kernel.runtime.client.client import Client
 
 # Of a body. Whoever may open the socket may write into the file as well.

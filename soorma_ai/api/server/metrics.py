@@ -8,8 +8,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from soorma_ai.kernel.domain.tenant_stats import TenantStats
-from soorma_ai.kernel.domain.tracking import Backlog
+from soorma_ai.api.server.tenant_stats import TenantStats
+from soorma_ai.kernel.domain.registry import Backlog
 from soorma_ai.kernel.domain.values import clip
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"

@@ -8,11 +8,11 @@ from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
+from soorma_ai.agents.mounts import Door, Visit
 from soorma_ai.api.server.app_state import AppState
 from soorma_ai.api.server.problems import problem
 from soorma_ai.api.server.streams import CHECKED_EVERY, STALLED_SECONDS
 from soorma_ai.kernel.ports import Clock
-from soorma_ai.kernel.runtime.client.mounts import Door, Visit
 from soorma_ai.kernel.runtime.handling.logs import warn
 
 _ENDING = problem(HTTPStatus.SERVICE_UNAVAILABLE, "overloaded", "the server is ending: ask again").model_copy(

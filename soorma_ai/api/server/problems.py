@@ -9,6 +9,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.responses import Response
 
+from soorma_ai.api.error_forms import fields_of
 from soorma_ai.errors import (
     ConfigError,
     DeadlineExceeded,
@@ -27,7 +28,6 @@ from soorma_ai.errors import (
     Unauthenticated,
     VersionConflict,
 )
-from soorma_ai.kernel.domain.error_forms import fields_of
 from soorma_ai.kernel.domain.values import clip, message_of
 from soorma_ai.kernel.runtime.handling.logs import warn
 

@@ -15,10 +15,12 @@ from pathlib import Path
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.single_writer.lock import OwnerInfo, owner_of
 from soorma_ai.adapters.sqlite.file.files import schema_of
+from soorma_ai.api.server.tenant_stats import TENANT_STATS
 from soorma_ai.apps.cli.diagnosis import Broker, DiagnosisFacts, Life, Origin, ServerState, Setting, StoreFile
 from soorma_ai.apps.cli.store_access import PAUSE_SECONDS, read_only_client, server_client
 from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.errors import ConfigError, Forbidden, SoormaError
+from soorma_ai.features.dead_letters.ports import LETTERS
 from soorma_ai.kernel.domain.limits import MAX_BACKLOG
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.people import Person
@@ -216,14 +218,14 @@ async def _life_of_store(access: Access) -> Life:
     async with read_only_client(access) as client:
         store, now = client.services.store, client.services.clock.now()
         newest = await store.events.events(limit=1, newest=True)
-        standing = await store.queue.tenant_stats(access.tenant_id, now, MOST)
+        standing = await store.part(TENANT_STATS).tenant_stats(access.tenant_id, now, MOST)
         agents = [(plain_name(one.agent), one.live) for one in await store.registry.agents(now)]
         held = await store.plans.blocked_plans(MOST, tenant_id=access.tenant_id)
         return Life(
             alive=[name for name, is_live in agents if is_live],
             gone=[name for name, is_live in agents if not is_live],
             questions=len(await client.waits(limit=MOST)),
-            dead_letters=len(await store.letters.dead_letters(access.tenant_id, MOST)),
+            dead_letters=len(await store.part(LETTERS).dead_letters(access.tenant_id, MOST)),
             untaken=len(await client.tracker.untaken(limit=MOST)),
             most=MOST,
             backlog=await count_waiting(store.queue, read_settings().max_backlog if _can_read() else MOST),

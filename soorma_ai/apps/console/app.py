@@ -19,6 +19,7 @@ from soorma_ai.api.server.application import CallRefused, Dispatcher, report_err
 from soorma_ai.api.server.auth import name_of
 from soorma_ai.api.server.problems import Problem, problem_of
 from soorma_ai.api.server.streams import EventStream
+from soorma_ai.api.tokens import PendingSignIn
 from soorma_ai.apps.console import live
 from soorma_ai.apps.console.endpoints import Answering, Endpoint, serve_static
 from soorma_ai.apps.console.pages import ROUTES
@@ -31,7 +32,6 @@ from soorma_ai.features.human_tasks.service import inbox_of
 from soorma_ai.features.human_tasks.signed_links import LinkReader, ReadsLinks, check_site
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.people import Person
-from soorma_ai.kernel.rules.tokens import PendingSignIn
 from soorma_ai.surfaces.page_context import HEADERS, PageContext, PageFrame, PageRoute
 from soorma_ai.surfaces.secret import link_secret
 

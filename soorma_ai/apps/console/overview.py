@@ -6,11 +6,11 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from soorma_ai.context_parts.progress import PlanLine, PlanPage
+from soorma_ai.features.tracking.ports import StoredPlan
 from soorma_ai.kernel.domain.expectations import FOR_PEOPLE
 from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.kernel.domain.tracking import PlanLine, PlanPage
-from soorma_ai.kernel.ports import StoredPlan
 from soorma_ai.surfaces.drawing.bars import ChartBar
 from soorma_ai.surfaces.terminal.wording import cost
 

@@ -14,14 +14,14 @@ from soorma_ai.apps.console.siblings import fold_siblings
 from soorma_ai.apps.console.words import LONGEST_JSON, StyledText, describe_line, pretty, preview
 from soorma_ai.errors import ConfigError
 from soorma_ai.features.human_tasks.pages.facts import Facts, facts_of
+from soorma_ai.features.tracking.lines import Line, Thought
+from soorma_ai.features.tracking.plan_graph import decisions_of, graph_of_machine, graph_of_plan, place_of
+from soorma_ai.features.tracking.timeline import timeline_of
+from soorma_ai.features.tracking.trace import Trace
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.states import States, states_of
 from soorma_ai.kernel.domain.values import compact
-from soorma_ai.kernel.rules.reports.lines import Line, Thought
-from soorma_ai.kernel.rules.reports.trace import Trace
-from soorma_ai.surfaces.drawing.plan_graph import decisions_of, graph_of_machine, graph_of_plan, place_of
 from soorma_ai.surfaces.drawing.svg import draw
-from soorma_ai.surfaces.drawing.timeline import timeline_of
 from soorma_ai.surfaces.terminal.escapes import printable
 from soorma_ai.surfaces.terminal.wording import call_facts, spending
 

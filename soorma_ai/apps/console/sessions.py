@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 
+from soorma_ai.api.tokens import PendingSignIn, name_token, read_name
 from soorma_ai.errors import ConfigError, Unauthenticated
 from soorma_ai.features.human_tasks.records import EVERYBODY, SESSION_LASTS, Link
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.people import Person
-from soorma_ai.kernel.rules.tokens import PendingSignIn, name_token, read_name
 from soorma_ai.surfaces.secret import check_secret, derive_key
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from soorma_ai.kernel.domain.tracking import Action, ActionStatus
-from soorma_ai.kernel.rules.reports.lines import Line, LineKind, flatten
+from soorma_ai.context_parts.progress import Action, ActionStatus
+from soorma_ai.features.tracking.lines import Line, LineKind, flatten
 from soorma_ai.surfaces.terminal.wording import portion
 
 LEAST = 5  # so many are folded

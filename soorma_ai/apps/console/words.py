@@ -7,12 +7,12 @@ from datetime import timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
+from soorma_ai.features.tracking.lines import Line, LineKind
+from soorma_ai.features.tracking.story import explanation, headline
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.values import Json, JsonObject, clip
-from soorma_ai.kernel.rules.reports.lines import Line, LineKind
 from soorma_ai.surfaces.terminal.escapes import one_line, printable
 from soorma_ai.surfaces.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, WAITING, Part
-from soorma_ai.surfaces.terminal.story import explanation, headline
 from soorma_ai.surfaces.terminal.wording import cost, cost_so_far, local_time, offset, resting, short_id, span
 
 LONGEST_JSON = 4_000

@@ -5,8 +5,8 @@ from typing import Any, Protocol
 
 from typing_extensions import Unpack
 
+from soorma_ai.context_parts.memos import About, Filter, Memo
 from soorma_ai.features.knowledge.records import AgentName, Content, Context, LookupResult, Title
-from soorma_ai.kernel.domain.memos import About, Filter, Memo
 from soorma_ai.kernel.domain.parameters import Id, Name
 
 

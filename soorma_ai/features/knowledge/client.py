@@ -8,9 +8,9 @@ from typing_extensions import Unpack
 
 from soorma_ai.api.clients.address import PathTail
 from soorma_ai.api.clients.messages import Page, get, post
+from soorma_ai.context_parts.memos import About, Filter, Memo
 from soorma_ai.errors import NotFound
 from soorma_ai.features.knowledge.rows import MemoRows
-from soorma_ai.kernel.domain.memos import About, Filter, Memo
 from soorma_ai.kernel.domain.values import Json, json_object
 
 _KNOWLEDGE, _INTERACTIONS, _SKILLS = "knowledge", "interactions", "skills"

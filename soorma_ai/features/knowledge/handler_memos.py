@@ -1,5 +1,6 @@
-"""Long-term memory of one handling: body of `kernel.ports.context.HandlerMemos`."""
+"""Long-term memory of one handling: body of `context_parts.memos.HandlerMemos`."""
 
+from soorma_ai.context_parts.memos import About, Filter, Memo, MemoKind, MemoPlace, Shelf
 from soorma_ai.features.knowledge.ports import MEMOS
 from soorma_ai.features.knowledge.records import DropMemo, KeepMemo, MemoChange
 from soorma_ai.features.knowledge.rules import (
@@ -14,7 +15,6 @@ from soorma_ai.features.knowledge.rules import (
     with_changes,
 )
 from soorma_ai.features.knowledge.search import embed, find
-from soorma_ai.kernel.domain.memos import About, Filter, Memo, MemoKind, MemoPlace, Shelf
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.runtime.handling.handling import Handling
 

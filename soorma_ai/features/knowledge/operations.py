@@ -7,11 +7,11 @@ from pydantic import Field
 
 from soorma_ai.api.operation import operations
 from soorma_ai.api.server.app_state import Call
+from soorma_ai.context_parts.memos import Memo
 from soorma_ai.errors import NotFound
 from soorma_ai.features.knowledge.records import MOST_TAGS, AgentName, Content, LookupResult, Sought, Title
 from soorma_ai.features.knowledge.service import CALLS, memos_of
 from soorma_ai.kernel.domain.calls import CallTable
-from soorma_ai.kernel.domain.memos import Memo
 from soorma_ai.kernel.domain.parameters import Id, Name
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, JsonObject
 

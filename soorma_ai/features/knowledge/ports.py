@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from soorma_ai.context_parts.memos import Memo, Shelf
 from soorma_ai.features.knowledge.records import MemoChange, MemoQuery
-from soorma_ai.kernel.domain.memos import Memo, Shelf
 from soorma_ai.kernel.ports import StoreKey
 
 

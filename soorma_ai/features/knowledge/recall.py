@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from soorma_ai.context_parts.memos import Memo, MemoKind, Recollection
 from soorma_ai.features.knowledge.rules import MOST_FOUND, make_query, shelves_of, tell
 from soorma_ai.features.knowledge.search import find
-from soorma_ai.kernel.domain.memos import Memo, MemoKind, Recollection
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.runtime.handling.handling import Handling
 

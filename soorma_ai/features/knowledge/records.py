@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar
 from msgspec import Struct
 from pydantic import Field, StringConstraints
 
+from soorma_ai.context_parts.memos import Memo, Shelf
 from soorma_ai.kernel.domain.effects import FeatureEffect
-from soorma_ai.kernel.domain.memos import Memo, Shelf
 from soorma_ai.kernel.domain.parameters import WireForm
 
 FEATURE = "knowledge"

@@ -6,8 +6,8 @@ from typing import Any
 from soorma_ai.api.clients.address import PathTail
 from soorma_ai.api.clients.messages import Page, delete, post
 from soorma_ai.api.clients.sender import Sender
+from soorma_ai.context_parts.memos import Memo
 from soorma_ai.features.knowledge.records import AgentName, Content, Context, LookupResult, Title
-from soorma_ai.kernel.domain.memos import Memo
 from soorma_ai.kernel.domain.parameters import Id, Name
 from soorma_ai.kernel.domain.values import json_object
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final, cast
 
+from soorma_ai.context_parts.memos import About, Filter, Memo, MemoKind, Shelf
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.features.knowledge.records import (
     LONGEST_NAME,
@@ -24,7 +25,6 @@ from soorma_ai.features.knowledge.records import (
     MemoQuery,
     MemoVector,
 )
-from soorma_ai.kernel.domain.memos import About, Filter, Memo, MemoKind, Shelf
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.people import NO_USER
 from soorma_ai.kernel.domain.values import (

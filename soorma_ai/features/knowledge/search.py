@@ -2,11 +2,11 @@
 
 import asyncio
 
+from soorma_ai.context_parts.memos import Memo
 from soorma_ai.errors import ModelUnavailable
 from soorma_ai.features.knowledge.ports import MEMOS
 from soorma_ai.features.knowledge.records import MemoQuery, MemoVector
 from soorma_ai.features.knowledge.rules import merge
-from soorma_ai.kernel.domain.memos import Memo
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.rules.choices.vectors import Vector, by_cosine, contenders, pack, unpacked_signs
 from soorma_ai.kernel.runtime.handling.handling import Services

@@ -6,6 +6,7 @@ from typing import Any
 
 from typing_extensions import Unpack
 
+from soorma_ai.context_parts.memos import About, Filter, Memo, MemoKind, Shelf
 from soorma_ai.errors import NotFound
 from soorma_ai.features.knowledge.ports import MEMOS
 from soorma_ai.features.knowledge.records import AgentName, Content, Context, DropMemo, LookupResult, Title
@@ -14,7 +15,6 @@ from soorma_ai.features.knowledge.search import embed, find
 from soorma_ai.kernel.domain.calls import Act, CallRow, CallTable
 from soorma_ai.kernel.domain.events import CLIENT
 from soorma_ai.kernel.domain.identity import Caller
-from soorma_ai.kernel.domain.memos import About, Filter, Memo, MemoKind, Shelf
 from soorma_ai.kernel.domain.parameters import Id, Name
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import json_object, must_be_text

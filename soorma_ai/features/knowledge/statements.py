@@ -10,6 +10,7 @@ from datetime import datetime
 
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.features.knowledge import records as domain
+from soorma_ai.features.knowledge.tables import MEMO
 from soorma_ai.kernel.sql.codec import Codec, epoch
 from soorma_ai.kernel.sql.connection import Connection, Reader
 
@@ -53,9 +54,9 @@ def search(db: Reader, query: domain.MemoQuery, now: datetime) -> list[domain.Me
         return [_MEMO.record(body) for _, body in sorted(rows, reverse=True)[: query.limit]]
     wanted = _spellings(numbers, query.marks)
     if query.terms is None:
-        found = db.words.newest(db, wanted, now, query.limit)
+        found = db.words(MEMO).newest(db, wanted, now, query.limit)
     elif words := _rarest(db, numbers, query):
-        found = db.words.likest(db, words, wanted, now, query.limit)
+        found = db.words(MEMO).likest(db, words, wanted, now, query.limit)
     else:
         return []
     return [_MEMO.record(body) for _, body in found]
@@ -64,7 +65,7 @@ def search(db: Reader, query: domain.MemoQuery, now: datetime) -> list[domain.Me
 def memos_at(db: Reader, seqs: Sequence[int], query: domain.MemoQuery, now: datetime) -> list[domain.Memo]:
     """Return those that meet a query's marks, in the order of `seqs`."""
     wanted = _spellings(_numbers(db, query.shelves), query.marks)
-    found = dict(db.words.among(db, seqs, wanted, now))
+    found = dict(db.words(MEMO).among(db, seqs, wanted, now))
     return [_MEMO.record(found[seq]) for seq in seqs if seq in found]
 
 
@@ -105,7 +106,7 @@ def remove(db: Connection, rows: Sequence[tuple[int, int]]) -> None:
     """Remove memos by number and shelf, with all by which they are found."""
     for seq, shelf in rows:
         db.execute("DELETE FROM memo WHERE seq = ?", (seq,))
-        db.words.drop(db, seq)
+        db.words(MEMO).drop(db, seq)
         row = db.execute("DELETE FROM memo_numbers WHERE seq = ? RETURNING embedder", (seq,)).fetchone()
         if row:
             db.execute("DELETE FROM memo_signs WHERE shelf = ? AND embedder = ? AND seq = ?", (shelf, row[0], seq))
@@ -121,7 +122,7 @@ def remove_of_user(db: Connection, tenant_id: str, user_id: str, limit: int) -> 
 
 def merge_words(db: Connection, is_begun: bool) -> bool:
     """Remove words for good from the index, a piece at a time; False when nothing is left."""
-    return db.words.merge(db, is_begun=is_begun)
+    return db.words(MEMO).merge(db, is_begun=is_begun)
 
 
 def _keep(db: Connection, given: domain.KeepMemo) -> None:
@@ -143,7 +144,7 @@ def _keep(db: Connection, given: domain.KeepMemo) -> None:
     ).fetchall()
     db.execute("UPDATE shelf SET memos = memos + 1 WHERE shelf = ?", (shelf,))
     marks = " ".join(f"{shelf}__{mark}" for mark in given.marks)
-    db.words.keep(db, seq, _spell(shelf, given.title), _spell(shelf, given.content), marks)
+    db.words(MEMO).keep(db, seq, _spell(shelf, given.title), _spell(shelf, given.content), marks)
     if (vector := given.embedded) is not None:
         db.execute("INSERT INTO memo_signs VALUES (?, ?, ?, ?)", (shelf, vector.embedder, seq, vector.signs))
         db.execute("INSERT INTO memo_numbers VALUES (?, ?, ?)", (seq, vector.embedder, vector.numbers))
@@ -174,7 +175,7 @@ def _rarest(db: Reader, shelves: Sequence[int], query: domain.MemoQuery) -> list
     whole."""
     words = [f"{shelf}_{term}" for term in query.terms or () if term.isalnum() for shelf in shelves]
     marks = [f"{shelf}__{mark}" for mark in query.marks for shelf in shelves]
-    counts = db.words.counts(db, [*words, *marks])
+    counts = db.words(MEMO).counts(db, [*words, *marks])
     marked = [sum(counts.get(f"{shelf}__{mark}", 0) for shelf in shelves) for mark in query.marks]
     room = MOST_LOOKED_AT if min(marked, default=MOST_LOOKED_AT + 1) > MOST_LOOKED_AT else None
     telling = list[str]()

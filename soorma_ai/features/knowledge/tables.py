@@ -1,9 +1,11 @@
 """The tables of memos.
 
-`shelf`: its number stands before every word of its memos in `memo_text`, so that how often a word occurs is counted on
-that shelf alone. `memo_signs` are looked through for each search, `memo_numbers` only for the likeliest.
+`shelf`: its number stands before every word of its memos in the full-text index, so that how often a word occurs is
+counted on that shelf alone. `memo_signs` are looked through for each search, `memo_numbers` only for the likeliest.
 """
 
+# The table with a full-text index.
+MEMO = "memo"
 MEMO_TABLES = """
 CREATE TABLE shelf (
     shelf INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -25,8 +27,6 @@ CREATE TABLE memo (
 ) STRICT;
 CREATE INDEX memo_recent ON memo (shelf, seq);
 CREATE INDEX memo_expires ON memo (expires) WHERE expires IS NOT NULL;
-CREATE VIRTUAL TABLE memo_text USING fts5 (title, content, marks, tokenize = "ascii tokenchars '_'");
-CREATE VIRTUAL TABLE memo_word USING fts5vocab (memo_text, row);
 CREATE TABLE memo_signs (
     shelf INTEGER NOT NULL,
     embedder TEXT NOT NULL,

@@ -20,8 +20,8 @@ from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.kernel.domain.tasks import Group, SubTaskInfo, TaskRecord
-from soorma_ai.kernel.domain.tracking import EventHandling
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, Frozen, Json, JsonObject
+from soorma_ai.kernel.ports import EventHandling
 
 LONGEST_NAME: Final = 1_000
 MOST_LENT: Final = 16

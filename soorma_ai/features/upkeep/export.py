@@ -21,11 +21,11 @@ class TableRows(Struct, frozen=True):
 
 
 class Contents(Struct, frozen=True):
-    """All of one moment. `words` are of memos: number, title, content and marks. `last` is the last number that each
-    table has given, which may be gone."""
+    """All of one moment. `texts` are those in the full-text index of a table: number, title, content and marks. `last`
+    is the last number that each table has given, which may be gone."""
 
     tables: Sequence[TableRows]
-    words: Callable[[], Iterable[tuple[int, str, str, str]]]
+    texts: Callable[[str], Iterable[tuple[int, str, str, str]]]
     last: Mapping[str, int]
 
 

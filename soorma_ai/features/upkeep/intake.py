@@ -1,6 +1,6 @@
 """Taking in what another database holds: all of it, compared, in one transaction, or nothing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import partial
 
 import psycopg
@@ -8,23 +8,20 @@ from psycopg import sql
 
 from soorma_ai.adapters.postgres import row_level_security
 from soorma_ai.adapters.postgres.connection import connection_to
-from soorma_ai.adapters.postgres.full_text import count_words
+from soorma_ai.adapters.postgres.full_text import count_words, total_from_lengths, total_table, word_tables
 from soorma_ai.adapters.postgres.migrations import must_be_idle, prepare
 from soorma_ai.adapters.postgres.schema import SCHEMA
 from soorma_ai.errors import ConfigError, StoreUnavailable
 from soorma_ai.features.upkeep.export import Contents, MovedTable, Row, TableDigest, TableRows
-from soorma_ai.kernel.sql.storage import FeatureSet
+from soorma_ai.kernel.sql.storage import FeatureSet, Table, TextIndex
 
 # Rows that are read back at once.
 _BATCH = 2000
-# What a new store has already.
-_MADE = ("meta", "memo_total", "access")
 _TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = %s ORDER BY tablename"
 _NUMBERED = """
     SELECT table_name, column_name FROM information_schema.columns
     WHERE table_schema = %s AND is_identity = 'YES' AND identity_generation = 'BY DEFAULT'
 """
-_TOTAL = "UPDATE memo_total SET (memos, words) = (SELECT count(*), coalesce(sum(words), 0) FROM memo_length)"
 
 
 def take_in(url: str, contents: Contents, features: FeatureSet) -> list[MovedTable]:
@@ -34,13 +31,12 @@ def take_in(url: str, contents: Contents, features: FeatureSet) -> list[MovedTab
         prepare(made, features)
         with made.transaction():
             must_be_idle(made)
-            _must_be_empty(made)
-            words = _words(contents) if features.has_words else ()
+            _must_be_empty(made, features)
+            words = (table for index in features.text_indexes for table in _words(contents, index))
             moved = [_take(made, table) for table in (*contents.tables, *words)]
-            if words:
-                made.execute(_TOTAL)
-            guarded = (*row_level_security.TABLES, *features.tables, *(row_level_security.WORDS if words else ()))
-            for table in (one.name for one in guarded if one.tenant):
+            for index in features.text_indexes:
+                made.execute(total_from_lengths(index.table).encode())
+            for table in (one.name for one in _tables_of(features) if one.tenant):
                 made.execute(sql.SQL("UPDATE {} SET whose = ''").format(_name(table)))
             _go_on_numbering(made, contents)
             made.execute("UPDATE meta SET registry = registry + 1")
@@ -49,9 +45,17 @@ def take_in(url: str, contents: Contents, features: FeatureSet) -> list[MovedTab
     return moved
 
 
-def _must_be_empty(db: psycopg.Connection) -> None:
+def _tables_of(features: FeatureSet) -> Iterable[Table]:
+    """Return the tables with rows of tenants. Those of which a tenant is found stand in the order of the search."""
+    words = (table for index in features.text_indexes for table in word_tables(index))
+    return *row_level_security.TABLES, *features.tables, *words
+
+
+def _must_be_empty(db: psycopg.Connection, features: FeatureSet) -> None:
+    # Rows that a new store has.
+    made = {"meta", "access", *(total_table(index.table) for index in features.text_indexes)}
     for (name,) in db.execute(_TABLES, (SCHEMA,)).fetchall():
-        if name not in _MADE and db.execute(sql.SQL("SELECT 1 FROM {} LIMIT 1").format(_name(name))).fetchone():
+        if name not in made and db.execute(sql.SQL("SELECT 1 FROM {} LIMIT 1").format(_name(name))).fetchone():
             raise ConfigError(f"the database is not empty: its table {name!r} has rows; give one without a store")
 
 
@@ -84,22 +88,23 @@ def _spell(row: Row) -> Row:
     return tuple(value.replace("\0", "\uffff") if isinstance(value, str) else value for value in row)
 
 
-def _words(contents: Contents) -> Sequence[TableRows]:
-    """Return the tables in which words of memos are counted here."""
+def _words(contents: Contents, index: TextIndex) -> tuple[TableRows, TableRows]:
+    """Return the tables of a full-text index here, made of the texts there."""
+    words, lengths = (table.name for table in word_tables(index))
     return (
-        TableRows("memo_word", ("term", "seq", "hits"), partial(_hits, contents)),
-        TableRows("memo_length", ("seq", "words"), partial(_lengths, contents)),
+        TableRows(words, ("term", "seq", "hits"), partial(_hits, contents, index.table)),
+        TableRows(lengths, ("seq", "words"), partial(_lengths, contents, index.table)),
     )
 
 
-def _hits(contents: Contents) -> Iterable[Row]:
-    for seq, *texts in contents.words():
+def _hits(contents: Contents, table: str) -> Iterable[Row]:
+    for seq, *texts in contents.texts(table):
         counted, _ = count_words(*texts)
         yield from ((term, seq, hits) for term, hits in counted.items())
 
 
-def _lengths(contents: Contents) -> Iterable[Row]:
-    for seq, *texts in contents.words():
+def _lengths(contents: Contents, table: str) -> Iterable[Row]:
+    for seq, *texts in contents.texts(table):
         yield seq, count_words(*texts)[1]
 
 

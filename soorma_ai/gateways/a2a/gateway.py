@@ -18,6 +18,7 @@ from starlette.routing import Route
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, span
+from soorma_ai.agents.mounts import Receive, Scope, Send, Visit
 from soorma_ai.gateways.a2a.cards import Front, card_of, early_card_of, goals_of
 from soorma_ai.gateways.a2a.early import earlier_goal_of, message_of, parse, response_of, says_again
 from soorma_ai.gateways.a2a.handler import FRONT, VISIT, GoalOffer, PlanTasks, as_a2a, caller_of
@@ -26,7 +27,6 @@ from soorma_ai.gateways.a2a.looking import turn_of
 from soorma_ai.kernel.domain.events import Lineage
 from soorma_ai.kernel.domain.registry import RegisteredEvent
 from soorma_ai.kernel.domain.values import digest, json_object
-from soorma_ai.kernel.runtime.client.mounts import Receive, Scope, Send, Visit
 
 RPC = "/a2a"
 REST = "/a2a/v1"

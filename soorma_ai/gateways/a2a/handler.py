@@ -43,6 +43,7 @@ from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import HistoryLengthConfig, apply_history_length, validate_history_length, validate_page_size
 from msgspec import Struct
 
+from soorma_ai.agents.mounts import Visit
 from soorma_ai.errors import Forbidden, Held, LocalProtocolError, NotFound, SoormaError, TransientError
 from soorma_ai.gateways.a2a.cards import Front, by_name, card_of, goals_of
 from soorma_ai.gateways.a2a.listing import behind, is_asked_for, list_tasks, token_of
@@ -56,7 +57,6 @@ from soorma_ai.kernel.domain.values import JsonObject, clip, derived_id
 from soorma_ai.kernel.rules.waits.answers import say_approved
 from soorma_ai.kernel.rules.waits.gates import gate_id
 from soorma_ai.kernel.runtime.client.client import Client
-from soorma_ai.kernel.runtime.client.mounts import Visit
 from soorma_ai.kernel.runtime.handling.logs import warn
 
 VISIT = "soorma.visit"

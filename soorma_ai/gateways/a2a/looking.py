@@ -5,6 +5,7 @@ from contextlib import aclosing
 
 from a2a.types import TaskState
 
+from soorma_ai.agents.mounts import Visit
 from soorma_ai.errors import NotFound
 from soorma_ai.gateways.a2a.tasks import TURN_OVER, PlanTaskState
 from soorma_ai.kernel.domain.events import EventEnvelope
@@ -15,7 +16,6 @@ from soorma_ai.kernel.rules.authority import check
 from soorma_ai.kernel.rules.plans.lifecycle import before_it_began
 from soorma_ai.kernel.rules.waits.gates import gate_id
 from soorma_ai.kernel.runtime.client.client import REQUESTS, Client
-from soorma_ai.kernel.runtime.client.mounts import Visit
 from soorma_ai.kernel.runtime.handling.process.signals import until
 from soorma_ai.kernel.runtime.views.plans import own_plan
 

@@ -1,7 +1,7 @@
 """Agents as they register and as others find them: the events that they take and make, and the shapes of those."""
 
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Literal, Self, TypedDict, Unpack, cast
 
@@ -336,3 +336,13 @@ class Discovery(list[DiscoveredAgent]):
 
 def name_of(capability: AgentCapability | str) -> str:
     return capability if isinstance(capability, str) else capability.task_name
+
+
+class Backlog(Record, frozen=True):
+    """Deliveries to an agent that have not ended: `waiting` in line, and `in_hand`. `since` is when the oldest of their
+    events was made."""
+
+    agent: str
+    waiting: int
+    in_hand: int
+    since: datetime

@@ -13,6 +13,7 @@ START = "start"
 FAILED = "failed"
 USER_INPUT = "user_input"
 
+PROGRESS = "task.progress"
 HUMAN_INPUT = "notification.human_input"
 WAIT_REMINDED = "plan.wait.reminded"
 WAIT_ESCALATED = "plan.wait.escalated"

@@ -26,24 +26,20 @@ from soorma_ai.kernel.ports.rows import (
     AuditRow,
     Borrower,
     Brought,
-    DeadLetterRow,
     Delivery,
+    EventHandling,
     EventPage,
     Forgotten,
     Note,
     PartRows,
     Place,
-    PlanFilter,
     Pruned,
     Settlement,
     StoredEvent,
-    StoredPlan,
-    StoredPlans,
     Swept,
-    WantedPart,
     Work,
 )
-from soorma_ai.kernel.ports.store import DeadLetters, EventLog, Memory, Plans, Store
+from soorma_ai.kernel.ports.store import EventLog, Memory, Plans, Store
 from soorma_ai.kernel.ports.store_key import StoreKey
 
 __all__ = [
@@ -60,10 +56,9 @@ __all__ = [
     "Bus",
     "Clock",
     "Colleagues",
-    "DeadLetterRow",
-    "DeadLetters",
     "Delivery",
     "Embedder",
+    "EventHandling",
     "EventLog",
     "EventPage",
     "Forgotten",
@@ -81,7 +76,6 @@ __all__ = [
     "Note",
     "PartRows",
     "Place",
-    "PlanFilter",
     "Plans",
     "Post",
     "Prompt",
@@ -94,10 +88,7 @@ __all__ = [
     "Store",
     "StoreKey",
     "StoredEvent",
-    "StoredPlan",
-    "StoredPlans",
     "Swept",
-    "WantedPart",
     "Way",
     "Work",
 ]

@@ -9,8 +9,7 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival, Expectation
 from soorma_ai.kernel.domain.memory import OpenSession
 from soorma_ai.kernel.domain.plans import Rest
-from soorma_ai.kernel.domain.tenant_stats import TenantStats
-from soorma_ai.kernel.domain.tracking import Backlog
+from soorma_ai.kernel.domain.registry import Backlog
 from soorma_ai.kernel.ports.rows import Borrower, Delivery, StoredEvent, Swept, Work
 
 
@@ -174,6 +173,10 @@ class Queue(Protocol):
         """The bus took them; what does not arrive either is sent again by `sweep`."""
         ...
 
+    async def set_aside(self, event: EventEnvelope, reason: str, now: datetime) -> None:
+        """Keep an event that cannot arrive as a letter to nobody, and send it no more until it is redriven."""
+        ...
+
     async def fire(self, now: datetime, limit: int) -> int:
         """Publish what is due. One transaction: the timer goes, its guard expires (see `Close`), its event is in the
         outbox."""
@@ -198,10 +201,6 @@ class Queue(Protocol):
 
     async def backlogs(self, tenant_id: str, at_most: int) -> list[Backlog]:
         """Backlogs of agents, by name, of a tenant's events; of so many rows at most."""
-        ...
-
-    async def tenant_stats(self, tenant_id: str, now: datetime, at_most: int) -> TenantStats:
-        """Return what stands in a tenant; so many rows of a kind are looked at."""
         ...
 
     async def sweep(self, now: datetime) -> Swept:

@@ -5,15 +5,13 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from soorma_ai.kernel.domain.dead_letters import LetterStatus
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.effects import Disposition, Effect
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation
 from soorma_ai.kernel.domain.history import JournalEntry, PromptPart
 from soorma_ai.kernel.domain.identity import AuditEntry
-from soorma_ai.kernel.domain.limits import Charge, Spent
-from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.kernel.domain.limits import Charge
 from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.registry import Registration
 
@@ -89,27 +87,6 @@ class Swept(Struct, frozen=True):
     stranded: tuple[str, ...] = ()
 
 
-class DeadLetterRow(Struct, frozen=True):
-    """Row of a dead letter, as `domain.letters.Letter` explains it. An event that cannot be read is stood in for by
-    what the store knows, and `unreadable` says why. `came_for` is the plan that it came for, where that has begun.
-    `user_id` is whose it is: that plan's, else the event's."""
-
-    seq: int
-    agent: str
-    event: EventEnvelope
-    reason: str
-    attempts: int
-    at: datetime
-    status: LetterStatus
-    redriven: int
-    plan_id: str | None
-    root_plan_id: str | None
-    came_for: str | None
-    plan_status: PlanStatus | None
-    unreadable: str | None
-    user_id: str
-
-
 class Place(Struct, frozen=True):
     """An item of a list, by its id, behind which a page begins; `is_back`: before which it ends."""
 
@@ -158,31 +135,6 @@ class AuditRow(Struct, frozen=True):
     entry: AuditEntry
 
 
-class PlanFilter(Struct, frozen=True):
-    """Plans that a list is of: in one of these statuses, or in any where there is none; of a session; `search` is a
-    part of the id, of the goal's name, of the planner's or of the user's."""
-
-    statuses: tuple[PlanStatus, ...] = ()
-    session_id: str | None = None
-    search: str = ""
-
-
-class StoredPlan(Struct, frozen=True):
-    """A plan, its place in the order in which plans began, and what its tree has spent."""
-
-    seq: int
-    plan: PlanRecord
-    spent: Spent
-
-
-class StoredPlans(Struct, frozen=True):
-    """Plans, newest first. All before the place `before` are still to be looked at, unless `is_end`."""
-
-    rows: tuple[StoredPlan, ...]
-    before: int
-    is_end: bool
-
-
 class AgentRow(Struct, frozen=True):
     agent: str
     tenant_id: str | None
@@ -211,18 +163,6 @@ class Pruned(Record, frozen=True):
     after: str | None = None
 
 
-class WantedPart(Struct, frozen=True):
-    """Part of a plan whose rows are wanted: the events that its turns are about, and the expectations that its steps
-    name. `until` is the event behind which the next part begins. At most `most` decisions, and events, are read."""
-
-    causes: tuple[str, ...]
-    expectations: tuple[str, ...]
-    until: str | None
-    is_first: bool
-    is_last: bool
-    most: int
-
-
 class PartRows(Struct, frozen=True):
     """Rows of a part of a plan. `decisions_before` counts those of the parts before; `expectations` are those that are
     open, too."""
@@ -232,3 +172,14 @@ class PartRows(Struct, frozen=True):
     shown: Mapping[str, Showing]
     expectations: tuple[Expectation, ...]
     events: tuple[EventEnvelope, ...]
+
+
+class EventHandling(Record, frozen=True):
+    """One event that came to one agent. `has_begun`: its handling began at least once. `has_ended`: nothing more will
+    be done about it; a task that waits for something, and a goal, have not ended with their handling."""
+
+    event_id: str
+    agent: str
+    has_begun: bool
+    has_ended: bool
+    is_dead: bool

@@ -13,23 +13,10 @@ from soorma_ai.kernel.domain.memory import MemoryChange, MemoryKey, OpenSession,
 from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.plans import PlanInHand, PlanRecord, PlanStatus, PlanValue, StepMark
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
-from soorma_ai.kernel.domain.tracking import EventHandling
 from soorma_ai.kernel.ports.identity import Audit
 from soorma_ai.kernel.ports.queue import Hands, Queue
 from soorma_ai.kernel.ports.registry import Registry
-from soorma_ai.kernel.ports.rows import (
-    DeadLetterRow,
-    Delivery,
-    EventPage,
-    Note,
-    PartRows,
-    Place,
-    PlanFilter,
-    Settlement,
-    StoredEvent,
-    StoredPlans,
-    WantedPart,
-)
+from soorma_ai.kernel.ports.rows import Delivery, EventHandling, EventPage, Note, Place, Settlement, StoredEvent
 from soorma_ai.kernel.ports.store_key import StoreKey
 
 T = TypeVar("T")
@@ -65,17 +52,6 @@ class Plans(Protocol):
         """Plans, newest first."""
         ...
 
-    async def plan_page(
-        self, tenant_id: str, user_id: str | None, wanted: PlanFilter, before: int, limit: int
-    ) -> StoredPlans:
-        """Plans that began before the one at a place, or before the end if that is 0, newest first. It looks at so many
-        rows at most, so that what is found may be short before the end."""
-        ...
-
-    async def first_awaited(self, plan_ids: Sequence[str], most: int) -> list[Expectation]:
-        """The oldest open expectations of each of these plans, at most so many of each."""
-        ...
-
     async def plan_answering(self, tenant_id: str, answer_key: str) -> PlanRecord | None:
         """The newest whose goal is answered under this reply key."""
         ...
@@ -100,10 +76,6 @@ class Plans(Protocol):
 
     async def steps_at(self, plan_id: str, ordinals: Collection[int]) -> list[Step]:
         """The plan's steps of these numbers, as far as there are such, in order."""
-        ...
-
-    async def rows_of_part(self, plan: PlanRecord, wanted: WantedPart) -> PartRows:
-        """Rows of a part of a plan; as many as the part has are read, however long the plan is."""
         ...
 
     async def plan_values(self, plan_id: str) -> list[PlanValue]:
@@ -325,36 +297,6 @@ class EventLog(Protocol):
         ...
 
 
-class DeadLetters(Protocol):
-    """Deliveries that could not be handled, set aside so that they hold up nothing else. A row whose event cannot be
-    read gets here by itself, from wherever it is met."""
-
-    async def dead_letters(
-        self, tenant_id: str | None, limit: int, *, user_id: str | None = None, beyond: Place | None = None
-    ) -> list[DeadLetterRow]:
-        """Dead letters, newest first; with a `user_id` those of this user. `beyond` the number of one of them, dead or
-        not, those next to it."""
-        ...
-
-    async def dead_letter(self, seq: int) -> DeadLetterRow | None:
-        """Return a dead letter, a redriven or discarded one too."""
-        ...
-
-    async def redrive(self, letter: DeadLetterRow) -> bool:
-        """Back in line, behind what its owner has in hand. False, and nothing changes, when it is not dead, or not as
-        it was read any more."""
-        ...
-
-    async def discard(self, seq: int, note: str, now: datetime) -> bool:
-        """Done with, for this reason; its event is still known when it comes again. False, and nothing changes, when
-        it is not dead (any more). Raises NotFound."""
-        ...
-
-    async def set_aside(self, event: EventEnvelope, reason: str, now: datetime) -> None:
-        """Keep an event that cannot arrive as a letter to nobody, and send it no more until it is redriven."""
-        ...
-
-
 class Store(Protocol):
     """The truth. One file or one database; every method of its parts is one transaction."""
 
@@ -363,7 +305,6 @@ class Store(Protocol):
     memory: Memory
     registry: Registry
     events: EventLog
-    letters: DeadLetters
     audit: Audit
 
     @property

@@ -14,8 +14,8 @@ from soorma_ai.kernel.domain.people import AnswerDecision, Ask, ladder_fault
 from soorma_ai.kernel.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.kernel.domain.replies import failure_reply, is_failure
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT, check_schema
+from soorma_ai.kernel.domain.states import PROGRESS
 from soorma_ai.kernel.domain.tasks import DelegationSpec, Group, SubTaskInfo, TaskRecord
-from soorma_ai.kernel.domain.tracking import PROGRESS
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, Json, JsonObject, json_object
 from soorma_ai.kernel.rules.breaker import begin_lineage
 from soorma_ai.kernel.rules.waits.opening import LONGEST_WAIT, ExpectationSpec, Moment, Waiter, open_expectation

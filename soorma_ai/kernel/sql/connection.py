@@ -41,8 +41,9 @@ class Reader(Protocol):
     @property
     def registry(self) -> int: ...
 
-    @property
-    def words(self) -> "FullTextIndex": ...
+    def words(self, table: str) -> "FullTextIndex":
+        """Return the full-text index of a table."""
+        ...
 
     def execute(self, sql: str, parameters: Parameters = ..., /) -> Rows: ...
 
@@ -50,10 +51,10 @@ class Reader(Protocol):
 
 
 class FullTextIndex(Protocol):
-    """Words and marks of memos, by the number of the memo. Each stands behind the number of its shelf. `wanted` are
-    marks, of each of which a memo has to have one of these spellings.
+    """Full-text index of a table with the columns `seq`, `body` and `expires`, made of words and marks of its rows.
 
-    Found are memos that have not expired, as number and body.
+    `wanted` are marks, each in its spellings; a row needs one spelling of each. The results are rows that have not
+    expired, as number and body.
     """
 
     def keep(self, db: "Connection", seq: int, title: str, content: str, marks: str) -> None: ...
@@ -61,13 +62,13 @@ class FullTextIndex(Protocol):
     def drop(self, db: "Connection", seq: int) -> None: ...
 
     def counts(self, db: Reader, words: Sequence[str]) -> dict[str, int]:
-        """Return in how many memos each word and mark stands that stands anywhere."""
+        """Return the number of rows with each word and mark, without those in no row."""
         ...
 
     def likest(
         self, db: Reader, words: Sequence[str], wanted: Sequence[Sequence[str]], now: datetime, limit: int
     ) -> list[tuple[int, str]]:
-        """Return those that have any of these words, the likest first: rare words in short memos count most, and marks
+        """Return those that have any of these words, the likest first: rare words in short rows count most, and marks
         for nothing."""
         ...
 
@@ -175,7 +176,6 @@ class Connection(ABC):
         self.is_beside = False
         self.parts: OrderedDict[tuple[str, str, str], float] = OrderedDict()
 
-    words: FullTextIndex
     features: Features
     registry: int
     taking = ""
@@ -190,6 +190,11 @@ class Connection(ABC):
 
     @abstractmethod
     def executemany(self, sql: str, parameters: Iterable[Parameters], /) -> Rows: ...
+
+    @abstractmethod
+    def words(self, table: str) -> FullTextIndex:
+        """Return the full-text index of a table."""
+        ...
 
     @abstractmethod
     def in_our_words(self) -> AbstractContextManager[None]:

@@ -19,7 +19,6 @@ from soorma_ai.kernel.domain.registry import EventDefinition, RegisteredEvent, R
 from soorma_ai.kernel.domain.tasks import SubTaskInfo
 from soorma_ai.kernel.ports import (
     Audit,
-    DeadLetters,
     Delivery,
     EventLog,
     Hands,
@@ -39,25 +38,13 @@ from soorma_ai.kernel.sql import apply, arrivals, due_timers, effects, registrat
 from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.database import Database, StorePart, reading, writing
 from soorma_ai.kernel.sql.storage import part_missing
-from soorma_ai.kernel.sql.tables import (
-    audit,
-    budget,
-    inbox,
-    leases,
-    listing,
-    memory,
-    plan_parts,
-    receivers,
-    registry,
-    tasks,
-)
+from soorma_ai.kernel.sql.tables import audit, budget, inbox, leases, memory, receivers, registry, tasks
 from soorma_ai.kernel.sql.tables import batch as behind
 from soorma_ai.kernel.sql.tables import dead_letters as letters
 from soorma_ai.kernel.sql.tables import events as log
 from soorma_ai.kernel.sql.tables import expectations as expected
 from soorma_ai.kernel.sql.tables import held_events as held_rows
 from soorma_ai.kernel.sql.tables import plans as pursued
-from soorma_ai.kernel.sql.tables import tenant_stats as counts
 from soorma_ai.kernel.sql.tables import timers as timer_rows
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope, of_delivery
 
@@ -83,11 +70,11 @@ class SqlQueue(StorePart):
     release = writing(inbox.release, HOUSE)
     renew = writing(inbox.renew, HOUSE)
     mark_sent = writing(log.mark_sent, HOUSE)
+    set_aside = writing(letters.set_aside)
     count_pending = reading(inbox.count_pending)
     find_rest = reading(inbox.find_rest)
     backlog = reading(inbox.backlog, HOUSE)
-    backlogs = reading(listing.backlogs)
-    tenant_stats = reading(counts.tenant_stats, is_long=True)
+    backlogs = reading(inbox.backlogs)
     next_due = reading(due_timers.next_due, HOUSE)
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
@@ -183,8 +170,6 @@ class SqlPlans(StorePart):
     plan_of_event = reading(pursued.plan_of_event)
     in_hand = reading(pursued.in_hand)
     plans = reading(pursued.plans, of_user=True)
-    plan_page = reading(listing.plan_page, of_user=True)
-    first_awaited = reading(listing.first_awaited)
     plan_answering = reading(pursued.plan_answered_under)
     steps = reading(pursued.steps)
     plan_values = reading(pursued.values)
@@ -192,7 +177,6 @@ class SqlPlans(StorePart):
     blocked_plans = reading(held_rows.blocked_plans)
     blocked_in_tree = reading(held_rows.blocked_in_tree)
     steps_at = reading(pursued.steps_at)
-    rows_of_part = reading(plan_parts.rows_of_part)
     join_progress = reading(pursued.join_progress)
     branches_that_came = reading(pursued.branches_that_came)
     cancellation = reading(pursued.cancellation)
@@ -304,14 +288,6 @@ class SqlEventLog(StorePart):
     untaken = reading(arrivals.requests_without_taker)
 
 
-class SqlDeadLetters(StorePart):
-    dead_letters = reading(letters.find_of_user)
-    dead_letter = reading(letters.find)
-    redrive = writing(letters.redrive)
-    discard = writing(letters.discard)
-    set_aside = writing(letters.set_aside)
-
-
 class SqlAudit(StorePart):
     record = writing(audit.record)
     entries = reading(audit.entries)
@@ -334,7 +310,6 @@ class SqlStore:
         self.memory: Memory = SqlMemory(*given)
         self.registry: Registry = SqlRegistry(*given)
         self.events: EventLog = SqlEventLog(self.database, self._acting)
-        self.letters: DeadLetters = SqlDeadLetters(*given)
         self.audit: Audit = SqlAudit(self.database, self._acting)
 
     @property

@@ -1,7 +1,7 @@
 """Tables, parts and hooks of features in a store."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +21,7 @@ class Table(Struct, frozen=True):
 
     `tenant`: SQL of a row's tenant, for a table without a column `tenant`; it names the row `{row}` and depends on
     `columns`. `seen`: condition to see and write a row, of `{own}` (its tenant) and `{users}` (its user). `shared`:
-    condition of the rows for every tenant to read.
+    condition of the rows for every tenant to read. `is_numbered`: a row without a number gets one.
     """
 
     name: str
@@ -29,19 +29,26 @@ class Table(Struct, frozen=True):
     tenant: str = ""
     seen: str = "{own}"
     shared: str = ""
+    is_numbered: bool = True
+
+
+class TextIndex(Struct, frozen=True):
+    """Full-text index of a table; see `FullTextIndex`. `tenant`: SQL of a word's tenant, as in `Table`."""
+
+    table: str
+    tenant: str
 
 
 class Storage(Struct, frozen=True, kw_only=True):
     """Storage of one feature, and its work in the transactions of the kernel.
 
     `statements` make its tables and indexes; opening a store runs those of missing ones. `appliers` apply its effects.
-    `closing` are statements about a closed question, with its id. `has_words`: it uses the full-text index. `Features`
-    explains the other hooks.
+    `closing` are statements about a closed question, with its id. `Features` explains the other hooks.
     """
 
     statements: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
-    has_words: bool = False
+    text_indexes: tuple[TextIndex, ...] = ()
     parts: Mapping[StoreKey[Any], type[StorePart]] = {}
     appliers: Mapping[type[FeatureEffect], Callable[[Connection, Any], None]] = {}
     closing: tuple[str, ...] = ()
@@ -64,7 +71,7 @@ class FeatureSet:
         self.names = frozenset(storages)
         self.parts = {key: part for one in all_of for key, part in one.parts.items()}
         self.tables = tuple(table for one in all_of for table in one.tables)
-        self.has_words = any(one.has_words for one in all_of)
+        self.text_indexes = tuple(one for storage in all_of for one in storage.text_indexes)
         self.closing = tuple(statement for one in all_of for statement in one.closing)
         self.removals = tuple(one.removal for one in all_of if one.removal)
 
@@ -72,6 +79,11 @@ class FeatureSet:
         """Return the statements for missing tables and indexes. `there`: the names of the existing ones."""
         wanted = (statement for one in self._storages.values() for statement in one.statements)
         return [statement for statement in wanted if _name_made_by(statement) not in there]
+
+    def missing_text_indexes(self, there: Collection[str], make: Callable[[str], Sequence[str]]) -> list[str]:
+        """Return the statements for missing full-text indexes. `make` returns those of the index of a table."""
+        made = (make(index.table) for index in self.text_indexes)
+        return [one for statements in made if _name_made_by(statements[0]) not in there for one in statements]
 
     def among(self, there: Collection[str]) -> "FeatureSet":
         """Return the features with all their tables among these names."""

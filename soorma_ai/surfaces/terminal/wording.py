@@ -3,10 +3,10 @@
 import json
 from datetime import datetime, timedelta
 
+from soorma_ai.kernel.domain.history import JournalEntry
 from soorma_ai.kernel.domain.limits import Limits, Reserved, Spent
 from soorma_ai.kernel.domain.plans import Rest
 from soorma_ai.kernel.domain.values import Json, clip
-from soorma_ai.kernel.rules.reports.lines import Thought
 from soorma_ai.surfaces.terminal.escapes import one_line, printable
 
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
@@ -88,12 +88,12 @@ def cost_so_far(spent: Spent) -> str:
     return cost(spent.cost_usd)
 
 
-def call_facts(thought: Thought) -> str:
+def call_facts(entry: JournalEntry) -> str:
     """Return model, tokens in and out, how many of the first the provider had kept, cost and latency."""
-    tokens = f"{thought.prompt_tokens:,}+{thought.completion_tokens:,} tokens"
-    if thought.cached_tokens:
-        tokens = f"{tokens} ({thought.cached_tokens:,} cached)"
-    return f"{one_line(thought.model)}, {tokens}, {cost(thought.cost_usd)}, {span(thought.latency)}"
+    tokens = f"{entry.prompt_tokens:,}+{entry.completion_tokens:,} tokens"
+    if entry.cached_tokens:
+        tokens = f"{tokens} ({entry.cached_tokens:,} cached)"
+    return f"{one_line(entry.model)}, {tokens}, {cost(entry.cost_usd)}, {span(entry.latency)}"
 
 
 def spending(spent: Spent, limits: Limits) -> str:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
-from soorma_ai.adapters.sqlite.file.full_text import FullText
+from soorma_ai.adapters.sqlite.file.full_text import FullText, index_of
 from soorma_ai.kernel.sql import connection as family
 
 BUSY_MS = 5000
@@ -15,20 +15,24 @@ BUSY_MS = 5000
 class ReadConnection(sqlite3.Connection):
     """The connection that reads."""
 
-    words = FullText()
     # A file has one process that changes it.
     registry = 0
+
+    def words(self, table: str) -> FullText:
+        return index_of(table)
 
 
 class Connection(sqlite3.Connection, family.Connection):
     """The connection that writes. Hands are reserved on the loop's thread alone."""
 
-    words = FullText()
     registry = 0
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         sqlite3.Connection.__init__(self, *arguments, **options)
         family.Connection.__init__(self)
+
+    def words(self, table: str) -> FullText:
+        return index_of(table)
 
     def in_our_words(self) -> AbstractContextManager[None]:
         return in_our_words()

@@ -2,6 +2,7 @@
 
 import sqlite3
 
+from soorma_ai.adapters.sqlite.file.full_text import make_index
 from soorma_ai.kernel.sql.agent_keys import KEY, name_by_key
 from soorma_ai.kernel.sql.model_tables import RESERVED
 from soorma_ai.kernel.sql.schema import AGED, APPLICATION_ID, STATEMENTS, VERSION, WHOLE, statements, statements_of
@@ -257,7 +258,7 @@ def migrate(connection: sqlite3.Connection, version: int, features: FeatureSet) 
         for statement in step:
             connection.execute(statement)
     there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master").fetchall()}
-    for statement in features.missing(there):
+    for statement in (*features.missing(there), *features.missing_text_indexes(there, make_index)):
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")

@@ -11,10 +11,10 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any, TypeVar
 
+from soorma_ai.adapters.jobs import Helper, Job
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.errors import StoreUnavailable
-from soorma_ai.kernel.sql.jobs import Helper, Job
 
 T = TypeVar("T")
 

@@ -1,15 +1,13 @@
 """Routes of the kernel: handlers for calls with an HTTP of their own, and the rows of its services."""
 
 from soorma_ai.api.operation import Operation
-from soorma_ai.api.server.routes import dead_letters, events, memory, people, plans, registry, requests, tracker
+from soorma_ai.api.server.routes import events, memory, people, plans, registry, requests
 
 OPERATIONS: tuple[Operation, ...] = (
     *plans.OPERATIONS,
     *requests.OPERATIONS,
     *events.OPERATIONS,
     *people.OPERATIONS,
-    *dead_letters.OPERATIONS,
     *registry.OPERATIONS,
-    *tracker.OPERATIONS,
     *memory.OPERATIONS,
 )

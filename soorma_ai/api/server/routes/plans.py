@@ -15,7 +15,6 @@ from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.parameters import Id, Name, Note, Patience
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.values import JsonObject
-from soorma_ai.kernel.rules.reports.trace import Trace
 from soorma_ai.kernel.runtime.client.client import PLANS
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle
 
@@ -92,12 +91,6 @@ async def stream_plan(
         if standing is not None and standing[0].is_final and page.is_end and not page.events:
             return Answer(None, HTTPStatus.NO_CONTENT)
     return Stream(follow_plan(client, call.surroundings, plan_id, begin))
-
-
-@HANDLERS("GET /plans/{plan_id}/trace", PLANS["trace"], "show_trace")
-async def show_trace(call: Call, plan_id: Id) -> Trace:
-    """Return why everything in a plan happened: who did what because of what, and when."""
-    return await call.client.trace(plan_id)
 
 
 @HANDLERS(

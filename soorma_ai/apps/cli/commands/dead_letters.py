@@ -1,22 +1,27 @@
 """`soorma dead-letters`: what could not be handled, and what to do about it."""
 
+from contextlib import suppress
 from datetime import datetime
 
 import click
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.apps.cli.store_access import CommandRunner, look_up
-from soorma_ai.kernel.domain.dead_letters import Letter, LetterStatus
+from soorma_ai.clients.protocol import PlatformClient
+from soorma_ai.errors import NotFound
+from soorma_ai.features.dead_letters.records import Letter, LetterStatus
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import clip
-from soorma_ai.surfaces.ids import find_dead_letter
-from soorma_ai.surfaces.options import LOCAL_USER, Access, as_json, with_platform
+from soorma_ai.surfaces.ids import tenant_in_words
+from soorma_ai.surfaces.options import LOCAL_USER, SHORTEST_PREFIX, Access, as_json, with_platform
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import BAD, BOLD, DIM, GOOD, WAITING, Part, Printer, print_json, print_list
 from soorma_ai.surfaces.terminal.wording import ago, json_line, local_time, short_id
 
 _STYLES = {LetterStatus.DEAD: BAD, LetterStatus.REDRIVEN: WAITING, LetterStatus.HANDLED: GOOD}
 _TITLES = ("ID", "AGENT", "EVENT", "DIED", "TRIED", "REASON")
+MOST_LETTERS = 1_000_000
+LONGEST_NUMBER = 18
 _INDENT = 2
 _LABEL = 10
 
@@ -179,3 +184,28 @@ def _print_choices(printer: Printer, letter: Letter, flags: str) -> None:
     else:
         printer.line(f"cannot be redriven: {one_line(letter.hindrance)}", indent=_INDENT)
     printer.line((f"soorma dead-letters discard {letter.letter_id}{flags} --note TEXT", DIM), indent=_INDENT)
+
+
+async def find_dead_letter(client: PlatformClient, named: str) -> Letter:
+    """Return the letter of this number, whatever became of it, or the one dead letter whose event's id begins so.
+
+    Raise NotFound for none, and for several.
+    """
+    found: dict[int, Letter] = {}
+    if named.isascii() and named.isdigit() and len(named) <= LONGEST_NUMBER:
+        with suppress(NotFound):
+            one = await client.dead_letter(int(named))
+            found[one.letter_id] = one
+    if len(named) >= SHORTEST_PREFIX:
+        dead = await client.dead_letters(limit=MOST_LETTERS)
+        found |= {one.letter_id: one for one in dead if one.event.id.startswith(named)}
+    if not found:
+        raise NotFound(
+            f"no dead letter{await tenant_in_words(client)} has the number {named!r}, "
+            f"nor an event whose id begins so with {SHORTEST_PREFIX} characters or more"
+        )
+    if len(found) > 1:
+        ids = [str(letter_id) for letter_id in sorted(found)]
+        some = ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
+        raise NotFound(f"{named!r} may mean {len(ids)} dead letters; give the number of one: {some}")
+    return next(iter(found.values()))

@@ -8,14 +8,14 @@ import click
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.apps.cli.store_access import CommandRunner, look_up
 from soorma_ai.clients.protocol import PlatformClient
+from soorma_ai.context_parts.progress import PlanLine
+from soorma_ai.features.tracking import plan_list
+from soorma_ai.features.tracking.story import print_trace
+from soorma_ai.features.tracking.trace import Trace
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.kernel.domain.tracking import PlanLine
-from soorma_ai.kernel.rules.reports.trace import Trace
 from soorma_ai.surfaces.ids import find_plan
 from soorma_ai.surfaces.options import Access, Id, as_json, with_platform
-from soorma_ai.surfaces.terminal import plan_list
 from soorma_ai.surfaces.terminal.printing import Part, Printer, print_json, print_list
-from soorma_ai.surfaces.terminal.story import print_trace
 
 MOST_EXPLAINED = 100
 MOST_AT_ONCE = 100

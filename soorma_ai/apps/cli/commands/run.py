@@ -20,7 +20,7 @@ from soorma_ai.apps.cli.view.live import Manner, Voice
 from soorma_ai.errors import NotFound
 from soorma_ai.kernel.domain.people import AnswerDecision, Person
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanStatus
-from soorma_ai.kernel.rules.reports.waiting import need_of
+from soorma_ai.kernel.rules.plans.waiting import need_of
 from soorma_ai.kernel.runtime.loops.supervisor import DRAIN_SECONDS
 from soorma_ai.local_client import LocalClient as Client
 from soorma_ai.platform import stop_by_signal

@@ -7,12 +7,12 @@ import click
 from soorma_ai.apps.cli.store_access import look_up
 from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.errors import LimitExceeded
+from soorma_ai.features.tracking.lines import thought_of
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.history import JournalEntry, SentPrompt, StepKind
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanStatus
 from soorma_ai.kernel.domain.values import compact
-from soorma_ai.kernel.rules.reports.lines import thought_of
-from soorma_ai.kernel.rules.reports.waiting import describe_state
+from soorma_ai.kernel.rules.plans.waiting import describe_state
 from soorma_ai.surfaces.ids import find_plan, types_of
 from soorma_ai.surfaces.options import Access, Id, as_json, with_platform
 from soorma_ai.surfaces.terminal.escapes import one_line, printable

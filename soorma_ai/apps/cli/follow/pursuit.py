@@ -8,12 +8,13 @@ from datetime import datetime
 from soorma_ai.apps.cli.follow.responders import Responder
 from soorma_ai.apps.cli.view.live import Voice
 from soorma_ai.errors import NotFound
+from soorma_ai.features.tracking.live import news
+from soorma_ai.features.tracking.service import reader_of
+from soorma_ai.features.tracking.trace import Trace
 from soorma_ai.kernel.domain.expectations import ExpectationKind, Wait
 from soorma_ai.kernel.domain.plans import plan_id_of
-from soorma_ai.kernel.rules.reports.trace import Trace
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.process.signals import until
-from soorma_ai.surfaces.live import news
 
 POLL_SECONDS = 1.0
 PAUSE_PER_LOOK = 4
@@ -53,7 +54,7 @@ async def _look(client: Client, plan_id: str, woken: asyncio.Event) -> tuple[Tra
         woken.clear()
         waits = await waits_of(client, plan_id)
         with suppress(NotFound):
-            trace = await client.trace(plan_id)
+            trace = await reader_of(client).trace(plan_id)
         if not woken.is_set():
             break
     return trace, waits

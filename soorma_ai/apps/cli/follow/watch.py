@@ -5,12 +5,12 @@ from collections import OrderedDict
 from soorma_ai.apps.cli.follow.pursuit import PAUSE_PER_LOOK, POLL_SECONDS
 from soorma_ai.apps.cli.view.live import Voice
 from soorma_ai.errors import TransientError
+from soorma_ai.features.tracking.live import LineRows, lines_of, lookups_of
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.history import JournalEntry
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.logs import warn
 from soorma_ai.kernel.runtime.handling.process.signals import until
-from soorma_ai.surfaces.live import LineRows, lines_of, lookups_of
 
 # What comes faster than it can be told is counted, and not told.
 MOST_PER_LOOK = 200

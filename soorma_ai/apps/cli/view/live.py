@@ -9,14 +9,14 @@ from msgspec import Struct
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.apps.cli.view.logs import describe, fields_of, frames_of, record_as_json
+from soorma_ai.features.tracking.lines import LineKind
+from soorma_ai.features.tracking.live import LiveLine
+from soorma_ai.features.tracking.story import explanation, headline
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.values import JsonObject
-from soorma_ai.kernel.rules.reports.lines import LineKind
-from soorma_ai.surfaces.live import LiveLine
 from soorma_ai.surfaces.options import Access
 from soorma_ai.surfaces.terminal.escapes import one_line, printable
 from soorma_ai.surfaces.terminal.printing import BAD, DIM, Part, Printer
-from soorma_ai.surfaces.terminal.story import explanation, headline
 from soorma_ai.surfaces.terminal.waits import commands, print_commands, print_wait
 from soorma_ai.surfaces.terminal.wording import OFFSET_WIDTH, SHORT_ID, offset_cell, short_id
 

@@ -11,12 +11,12 @@ from starlette.types import ASGIApp
 
 from soorma_ai.apps.console.words import words
 from soorma_ai.errors import Forbidden, NotFound
+from soorma_ai.features.dead_letters.service import dead_letter_page
 from soorma_ai.features.retrieval.check import ADVICE, EventFault, EventFinding, by_problem, check_events, marks_of
 from soorma_ai.features.retrieval.reach import check_reach
+from soorma_ai.features.tracking.service import reader_of
 from soorma_ai.kernel.domain.expectations import ExpectationKind
-from soorma_ai.kernel.domain.registry import DiscoveredAgent, EventRole, RegisteredEvent
-from soorma_ai.kernel.domain.tracking import Backlog
-from soorma_ai.kernel.runtime.client.dead_letters import dead_letter_page
+from soorma_ai.kernel.domain.registry import Backlog, DiscoveredAgent, EventRole, RegisteredEvent
 from soorma_ai.kernel.runtime.client.questions import question_page
 from soorma_ai.kernel.runtime.views.registry import nearest
 from soorma_ai.surfaces.drawing.choreography import graph_of_registry
@@ -53,7 +53,7 @@ async def list_agents(visitor: PageContext) -> ASGIApp:
     backlogs = await _backlogs(visitor)
     letters = await dead_letter_page(client.services, client.person, MOST_LETTERS)
     doubts = await question_page(client.services, client.person, MOST_DOUBTS, kind=ExpectationKind.DOUBT)
-    untaken = await client.tracker.untaken(limit=MOST_UNTAKEN + 1)
+    untaken = await reader_of(client).tracker.untaken(limit=MOST_UNTAKEN + 1)
     return visitor.frame.page(
         "agents.html",
         title="Agents",

@@ -3,8 +3,8 @@
 from starlette.types import ASGIApp
 
 from soorma_ai.errors import Forbidden, NotFound
+from soorma_ai.features.dead_letters.service import REDRIVE, dead_letter_page, letters_of, own_row
 from soorma_ai.kernel.domain.expectations import ExpectationKind
-from soorma_ai.kernel.runtime.client.dead_letters import REDRIVE, dead_letter_page, own_row
 from soorma_ai.kernel.runtime.client.questions import question_page
 from soorma_ai.surfaces.page_context import PageContext, PageRoute, get, post
 
@@ -50,7 +50,7 @@ async def list_doubts(visitor: PageContext) -> ASGIApp:
 
 
 async def show_dead_letter(visitor: PageContext) -> ASGIApp:
-    letter = await visitor.client.dead_letter(_number(visitor))
+    letter = await letters_of(visitor.client).dead_letter(_number(visitor))
     return visitor.frame.page(
         "letter.html",
         title=f"Dead letter {letter.letter_id}",
@@ -71,13 +71,13 @@ async def _steers(visitor: PageContext, letter_id: int) -> bool:
 
 
 async def redrive(visitor: PageContext) -> ASGIApp:
-    is_redriven = await visitor.client.redrive(_number(visitor))
+    is_redriven = await letters_of(visitor.client).redrive(_number(visitor))
     return _go_back(visitor, "redriven" if is_redriven else "no letter")
 
 
 async def discard(visitor: PageContext) -> ASGIApp:
     note = visitor.form_value("note").strip()[:LONGEST_NOTE]
-    is_discarded = await visitor.client.discard(_number(visitor), note)
+    is_discarded = await letters_of(visitor.client).discard(_number(visitor), note)
     return _go_back(visitor, "discarded" if is_discarded else "no letter")
 
 

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from markupsafe import Markup
 from starlette.types import ASGIApp
 
+from soorma_ai.api.server.tenant_stats import TenantStats
 from soorma_ai.apps.console.overview import Costs, active_plans, costs_of_today, costs_of_week, week_is_whole
 from soorma_ai.errors import Forbidden
 from soorma_ai.features.human_tasks.pages.inbox import read_queue
+from soorma_ai.features.tracking.ports import PLAN_LISTS, PlanFilter, StoredPlan
+from soorma_ai.features.tracking.service import reader_of
 from soorma_ai.kernel.domain.plans import PlanRecord, Rest
-from soorma_ai.kernel.domain.tenant_stats import TenantStats
-from soorma_ai.kernel.ports import PlanFilter, StoredPlan
 from soorma_ai.kernel.rules.authority import only_user
 from soorma_ai.surfaces.drawing.bars import draw_bars
 from soorma_ai.surfaces.page_context import PageContext, PageRoute, get
@@ -28,8 +29,9 @@ async def show_overview(visitor: PageContext) -> ASGIApp:
     client, person = visitor.client, visitor.client.person
     store, user_id = client.services.store.plans, only_user(person)
     queue = await read_queue(visitor)
-    active = active_plans(await client.tracker.plans(status="active", limit=MOST_ACTIVE))
-    newest = await store.plan_page(person.tenant_id, user_id, PlanFilter(), 0, MOST_PRICED)
+    active = active_plans(await reader_of(client).tracker.plans(status="active", limit=MOST_ACTIVE))
+    lists = client.services.store.part(PLAN_LISTS)
+    newest = await lists.plan_page(person.tenant_id, user_id, PlanFilter(), 0, MOST_PRICED)
     blocked = await store.blocked_plans(MOST_BLOCKED + 1, tenant_id=person.tenant_id, user_id=user_id)
     now = visitor.now.astimezone()
     today, week = costs_of_today(newest.rows, now), costs_of_week(newest.rows, now)

@@ -11,18 +11,20 @@ from starlette.types import ASGIApp
 
 from soorma_ai.apps.console.plan_view import tell_decision, view_of
 from soorma_ai.apps.console.siblings import Progress, progress_of
+from soorma_ai.context_parts.progress import PlanPage
 from soorma_ai.errors import Forbidden, LocalProtocolError, NotFound
+from soorma_ai.features.tracking.lines import LineKind, decision_line, flatten
+from soorma_ai.features.tracking.plan_parts import STEPS, is_long, show_part
+from soorma_ai.features.tracking.plan_views import trace_of
+from soorma_ai.features.tracking.service import reader_of
+from soorma_ai.features.tracking.trace import Trace, TurnRange, count_turns
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.kernel.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.states import RESUMED
-from soorma_ai.kernel.domain.tracking import PlanPage
 from soorma_ai.kernel.rules.authority import RESUME, Owner, can_answer, may
-from soorma_ai.kernel.rules.reports.lines import LineKind, decision_line, flatten
-from soorma_ai.kernel.rules.reports.trace import Trace, TurnRange, count_turns
 from soorma_ai.kernel.runtime.client.client import PLANS
-from soorma_ai.kernel.runtime.views.plan_parts import STEPS, is_long, show_part
-from soorma_ai.kernel.runtime.views.plans import ACTIVE, own_plan, trace_of
+from soorma_ai.kernel.runtime.views.plans import ACTIVE, own_plan
 from soorma_ai.surfaces.page_context import HEADERS, PageContext, PageRoute, get, post
 
 PAGE = 50
@@ -50,7 +52,7 @@ async def list_plans(visitor: PageContext) -> ASGIApp:
     if status not in ("", *STATUSES):
         raise LocalProtocolError(f"{status[:40]!r} is no status of a plan; there are {', '.join(STATUSES)}")
     before = number(visitor.query_value("before"))
-    page = await visitor.client.tracker.plans(
+    page = await reader_of(visitor.client).tracker.plans(
         status=status or None, session_id=session or None, search=search[:200], before=before, limit=PAGE
     )
     asked = {"status": status or None, "session": session or None, "search": search or None}
@@ -157,7 +159,7 @@ async def _progress(visitor: PageContext, plan: PlanRecord, *, is_by_parts: bool
         )
         if len(found) > MOST_COUNTED:
             return ()
-    return progress_of(await client.tracker.actions(plan.plan_id))
+    return progress_of(await reader_of(client).tracker.actions(plan.plan_id))
 
 
 async def _turn_part(visitor: PageContext, plan: PlanRecord) -> tuple[Trace, Mapping[str, object]]:
@@ -209,7 +211,7 @@ async def show_decision(visitor: PageContext) -> ASGIApp:
     plan_id, said = visitor.part("plan_id"), visitor.part("number")
     if not number(said):
         raise NotFound(f"no decision {said[:40]!r} of plan {plan_id[:80]}: give its number")
-    sent = await visitor.client.prompt(plan_id, number(said))
+    sent = await reader_of(visitor.client).prompt(plan_id, number(said))
     (entry,) = await visitor.client.services.store.plans.decisions(plan_id, sent.number - 1, 1)
     shown = await visitor.client.services.store.plans.find_shown(plan_id)
     later = sent.number + 1 if sent.number < sent.count else 0

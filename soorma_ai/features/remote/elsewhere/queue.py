@@ -22,8 +22,8 @@ from soorma_ai.kernel.domain.expectations import Arrival, Expectation
 from soorma_ai.kernel.domain.memory import OpenSession
 from soorma_ai.kernel.domain.names import agent_key
 from soorma_ai.kernel.domain.plans import Rest
-from soorma_ai.kernel.domain.tenant_stats import TenantStats
-from soorma_ai.kernel.domain.tracking import PROGRESS, Backlog
+from soorma_ai.kernel.domain.registry import Backlog
+from soorma_ai.kernel.domain.states import PROGRESS
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Borrower, Delivery, StoredEvent, Swept, Work
 from soorma_ai.kernel.runtime.handling.working_copies.recorded import must_be_committed
@@ -149,6 +149,9 @@ class RemoteQueue:
 
     async def mark_sent(self, seqs: Sequence[int], now: datetime) -> None: ...
 
+    async def set_aside(self, event: EventEnvelope, reason: str, now: datetime) -> None:
+        raise _beside_the_store("an event is set aside")
+
     async def fire(self, now: datetime, limit: int) -> int:
         return 0
 
@@ -157,9 +160,6 @@ class RemoteQueue:
 
     async def backlogs(self, tenant_id: str, at_most: int) -> list[Backlog]:
         return []
-
-    async def tenant_stats(self, tenant_id: str, now: datetime, at_most: int) -> TenantStats:
-        raise _beside_the_store("what stands in a tenant is counted")
 
     async def sweep(self, now: datetime) -> Swept:
         return Swept()

@@ -19,12 +19,11 @@ from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
-from soorma_ai.kernel.domain.tracking import EventHandling
 from soorma_ai.kernel.ports import (
     AgentRow,
     Audit,
     Clock,
-    DeadLetters,
+    EventHandling,
     EventLog,
     Hands,
     Memory,
@@ -233,7 +232,6 @@ class RemoteStore:
         self.registry = cast("Registry", self._registry)
         self.events = cast("EventLog", RemoteEvents(door))
         nothing: Any = _BesideTheStore()
-        self.letters: DeadLetters = nothing
         self.audit: Audit = nothing
         self.features = frozenset[str]()
 

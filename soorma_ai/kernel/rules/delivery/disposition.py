@@ -26,7 +26,6 @@ from soorma_ai.errors import (
     VersionConflict,
 )
 from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Disposition, Hold, InDoubt, RetryAfter
-from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, account_of, message_of
 from soorma_ai.kernel.rules.delivery.transient import may_pass, pause_asked
@@ -164,18 +163,6 @@ def outlook(disposition: Disposition, seq: int) -> str:
             return "people are asked what became of it (soorma inbox)"
         case Ack():
             return "whoever asked is told"
-
-
-def hindrance(unreadable: str | None, plan_id: str | None, plan_status: PlanStatus | None) -> str | None:
-    """Say why handling a dead letter again would be in vain; None: nothing hinders it. The plan is that it came for."""
-    if unreadable is not None:
-        return f"{unreadable}; redrive it with the version of this program that wrote it, or discard it"
-    if plan_status is not None and plan_status.is_final:
-        return (
-            f"plan {plan_id}, which it came for, has ended ({plan_status}) and takes nothing more; "
-            "submit the goal again, and discard this"
-        )
-    return None
 
 
 def _again(said: str, asked: timedelta | None, attempt: int, most: int, code: str, *, undone: bool = False) -> Disposal:

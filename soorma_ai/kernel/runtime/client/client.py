@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -10,10 +10,9 @@ from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound
 from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, Wait
-from soorma_ai.kernel.domain.history import SentPrompt
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.memory import SessionSummary
-from soorma_ai.kernel.domain.parameters import MOST_ITEMS, Id, Name, Note, Ordinal
+from soorma_ai.kernel.domain.parameters import MOST_ITEMS, Id, Name, Note
 from soorma_ai.kernel.domain.people import ACCEPTED, Answer, AnswerOutcome, Person, roles_of
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, Status, plan_id_of
 from soorma_ai.kernel.domain.registry import EventDefinition
@@ -32,7 +31,6 @@ from soorma_ai.kernel.rules.authority import (
     LIST_WAITS,
     RESUME,
     SEE_PLAN,
-    SEE_PROMPT,
     Right,
     check,
     may,
@@ -55,10 +53,6 @@ from soorma_ai.kernel.runtime.client.resume import find_pause, resume_all, resum
 from soorma_ai.kernel.runtime.handling.handling import must_be_outside
 from soorma_ai.kernel.runtime.views import plans as reading
 from soorma_ai.kernel.runtime.views.registry import Directory
-from soorma_ai.kernel.runtime.views.tracker import Tracker
-
-if TYPE_CHECKING:
-    from soorma_ai.kernel.rules.reports.trace import Trace
 
 DEFAULT_TIMEOUT = 60.0
 REPLIES_KEPT = timedelta(hours=24)
@@ -71,7 +65,7 @@ class Client(OperatorCalls):
     """Acts as one person of one tenant, and sees what is theirs, or what their roles let them see of the tenant.
 
     What a person does not see is NotFound, just as what does not exist; what they see and may not do is Forbidden.
-    `memory` is the working memory of plans, `registry` finds agents, `tracker` tells how far plans are.
+    `memory` is the working memory of plans, `registry` finds agents.
     """
 
     def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "Client":
@@ -345,31 +339,10 @@ class Client(OperatorCalls):
     def registry(self) -> Directory:
         return Directory(self.services, self.person, self.caller)
 
-    @property
-    def tracker(self) -> Tracker:
-        return Tracker(self.services, self.person)
-
     @PLANS("GET /plans/{plan_id}", SEE_PLAN, "show_plan")
     async def plan(self, plan_id: Id) -> PlanDetails:
         """Return all that is known of a plan: its steps, decisions, usage, and what it waits for. Raise NotFound."""
         return await reading.plan_details(self.services, self.person, plan_id)
-
-    @PLANS("GET /plans/{plan_id}/prompt", SEE_PROMPT, "show_prompt")
-    async def prompt(self, plan_id: Id, decision: Ordinal | None = None) -> SentPrompt:
-        """Return what a model was sent for a decision of a plan, counted from 1; by default the last one. It is made
-        again of what is stored, and says where it is not what was sent. Raise NotFound."""
-        # Few programs look at prompts, and what makes them is large.
-        from soorma_ai.kernel.runtime.views.prompts import prompt_of
-
-        return await prompt_of(self.services, self.person, plan_id, decision)
-
-    @PLANS.local(Act.SEE)
-    async def trace(self, plan_id: Id) -> "Trace":
-        """Return why everything in a plan happened: who did what because of what, and when. Raise NotFound.
-
-        `soorma_ai.surfaces.terminal.story.print_trace` prints it.
-        """
-        return await reading.trace_of(self.services, self.person, plan_id)
 
     @EVENTS.local(Act.SEE)
     async def events(

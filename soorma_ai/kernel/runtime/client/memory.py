@@ -22,8 +22,7 @@ from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import Json, JsonObject, json_object
 from soorma_ai.kernel.ports import Store
 from soorma_ai.kernel.rules.authority import check
-from soorma_ai.kernel.rules.memory import json_value, number
-from soorma_ai.kernel.rules.reports.summaries import plan_summary, task_summary
+from soorma_ai.kernel.rules.memory import json_value, number, plan_summary, task_summary
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views import plans as reading
 from soorma_ai.kernel.runtime.views.audit import changing

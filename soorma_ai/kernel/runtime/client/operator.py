@@ -1,24 +1,20 @@
-"""The calls of an operator: dead letters, and the audit log."""
+"""The calls of a person, and the audit log of their changes."""
 
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 
 from msgspec.structs import replace
 
-from soorma_ai.errors import IllegalTransition, LocalProtocolError
+from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.calls import Act, CallTable
-from soorma_ai.kernel.domain.dead_letters import Letter
 from soorma_ai.kernel.domain.identity import Caller
-from soorma_ai.kernel.domain.parameters import Note, Position
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.ports import AuditRow
 from soorma_ai.kernel.rules.authority import Owner, check
-from soorma_ai.kernel.runtime.client.dead_letters import REDRIVE, dead_letter_of, dead_letter_page, own_row, redrive
-from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
+from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.views.audit import AuditedChange, changing
 
 CALLS = CallTable()
-_ENDED = (IllegalTransition,)
 
 
 class OperatorCalls:
@@ -43,39 +39,6 @@ class OperatorCalls:
         the last `seq`. Raise Forbidden for who is no auditor or operator."""
         check(self.person, CALLS["audit"], Owner(self.person.tenant_id), "")
         return await self.services.store.audit.entries(self.person.tenant_id, limit, before=before)
-
-    @CALLS("GET /dead-letters", Act.SEE, "list_letters", by=lambda one: str(one.letter_id))
-    async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
-        """Return what could not be handled and waits for somebody to decide about it, the newest first."""
-        must_be_outside()
-        return [*(await dead_letter_page(self.services, self.person, limit)).letters]
-
-    @CALLS("GET /dead-letters/{letter_id}", Act.SEE, "show_letter")
-    async def dead_letter(self, letter_id: Position) -> Letter:
-        """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
-        must_be_outside()
-        return dead_letter_of(await own_row(self.services, self.person, letter_id, CALLS["dead_letter"]))
-
-    @CALLS("POST /dead-letters/{letter_id}/redrive", REDRIVE, "redrive_letter", key="redriven", raises=_ENDED)
-    async def redrive(self, letter_id: Position) -> bool:
-        """Deliver it again, as if for the first time but with the same `idempotency_key`. False when it is not dead
-        (any more). Raise NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read.
-
-        Whoever asked was told of the failure when the letter died. A plan that went on does not take a second reply;
-        `request` with the same `idempotency_key` finds the success, once there is one.
-        """
-        must_be_outside()
-        async with self._changing("redrive", str(letter_id)) as change:
-            return await redrive(change.services, self.person, letter_id)
-
-    @CALLS("POST /dead-letters/{letter_id}/discard", Act.STEER, "discard_letter", key="discarded", raises=_ENDED)
-    async def discard(self, letter_id: Position, note: Note = "") -> bool:
-        """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
-        must_be_outside()
-        said = f"discarded by {self.person.user_id}" + (f": {note}" if note else "")
-        async with self._changing("discard", str(letter_id)) as change:
-            await own_row(self.services, self.person, letter_id, CALLS["discard"])
-            return await change.store.letters.discard(letter_id, said, self._now())
 
     def _changing(self, call: str, what: str) -> AbstractAsyncContextManager[AuditedChange]:
         return changing(self.services, self.caller, call, what)

@@ -13,7 +13,7 @@ from soorma_ai.kernel.domain.expectations import Untaken, Wait
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, Json, read_as
-from soorma_ai.kernel.rules.reports.waiting import describe_state
+from soorma_ai.kernel.rules.plans.waiting import describe_state
 from soorma_ai.kernel.runtime.client.patience import PatientCall, within
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.process.signals import questions_of

@@ -1,10 +1,11 @@
 """The context of one delivery: working copies, and the effects recorded so far. Nothing has happened yet."""
 
 import asyncio
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
+from typing import Any, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -20,7 +21,7 @@ from soorma_ai.kernel.domain.plans import PlanInHand, PlanRecord, StepMark
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.tasks import TaskRecord
 from soorma_ai.kernel.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, Store
-from soorma_ai.kernel.ports.context import ContextParts
+from soorma_ai.kernel.ports.context import ContextKey
 from soorma_ai.kernel.rules.delivery.disposition import Tries
 from soorma_ai.kernel.rules.delivery.doubts import doubt_id
 from soorma_ai.kernel.rules.plans.joins import progress_after
@@ -36,6 +37,8 @@ from soorma_ai.kernel.runtime.handling.working_copies.memory import MemoryInHand
 from soorma_ai.kernel.runtime.handling.working_copies.plan_values import PlanValues
 from soorma_ai.kernel.runtime.handling.working_copies.recorded import Changes, RecordedEffects
 from soorma_ai.kernel.runtime.handling.working_copies.sub_tasks import SubTasks
+
+T = TypeVar("T")
 
 
 def _make_no_reasoner(settings: ModelSettings) -> Reasoner:
@@ -56,7 +59,7 @@ class Services(Struct, frozen=True):
     limits: Limits = Limits()
     make_reasoner: Callable[[ModelSettings], Reasoner] = _make_no_reasoner
     embedding: Embedding | None = None
-    parts: "ContextParts[Handling]" = ContextParts()
+    parts: Mapping[ContextKey[Any], Callable[["Handling"], Any]] = {}
     is_remote: bool = False
 
 
@@ -128,6 +131,13 @@ class Handling:
             turn.task, changed = self._recorded.task_after(self.task)
             turn.sub_tasks = self.sub_tasks.after(turn.task, changed)
         return turn
+
+    def part(self, key: ContextKey[T]) -> T:
+        """Return a part of the context. Raise ConfigError where its feature is off."""
+        make = self.services.parts.get(key)
+        if make is None:
+            raise ConfigError(f"{key.name} is off here: switch its feature {key.feature!r} on, or do without")
+        return make(self)
 
     def must_be_first(self) -> None:
         """Raise NotFirst behind others of a run: what follows is to be committed at once, or done once."""

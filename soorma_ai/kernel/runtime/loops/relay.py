@@ -118,4 +118,4 @@ async def _set_aside(services: Services, event: EventEnvelope, error: Exception)
         # One that was told before in other words stands.
         with suppress(LocalProtocolError):
             await services.store.queue.send([told], None, now)
-    await services.store.letters.set_aside(event, reason, now)
+    await services.store.queue.set_aside(event, reason, now)

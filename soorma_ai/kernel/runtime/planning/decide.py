@@ -136,10 +136,9 @@ async def decide(
 
 async def _recall(handling: Handling, settings: PlannerSettings, query: Query) -> tuple[JsonObject, ...]:
     """Return the memories about the query; none for a planner without memory."""
-    if settings.recollection is None:
+    if settings.recall is None:
         return ()
-    words = " ".join(text for text, _ in query.parts)
-    return await handling.services.parts.recall(handling, settings.recollection, words)
+    return await settings.recall(handling, " ".join(text for text, _ in query.parts))
 
 
 async def _history(handling: Handling, first: int) -> list[StepLines]:

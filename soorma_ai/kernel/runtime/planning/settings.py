@@ -1,5 +1,6 @@
 """Settings of a planner's owner: its limits, its model, and what that is told."""
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime, tzinfo
 from functools import partial
 
@@ -9,20 +10,23 @@ from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.kernel.domain.decisions import OfferRoom
 from soorma_ai.kernel.domain.history import DECIDE
 from soorma_ai.kernel.domain.limits import Limits
-from soorma_ai.kernel.domain.memos import Recollection
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import Clock, Reasoner
 from soorma_ai.kernel.rules.plans.carry_out import PlanTerms
 from soorma_ai.kernel.rules.prompting.today import name_day
+from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.handling.semantic_search import Means, SemanticSearch
+
+# Returns the memories about these words.
+Recall = Callable[[Handling, str], Awaitable[tuple[JsonObject, ...]]]
 
 
 class PlannerSettings(Struct, frozen=True):
     """`awaits` are the events that a plan may wait for although no live agent makes them; `result_schemas` those of the
     goals. `prompt_id` names the prompt by which every plan is decided, where there is one. `has_model`: it has
     one, whose `reasoner` is made when the planner is started. `room` is that of the offer in a request,
-    `meanings` find events beside words. With a `zone`, the model is told the date there; with a `recollection`, what is
+    `meanings` find events beside words. With a `zone`, the model is told the date there; with `recall`, what is
     remembered about the goal; of the plans before it in its session, what the last `earlier_plans` ended with. `title`
     is that of a plan, with fields of its goal data in braces."""
 
@@ -40,7 +44,7 @@ class PlannerSettings(Struct, frozen=True):
     room: OfferRoom = field(default_factory=OfferRoom)
     meanings: SemanticSearch | None = None
     zone: tzinfo | None = None
-    recollection: Recollection | None = None
+    recall: Recall | None = None
     earlier_plans: int = 0
     title: str = ""
 

@@ -1,35 +1,25 @@
 """Everything stored about plans, put together for one person."""
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from soorma_ai.errors import LocalProtocolError, NotFound
-from soorma_ai.kernel.domain import tracking
-from soorma_ai.kernel.domain.events import EventEnvelope
-from soorma_ai.kernel.domain.expectations import Expectation, Untaken
+from soorma_ai.kernel.domain.expectations import Untaken
 from soorma_ai.kernel.domain.history import JournalEntry, Step
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import Blocked, PlanDetails, PlanFacts, PlanRecord, PlanStatus, PlanValue, ValueKind
 from soorma_ai.kernel.domain.values import JsonObject
-from soorma_ai.kernel.ports import PartRows, PlanFilter
+from soorma_ai.kernel.ports import PartRows
 from soorma_ai.kernel.rules.authority import SEE_PLAN, Right, check, only_user
 from soorma_ai.kernel.rules.plans.lifecycle import before_it_began
-from soorma_ai.kernel.rules.reports.summaries import plan_line
-from soorma_ai.kernel.rules.reports.time_shares import time_of_people
+from soorma_ai.kernel.rules.plans.waiting import time_of_people
 from soorma_ai.kernel.runtime.handling.handling import Services
-
-if TYPE_CHECKING:
-    from soorma_ai.kernel.rules.reports.trace import Trace, TurnRange
 
 PAGE = 500
 MOST_PLANS = 10_000
 MOST_UNTAKEN = 1_000
 ACTIVE = "active"
-MOST_AWAITED = 4
 MOST_BLOCKED = 100
-MOST_HELD = 500
 
 
 async def own_plan(services: Services, person: Person, plan_id: str, right: Right = SEE_PLAN) -> PlanRecord:
@@ -72,32 +62,9 @@ async def plans(
     return sorted(found, key=lambda plan: plan.created_at, reverse=True)[:limit] if status == ACTIVE else found
 
 
-async def plan_page(
-    services: Services, person: Person, wanted: PlanFilter, before: int, limit: int
-) -> tracking.PlanPage:
-    """Return plans that a person sees, newest first, with what they spent and what they wait for."""
-    found = await services.store.plans.plan_page(person.tenant_id, only_user(person), wanted, before, limit)
-    going = [row.plan.plan_id for row in found.rows if not row.plan.status.is_final]
-    awaited = defaultdict[str | None, list[Expectation]](list)
-    for one in await services.store.plans.first_awaited(going, MOST_AWAITED) if going else ():
-        awaited[one.plan_id].append(one)
-    blocked = await _blocked_by_plan(services, person) if going else {}
-    lines = (
-        plan_line(row.plan, row.spent, awaited[row.plan.plan_id], blocked.get(row.plan.plan_id)) for row in found.rows
-    )
-    return tracking.PlanPage(tuple(lines), found.before, found.is_end)
-
-
-async def _blocked_by_plan(services: Services, person: Person) -> dict[str, Blocked]:
-    """Return why plans need an operator, by their own ids and by those of their roots."""
-    held = await services.store.plans.blocked_plans(MOST_HELD, tenant_id=person.tenant_id, user_id=only_user(person))
-    by_root = {plan.root_plan_id: plan.blocked for plan in held if plan.blocked}
-    return by_root | {plan.plan_id: plan.blocked for plan in held if plan.blocked}
-
-
 async def plan_details(services: Services, person: Person, plan_id: str) -> PlanDetails:
     plan = await own_plan(services, person, plan_id)
-    return await _details(services, plan, await untaken_of_tree(services, person.tenant_id, plan.root_plan_id))
+    return await read_details(services, plan, await untaken_of_tree(services, person.tenant_id, plan.root_plan_id))
 
 
 async def untaken_of_tree(services: Services, tenant_id: str, root_plan_id: str) -> list[Untaken]:
@@ -106,7 +73,7 @@ async def untaken_of_tree(services: Services, tenant_id: str, root_plan_id: str)
     return await services.store.events.untaken(tenant_id, now, limit=MOST_UNTAKEN, root_plan_id=root_plan_id)
 
 
-async def _details(services: Services, plan: PlanRecord, untaken: Sequence[Untaken]) -> PlanDetails:
+async def read_details(services: Services, plan: PlanRecord, untaken: Sequence[Untaken]) -> PlanDetails:
     """Return the details of a plan; `untaken` are those of its tree."""
     store = services.store.plans
     rows = PartRows(
@@ -186,35 +153,5 @@ def _machine_in(values: Sequence[PlanValue]) -> JsonObject:
     return machine if isinstance(machine, dict) else {}
 
 
-async def trace_of(services: Services, person: Person, plan_id: str, part: "TurnRange | None" = None) -> "Trace":
-    """Return the trace of a plan, with the lines of a part of it. Raises NotFound."""
-    from soorma_ai.kernel.rules.reports.trace import trace  # most programs never look at one
-
-    record, tenant_id = await own_plan(services, person, plan_id), person.tenant_id
-    root, now = record.root_plan_id, services.clock.now()
-    untaken = await untaken_of_tree(services, tenant_id, root)
-    tree = [one for one in await tree_plans(services, tenant_id, root) if one.plan_id != plan_id]
-    plan, *others = [await _details(services, one, untaken) for one in (record, *tree)]
-    events = await tree_events(services, tenant_id, root)
-    if len(events) < PAGE:
-        return trace(plan, others, events, now, part)
-    return await asyncio.to_thread(trace, plan, others, events, now, part)
-
-
 async def tree_plans(services: Services, tenant_id: str, root_plan_id: str, most: int = MOST_PLANS) -> list[PlanRecord]:
     return await services.store.plans.plans(tenant_id=tenant_id, status=None, root_plan_id=root_plan_id, limit=most)
-
-
-async def tree_events(services: Services, tenant_id: str, root_plan_id: str) -> list[EventEnvelope]:
-    """Return all events of a tree, in order of arrival."""
-    events: list[EventEnvelope] = []
-    last = 0
-    while True:
-        page = await services.store.events.events(
-            after=last, tenant_id=tenant_id, root_plan_id=root_plan_id, limit=PAGE
-        )
-        events += [row.event for row in page]
-        if len(page) < PAGE:
-            return events
-        last = page[-1].seq
-        await asyncio.sleep(0)

@@ -12,6 +12,7 @@ from soorma_ai.kernel.domain.names import agent_key, agent_meant, plain_name
 from soorma_ai.kernel.domain.parameters import Agent, Name
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.registry import (
+    Backlog,
     DiscoveredAgent,
     Discovery,
     EventDefinition,
@@ -19,7 +20,6 @@ from soorma_ai.kernel.domain.registry import (
     RegisteredEvent,
     name_of,
 )
-from soorma_ai.kernel.domain.tracking import Backlog
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import AgentRow
 from soorma_ai.kernel.rules.authority import REMOVE_SHARED_AGENT, Owner, check

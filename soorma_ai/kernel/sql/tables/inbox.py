@@ -12,6 +12,7 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import SUSPECTS
 from soorma_ai.kernel.domain.limits import Charge
 from soorma_ai.kernel.domain.plans import Rest
+from soorma_ai.kernel.domain.registry import Backlog
 from soorma_ai.kernel.domain.stores import MAILBOX
 from soorma_ai.kernel.ports import Delivery, StoredEvent
 from soorma_ai.kernel.rules.arrival.effects import Put
@@ -122,6 +123,18 @@ _QUEUE = """
 # To the letter as the index inbox_head has it: a state alone would not be found by it.
 _IS_HEAD = "state IN ('queued', 'leased', 'in_doubt')"
 _HEAD = f"SELECT 1 FROM inbox WHERE agent = ? AND owner = ? AND {_IS_HEAD} LIMIT 1"
+
+_BACKLOGS = """
+    SELECT agent, count(*) FILTER (WHERE state <> 'leased'), count(*) FILTER (WHERE state = 'leased'), min(time)
+    FROM (
+        SELECT * FROM (
+            SELECT agent, event_seq, state FROM inbox WHERE state IN ('queued', 'leased', 'in_doubt') LIMIT :most
+        )
+        UNION ALL SELECT * FROM (SELECT agent, event_seq, state FROM inbox WHERE state = 'blocked' LIMIT :most)
+    ) CROSS JOIN event ON event.seq = event_seq
+    WHERE tenant = :tenant
+    GROUP BY agent ORDER BY agent
+"""
 
 
 def put(db: Connection, about: StoredEvent, wanted: Put, now: datetime, *, copies: int = 1) -> bool:
@@ -365,6 +378,11 @@ def backlog(db: Reader, at_most: int) -> int:
         {"most": at_most},
     ).fetchone()
     return min(heads + behind, at_most)
+
+
+def backlogs(db: Reader, tenant_id: str, at_most: int) -> list[Backlog]:
+    found = db.execute(_BACKLOGS, {"tenant": tenant_id, "most": at_most}).fetchall()
+    return [Backlog(agent, waiting, in_hand, moment(since)) for agent, waiting, in_hand, since in found]
 
 
 def next_due(db: Reader, agents: Sequence[str], after: datetime) -> float | None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.plans import plan_id_of
-from soorma_ai.kernel.domain.tracking import EventHandling
+from soorma_ai.kernel.ports import EventHandling
 from soorma_ai.kernel.rules.arrival.effects import LAST
 from soorma_ai.kernel.sql.connection import Reader
 

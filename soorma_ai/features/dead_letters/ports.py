@@ -1,0 +1,38 @@
+"""The part of a store for dead letters."""
+
+from datetime import datetime
+from typing import Protocol
+
+from soorma_ai.features.dead_letters.records import DeadLetterRow
+from soorma_ai.kernel.ports import Place, StoreKey
+
+FEATURE = "dead_letters"
+
+
+class DeadLetters(Protocol):
+    """Deliveries that could not be handled, set aside so that they hold up nothing else. A row whose event cannot be
+    read gets here by itself, from wherever it is met."""
+
+    async def dead_letters(
+        self, tenant_id: str | None, limit: int, *, user_id: str | None = None, beyond: Place | None = None
+    ) -> list[DeadLetterRow]:
+        """Dead letters, newest first; with a `user_id` those of this user. `beyond` the number of one of them, dead or
+        not, those next to it."""
+        ...
+
+    async def dead_letter(self, seq: int) -> DeadLetterRow | None:
+        """Return a dead letter, a redriven or discarded one too."""
+        ...
+
+    async def redrive(self, letter: DeadLetterRow) -> bool:
+        """Back in line, behind what its owner has in hand. False, and nothing changes, when it is not dead, or not as
+        it was read any more."""
+        ...
+
+    async def discard(self, seq: int, note: str, now: datetime) -> bool:
+        """Done with, for this reason; its event is still known when it comes again. False, and nothing changes, when
+        it is not dead (any more). Raises NotFound."""
+        ...
+
+
+LETTERS: StoreKey[DeadLetters] = StoreKey("letters", feature=FEATURE)

@@ -1,0 +1,70 @@
+"""The part of a store for lists of plans, and for parts of a long plan."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from soorma_ai.kernel.domain.expectations import Expectation
+from soorma_ai.kernel.domain.limits import Spent
+from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.kernel.ports import PartRows, StoreKey
+
+FEATURE = "tracking"
+
+
+class PlanFilter(Struct, frozen=True):
+    """Plans that a list is of: in one of these statuses, or in any where there is none; of a session; `search` is a
+    part of the id, of the goal's name, of the planner's or of the user's."""
+
+    statuses: tuple[PlanStatus, ...] = ()
+    session_id: str | None = None
+    search: str = ""
+
+
+class StoredPlan(Struct, frozen=True):
+    """A plan, its place in the order in which plans began, and what its tree has spent."""
+
+    seq: int
+    plan: PlanRecord
+    spent: Spent
+
+
+class StoredPlans(Struct, frozen=True):
+    """Plans, newest first. All before the place `before` are still to be looked at, unless `is_end`."""
+
+    rows: tuple[StoredPlan, ...]
+    before: int
+    is_end: bool
+
+
+class WantedPart(Struct, frozen=True):
+    """Part of a plan whose rows are wanted: the events that its turns are about, and the expectations that its steps
+    name. `until` is the event behind which the next part begins. At most `most` decisions, and events, are read."""
+
+    causes: tuple[str, ...]
+    expectations: tuple[str, ...]
+    until: str | None
+    is_first: bool
+    is_last: bool
+    most: int
+
+
+class PlanLists(Protocol):
+    async def plan_page(
+        self, tenant_id: str, user_id: str | None, wanted: PlanFilter, before: int, limit: int
+    ) -> StoredPlans:
+        """Return plans that began before the one at a place, or before the end if that is 0, newest first. It looks at
+        so many rows at most; so a page may be short before the end."""
+        ...
+
+    async def first_awaited(self, plan_ids: Sequence[str], most: int) -> list[Expectation]:
+        """Return the oldest open expectations of each of these plans, at most so many of each."""
+        ...
+
+    async def rows_of_part(self, plan: PlanRecord, wanted: WantedPart) -> PartRows:
+        """Return rows of a part of a plan; as many as the part has are read, however long the plan is."""
+        ...
+
+
+PLAN_LISTS: StoreKey[PlanLists] = StoreKey("plan_lists", feature=FEATURE)

@@ -1,0 +1,136 @@
+"""Questions to models, put together again from what is stored."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from msgspec import Struct
+
+from soorma_ai.kernel.domain.history import JournalEntry, Sent, Step
+from soorma_ai.kernel.domain.plans import PlanRecord
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.rules.decisions.prompt import Occasion, tell
+from soorma_ai.kernel.rules.decisions.sent import digest_of
+from soorma_ai.kernel.rules.plans.triggers import Trigger
+from soorma_ai.kernel.rules.prompting.history import StepLines
+
+
+class StoredQuestion(Struct, frozen=True):
+    """All that is stored of one question: the plan, the answer, the answers `before` it in the same handling, the
+    `parts` by their digests, the steps that were told, and the results of the join that was told of."""
+
+    plan: PlanRecord
+    entry: JournalEntry
+    before: Sequence[JournalEntry] = ()
+    parts: Mapping[str, str] | None = None
+    steps: Sequence[Step] = ()
+    results: Json = None
+
+
+def parts_of(entry: JournalEntry) -> set[str]:
+    """Return the digests of the parts that a question refers to, but for those that its frame names."""
+    sent = entry.sent
+    if sent is None:
+        return set()
+    again = {sent.again} if sent.again else set[str]()
+    return {entry.prompt_hash, entry.offer_digest, sent.frame, *_references(sent.own), *again}
+
+
+def parts_in(frame: str) -> set[str]:
+    """Return the digests of the parts that a frame refers to."""
+    return set(_references(_read(frame)))
+
+
+def make_inputs(stored: StoredQuestion) -> JsonObject:
+    """Return the inputs of the prompt, as far as they can be had: what `find_faults` names is not among them."""
+    sent, parts = stored.entry.sent, stored.parts or {}
+    if sent is None:
+        return {}
+    inputs: JsonObject = {**_object(_read(parts.get(sent.frame, "{}"))), **sent.own}
+    filled = {name: _fill_in(value, parts) for name, value in inputs.items() if not _lacks_part(value, parts)}
+    return {**filled, **_make(stored, sent)}
+
+
+def find_faults(stored: StoredQuestion) -> list[str]:
+    """Return in words what of a question is not there any more, and what is not as it was."""
+    entry, parts = stored.entry, stored.parts or {}
+    sent = entry.sent
+    if sent is None:
+        return ["it was asked by a version of this code that wrote down no more than the hash of its template"]
+    whole = (
+        (entry.prompt_hash, f"the template {entry.prompt_id} of version {entry.prompt_version}"),
+        (entry.offer_digest, "the offer: the form of the answer"),
+        (sent.frame, "the frame: instructions, choices and what is allowed"),
+        (sent.again, "the template by which a refusal is told"),
+    )
+    faults = [f"{what} is not kept any more (prune)" for digest, what in whole if digest and digest not in parts]
+    inputs: JsonObject = {**_object(_read(parts.get(sent.frame, "{}"))), **sent.own}
+    faults += [f"{name} is not kept any more (prune)" for name in sorted(inputs) if _lacks_part(inputs[name], parts)]
+    gone = {*sent.after} - {one.key.ordinal for one in stored.before}
+    faults += [f"the refused answer of call {one} is not in the journal any more" for one in sorted(gone)]
+    made = _make(stored, sent)
+    for name, digest in sent.made.items():
+        if name not in made:
+            faults.append(f"{name} cannot be made: steps {sent.first} to {sent.last} of the plan are not all there")
+        elif digest_of(made[name]) != digest:
+            faults.append(f"{name} is told in other words by this version of the code, or of other rows")
+    return faults
+
+
+def _make(stored: StoredQuestion, sent: Sent) -> JsonObject:
+    """Make the inputs that the plan's rows hold."""
+    if not sent.made:
+        return {}
+    steps = [step for step in stored.steps if sent.first <= step.ordinal <= sent.last]
+    if "trigger" in sent.made and sent.join_id is None and not steps:
+        return {}
+    data = None if "trigger" not in sent.made else stored.results if sent.join_id is not None else steps[-1].data
+    occasion = Occasion(
+        stored.plan,
+        Trigger(sent.text, data, join_id=sent.join_id),
+        history=[StepLines(step) for step in steps],
+        remembered=stored.entry.remembered,
+    )
+    return {name: value for name, value in tell(occasion).items() if name in sent.made}
+
+
+def _references(value: Json) -> Iterable[str]:
+    match value:
+        case {"$part": str(digest)}:
+            yield digest
+        case dict():
+            for one in value.values():
+                yield from _references(one)
+        case list():
+            for one in value:
+                yield from _references(one)
+        case _:
+            return
+
+
+def _lacks_part(value: Json, parts: Mapping[str, str]) -> bool:
+    return any(digest not in parts for digest in _references(value))
+
+
+def _fill_in(value: Json, parts: Mapping[str, str]) -> Json:
+    match value:
+        case {"$part": str(digest)}:
+            return parts[digest]
+        case dict():
+            return {name: _fill_in(one, parts) for name, one in value.items()}
+        case list():
+            return [_fill_in(one, parts) for one in value]
+        case _:
+            return value
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _read(text: str) -> Json:
+    """Return a frame; nothing of one that is damaged, which its digest tells."""
+    try:
+        return cast(Json, json.loads(text))
+    except ValueError:
+        return {}

@@ -1,0 +1,47 @@
+"""Calls that read a plan for people: its trace, its prompts, its progress."""
+
+from typing import TYPE_CHECKING
+
+from soorma_ai.features.tracking.tracker import Tracker
+from soorma_ai.kernel.domain.calls import Act, CallTable
+from soorma_ai.kernel.domain.history import SentPrompt
+from soorma_ai.kernel.domain.parameters import Id, Ordinal
+from soorma_ai.kernel.rules.authority import SEE_PROMPT
+from soorma_ai.kernel.runtime.client.operator import OperatorCalls
+
+if TYPE_CHECKING:
+    from soorma_ai.features.tracking.trace import Trace
+
+CALLS = CallTable()
+
+
+class PlanReader(OperatorCalls):
+    """Reads plans for people. `tracker` has the calls for their progress."""
+
+    @CALLS("GET /plans/{plan_id}/prompt", SEE_PROMPT, "show_prompt")
+    async def prompt(self, plan_id: Id, decision: Ordinal | None = None) -> SentPrompt:
+        """Return what a model was sent for a decision of a plan, counted from 1; by default the last one. It is made
+        again of what is stored, and says where it is not what was sent. Raise NotFound."""
+        # Few programs look at prompts, and what makes them is large.
+        from soorma_ai.features.tracking.prompts import prompt_of
+
+        return await prompt_of(self.services, self.person, plan_id, decision)
+
+    @CALLS.local(Act.SEE)
+    async def trace(self, plan_id: Id) -> "Trace":
+        """Return why everything in a plan happened: who did what because of what, and when. Raise NotFound.
+
+        `soorma_ai.features.tracking.story.print_trace` prints it.
+        """
+        from soorma_ai.features.tracking.plan_views import trace_of
+
+        return await trace_of(self.services, self.person, plan_id)
+
+    @property
+    def tracker(self) -> Tracker:
+        return Tracker(self.services, self.person)
+
+
+def reader_of(client: OperatorCalls) -> PlanReader:
+    """Return the reading calls of a client's person."""
+    return PlanReader(client.services, client.person)

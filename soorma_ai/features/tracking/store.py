@@ -1,0 +1,14 @@
+"""The parts of a store for lists of plans, parts of a long plan, and counts of a tenant."""
+
+from soorma_ai.features.tracking import listing, part_rows, tenant_stats
+from soorma_ai.kernel.sql.database import StorePart, reading
+
+
+class SqlPlanLists(StorePart):
+    plan_page = reading(listing.plan_page, of_user=True)
+    first_awaited = reading(listing.first_awaited)
+    rows_of_part = reading(part_rows.rows_of_part)
+
+
+class SqlTenantStats(StorePart):
+    tenant_stats = reading(tenant_stats.tenant_stats, is_long=True)
