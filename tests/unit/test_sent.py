@@ -7,11 +7,11 @@ import pytest
 from msgspec.structs import replace
 
 from soorma_ai.features.tracking.questions import StoredQuestion, find_faults, make_inputs, parts_in, parts_of
-from soorma_ai.kernel.domain.history import JournalEntry, JournalKey, Sent, Step, StepKind, Verdict
+from soorma_ai.kernel.domain.history import NO_ANSWER, Ending, JournalEntry, JournalKey, Sent, Step, StepKind, Verdict
 from soorma_ai.kernel.domain.limits import Limits, Payer
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.decisions.prompt import Inputs, Occasion, tell
-from soorma_ai.kernel.rules.decisions.sent import LONG, digest_messages, write_down
+from soorma_ai.kernel.rules.decisions.sent import LONG, digest_messages, retold_answer, write_down
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.prompting.history import StepLines
 from unit.kit import NOW, plan
@@ -56,6 +56,12 @@ def test_what_is_long_is_a_part_and_what_rows_hold_is_written_down_by_its_digest
     assert sent.own == {"left": 3, "known": [{"data": {"$part": own[0].digest}}]}
     assert sorted(sent.made) == ["goal", "history", "remembered", "trigger"]
     assert (sent.first, sent.last, sent.text) == (1, 2, "x was answered.")
+
+
+def test_a_refused_answer_is_repeated_as_it_came_and_without_the_blanks_that_it_was_cut_in() -> None:
+    assert retold_answer(entry(None, raw="{} \n")) == "{} \n"
+    assert retold_answer(entry(None, raw="")) == NO_ANSWER
+    assert retold_answer(entry(None, raw="{  \n\t", ending=Ending.BLANK)) == "{"
 
 
 @pytest.mark.parametrize("is_common", [True, False])
