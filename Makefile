@@ -45,7 +45,7 @@ NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check surfaces record oracle oracle-all oracle-strangers schema machine fanin worst everywhere nats soak neighbours crash crash-remote bench bench-processes bench-worst-data grown clients screenshots docs clean renew
+.PHONY: help demo test check surfaces record oracle oracle-all oracle-strangers schema machine fanin worst everywhere nats soak neighbours crash crash-remote bench bench-processes bench-worst-data grown clients fresh screenshots docs clean renew
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -128,6 +128,9 @@ grown: .make/dev ## what work costs in a PostgreSQL database with 100,000 plans;
 
 clients: .make/dev ## the clients over HTTP, written from the rows of services
 	@$(PYTHON) tests/architecture/client_files.py
+
+fresh: .make/dev ## a fresh wheel in an empty environment, with each Python from 3.11 that is here; ARGS="--python 3.12", "--offline"
+	@$(PYTHON) tests/fresh.py $(ARGS)
 
 screenshots: .make/dev ## the pictures of the console in docs/screenshots, by Chromium
 	@$(PYTHON) tests/console/screenshots.py $(ARGS)

@@ -15,10 +15,13 @@ from soorma_ai.adapters.single_writer.lock import OwnerLock
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.errors import ConfigError, SoormaError
 from soorma_ai.features.dead_letters.extension import EXTENSION as DEAD_LETTERS
+from soorma_ai.features.federation.extension import EXTENSION as FEDERATION
 from soorma_ai.features.federation.neighbourhood import Neighbourhood
 from soorma_ai.features.human_tasks.extension import EXTENSION as HUMAN_TASKS
 from soorma_ai.features.identity.extension import EXTENSION as IDENTITY
 from soorma_ai.features.knowledge.extension import EXTENSION as KNOWLEDGE
+from soorma_ai.features.plan_memory.extension import EXTENSION as PLAN_MEMORY
+from soorma_ai.features.remote.extension import EXTENSION as REMOTE
 from soorma_ai.features.retrieval.extension import EXTENSION as RETRIEVAL
 from soorma_ai.features.tracking.extension import EXTENSION as TRACKING
 from soorma_ai.features.upkeep.extension import EXTENSION as UPKEEP
@@ -33,6 +36,7 @@ from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.process.embedding import Embedding
 from soorma_ai.kernel.runtime.handling.process.signals import Signals
+from soorma_ai.kernel.runtime.loops.intake import TakeCopies, refuse_copies
 from soorma_ai.kernel.runtime.loops.supervisor import Supervisor
 from soorma_ai.kernel.sql.storage import FeatureSet
 from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, sqlite_path
@@ -40,7 +44,7 @@ from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, s
 Loop = Callable[[], Coroutine[None, None, None]]
 
 # The features, all of which are on unless a program says otherwise.
-EVERY = (DEAD_LETTERS, IDENTITY, KNOWLEDGE, HUMAN_TASKS, RETRIEVAL, TRACKING, UPKEEP)
+EVERY = (DEAD_LETTERS, FEDERATION, IDENTITY, KNOWLEDGE, HUMAN_TASKS, PLAN_MEMORY, REMOTE, RETRIEVAL, TRACKING, UPKEEP)
 ALL_FEATURES = feature_set(EVERY)
 
 # Between two looks at the clock of a database.
@@ -94,7 +98,7 @@ async def assemble(
     beside = _loops_of(extensions, services)
     others = Neighbourhood()
     bus = given.bus or await _open_bus(opened, settings, services, others, beside)
-    supervisor = Supervisor(services, bus, partial(_take_copies, services, others))
+    supervisor = Supervisor(services, bus, _taker_of_copies(services, others))
     supervisor.beside |= beside
     opened.push_async_callback(supervisor.stop)
     if owner is not None:
@@ -184,8 +188,8 @@ def _no_driver(error: ImportError) -> ConfigError:
 async def _open_bus(
     opened: AsyncExitStack, settings: Settings, services: Services, others: Neighbourhood, beside: dict[str, Loop]
 ) -> Bus:
-    """Connect to the broker that the settings name, if any, in the name of this store. What runs `beside` agents then
-    works together with the other stores there."""
+    """Connect to the broker that the settings name, if any, in the name of this store. With federation on, what runs
+    `beside` agents works together with the other stores there."""
     url = nats_url(settings.bus_url)
     if url is None:
         return LocalBus()
@@ -193,17 +197,23 @@ async def _open_bus(
         from soorma_ai.adapters.nats.bus import NatsBus
     except ModuleNotFoundError as error:
         raise ConfigError("a bus on NATS needs its client: pip install 'soorma-ai[nats]'") from error
-    from soorma_ai.features.federation.loop import empty_mailboxes, keep_announcing, say_goodbye, send_receipts
-
     store_id = await services.store.name(services.clock.new_id())
     bus = NatsBus(url.servers, url.namespace, hide_password(settings.bus_url), store_id)
     await bus.open()
     opened.push_async_callback(bus.close)
-    opened.push_async_callback(say_goodbye, services, bus)
-    beside["announcing"] = partial(keep_announcing, services, others, bus)
-    beside["mailboxes"] = partial(empty_mailboxes, services, others, bus)
-    beside["receipts"] = partial(send_receipts, services, others, bus)
+    if FEDERATION.name in services.store.features:
+        from soorma_ai.features.federation.loop import empty_mailboxes, keep_announcing, say_goodbye, send_receipts
+
+        opened.push_async_callback(say_goodbye, services, bus)
+        beside["announcing"] = partial(keep_announcing, services, others, bus)
+        beside["mailboxes"] = partial(empty_mailboxes, services, others, bus)
+        beside["receipts"] = partial(send_receipts, services, others, bus)
     return bus
+
+
+def _taker_of_copies(services: Services, others: Neighbourhood) -> TakeCopies:
+    """Return what takes events of other stores: without federation, it refuses them."""
+    return partial(_take_copies, services, others) if FEDERATION.name in services.store.features else refuse_copies
 
 
 async def _take_copies(services: Services, others: Neighbourhood, brought: Sequence[Brought]) -> None:

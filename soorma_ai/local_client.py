@@ -6,18 +6,19 @@ from soorma_ai.features.dead_letters.service import LetterCalls
 from soorma_ai.features.human_tasks.service import Inbox
 from soorma_ai.features.identity.keys import KeyRing
 from soorma_ai.features.knowledge.service import PersonMemos
+from soorma_ai.features.plan_memory.service import PlanMemory
+from soorma_ai.features.plan_memory.sessions import SessionCalls
 from soorma_ai.features.tracking.service import PlanReader
 from soorma_ai.features.upkeep.service import UpkeepCalls
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.runtime.client.client import Client
-from soorma_ai.kernel.runtime.client.memory import PlanMemory
 
 
 class Memory(PlanMemory, PersonMemos):
     """The working memory of plans, and long-term memory."""
 
 
-class LocalClient(Client, LetterCalls, PlanReader, UpkeepCalls):
+class LocalClient(Client, LetterCalls, PlanReader, SessionCalls, UpkeepCalls):
     """Client of one person of one tenant, with the calls of all features: `inbox` for claims, absences and links,
     `keys` for API keys, `memory` for plans and long-term memory, `tracker` for progress."""
 

@@ -5,6 +5,7 @@ from soorma_ai.features.dead_letters import operations as dead_letters
 from soorma_ai.features.human_tasks import operations as human_tasks
 from soorma_ai.features.identity import operations as identity
 from soorma_ai.features.knowledge import operations as knowledge
+from soorma_ai.features.plan_memory import operations as plan_memory
 from soorma_ai.features.remote import operations as remote
 from soorma_ai.features.tracking import operations as tracking
 from soorma_ai.features.upkeep import operations as upkeep
@@ -12,6 +13,7 @@ from soorma_ai.features.upkeep import operations as upkeep
 OPERATIONS = (
     *routes.OPERATIONS,
     *tracking.OPERATIONS,
+    *plan_memory.OPERATIONS,
     *dead_letters.OPERATIONS,
     *human_tasks.OPERATIONS,
     *knowledge.OPERATIONS,

@@ -2,19 +2,24 @@
 
 from collections.abc import Mapping
 
+from soorma_ai.features.dead_letters import service as letters
 from soorma_ai.features.human_tasks import service as inbox
 from soorma_ai.features.identity import keys
 from soorma_ai.features.knowledge import service as memos
+from soorma_ai.features.plan_memory import service as memory
+from soorma_ai.features.plan_memory import sessions
+from soorma_ai.features.tracking import service as reader
 from soorma_ai.features.tracking import tracker
 from soorma_ai.features.upkeep import service as upkeep
 from soorma_ai.kernel.domain.calls import Right
 from soorma_ai.kernel.rules import authority
-from soorma_ai.kernel.runtime.client import client, memory, operator
+from soorma_ai.kernel.runtime.client import client, operator
 from soorma_ai.kernel.runtime.views import registry
 
 _ROWS = (
-    *(client.PLANS, client.REQUESTS, client.EVENTS, client.QUESTIONS, client.SESSIONS),
-    *(memory.CALLS, registry.CALLS, tracker.CALLS, inbox.CALLS, keys.CALLS, memos.CALLS, operator.CALLS, upkeep.CALLS),
+    *(client.PLANS, client.REQUESTS, client.EVENTS, client.QUESTIONS),
+    *(memory.CALLS, sessions.CALLS, registry.CALLS, tracker.CALLS, inbox.CALLS, keys.CALLS, memos.CALLS),
+    *(operator.CALLS, letters.CALLS, reader.CALLS, upkeep.CALLS),
 )
 _OTHERS = [one for one in vars(authority).values() if isinstance(one, Right)]
 

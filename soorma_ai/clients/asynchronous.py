@@ -1,10 +1,10 @@
 """The calls of a program outside, over HTTP."""
 
 from soorma_ai.api.clients.asynchronous import AsyncKernelClient
-from soorma_ai.api.clients.views import AsyncWorkingMemory
 from soorma_ai.features.dead_letters.client import AsyncDeadLetters
 from soorma_ai.features.human_tasks.client import AsyncInbox
 from soorma_ai.features.knowledge.client import AsyncMemos
+from soorma_ai.features.plan_memory.client import AsyncSessions, AsyncWorkingMemory
 from soorma_ai.features.tracking.client import AsyncPlanReader
 from soorma_ai.features.tracking.rows import AsyncTracker
 
@@ -14,7 +14,7 @@ class AsyncMemory(AsyncWorkingMemory, AsyncMemos):
     plan that its caller does not see."""
 
 
-class AsyncClient(AsyncKernelClient, AsyncDeadLetters, AsyncPlanReader):
+class AsyncClient(AsyncKernelClient, AsyncDeadLetters, AsyncPlanReader, AsyncSessions):
     """A platform that is served at a URL, as the holder of a token: the calls of `PlatformClient`.
 
     When an answer is lost, only safe calls are sent again: those that read, and those with a key. `submit`, `request`,

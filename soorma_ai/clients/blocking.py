@@ -6,13 +6,14 @@ from typing_extensions import Unpack
 
 from soorma_ai.api.clients.address import address_of
 from soorma_ai.api.clients.asynchronous import ClientOptions, bounds_of
-from soorma_ai.api.clients.blocking_calls import BlockingCalls, WorkingMemory
+from soorma_ai.api.clients.blocking_calls import BlockingCalls
 from soorma_ai.api.clients.blocks import blocking
 from soorma_ai.api.clients.transport import BlockingTransport
 from soorma_ai.clients.asynchronous import AsyncClient, AsyncMemory
 from soorma_ai.features.dead_letters.client import BlockingDeadLetters
 from soorma_ai.features.human_tasks.client import BlockingInbox
 from soorma_ai.features.knowledge.blocking import BlockingMemos
+from soorma_ai.features.plan_memory.blocking import BlockingSessions, WorkingMemory
 from soorma_ai.features.tracking.blocking import BlockingPlanReader, BlockingTracker
 
 if TYPE_CHECKING:
@@ -24,7 +25,12 @@ class Memory(WorkingMemory[AsyncMemory], BlockingMemos[AsyncMemory]):
     caller does not see."""
 
 
-class Client(BlockingCalls[AsyncClient], BlockingDeadLetters[AsyncClient], BlockingPlanReader[AsyncClient]):
+class Client(
+    BlockingCalls[AsyncClient],
+    BlockingDeadLetters[AsyncClient],
+    BlockingPlanReader[AsyncClient],
+    BlockingSessions[AsyncClient],
+):
     """A platform that is served at a URL, as the holder of a token, for programs without an event loop.
 
     Only safe calls are sent again when an answer is lost; see `AsyncClient`. Close it by `with`, or `close`.

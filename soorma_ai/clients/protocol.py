@@ -2,11 +2,12 @@
 
 from typing import Protocol
 
-from soorma_ai.api.clients.calls import KernelCalls, WorkingMemoryCalls
+from soorma_ai.api.clients.calls import KernelCalls
 from soorma_ai.context_parts.tracker import TrackerCalls
 from soorma_ai.features.dead_letters.calls import DeadLetterCalls
 from soorma_ai.features.human_tasks.calls import InboxCalls
 from soorma_ai.features.knowledge.calls import MemoCalls
+from soorma_ai.features.plan_memory.calls import SessionCalls, WorkingMemoryCalls
 from soorma_ai.features.tracking.calls import PlanReaderCalls
 
 
@@ -14,7 +15,7 @@ class MemoryCalls(WorkingMemoryCalls, MemoCalls, Protocol):
     """The working memory of plans, and long-term memory."""
 
 
-class PlatformClient(KernelCalls, DeadLetterCalls, PlanReaderCalls, Protocol):
+class PlatformClient(KernelCalls, DeadLetterCalls, PlanReaderCalls, SessionCalls, Protocol):
     """Acts as one person of one tenant: what `platform.as_user(...)` and `AsyncClient(url)` have in common."""
 
     @property

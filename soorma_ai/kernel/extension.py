@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from soorma_ai.kernel.ports.context import ContextKey
+from soorma_ai.kernel.ports.part_keys import ContextKey
 from soorma_ai.kernel.runtime.handling.handling import Handling, Services
 from soorma_ai.kernel.sql.storage import FeatureSet, Storage
 

@@ -52,7 +52,7 @@ def soorma_bounds_patience(request: pytest.FixtureRequest) -> Generator[None]:
     if seconds <= 0:
         yield
         return
-    from soorma_ai.kernel.runtime.handling.process.patience import bound_patience
+    from soorma_ai.kernel.runtime.handling.process.circuits import bound_patience
 
     with bound_patience(seconds):
         yield

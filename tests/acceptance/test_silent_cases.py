@@ -43,7 +43,7 @@ def test_patience_is_ten_seconds_by_default_and_takes_numbers_only(pytester: pyt
     told = "def test_patience(pytestconfig):\n    assert pytestconfig.getini('soorma_model_patience') == '10'\n"
     pytester.makepyfile(
         test_told=told
-        + "    from soorma_ai.kernel.runtime.handling.process.patience import patience\n    assert patience() == 10\n"
+        + "    from soorma_ai.kernel.runtime.handling.process.circuits import patience\n    assert patience() == 10\n"
     )
     pytester.runpytest_subprocess(*OPTIONS).assert_outcomes(passed=1)
     result = pytester.runpytest_subprocess(*OPTIONS, "-o", "soorma_model_patience=soon")

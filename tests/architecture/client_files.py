@@ -17,18 +17,21 @@ from pathlib import Path
 from typing import Any
 
 from soorma_ai.api.clients.asynchronous import AsyncKernelClient
-from soorma_ai.api.clients.views import AsyncRegistry, AsyncWorkingMemory
+from soorma_ai.api.clients.views import AsyncRegistry
 from soorma_ai.api.operation import Operation, Parameter, operation_of
 from soorma_ai.features.dead_letters import service as letters
 from soorma_ai.features.human_tasks import service as inbox
 from soorma_ai.features.knowledge import service as memos
 from soorma_ai.features.knowledge.client import AsyncMemos
+from soorma_ai.features.plan_memory import service as memory
+from soorma_ai.features.plan_memory import sessions
+from soorma_ai.features.plan_memory.client import AsyncSessions, AsyncWorkingMemory
 from soorma_ai.features.tracking import service as reader
 from soorma_ai.features.tracking import tracker
 from soorma_ai.features.tracking.client import AsyncPlanReader
 from soorma_ai.kernel.domain.calls import CallRow
-from soorma_ai.kernel.runtime.client import memory, operator
-from soorma_ai.kernel.runtime.client.client import EVENTS, PLANS, QUESTIONS, REQUESTS, SESSIONS, Client
+from soorma_ai.kernel.runtime.client import operator
+from soorma_ai.kernel.runtime.client.client import EVENTS, PLANS, QUESTIONS, REQUESTS, Client
 from soorma_ai.kernel.runtime.views import registry
 from soorma_ai.kernel.runtime.views.registry import Directory
 
@@ -274,7 +277,7 @@ def indented(text: str) -> str:
 
 KERNEL = Service(
     Client,
-    (*PLANS, *REQUESTS, *EVENTS, *QUESTIONS, *SESSIONS, *operator.CALLS),
+    (*PLANS, *REQUESTS, *EVENTS, *QUESTIONS, *operator.CALLS),
     client="ClientRows",
     blocking="BlockingCalls",
     protocol="KernelCalls",
@@ -346,7 +349,18 @@ READER = Service(
     hand=AsyncPlanReader,
     is_part=True,
 )
-KERNELS = (WORKING_MEMORY, REGISTRY, KERNEL)
+SESSIONS = Service(
+    sessions.SessionCalls,
+    (*sessions.CALLS,),
+    client="SessionRows",
+    blocking="BlockingSessions",
+    protocol="SessionCalls",
+    text="Calls about sessions.",
+    hand=AsyncSessions,
+    is_part=True,
+)
+OUTSIDE = (WORKING_MEMORY, SESSIONS)
+KERNELS = (REGISTRY, KERNEL)
 FILES: dict[str, tuple[str, tuple[Callable[[Service, Writer], None], ...], tuple[Service, ...]]] = {
     "api/clients/calls.py": ("Calls of the kernel.", (write_protocol,), KERNELS),
     "api/clients/rows.py": ("Calls of the kernel over HTTP.", (write_client,), KERNELS),
@@ -360,6 +374,9 @@ FILES: dict[str, tuple[str, tuple[Callable[[Service, Writer], None], ...], tuple
     "features/human_tasks/calls.py": ("Calls of the inbox.", (write_protocol,), (INBOX,)),
     "features/human_tasks/client.py": ("Calls of the inbox over HTTP.", (write_client, write_blocking), (INBOX,)),
     "context_parts/tracker.py": ("Calls of the tracker.", (write_protocol,), (TRACKER,)),
+    "features/plan_memory/calls.py": ("Calls of memory and sessions.", (write_protocol,), OUTSIDE),
+    "features/plan_memory/rows.py": ("Calls of memory and sessions, over HTTP.", (write_client,), OUTSIDE),
+    "features/plan_memory/blocking.py": ("Calls of memory and sessions, to block.", (write_blocking,), OUTSIDE),
     "features/tracking/calls.py": ("Calls that read plans.", (write_protocol,), (READER,)),
     "features/tracking/rows.py": ("Calls that read plans, over HTTP.", (write_client,), (READER, TRACKER)),
     "features/tracking/blocking.py": ("Calls that read plans, to block.", (write_blocking,), (READER, TRACKER)),

@@ -320,7 +320,8 @@ async def test_a_question_is_found_by_the_beginning_of_its_id_open_or_closed(
     assert await client.find_waits("nothing") == []
     await client.answer(question.wait_id, {"approved": True})
     assert [one.wait_id for one in await client.find_waits(question.wait_id[:-4])] == [question.wait_id]
-    assert await client.find_waits("0") == await client.waits(), "open ones alone, as long as there are any"
+    another = "1" if question.wait_id.startswith("0") else "0"
+    assert await client.find_waits(another) == await client.waits(), "open ones alone, as long as there are any"
 
 
 async def test_an_event_is_found_by_the_beginning_of_its_id(platform: Platform, client: PlatformClient) -> None:

@@ -36,6 +36,7 @@ from soorma_ai.adapters.postgres.connection import Connection
 from soorma_ai.adapters.postgres.writer import LOCK
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError, LeaseLost, StoreUnavailable
+from soorma_ai.features.remote.ports import LEASES
 from soorma_ai.features.upkeep.ports import UPKEEP
 from soorma_ai.kernel.domain.effects import Ack, Publish
 from soorma_ai.kernel.ports import Delivery, Work
@@ -224,7 +225,7 @@ async def test_what_a_process_has_left_in_hand_is_free_when_nobody_has_seen_it_f
         freed = asyncio.Event()
         living.notify(lambda is_leaving: None, lambda arrival: freed.set())
         await in_line(living, "e-1", "e-2", "e-3")
-        (lent,) = await living.queue.lend("worker", NOW, LEASE, 1)
+        (lent,) = await living.part(LEASES).lend("worker", NOW, LEASE, 1)
         (held,) = await claimed(living, limit=1)
         assert await claimed(living, limit=1)
         with psycopg.connect(as_role(url, OWNER), autocommit=True) as connection:

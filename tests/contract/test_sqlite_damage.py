@@ -40,6 +40,7 @@ from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from soorma_ai.features.dead_letters.ports import LETTERS
+from soorma_ai.features.plan_memory.ports import PLAN_MEMORY
 from soorma_ai.kernel.domain.dead_letters import NOBODY
 from soorma_ai.kernel.domain.effects import Ack, AppendStep, DeadLetter, Expect, Publish, SavePlan, Schedule
 from soorma_ai.kernel.domain.events import EventTopic
@@ -239,7 +240,7 @@ async def fill(path: Path) -> None:
         charge = Charge("plan-1", 1, 2, 0.5)
         await settle(store, Settlement(charge, charge, entry()))
         session = SessionSummary("s-1", 0, NOW, NOW, "ann", None, {})
-        await store.memory.memorize([StoreMemory(KEY, [1, 2]), OpenSession("default", session)], NOW)
+        await store.part(PLAN_MEMORY).memorize([StoreMemory(KEY, [1, 2]), OpenSession("default", session)], NOW)
         await store.queue.send([event("z")], None, NOW)
 
 

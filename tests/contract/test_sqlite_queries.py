@@ -11,6 +11,7 @@ import test_store_beginnings
 import test_store_budget
 import test_store_definitions
 import test_store_effects
+import test_store_figures
 import test_store_forgetting
 import test_store_hands
 import test_store_identity
@@ -54,6 +55,7 @@ from store_kit import (
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES
+from soorma_ai.features.plan_memory.ports import PLAN_MEMORY
 from soorma_ai.features.tracking import tenant_stats
 from soorma_ai.features.tracking.listing import MOST_LOOKED_AT
 from soorma_ai.features.tracking.ports import PLAN_LISTS, PlanFilter, WantedPart
@@ -90,6 +92,7 @@ SUITES = (
     *(test_store_hands, test_store_inbox, test_store_letters, test_store_log, test_store_memory, test_store_registry),
     test_store_people,
     test_store_identity,
+    test_store_figures,
     test_store_listing,
     *(test_store_replies, test_store_runs, test_store_tasks, test_store_timers, test_store_untaken, test_store_values),
     *(test_store_forgetting, test_store_waits),
@@ -228,11 +231,11 @@ async def test_appending_costs_the_same_however_long_the_list_is(store: SqliteSt
     async def append(count: int) -> int:
         effort = Effort(store)
         for n in range(count):
-            await store.memory.memorize([AppendMemory(at, (n,))], NOW)
+            await store.part(PLAN_MEMORY).memorize([AppendMemory(at, (n,))], NOW)
         return effort.hundreds
 
     few = await append(50)
-    await store.memory.memorize([AppendMemory(at, tuple(range(20_000)))], NOW)
+    await store.part(PLAN_MEMORY).memorize([AppendMemory(at, tuple(range(20_000)))], NOW)
     assert await append(50) <= 2 * few + 5
 
 

@@ -28,6 +28,7 @@ from soorma_ai.context_parts.memos import MemoKind
 from soorma_ai.errors import LeaseLost, TransientError
 from soorma_ai.features.knowledge.ports import MEMOS
 from soorma_ai.features.knowledge.rules import keep, make_memo, own_shelf, shared_shelf
+from soorma_ai.features.plan_memory.ports import PLAN_MEMORY
 from soorma_ai.features.upkeep.ports import UPKEEP
 from soorma_ai.kernel.domain.effects import Ack, AppendStep, Expect, Publish, SavePlan, Schedule
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
@@ -229,7 +230,7 @@ def what_they_begin(store: Store, user: tuple[str, str], number: int) -> list[Co
         store.queue.send([asked], None, NOW),
         store.queue.send_once([Expect(gate), Publish(of(user, event(f"held-{name}-{number}")))], NOW),
         store.part(MEMOS).change([keep(memo)], NOW),
-        store.memory.memorize([session], NOW),
+        store.part(PLAN_MEMORY).memorize([session], NOW),
     ]
 
 

@@ -8,10 +8,11 @@ from store_kit import LEASE, NOW, Backend, claimed, end, event, in_hand, in_line
 
 from soorma_ai.errors import LeaseLost
 from soorma_ai.features.dead_letters.ports import LETTERS
+from soorma_ai.features.remote.ports import LEASES, Borrower
 from soorma_ai.kernel.domain.effects import InDoubt, RetryAfter
 from soorma_ai.kernel.domain.expectations import SUSPECTS
 from soorma_ai.kernel.domain.plans import Rest
-from soorma_ai.kernel.ports import Borrower, Delivery, Store
+from soorma_ai.kernel.ports import Delivery, Store
 
 
 async def suspects(store: Store, after: float = 0.0) -> list[str]:
@@ -153,14 +154,14 @@ async def test_what_was_lent_is_no_suspect_when_its_lender_ends(crash: Callable[
     store = await crash()
     await in_line(store, "e-1")
     for times in range(4):
-        lent = await store.queue.lend("worker", NOW + times * LEASE, LEASE, 9)
+        lent = await store.part(LEASES).lend("worker", NOW + times * LEASE, LEASE, 9)
         assert [one.event.id for one in lent] == ["e-1"]
         store = await crash()
     assert await suspects(store, 9999) == []
 
 
 async def lent_to(store: Store, borrower: Borrower, *held: int) -> list[Delivery]:
-    return await store.queue.lend("worker", NOW, LEASE, 9, held, borrower)
+    return await store.part(LEASES).lend("worker", NOW, LEASE, 9, held, borrower)
 
 
 async def test_a_loan_that_was_lost_is_lent_again_after_a_restart_and_is_no_attempt(

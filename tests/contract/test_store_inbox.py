@@ -29,6 +29,7 @@ from store_kit import (
 
 from soorma_ai.errors import LeaseLost
 from soorma_ai.features.dead_letters.ports import LETTERS
+from soorma_ai.features.remote.ports import LEASES
 from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Publish, RetryAfter, SavePlan, Schedule
 from soorma_ai.kernel.domain.expectations import SUSPECTS, Arrival
 from soorma_ai.kernel.domain.plans import PlanRecord, Rest, plan_id_of
@@ -267,20 +268,20 @@ async def test_a_retry_that_does_not_count_is_the_same_attempt_under_another_fen
 
 async def test_a_lease_is_found_by_its_row_and_its_fence_until_it_ends_or_is_taken_anew(store: Store) -> None:
     await in_line(store, "a", "b")
-    assert await store.queue.has_work("worker", NOW)
+    assert await store.part(LEASES).has_work("worker", NOW)
     first, second = await claimed(store)
-    assert await store.queue.find_leased(first.seq, first.fence) == first
-    assert await store.queue.find_leased(first.seq, first.fence + 1) is None
-    assert not await store.queue.has_work("worker", NOW)
-    assert await store.queue.has_work("worker", later(LEASE.total_seconds() + 1))
-    assert await store.queue.outcome("worker", first.seq, first.fence) is None
+    assert await store.part(LEASES).find_leased(first.seq, first.fence) == first
+    assert await store.part(LEASES).find_leased(first.seq, first.fence + 1) is None
+    assert not await store.part(LEASES).has_work("worker", NOW)
+    assert await store.part(LEASES).has_work("worker", later(LEASE.total_seconds() + 1))
+    assert await store.part(LEASES).outcome("worker", first.seq, first.fence) is None
     await store.queue.commit(Work(first, Ack(), (), outcome="said"), NOW)
-    assert await store.queue.find_leased(first.seq, first.fence) is None
-    assert await store.queue.outcome("worker", first.seq, first.fence) == "said"
-    assert await store.queue.outcome("worker", first.seq, first.fence + 1) is None
-    assert await store.queue.outcome("other", first.seq, first.fence) is None
+    assert await store.part(LEASES).find_leased(first.seq, first.fence) is None
+    assert await store.part(LEASES).outcome("worker", first.seq, first.fence) == "said"
+    assert await store.part(LEASES).outcome("worker", first.seq, first.fence + 1) is None
+    assert await store.part(LEASES).outcome("other", first.seq, first.fence) is None
     await end(store, second)
-    assert await store.queue.outcome("worker", second.seq, second.fence) is None
+    assert await store.part(LEASES).outcome("worker", second.seq, second.fence) is None
 
 
 async def test_an_agent_is_found_by_its_name_also_when_it_is_gone(store: Store) -> None:

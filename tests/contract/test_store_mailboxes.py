@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from store_kit import LEASE, NOW, agent, end, event, later
 
 from soorma_ai.errors import LeaseLost
+from soorma_ai.features.federation.ports import MAIL
 from soorma_ai.kernel.domain.effects import Ack, RetryAfter, Unschedule
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.registry import EventDefinition, EventRole
@@ -27,19 +28,19 @@ async def mailed(store: Store, *event_ids: str) -> str:
 
 async def test_what_was_sent_before_is_claimed_apart_from_what_was_not(store: Store) -> None:
     box = await mailed(store, "e-1", "e-2", "e-3")
-    (first,) = await store.queue.claim_mail(box, NOW, LEASE, 1, 5)
+    (first,) = await store.part(MAIL).claim_mail(box, NOW, LEASE, 1, 5)
     await end(store, first, RetryAfter(timedelta(seconds=2), "unconfirmed"))
-    fresh = await store.queue.claim_mail(box, later(5), LEASE, 9, 0)
+    fresh = await store.part(MAIL).claim_mail(box, later(5), LEASE, 9, 0)
     assert [(one.event.id, one.attempt) for one in fresh] == [("e-2", 1), ("e-3", 1)]
-    assert await store.queue.claim_mail(box, later(1), LEASE, 9, 9) == []
-    again = await store.queue.claim_mail(box, later(5), LEASE, 9, 9)
+    assert await store.part(MAIL).claim_mail(box, later(1), LEASE, 9, 9) == []
+    again = await store.part(MAIL).claim_mail(box, later(5), LEASE, 9, 9)
     assert [(one.event.id, one.attempt) for one in again] == [("e-1", 2)]
 
 
 async def test_what_is_kept_for_other_stores_is_counted_by_mailbox(store: Store) -> None:
     assert await store.queue.count_mail() == {}
     box = await mailed(store, "e-1", "e-2", "e-3")
-    (first,) = await store.queue.claim_mail(box, NOW, LEASE, 1, 5)
+    (first,) = await store.part(MAIL).claim_mail(box, NOW, LEASE, 1, 5)
     assert await store.queue.count_mail() == {box: 3}
     await end(store, first, Ack())
     assert await store.queue.count_mail() == {box: 2}
@@ -47,22 +48,22 @@ async def test_what_is_kept_for_other_stores_is_counted_by_mailbox(store: Store)
 
 async def test_a_delivery_is_claimed_by_the_name_of_its_event_from_whoever_has_it(store: Store) -> None:
     box = await mailed(store, "e-1", "e-2")
-    (held,) = await store.queue.claim_mail(box, NOW, LEASE, 1, 0)
-    assert await store.queue.claim_named(mailbox_of("another"), "default", ["e-1"], NOW, LEASE) == []
-    assert await store.queue.claim_named(box, "acme", ["e-1"], NOW, LEASE) == []
-    named = await store.queue.claim_named(box, "default", ["e-1", "e-2", "e-9"], NOW, LEASE)
+    (held,) = await store.part(MAIL).claim_mail(box, NOW, LEASE, 1, 0)
+    assert await store.part(MAIL).claim_named(mailbox_of("another"), "default", ["e-1"], NOW, LEASE) == []
+    assert await store.part(MAIL).claim_named(box, "acme", ["e-1"], NOW, LEASE) == []
+    named = await store.part(MAIL).claim_named(box, "default", ["e-1", "e-2", "e-9"], NOW, LEASE)
     assert sorted(one.event.id for one in named) == ["e-1", "e-2"]
     with pytest.raises(LeaseLost):
         await end(store, held, Ack())
     for one in named:
         await end(store, one, Ack())
-    assert await store.queue.mailboxes() == []
-    assert await store.queue.claim_named(box, "default", ["e-1", "e-2"], NOW, LEASE) == []
+    assert await store.part(MAIL).mailboxes() == []
+    assert await store.part(MAIL).claim_named(box, "default", ["e-1", "e-2"], NOW, LEASE) == []
 
 
 async def test_the_notice_of_silence_is_told_once_and_not_about_what_the_other_store_has(store: Store) -> None:
     box = await mailed(store, "e-1", "e-2")
-    (first, _) = await store.queue.claim_mail(box, NOW, LEASE, 9, 0)
+    (first, _) = await store.part(MAIL).claim_mail(box, NOW, LEASE, 9, 0)
     quiet = Unschedule(timer_of_silence("there", first.event.id))
     await store.queue.commit(Work(first, Ack(), (quiet,)), NOW)
     await store.queue.arrive([first.event], NOW)

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from store_kit import NOW, agent, claimed, do, end, event, expectation, later, plan
 
 from soorma_ai.errors import LocalProtocolError, VersionConflict
+from soorma_ai.features.plan_memory.ports import PLAN_MEMORY
 from soorma_ai.kernel.domain.effects import Expect, SavePlan, SaveTask
 from soorma_ai.kernel.domain.events import EventTopic, Lineage
 from soorma_ai.kernel.domain.memory import (
@@ -104,7 +105,7 @@ async def test_only_a_number_is_incremented_to_a_number_and_only_a_list_is_appen
 
 async def test_plans_and_tenants_do_not_share_what_they_remember(store: Store) -> None:
     places = [AT, replace(AT, plan_id="plan-2"), replace(AT, tenant_id="other"), replace(AT, key="K")]
-    await store.memory.memorize([StoreMemory(at, n) for n, at in enumerate(places)], NOW)
+    await store.part(PLAN_MEMORY).memorize([StoreMemory(at, n) for n, at in enumerate(places)], NOW)
     assert [await value(store, at) for at in places] == [0, 1, 2, 3]
     assert await store.memory.memory_keys("default", "plan-1") == ["K", "k"]
 
@@ -147,7 +148,7 @@ async def test_a_session_of_another_user_is_neither_opened_nor_changed(store: St
     before = await store.memory.sessions("default", 9)
     mine = OpenSession("default", session("s", name="Mine", user_id="eve"))
     with pytest.raises(VersionConflict, match="another user's"):
-        await store.memory.memorize([mine], NOW)
+        await store.part(PLAN_MEMORY).memorize([mine], NOW)
     with pytest.raises(VersionConflict, match="another user's"):
         await store.queue.send([event("e-1")], None, NOW, session=mine)
     assert await store.memory.sessions("default", 9) == before

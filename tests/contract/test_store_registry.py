@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from store_kit import NOW, agent, claimed, do, event, expectation, find, later, planner, running
 
 from soorma_ai.errors import ConfigError
+from soorma_ai.features.federation.ports import MAIL
 from soorma_ai.kernel.domain.effects import Schedule
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.expectations import ExpectationKind, ExpectationStatus
@@ -214,9 +215,9 @@ async def test_what_another_store_has_announced_keeps_no_agent_of_this_one_from_
 async def test_what_is_for_agents_of_another_store_waits_in_its_mailbox(store: Store) -> None:
     far = replace(agent("far", "pay", events=(takes("pay"),)), store="there")
     await store.registry.register([far, agent("near", "pay", events=(takes("pay"),))], NOW)
-    assert await store.queue.mailboxes() == []
+    assert await store.part(MAIL).mailboxes() == []
     await store.queue.arrive([event("e-1", "pay", EventTopic.ACTION_REQUESTS)], NOW)
-    assert await store.queue.mailboxes() == [mailbox_of("there")]
+    assert await store.part(MAIL).mailboxes() == [mailbox_of("there")]
     assert [one.event.id for one in await claimed(store, mailbox_of("there"))] == ["e-1"]
 
 

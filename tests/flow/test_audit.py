@@ -11,9 +11,9 @@ from places import counts_of, refusing
 
 from soorma_ai import Agent, Platform
 from soorma_ai.errors import Forbidden, Held, NotFound, SoormaError, StoreUnavailable
+from soorma_ai.features.plan_memory.service import PlanMemory
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.people import Person
-from soorma_ai.kernel.runtime.client.memory import PlanMemory
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle
 from soorma_ai.local_client import LocalClient
 from soorma_ai.testing.scripted import publish

@@ -20,11 +20,25 @@ from msgspec.structs import replace
 from soorma_ai import Approval, InvocationContext, NotFound, Platform, PlatformContext, Tool
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.adapters.tokens.api_keys import ApiKeys, new_key
-from soorma_ai.assembly import EVERY, HUMAN_TASKS, IDENTITY, KNOWLEDGE, RETRIEVAL, TRACKING, UPKEEP, Overrides, assemble
+from soorma_ai.assembly import (
+    EVERY,
+    HUMAN_TASKS,
+    IDENTITY,
+    KNOWLEDGE,
+    PLAN_MEMORY,
+    RETRIEVAL,
+    TRACKING,
+    UPKEEP,
+    Overrides,
+    assemble,
+)
 from soorma_ai.errors import ConfigError, LocalProtocolError, Unauthenticated
 from soorma_ai.features.dead_letters.ports import LETTERS
+from soorma_ai.features.federation.ports import MAIL
 from soorma_ai.features.human_tasks.ports import PEOPLE
 from soorma_ai.features.knowledge.ports import MEMOS
+from soorma_ai.features.plan_memory.ports import PLAN_MEMORY as PLAN_MEMORY_PART
+from soorma_ai.features.remote.ports import LEASES
 from soorma_ai.features.tracking.ports import PLAN_LISTS
 from soorma_ai.features.upkeep.ports import UPKEEP as UPKEEP_PART
 from soorma_ai.kernel.domain.people import Absence
@@ -45,6 +59,9 @@ PARTS: dict[str, StoreKey[Any]] = {
     "identity": KEYS,
     "tracking": PLAN_LISTS,
     "dead_letters": LETTERS,
+    "plan_memory": PLAN_MEMORY_PART,
+    "federation": MAIL,
+    "remote": LEASES,
 }
 
 
@@ -237,8 +254,8 @@ async def test_identity_alone_lets_in_by_a_key(path: Path, clock: VirtualClock) 
         caller = await ApiKeys(platform).authenticate(token)
         assert caller.person.user_id == "ann"
         ann = platform.as_caller(caller)
-        await ann.create_session("talk", session_id="s-1")
-        assert [(row.entry.user_id, row.entry.call) for row in await ann.audit()] == [("ann", "create_session")]
+        await ann.publish("business-facts", "colour.chosen", {"colour": "red"})
+        assert [(row.entry.user_id, row.entry.call) for row in await ann.audit()] == [("ann", "publish")]
         await platform.keys.revoke(key.key_id)
         with pytest.raises(Unauthenticated):
             await ApiKeys(platform).authenticate(token)
@@ -285,6 +302,16 @@ async def test_upkeep_alone_prunes_and_forgets(path: Path, clock: VirtualClock) 
         await clock.advance(timedelta(days=40).total_seconds())
         assert (await platform.prune()).plans == 1
         assert await platform.plans() == []
+
+
+async def test_plan_memory_alone_keeps_sessions_and_values(path: Path, clock: VirtualClock) -> None:
+    async with with_features(path, clock, PLAN_MEMORY) as platform:
+        plan = await order(platform, planner([RESERVE, complete({"ok": True})]), stock())
+        await plan.result(timeout=PATIENCE)
+        await platform.create_session("talk", session_id="s-1")
+        await platform.memory.store("colour", "red", plan.plan_id)
+        assert await platform.memory.everything(plan.plan_id) == {"colour": "red"}
+        assert [one.name for one in await platform.sessions()] == ["talk"]
 
 
 async def test_tracking_alone_tells_how_far_a_plan_is(path: Path, clock: VirtualClock) -> None:

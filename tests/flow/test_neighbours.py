@@ -42,6 +42,7 @@ from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.nats.library import Subscriber
 from soorma_ai.adapters.nats.subjects import subject_between, subject_of
 from soorma_ai.features.federation import loop
+from soorma_ai.features.federation.ports import MAIL
 from soorma_ai.features.federation.receipts import read_receipt
 from soorma_ai.features.tracking.lines import flatten
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic
@@ -240,7 +241,7 @@ class Parted:
 
     async def is_sent(self) -> bool:
         """Tell whether the server has what is in the mailbox."""
-        (box,) = await self.home.services.store.queue.mailboxes()
+        (box,) = await self.home.services.store.part(MAIL).mailboxes()
         asked = [event.id for event in await events(self.home) if event.type == RESERVE]
         rest = [await self.home.services.store.queue.find_rest(box, one, CLOCK.now()) for one in asked]
         return all(rest) and bool(rest)
@@ -498,7 +499,7 @@ async def test_a_store_killed_while_it_is_asked_answers_once_when_it_is_back(
 @pytest.mark.parametrize(
     "point",
     [
-        "soorma_ai.kernel.sql.parts:SqlQueue.claim_mail",  # taken, and not sent
+        "soorma_ai.features.federation.store:SqlMail.claim_mail",  # taken, and not sent
         "soorma_ai.adapters.nats.bus:NatsBus.post",  # NATS has the request, and nobody notes it
         "soorma_ai.features.federation.loop:_keep",  # it waits for its receipt
         "soorma_ai.features.federation.exchange:arrive",  # the reply is stored, and the request not ended

@@ -9,7 +9,7 @@ from kit import order, payments, planner, running, stock
 
 from soorma_ai import Approval
 from soorma_ai.errors import DeadlineExceeded, ModelUnavailable
-from soorma_ai.kernel.runtime.handling.process.patience import bound_patience
+from soorma_ai.kernel.runtime.handling.process.circuits import bound_patience
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, delegate, publish
 
@@ -71,7 +71,7 @@ async def test_a_plan_that_waits_for_a_person_is_waited_for(path: Any) -> None:
 async def test_outside_of_tests_a_plan_may_rest(
     path: Any, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("soorma_ai.kernel.runtime.handling.process.patience._bounds", [])
+    monkeypatch.setattr("soorma_ai.kernel.runtime.handling.process.circuits._bounds", [])
     async with running(path, clock) as platform:
         plan = await order(platform, planner(stays_away), stock())
         with pytest.raises(TimeoutError):

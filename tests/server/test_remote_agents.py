@@ -142,6 +142,7 @@ async def test_a_loan_that_was_lost_on_its_way_is_lent_again_and_no_attempt(plat
     async with calling(app(platform)) as http:
         await http.post("/v1/agents", json=registration("doubler", DOUBLE))
         await platform.ask(DOUBLE, {"number": 1})
+        await until(platform, partial(platform.services.store.queue.backlog, 1))
         for fence in range(1, 8):
             lost = await lent(http, {"process": "one"})
             assert [(held["attempt"], held["fence"]) for held in lost["deliveries"]] == [(1, fence)]

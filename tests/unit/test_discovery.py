@@ -2,8 +2,7 @@
 
 import pytest
 
-from soorma_ai.kernel.domain.registry import AgentCapability, DiscoveredAgent, EventDefinition
-from soorma_ai.kernel.rules.choices.discovery import discover
+from soorma_ai.kernel.domain.registry import AgentCapability, DiscoveredAgent, EventDefinition, discover
 
 AGENTS = [
     DiscoveredAgent(name, name, "", "1.0.0", capabilities)

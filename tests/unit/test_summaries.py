@@ -4,12 +4,12 @@ import json
 
 from msgspec.structs import replace
 
+from soorma_ai.context_parts.summaries import plan_summary, task_summary
 from soorma_ai.features.tracking.progress import plan_line
 from soorma_ai.kernel.domain.events import EventTopic, Lineage
 from soorma_ai.kernel.domain.expectations import ExpectationKind
 from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
-from soorma_ai.kernel.rules.memory import plan_summary, task_summary
 from unit.kit import HOUR, NOW, plan
 from unit.rows import QUESTION, expectation
 

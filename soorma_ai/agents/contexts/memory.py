@@ -5,6 +5,7 @@ from typing import Any
 
 from soorma_ai.agents.contexts.memos import MemoClient
 from soorma_ai.agents.contexts.task_in_hand import TaskInHand
+from soorma_ai.context_parts.summaries import plan_summary, task_summary
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.kernel.domain.memory import (
     AppendMemory,
@@ -19,7 +20,7 @@ from soorma_ai.kernel.domain.memory import (
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.values import JsonObject, derived_id, json_object
-from soorma_ai.kernel.rules.memory import json_value, number, plan_summary, task_summary
+from soorma_ai.kernel.rules.memory import json_value, number
 from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.views import plans as reading
 

@@ -15,11 +15,11 @@ from soorma_ai.api.clients.rows import ClientRows
 from soorma_ai.api.clients.sender import GRACE, CallBounds, Sender
 from soorma_ai.api.clients.streams import place_of, stream_events
 from soorma_ai.api.clients.transport import AsyncTransport, HttpTransport
-from soorma_ai.api.clients.views import AsyncRegistry, AsyncWorkingMemory
+from soorma_ai.api.clients.views import AsyncRegistry
 from soorma_ai.errors import ConfigError, DeadlineExceeded, Held, LocalProtocolError, ServerUnavailable
 from soorma_ai.kernel.domain.events import EventTopic, topic_of
-from soorma_ai.kernel.domain.memory import SessionSummary
 from soorma_ai.kernel.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerOutcome
+from soorma_ai.kernel.domain.plans import PlanFacts
 from soorma_ai.kernel.domain.values import Data, JsonObject, json_object
 from soorma_ai.kernel.ports import EventPage, StoredEvent
 
@@ -237,8 +237,8 @@ class AsyncKernelClient(ClientRows):
 
     async def follow(self, plan_id: str) -> AsyncPlan:
         """Return the handle of a plan that was submitted earlier. Raise NotFound."""
-        context = await AsyncWorkingMemory(self._caller).get_plan_context(plan_id)
-        return AsyncPlan(str(context["plan_id"]), str(context["goal_id"]), self._caller)
+        plan = await self._caller.read(get("plans", plan_id), PlanFacts)
+        return AsyncPlan(plan.plan_id, plan.goal_id, self._caller)
 
     async def events(
         self, *, after: int = 0, limit: int = 100, plan_id: str | None = None, newest: bool = False
@@ -260,14 +260,6 @@ class AsyncKernelClient(ClientRows):
         async with aclosing(stream_events(self._caller, "events", "stream", after=after)) as rows:
             async for row in rows:
                 yield row
-
-    async def create_session(
-        self, name: str | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: str | None = None
-    ) -> SessionSummary:
-        """Make a session with a name, or return the one that exists. A plan that names a new session makes it too."""
-        about = json_object("the metadata of a session", metadata or {})
-        body: JsonObject = {"name": name, "metadata": about, "session_id": session_id or self._line.new_key()}
-        return await self._caller.read(post("memory", "sessions", body=body, is_safe=True), SessionSummary)
 
     @property
     def registry(self) -> AsyncRegistry:

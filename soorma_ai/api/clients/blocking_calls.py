@@ -5,25 +5,7 @@ from typing import TypeVar
 from soorma_ai.api.clients.asynchronous import AsyncKernelClient
 from soorma_ai.api.clients.blocking import following
 from soorma_ai.api.clients.blocks import Blocking, blocking, streaming
-from soorma_ai.api.clients.views import AsyncRegistry, AsyncWorkingMemory
-
-WorkingMemoryKind = TypeVar("WorkingMemoryKind", bound=AsyncWorkingMemory, covariant=True)
-
-
-class WorkingMemory(Blocking[WorkingMemoryKind]):
-    """The working memory of plans."""
-
-    retrieve = blocking(AsyncWorkingMemory.retrieve)
-    keys = blocking(AsyncWorkingMemory.keys)
-    store = blocking(AsyncWorkingMemory.store)
-    delete = blocking(AsyncWorkingMemory.delete)
-    cleanup = blocking(AsyncWorkingMemory.cleanup)
-    everything = blocking(AsyncWorkingMemory.everything)
-    get_plan_context = blocking(AsyncWorkingMemory.get_plan_context)
-    get_plan_by_correlation = blocking(AsyncWorkingMemory.get_plan_by_correlation)
-    store_plan_context = blocking(AsyncWorkingMemory.store_plan_context)
-    get_task_context = blocking(AsyncWorkingMemory.get_task_context)
-    get_task_by_subtask = blocking(AsyncWorkingMemory.get_task_by_subtask)
+from soorma_ai.api.clients.views import AsyncRegistry
 
 
 class BlockingRegistry(Blocking[AsyncRegistry]):
@@ -63,8 +45,6 @@ class BlockingCalls(Blocking[BlockingCallsKind]):
     find_waits = blocking(AsyncKernelClient.find_waits)
     whoami = blocking(AsyncKernelClient.whoami)
     answer = blocking(AsyncKernelClient.answer)
-    sessions = blocking(AsyncKernelClient.sessions)
-    create_session = blocking(AsyncKernelClient.create_session)
     events_stream = streaming(AsyncKernelClient.events_stream)
 
     @property

@@ -7,39 +7,12 @@ from typing import Any, Protocol
 from soorma_ai.api.clients.protocol import PlanCalls
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Topic
 from soorma_ai.kernel.domain.expectations import Wait
-from soorma_ai.kernel.domain.memory import SessionSummary
 from soorma_ai.kernel.domain.parameters import Agent, Id, Name, Note
 from soorma_ai.kernel.domain.people import AnswerOutcome, Person
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, Status
 from soorma_ai.kernel.domain.registry import Backlog, DiscoveredAgent, Discovery, EventDefinition, RegisteredEvent
-from soorma_ai.kernel.domain.values import Data, Json, JsonObject
+from soorma_ai.kernel.domain.values import Data, JsonObject
 from soorma_ai.kernel.ports import EventPage
-
-
-class WorkingMemoryCalls(Protocol):
-    """The working memory of plans."""
-
-    async def retrieve(self, key: str, plan_id: str) -> Any: ...
-
-    async def keys(self, plan_id: Id) -> list[str]: ...
-
-    async def store(self, key: Name, value: Any, plan_id: Id) -> None: ...
-
-    async def delete(self, key: Name, plan_id: Id) -> bool: ...
-
-    async def cleanup(self, plan_id: str) -> int: ...
-
-    async def everything(self, plan_id: str) -> dict[str, Json]: ...
-
-    async def get_plan_context(self, plan_id: Id) -> JsonObject: ...
-
-    async def get_plan_by_correlation(self, correlation_id: Id) -> JsonObject: ...
-
-    async def store_plan_context(self, plan_id: Id, session_id: Id | None, context: Mapping[str, Any]) -> None: ...
-
-    async def get_task_context(self, task_id: Id) -> JsonObject: ...
-
-    async def get_task_by_subtask(self, sub_task_id: Id) -> JsonObject: ...
 
 
 class RegistryCalls(Protocol):
@@ -164,12 +137,6 @@ class KernelCalls(Protocol):
         note: str = "",
         answer_id: str | None = None,
     ) -> AnswerOutcome: ...
-
-    async def sessions(self, *, limit: int = 50) -> list[SessionSummary]: ...
-
-    async def create_session(
-        self, name: Name | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: Id | None = None
-    ) -> SessionSummary: ...
 
     @property
     def registry(self) -> RegistryCalls:

@@ -1,45 +1,15 @@
-"""Memory and registry of a platform elsewhere: the calls that are more than one request."""
+"""Registry of a platform elsewhere: the calls that are more than one request."""
 
 from collections.abc import Iterable
-from typing import Any
 
-from soorma_ai.api.answers import Discovered, Value
-from soorma_ai.api.clients.address import PathTail
+from soorma_ai.api.answers import Discovered
 from soorma_ai.api.clients.messages import get, post
-from soorma_ai.api.clients.rows import MemoryRows, RegistryRows
-from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.api.clients.rows import RegistryRows
+from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.events import Topic, topic_of
 from soorma_ai.kernel.domain.parameters import Name
 from soorma_ai.kernel.domain.registry import DiscoveredAgent, Discovery, EventDefinition
-from soorma_ai.kernel.domain.values import Json, JsonObject, json_object
-from soorma_ai.kernel.rules.memory import json_value
-
-_WORKING = "working-memory"
-
-
-class AsyncWorkingMemory(MemoryRows):
-    """The working memory of plans; every call raises NotFound for a plan that is not there for who calls."""
-
-    async def retrieve(self, key: str, plan_id: str) -> Any:
-        """Return a value, None for what is not there."""
-        try:
-            return (await self._caller.read(get(_WORKING, plan_id, PathTail(key)), Value)).value
-        except NotFound:
-            await self.keys(plan_id)  # raises where it is the plan that is not there
-            return None
-
-    async def store(self, key: str, value: Any, plan_id: str) -> None:
-        """Set a value in a plan's working memory."""
-        await self._caller.ask(post(_WORKING, plan_id, body={"key": key, "value": json_value(key, value)}))
-
-    async def cleanup(self, plan_id: str) -> int:
-        """Remove everything of the plan, and return how many keys that were."""
-        return sum([await self.delete(key, plan_id) for key in await self.keys(plan_id)])
-
-    async def everything(self, plan_id: str) -> dict[str, Json]:
-        """Return all keys of the plan with their values."""
-        state = (await self.get_plan_context(plan_id)).get("state")
-        return json_object("the state of a plan", state)
+from soorma_ai.kernel.domain.values import JsonObject
 
 
 class AsyncRegistry(RegistryRows):

@@ -25,7 +25,7 @@ from soorma_ai.kernel.domain.limits import MAX_BACKLOG
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.kernel.runtime.client.room import count_waiting
+from soorma_ai.kernel.runtime.client.intake import count_waiting
 from soorma_ai.kernel.sql.schema import VERSION
 from soorma_ai.settings import (
     BACKLOG,

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from soorma_ai.errors import LeaseLost, LocalProtocolError, ProtocolError
 from soorma_ai.features.federation.mailbox import id_here, is_refusal, record_refusal, take_reply, take_request
 from soorma_ai.features.federation.neighbourhood import Neighbourhood
+from soorma_ai.features.federation.ports import MAIL
 from soorma_ai.features.federation.receipts import NOT_TAKEN, is_receipt, read_receipt
 from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Publish, Unschedule
 from soorma_ai.kernel.domain.events import EventEnvelope
@@ -111,7 +112,7 @@ async def _end(
     """End the deliveries that a store has told of, in its own mailbox alone. `of_tenant`: the store and the tenant."""
     store, tenant_id = of_tenant
     queue, now = services.store.queue, services.clock.now()
-    found = await queue.claim_named(mailbox_of(store), tenant_id, list(told), now, LEASE)
+    found = await services.store.part(MAIL).claim_named(mailbox_of(store), tenant_id, list(told), now, LEASE)
     others.note_receipt(store, len(found))
     going_home = await homes_of(services, found)
     for one in found:

@@ -12,6 +12,7 @@ from soorma_ai.features.federation.announcements import KnownAgent, announce, he
 from soorma_ai.features.federation.exchange import homes_of
 from soorma_ai.features.federation.mailbox import copy_of_reply, copy_of_request, hops_fault, refusal_of_copy
 from soorma_ai.features.federation.neighbourhood import Neighbourhood
+from soorma_ai.features.federation.ports import MAIL
 from soorma_ai.features.federation.receipts import UNCONFIRMED, is_over, pause_before_next, write_receipts
 from soorma_ai.kernel.domain.dead_letters import CANNOT_ARRIVE, cannot_arrive
 from soorma_ai.kernel.domain.effects import Ack, DeadLetter, Disposition, Effect, Publish, RetryAfter
@@ -91,7 +92,7 @@ async def empty_mailboxes(services: Services, others: Neighbourhood, neighbours:
     while True:
         sent, rest = 0, LONGEST_REST
         try:
-            for mailbox in await services.store.queue.mailboxes():
+            for mailbox in await services.store.part(MAIL).mailboxes():
                 sent += await _empty(services, others, neighbours, mailbox)
                 rest = min(rest, await _rest(services, mailbox))
         except TransientError:
@@ -154,7 +155,7 @@ async def _empty(services: Services, others: Neighbourhood, neighbours: Neighbou
     """Send some of what waits in a mailbox; return how much was claimed."""
     store_id, now, queue = store_of_mailbox(mailbox) or "", services.clock.now(), services.store.queue
     room = min(BATCH, others.room(store_id, now))
-    claimed = await queue.claim_mail(mailbox, now, LEASE, BATCH, room)
+    claimed = await services.store.part(MAIL).claim_mail(mailbox, now, LEASE, BATCH, room)
     if not claimed and room and (suspect := await queue.claim_poison_candidate([mailbox], now, LEASE)) is not None:
         claimed = [suspect]
     if again := sum(one.attempt > 1 for one in claimed):

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from soorma_ai.errors import ConfigError, Forbidden, LeaseLost, LocalProtocolError, NotFound
 from soorma_ai.features.remote.admit import DeliveryFacts, admit, disposition_of
+from soorma_ai.features.remote.ports import LEASES, MOST_LOANS, Borrower
 from soorma_ai.features.remote.records import (
     MOST_LENT,
     AnyAct,
@@ -32,7 +33,7 @@ from soorma_ai.kernel.domain.names import agent_key, plain_name
 from soorma_ai.kernel.domain.registry import AgentKind, Registration
 from soorma_ai.kernel.domain.tasks import TaskRecord
 from soorma_ai.kernel.domain.values import JsonObject, derived_id
-from soorma_ai.kernel.ports import MOST_LOANS, AgentRow, Borrower, Delivery
+from soorma_ai.kernel.ports import AgentRow, Delivery
 from soorma_ai.kernel.rules.arrival.registration import with_made
 from soorma_ai.kernel.rules.authority import agent_fault, registration_fault
 from soorma_ai.kernel.rules.task import producers_of, progress_of, task_of
@@ -69,6 +70,7 @@ class AgentLeases:
     def __init__(self, services: Services, caller: Caller, agent: str) -> None:
         self._services = services
         self._queue = services.store.queue
+        self._leases = services.store.part(LEASES)
         self._caller = caller
         self._agent = agent_key(caller.person.tenant_id, agent)
         self._name = plain_name(agent)
@@ -93,7 +95,7 @@ class AgentLeases:
         with signals.notice_of(deliveries_of(self._agent)) as notice:
             while True:
                 now = clock.now()
-                if await self._queue.has_work(self._agent, now):
+                if await self._leases.has_work(self._agent, now):
                     return True
                 left = end - clock.monotonic()
                 if left <= 0:
@@ -106,7 +108,7 @@ class AgentLeases:
         """Lend deliveries, none of those that are held. What ends this process was none of theirs, so a suspect is
         lent too, by itself."""
         await self._row()
-        return await self._queue.lend(self._agent, self._services.clock.now(), LEASE, min(limit, MOST_LENT), held)
+        return await self._leases.lend(self._agent, self._services.clock.now(), LEASE, min(limit, MOST_LENT), held)
 
     async def lend_to(
         self, process: str, last: int | None, limit: int, held: Sequence[int]
@@ -116,7 +118,7 @@ class AgentLeases:
         await self._row()
         borrower = Borrower(process, 1 + randbelow(MOST_LOANS), last)
         now, most = self._services.clock.now(), min(limit, MOST_LENT)
-        return await self._queue.lend(self._agent, now, LEASE, most, held, borrower), borrower.loan
+        return await self._leases.lend(self._agent, now, LEASE, most, held, borrower), borrower.loan
 
     async def renew(self, leases: Sequence[Lease]) -> list[Lease]:
         """Prolong leases; return those that still are."""
@@ -162,7 +164,7 @@ class AgentLeases:
             await validate(handling)
             await execute(handling, disposition_of(ending), said)
         except LeaseLost as lost:
-            known = await self._queue.outcome(self._agent, lease.seq, lease.fence)
+            known = await self._leases.outcome(self._agent, lease.seq, lease.fence)
             if known is None:
                 raise
             if known != said:
@@ -236,7 +238,7 @@ class AgentLeases:
         return delivery
 
     async def _find_leased(self, lease: Lease) -> Delivery | None:
-        found = await self._queue.find_leased(lease.seq, lease.fence)
+        found = await self._leases.find_leased(lease.seq, lease.fence)
         wanted = self._agent, self._caller.person.tenant_id
         return found if found and (found.agent, found.event.tenant_id) == wanted else None
 

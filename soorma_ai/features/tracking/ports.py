@@ -1,6 +1,7 @@
-"""The part of a store for lists of plans, and for parts of a long plan."""
+"""Parts of a store for lists and figures of plans, and for parts of a long plan."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
 from msgspec import Struct
@@ -50,6 +51,48 @@ class WantedPart(Struct, frozen=True):
     most: int
 
 
+class ActivePlans(Struct, frozen=True):
+    """Counts of active plans. Waiting are those that are paused, ask people, or need an operator. `is_part`: there may
+    be more, and the `oldest` is not known."""
+
+    running: int
+    waiting: int
+    is_part: bool
+    oldest: PlanRecord | None
+
+
+class CallCost(Struct, frozen=True):
+    """Cost of the answered calls of models in the minute `at`, without the calls of unknown price, `unpriced`."""
+
+    at: datetime
+    calls: int
+    cost_usd: float
+    unpriced: int
+
+
+class CallCosts(Struct, frozen=True):
+    """Costs by minute, in order of time. `is_whole`: the plans looked at reach back to the beginning."""
+
+    minutes: tuple[CallCost, ...]
+    is_whole: bool
+
+
+class PlanFigures(Protocol):
+    """Figures of the plans of a tenant, or of a user."""
+
+    async def count_active(self, tenant_id: str, user_id: str | None, most: int) -> ActivePlans:
+        """Count the active plans, up to so many."""
+        ...
+
+    async def count_failed(self, tenant_id: str, user_id: str | None, since: datetime, most: int) -> int:
+        """Count the root plans that have failed since a moment, up to so many."""
+        ...
+
+    async def costs_of_calls(self, tenant_id: str, user_id: str | None, since: datetime, most: int) -> CallCosts:
+        """Return the costs of calls since a moment, of so many of the newest plans."""
+        ...
+
+
 class PlanLists(Protocol):
     async def plan_page(
         self, tenant_id: str, user_id: str | None, wanted: PlanFilter, before: int, limit: int
@@ -67,4 +110,5 @@ class PlanLists(Protocol):
         ...
 
 
+PLAN_FIGURES: StoreKey[PlanFigures] = StoreKey("plan_figures", feature=FEATURE)
 PLAN_LISTS: StoreKey[PlanLists] = StoreKey("plan_lists", feature=FEATURE)

@@ -4,10 +4,20 @@ from soorma_ai.features.upkeep import erasure
 from soorma_ai.features.upkeep.erasure_restart import keep_forgetting
 from soorma_ai.features.upkeep.ports import UPKEEP
 from soorma_ai.features.upkeep.store import SqlUpkeep
-from soorma_ai.features.upkeep.tables import FORGETTING
 from soorma_ai.kernel.extension import Extension
 from soorma_ai.kernel.sql.schema import statements
 from soorma_ai.kernel.sql.storage import Storage, Table
+
+FORGETTING = """
+CREATE TABLE forgetting (
+    tenant TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    stage TEXT NOT NULL DEFAULT 'trees',
+    after_seq INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (tenant, user_id)
+) STRICT, WITHOUT ROWID
+"""
+
 
 EXTENSION = Extension(
     name="upkeep",

@@ -16,15 +16,14 @@ from soorma_ai.kernel.ports.model import (
     Reasoner,
     Way,
 )
+from soorma_ai.kernel.ports.part_keys import StoreKey
 from soorma_ai.kernel.ports.people import COLLEAGUES, Colleagues
 from soorma_ai.kernel.ports.queue import Hands, Queue
 from soorma_ai.kernel.ports.registry import Registry
 from soorma_ai.kernel.ports.rows import (
     LONGEST_RUN,
-    MOST_LOANS,
     AgentRow,
     AuditRow,
-    Borrower,
     Brought,
     Delivery,
     EventHandling,
@@ -40,18 +39,15 @@ from soorma_ai.kernel.ports.rows import (
     Work,
 )
 from soorma_ai.kernel.ports.store import EventLog, Memory, Plans, Store
-from soorma_ai.kernel.ports.store_key import StoreKey
 
 __all__ = [
     "COLLEAGUES",
     "KEYS",
     "LONGEST_RUN",
-    "MOST_LOANS",
     "AgentRow",
     "Audit",
     "AuditRow",
     "Authenticator",
-    "Borrower",
     "Brought",
     "Bus",
     "Clock",

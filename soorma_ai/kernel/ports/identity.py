@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import Protocol
 
 from soorma_ai.kernel.domain.identity import ApiKey, AuditEntry, Caller
+from soorma_ai.kernel.ports.part_keys import StoreKey
 from soorma_ai.kernel.ports.rows import AuditRow
-from soorma_ai.kernel.ports.store_key import StoreKey
 
 
 class Authenticator(Protocol):

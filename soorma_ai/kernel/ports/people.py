@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from soorma_ai.kernel.domain.people import Absence, Claim
-from soorma_ai.kernel.ports.store_key import StoreKey
+from soorma_ai.kernel.ports.part_keys import StoreKey
 
 
 class Colleagues(Protocol):

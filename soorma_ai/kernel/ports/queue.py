@@ -10,7 +10,7 @@ from soorma_ai.kernel.domain.expectations import Arrival, Expectation
 from soorma_ai.kernel.domain.memory import OpenSession
 from soorma_ai.kernel.domain.plans import Rest
 from soorma_ai.kernel.domain.registry import Backlog
-from soorma_ai.kernel.ports.rows import Borrower, Delivery, StoredEvent, Swept, Work
+from soorma_ai.kernel.ports.rows import Delivery, StoredEvent, Swept, Work
 
 
 class Hands(Protocol):
@@ -72,56 +72,14 @@ class Queue(Protocol):
         it is counted alone, and its neighbours are not set aside with it."""
         ...
 
-    async def lend(
-        self,
-        agent: str,
-        now: datetime,
-        lease: timedelta,
-        limit: int,
-        held: Sequence[int] = (),
-        borrower: Borrower | None = None,
-    ) -> list[Delivery]:
-        """Claim for an agent in another process than this one, with which these leases do not end; a suspect by itself
-        where there is nothing else. Take back what was lent to this `borrower` since the last loan that it got, unless
-        it is held: its answer was lost, which is no attempt."""
-        ...
-
     async def behind(self, delivery: Delivery, limit: int) -> list[Delivery]:
         """Return up to `limit` that stand in line right behind one in hand, in order, as they are when they are in hand
         for the first time: up to the first that has been in hand before, or cannot be read. They stay where they are.
         """
         ...
 
-    async def find_leased(self, seq: int, fence: int) -> Delivery | None:
-        """Return the delivery of this row, while it is leased under this fence."""
-        ...
-
-    async def outcome(self, agent: str, seq: int, fence: int) -> str | None:
-        """Return the `outcome` with which a delivery of this agent was committed under this fence; None where it was
-        not, or nothing was said."""
-        ...
-
-    async def has_work(self, agent: str, now: datetime) -> bool:
-        """Tell whether something may be claimed for this agent, a suspect too."""
-        ...
-
-    async def mailboxes(self) -> list[str]:
-        """Return the mailboxes of other stores in which something waits (`domain.stores`)."""
-        ...
-
     async def count_mail(self) -> dict[str, int]:
         """Return the number of events that are kept for other stores, by mailbox."""
-        ...
-
-    async def claim_mail(self, mailbox: str, now: datetime, lease: timedelta, fresh: int, again: int) -> list[Delivery]:
-        """Claim from a mailbox as `claim` does from an agent's inbox: up to `fresh` deliveries that were never in hand,
-        and up to `again` others."""
-        ...
-
-    async def claim_named(
-        self, mailbox: str, tenant_id: str, event_ids: Sequence[str], now: datetime, lease: timedelta
-    ) -> list[Delivery]:
-        """Claim the deliveries of these events of a tenant that are not done, from their holders, too."""
         ...
 
     async def begin(self, delivery: Delivery) -> None:

@@ -18,7 +18,6 @@ from soorma_ai.kernel.domain.registry import Registration
 # Deliveries of one owner that one transaction may end.
 LONGEST_RUN = 32
 # Numbers of loans, so that a row keeps one beside a checksum of the process.
-MOST_LOANS = 2**29 - 1
 
 
 class Delivery(Struct, frozen=True):
@@ -39,15 +38,6 @@ class Delivery(Struct, frozen=True):
     redriven: int = 0
     hold: Charge | None = None
     copies: int = 1
-
-
-class Borrower(Struct, frozen=True):
-    """A process elsewhere that asks for deliveries: its name, the number of this loan to it, and that of the last loan
-    that it got."""
-
-    process: str
-    loan: int
-    last: int | None = None
 
 
 class Settlement(Struct, frozen=True):

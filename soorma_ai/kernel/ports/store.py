@@ -9,15 +9,15 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival, Expectation, ExpectationKind, Untaken
 from soorma_ai.kernel.domain.history import JoinProgress, JournalEntry, Step
 from soorma_ai.kernel.domain.limits import Charge, Limits, Spent
-from soorma_ai.kernel.domain.memory import MemoryChange, MemoryKey, OpenSession, SessionSummary, StoredValue
+from soorma_ai.kernel.domain.memory import MemoryKey, SessionSummary, StoredValue
 from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.plans import PlanInHand, PlanRecord, PlanStatus, PlanValue, StepMark
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.ports.identity import Audit
+from soorma_ai.kernel.ports.part_keys import StoreKey
 from soorma_ai.kernel.ports.queue import Hands, Queue
 from soorma_ai.kernel.ports.registry import Registry
 from soorma_ai.kernel.ports.rows import Delivery, EventHandling, EventPage, Note, Place, Settlement, StoredEvent
-from soorma_ai.kernel.ports.store_key import StoreKey
 
 T = TypeVar("T")
 
@@ -228,10 +228,6 @@ class Memory(Protocol):
     async def recall(self, at: MemoryKey) -> StoredValue: ...
 
     async def memory_keys(self, tenant_id: str, plan_id: str) -> list[str]: ...
-
-    async def memorize(self, changes: Sequence[MemoryChange | OpenSession], now: datetime) -> None:
-        """Outside a handling. Raises VersionConflict, and LocalProtocolError for a value of another kind."""
-        ...
 
     async def session(self, tenant_id: str, session_id: str) -> SessionSummary | None: ...
 

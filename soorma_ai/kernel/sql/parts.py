@@ -13,7 +13,7 @@ from soorma_ai.kernel.domain.effects import Declare, Effect, Publish, Schedule
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival, Expectation
 from soorma_ai.kernel.domain.limits import Charge, Limits
-from soorma_ai.kernel.domain.memory import MemoryChange, OpenSession
+from soorma_ai.kernel.domain.memory import OpenSession
 from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.kernel.domain.tasks import SubTaskInfo
@@ -38,12 +38,12 @@ from soorma_ai.kernel.sql import apply, arrivals, due_timers, effects, registrat
 from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.database import Database, StorePart, reading, writing
 from soorma_ai.kernel.sql.storage import part_missing
-from soorma_ai.kernel.sql.tables import audit, budget, inbox, leases, memory, receivers, registry, tasks
+from soorma_ai.kernel.sql.tables import audit, budget, inbox, memory, receivers, registry, tasks
 from soorma_ai.kernel.sql.tables import batch as behind
 from soorma_ai.kernel.sql.tables import dead_letters as letters
 from soorma_ai.kernel.sql.tables import events as log
 from soorma_ai.kernel.sql.tables import expectations as expected
-from soorma_ai.kernel.sql.tables import held_events as held_rows
+from soorma_ai.kernel.sql.tables import plans as held_rows
 from soorma_ai.kernel.sql.tables import plans as pursued
 from soorma_ai.kernel.sql.tables import timers as timer_rows
 from soorma_ai.kernel.sql.tenant_scope import HOUSE, TenantScope, of_delivery
@@ -57,15 +57,8 @@ MOST_ON_THE_LOOP = 256
 class SqlQueue(StorePart):
     claim = writing(inbox.claim, HOUSE)
     claim_poison_candidate = writing(inbox.claim_poison_candidate, HOUSE)
-    lend = writing(leases.lend, HOUSE)
     behind = reading(behind.behind)
-    find_leased = reading(inbox.find_leased)
-    outcome = reading(inbox.outcome)
-    has_work = reading(inbox.has_work, HOUSE)
-    mailboxes = reading(inbox.mailboxes, HOUSE)
     count_mail = reading(inbox.count_mail, HOUSE)
-    claim_mail = writing(inbox.claim_mail, HOUSE)
-    claim_named = writing(inbox.claim_named, HOUSE)
     begin = writing(inbox.begin)
     release = writing(inbox.release, HOUSE)
     renew = writing(inbox.renew, HOUSE)
@@ -241,15 +234,6 @@ class SqlMemory(StorePart):
     memory_keys = reading(memory.keys)
     session = reading(memory.session)
     sessions = reading(memory.sessions, of_user=True)
-
-    async def memorize(self, changes: Sequence[MemoryChange | OpenSession], now: datetime) -> None:
-        users = [(one.tenant_id, one.session.user_id) for one in changes if isinstance(one, OpenSession)]
-
-        def memorizing(db: Connection) -> None:
-            db.features.check_users(db, users)
-            effects.apply(db, changes, now)
-
-        await self.write(memorizing)
 
 
 class SqlRegistry(StorePart):

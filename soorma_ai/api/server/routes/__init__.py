@@ -1,7 +1,7 @@
 """Routes of the kernel: handlers for calls with an HTTP of their own, and the rows of its services."""
 
 from soorma_ai.api.operation import Operation
-from soorma_ai.api.server.routes import events, memory, people, plans, registry, requests
+from soorma_ai.api.server.routes import events, people, plans, registry, requests
 
 OPERATIONS: tuple[Operation, ...] = (
     *plans.OPERATIONS,
@@ -9,5 +9,4 @@ OPERATIONS: tuple[Operation, ...] = (
     *events.OPERATIONS,
     *people.OPERATIONS,
     *registry.OPERATIONS,
-    *memory.OPERATIONS,
 )

@@ -25,7 +25,7 @@ from soorma_ai.kernel.domain.plans import Rest
 from soorma_ai.kernel.domain.registry import Backlog
 from soorma_ai.kernel.domain.states import PROGRESS
 from soorma_ai.kernel.domain.values import JsonObject
-from soorma_ai.kernel.ports import Borrower, Delivery, StoredEvent, Swept, Work
+from soorma_ai.kernel.ports import Delivery, StoredEvent, Swept, Work
 from soorma_ai.kernel.runtime.handling.working_copies.recorded import must_be_committed
 
 _ACTS = TypeAdapter(list[Act])
@@ -59,17 +59,6 @@ class RemoteQueue:
     ) -> Delivery | None:
         """A suspect of the server's is leased as all others are."""
         return None
-
-    async def lend(
-        self,
-        agent: str,
-        now: datetime,
-        lease: timedelta,
-        limit: int,
-        held: Sequence[int] = (),
-        borrower: Borrower | None = None,
-    ) -> list[Delivery]:
-        raise _beside_the_store("what has come is lent")
 
     async def behind(self, delivery: Delivery, limit: int) -> list[Delivery]:
         return []
@@ -124,19 +113,8 @@ class RemoteQueue:
     async def count_pending(self, agent: str, owner: str) -> int:
         return cast("int", await self._door.read(Reading.PENDING))
 
-    async def mailboxes(self) -> list[str]:
-        return []
-
     async def count_mail(self) -> dict[str, int]:
         return {}
-
-    async def claim_mail(self, mailbox: str, now: datetime, lease: timedelta, fresh: int, again: int) -> list[Delivery]:
-        return []
-
-    async def claim_named(
-        self, mailbox: str, tenant_id: str, event_ids: Sequence[str], now: datetime, lease: timedelta
-    ) -> list[Delivery]:
-        return []
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
         return Arrival()
@@ -175,15 +153,6 @@ class RemoteQueue:
 
     async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:
         raise _beside_the_store("a request from outside is sent")
-
-    async def find_leased(self, seq: int, fence: int) -> Delivery | None:
-        raise _beside_the_store("a delivery is lent")
-
-    async def outcome(self, agent: str, seq: int, fence: int) -> str | None:
-        raise _beside_the_store("a delivery is lent")
-
-    async def has_work(self, agent: str, now: datetime) -> bool:
-        raise _beside_the_store("a delivery is lent")
 
 
 def _beside_the_store(what: str) -> LocalProtocolError:

@@ -11,8 +11,7 @@ from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, Wait
 from soorma_ai.kernel.domain.identity import Caller
-from soorma_ai.kernel.domain.memory import SessionSummary
-from soorma_ai.kernel.domain.parameters import MOST_ITEMS, Id, Name, Note
+from soorma_ai.kernel.domain.parameters import MOST_ITEMS, Id, Note
 from soorma_ai.kernel.domain.people import ACCEPTED, Answer, AnswerOutcome, Person, roles_of
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanRecord, Status, plan_id_of
 from soorma_ai.kernel.domain.registry import EventDefinition
@@ -41,9 +40,8 @@ from soorma_ai.kernel.rules.waits.answers import decision_meant
 from soorma_ai.kernel.rules.waits.opening import Waiter, expectation_of
 from soorma_ai.kernel.rules.waits.replies import check_author
 from soorma_ai.kernel.runtime.client import intake
-from soorma_ai.kernel.runtime.client.memory import PlanMemory
 from soorma_ai.kernel.runtime.client.operator import OperatorCalls
-from soorma_ai.kernel.runtime.client.ownership import check_receiver, check_session, make_session
+from soorma_ai.kernel.runtime.client.ownership import check_receiver, check_session
 from soorma_ai.kernel.runtime.client.patience import within
 from soorma_ai.kernel.runtime.client.people import own_question, right_to_answer, take_answer, with_claims
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle, seconds
@@ -58,14 +56,14 @@ DEFAULT_TIMEOUT = 60.0
 REPLIES_KEPT = timedelta(hours=24)
 CANCELLED = "cancelled by request"
 
-PLANS, REQUESTS, EVENTS, QUESTIONS, SESSIONS = CallTable(), CallTable(), CallTable(), CallTable(), CallTable()
+PLANS, REQUESTS, EVENTS, QUESTIONS = CallTable(), CallTable(), CallTable(), CallTable()
 
 
 class Client(OperatorCalls):
     """Acts as one person of one tenant, and sees what is theirs, or what their roles let them see of the tenant.
 
     What a person does not see is NotFound, just as what does not exist; what they see and may not do is Forbidden.
-    `memory` is the working memory of plans, `registry` finds agents.
+    `registry` finds agents.
     """
 
     def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "Client":
@@ -310,30 +308,6 @@ class Client(OperatorCalls):
     ) -> list[PlanRecord]:
         """Return plans, the newest first. `status` may be 'active' too: every plan that has not ended."""
         return await reading.plans(self.services, self.person, status, session_id, limit)
-
-    @SESSIONS("GET /memory/sessions", Act.SEE, "list_sessions", by=lambda one: one.session_id)
-    async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
-        """Return conversations, the one in which something happened last first."""
-        person = self.person
-        return await self.services.store.memory.sessions(person.tenant_id, limit, user_id=only_user(person))
-
-    @SESSIONS("POST /memory/sessions", Act.BEGIN, "create_session", status=201, raises=(NotFound, IllegalTransition))
-    async def create_session(
-        self, name: Name | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: Id | None = None
-    ) -> SessionSummary:
-        """Make a session with a name, or return the one that exists. A plan that names a new session makes it too.
-        Raise NotFound for the session of another user."""
-        must_be_outside()
-        about, now = json_object("the metadata of a session", metadata or {}), self._now()
-        wanted = SessionSummary(
-            session_id or self.services.clock.new_id(), 0, now, now, self.person.user_id, name, about
-        )
-        async with self._changing("create_session", wanted.session_id) as change:
-            return await make_session(change.store, self.person, wanted)
-
-    @property
-    def memory(self) -> PlanMemory:
-        return PlanMemory(self.services, self.person, self.caller)
 
     @property
     def registry(self) -> Directory:

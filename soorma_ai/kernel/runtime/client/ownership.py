@@ -2,9 +2,6 @@
 
 from datetime import datetime
 
-from msgspec.structs import replace
-
-from soorma_ai.errors import VersionConflict
 from soorma_ai.kernel.domain.memory import OpenSession, SessionSummary
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.ports import Store
@@ -28,19 +25,6 @@ async def session_for(store: Store, person: Person, session_id: str | None, now:
     if session_id is None or await check_session(store, person, session_id) is not None:
         return None
     return OpenSession(person.tenant_id, SessionSummary(session_id, 0, now, now, person.user_id, None, {}))
-
-
-async def make_session(store: Store, person: Person, wanted: SessionSummary) -> SessionSummary:
-    """Make the session, or fill in what the one that exists does not have yet, and return it as it is then. Raise as
-    `check_session`, also where somebody else was first."""
-    found = await check_session(store, person, wanted.session_id)
-    made = wanted if found is None else replace(wanted, user_id=found.user_id)
-    try:
-        await store.memory.memorize([OpenSession(person.tenant_id, made)], wanted.created_at)
-    except VersionConflict:
-        if found is None and await check_session(store, person, wanted.session_id) is None:
-            raise  # nobody was first
-    return await check_session(store, person, wanted.session_id) or made
 
 
 async def check_receiver(services: Services, person: Person, plan_id: str | None, key: str | None) -> None:

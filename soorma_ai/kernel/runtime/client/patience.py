@@ -9,7 +9,7 @@ from soorma_ai.errors import DeadlineExceeded, ModelUnavailable
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.ports import Clock
 from soorma_ai.kernel.runtime.handling.handling import Services
-from soorma_ai.kernel.runtime.handling.process.patience import patience
+from soorma_ai.kernel.runtime.handling.process.circuits import patience
 from soorma_ai.kernel.runtime.handling.process.signals import until
 from soorma_ai.kernel.runtime.views.plans import tree_plans
 

@@ -21,7 +21,7 @@ from soorma_ai.kernel.domain.plans import PlanInHand, PlanRecord, StepMark
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.tasks import TaskRecord
 from soorma_ai.kernel.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, Store
-from soorma_ai.kernel.ports.context import ContextKey
+from soorma_ai.kernel.ports.part_keys import ContextKey
 from soorma_ai.kernel.rules.delivery.disposition import Tries
 from soorma_ai.kernel.rules.delivery.doubts import doubt_id
 from soorma_ai.kernel.rules.plans.joins import progress_after

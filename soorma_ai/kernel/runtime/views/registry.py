@@ -18,12 +18,12 @@ from soorma_ai.kernel.domain.registry import (
     EventDefinition,
     EventRole,
     RegisteredEvent,
+    discover,
     name_of,
 )
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import AgentRow
 from soorma_ai.kernel.rules.authority import REMOVE_SHARED_AGENT, Owner, check
-from soorma_ai.kernel.rules.choices.discovery import discover
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views.audit import changing
 

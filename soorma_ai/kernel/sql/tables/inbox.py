@@ -26,53 +26,29 @@ PUT_BACK = timedelta(minutes=1)  # a clock behind by more was put back
 
 COPIES = "(SELECT count(*) FROM inbox AS copy WHERE copy.event_seq = inbox.event_seq)"
 
-_CLAIM = f"""
+CLAIM = f"""
     SELECT inbox.seq, inbox.agent, inbox.owner, inbox.attempt + 1, inbox.fence + 1, inbox.started, inbox.redriven,
         CAST(event.body AS BLOB), {COPIES}
     FROM inbox JOIN event ON event.seq = inbox.event_seq
 """
 
-_NO_SUSPECT = f"inbox.crashes < {POISON_FROM}"
+NO_SUSPECT = f"inbox.crashes < {POISON_FROM}"
 
-CLAIMABLE = f"""{_CLAIM}
-    WHERE inbox.agent = ? AND inbox.state IN ('queued', 'leased') AND {_NO_SUSPECT} AND inbox.ready_at <= ?
+CLAIMABLE = f"""{CLAIM}
+    WHERE inbox.agent = ? AND inbox.state IN ('queued', 'leased') AND {NO_SUSPECT} AND inbox.ready_at <= ?
         AND (inbox.state = 'queued' OR inbox.seq NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)))
     ORDER BY inbox.priority, inbox.seq LIMIT ?
 """
 
-_CLAIM_ONE = f"{_CLAIM} WHERE inbox.seq = ? AND inbox.state = 'queued' AND {_NO_SUSPECT} AND inbox.ready_at <= ?"
-
-_MAIL = f"""{_CLAIM}
-    WHERE inbox.agent = ? AND inbox.state IN ('queued', 'leased') AND {_NO_SUSPECT} AND inbox.ready_at <= ?
-        AND inbox.attempt BETWEEN ? AND ?
-    ORDER BY inbox.priority, inbox.seq LIMIT ?
-"""
-_MOST_POSTS = 2**31 - 1
-
-# CROSS: the events are looked up first, and not all that waits in the mailbox.
-_NAMED = f"""
-    {_CLAIM.replace("FROM inbox JOIN event ON", "FROM event CROSS JOIN inbox ON")}
-    WHERE event.id IN (SELECT value FROM json_each(?)) AND event.tenant = ? AND inbox.agent = ?
-        AND inbox.state IN ('queued', 'leased')
-"""
+_CLAIM_ONE = f"{CLAIM} WHERE inbox.seq = ? AND inbox.state = 'queued' AND {NO_SUSPECT} AND inbox.ready_at <= ?"
 
 # To the letter as the index inbox_suspect has it, which is asked instead of that of the agents: few are suspects.
 IS_SUSPECT = f"inbox.state IN ('queued', 'leased') AND inbox.crashes > {POISON_FROM - 1}"
-SUSPECT = f"""{_CLAIM}
+SUSPECT = f"""{CLAIM}
     WHERE {IS_SUSPECT} AND inbox.ready_at <= ?
         AND (inbox.agent || '') IN (SELECT value FROM json_each(?))
         AND (inbox.state = 'queued' OR inbox.seq NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)))
     ORDER BY inbox.crashes, inbox.seq LIMIT 1
-"""
-
-HAS_WORK = """
-    SELECT 1 FROM inbox WHERE agent = ? AND state IN ('queued', 'leased') AND ready_at <= ? LIMIT 1
-"""
-
-_LEASED = f"""
-    SELECT inbox.agent, inbox.owner, inbox.attempt, inbox.started, inbox.redriven, CAST(event.body AS BLOB), {COPIES}
-    FROM inbox JOIN event ON event.seq = inbox.event_seq
-    WHERE inbox.seq = ? AND inbox.state = 'leased' AND inbox.fence = ?
 """
 
 NEXT_DUE = f"""
@@ -161,7 +137,7 @@ def put(db: Connection, about: StoredEvent, wanted: Put, now: datetime, *, copie
 def claim(
     db: Connection, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
 ) -> list[Delivery]:
-    taken = _take(db, CLAIMABLE, (agent, epoch(now), json.dumps(list(held)), limit), now, lease)
+    taken = take(db, CLAIMABLE, (agent, epoch(now), json.dumps(list(held)), limit), now, lease)
     db.note_claim(agent, len(taken))
     return taken
 
@@ -169,52 +145,14 @@ def claim(
 def claim_poison_candidate(
     db: Connection, agents: Sequence[str], now: datetime, lease: timedelta, held: Sequence[int] = ()
 ) -> Delivery | None:
-    taken = _take(db, SUSPECT, (epoch(now), json.dumps(list(agents)), json.dumps(list(held))), now, lease)
+    taken = take(db, SUSPECT, (epoch(now), json.dumps(list(agents)), json.dumps(list(held))), now, lease)
     return taken[0] if taken else None
-
-
-def find_leased(db: Reader, seq: int, fence: int) -> Delivery | None:
-    row = db.execute(_LEASED, (seq, fence)).fetchone()
-    if row is None:
-        return None
-    agent, owner, attempt, started, redriven, body, copies = row
-    event = EventEnvelope.from_json(body)
-    return Delivery(seq, agent, owner, event, attempt, fence, started, redriven, copies=copies)
-
-
-def outcome(db: Reader, agent: str, seq: int, fence: int) -> str | None:
-    query = "SELECT outcome FROM inbox WHERE seq = ? AND agent = ? AND fence = ? AND state <> 'leased'"
-    row = db.execute(query, (seq, agent, fence)).fetchone()
-    return row[0] if row else None
-
-
-def has_work(db: Reader, agent: str, now: datetime) -> bool:
-    return db.execute(HAS_WORK, (agent, epoch(now))).fetchone() is not None
-
-
-def mailboxes(db: Reader) -> list[str]:
-    query = "SELECT DISTINCT agent FROM inbox WHERE agent >= ? AND agent < ? AND state IN ('queued', 'leased')"
-    return sorted(name for (name,) in db.execute(query, (MAILBOX, behind(MAILBOX))).fetchall())
 
 
 def count_mail(db: Reader) -> dict[str, int]:
     kept = "agent >= ? AND agent < ? AND state IN ('queued', 'leased')"
     query = f"SELECT agent, count(*) FROM inbox WHERE {kept} GROUP BY agent"
     return dict(db.execute(query, (MAILBOX, behind(MAILBOX))).fetchall())
-
-
-def claim_mail(db: Connection, mailbox: str, now: datetime, lease: timedelta, fresh: int, again: int) -> list[Delivery]:
-    # What was never sent is not put off, which the index tells without the rows.
-    taken = _take(db, _MAIL, (mailbox, 0.0, 0, 0, fresh), now, lease)
-    if again:
-        taken += _take(db, _MAIL, (mailbox, epoch(now), 1, _MOST_POSTS, again), now, lease)
-    return taken
-
-
-def claim_named(
-    db: Connection, mailbox: str, tenant_id: str, event_ids: Sequence[str], now: datetime, lease: timedelta
-) -> list[Delivery]:
-    return _take(db, _NAMED, (json.dumps(list(event_ids)), tenant_id, mailbox), now, lease)
 
 
 def begin(db: Reader, delivery: Delivery) -> None:
@@ -391,7 +329,7 @@ def next_due(db: Reader, agents: Sequence[str], after: datetime) -> float | None
     return min((due for due in found if due is not None), default=None)
 
 
-def _take(db: Connection, query: str, values: tuple[object, ...], now: datetime, lease: timedelta) -> list[Delivery]:
+def take(db: Connection, query: str, values: tuple[object, ...], now: datetime, lease: timedelta) -> list[Delivery]:
     """Read a row. One that cannot be read is set aside, and whatever stands behind it moves up."""
     while found := db.execute(f"{query} {db.taking}", values).fetchall():
         if taken := [delivery for row in found if (delivery := _delivery(db, row, now)) is not None]:
@@ -431,7 +369,7 @@ def move_up(db: Connection, ended: Delivery, disposition: Disposition, now: date
     if not db.take_hand(agent, freed=True):
         db.queued.add(agent)
         return
-    taken = _take(db, _CLAIM_ONE, (seq, epoch(now)), now, db.lease)
+    taken = take(db, _CLAIM_ONE, (seq, epoch(now)), now, db.lease)
     db.taken += taken
     if not taken:
         # It is not due yet; or it could not be read, and another stands first by now.

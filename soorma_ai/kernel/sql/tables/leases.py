@@ -1,11 +1,9 @@
-"""Leases that end with a process, and those that do not."""
+"""Leases that end with a process."""
 
 import json
-from collections.abc import Collection, Sequence
-from datetime import datetime, timedelta
-from zlib import crc32
+from collections.abc import Collection
 
-from soorma_ai.kernel.ports import LONGEST_RUN, MOST_LOANS, Borrower, Delivery
+from soorma_ai.kernel.ports import LONGEST_RUN
 from soorma_ai.kernel.rules.arrival.poison import POISON_FROM, pause_after_crash
 from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.tables import inbox
@@ -26,17 +24,6 @@ _MAY_HAVE_BEEN_IN_HAND = """
     )
 """
 
-# Leased rows are in the small index of what is due.
-_OPEN_LOANS = """
-    SELECT seq, holder FROM inbox
-    WHERE agent = ? AND state IN ('queued', 'leased') AND ready_at > 0 AND state = 'leased' AND holder BETWEEN ? AND ?
-"""
-_LEND = "UPDATE inbox SET holder = ? WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
-_TAKE_BACK = """
-    UPDATE inbox SET state = 'queued', ready_at = 0, attempt = attempt - 1, holder = 0
-    WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
-"""
-
 _REST = "UPDATE inbox SET ready_at = ready_at + ?, reason = ? WHERE seq = ?"
 
 
@@ -55,46 +42,3 @@ def void(db: Connection, holders: Collection[int] | None = None) -> int:
             reason = f"in hand at {crashes} ends of a process"
             db.execute(_REST, (pause_after_crash(crashes).total_seconds(), reason, seq))
     return len(found)
-
-
-def lend(
-    db: Connection,
-    agent: str,
-    now: datetime,
-    lease: timedelta,
-    limit: int,
-    held: Sequence[int] = (),
-    borrower: Borrower | None = None,
-) -> list[Delivery]:
-    """Claim for an agent elsewhere, a suspect by itself where there is nothing else. Its lease does not end with this
-    process."""
-    if borrower is not None:
-        _settle(db, agent, held, borrower)
-    taken = inbox.claim(db, agent, now, lease, limit, held)
-    if not taken and (suspect := inbox.claim_poison_candidate(db, [agent], now, lease, held)):
-        taken = [suspect]
-    if taken:
-        _note_loan(db, [one.seq for one in taken], 0 if borrower is None else _mark(borrower.process, borrower.loan))
-    return taken
-
-
-def _settle(db: Connection, agent: str, held: Sequence[int], borrower: Borrower) -> None:
-    """End the open loans to this process. What did not come is taken back, which is no attempt."""
-    last = None if borrower.last is None else _mark(borrower.process, borrower.last)
-    values = agent, _mark(borrower.process, MOST_LOANS), _mark(borrower.process, 0)
-    lent = db.execute(_OPEN_LOANS, values).fetchall()
-    lost = [seq for seq, mark in lent if mark != last and seq not in held]
-    if lost:
-        inbox.note_free(db, agent)
-        db.execute(_TAKE_BACK, (json.dumps(lost),))
-    if len(lost) < len(lent):
-        _note_loan(db, [seq for seq, _ in lent if seq not in lost], 0)
-
-
-def _note_loan(db: Connection, seqs: Sequence[int], mark: int) -> None:
-    db.execute(_LEND, (mark, json.dumps(seqs)))
-
-
-def _mark(process: str, loan: int) -> int:
-    """Return the holder of an open loan: below zero, of the process and of the loan's number."""
-    return -((crc32(process.encode()) + 1) * (MOST_LOANS + 1) + loan % (MOST_LOANS + 1))

@@ -3,7 +3,8 @@ back while the others wait for what it finds."""
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from time import monotonic
 from typing import TypeVar
@@ -126,3 +127,21 @@ class Circuits:
         self.failing[who] = FailureRun(before.since if before else monotonic(), reason, count)
         if len(self.failing) > MOST_FAILING:
             del self.failing[next(iter(self.failing))]
+
+
+_bounds: list[float] = []
+
+
+@contextmanager
+def bound_patience(seconds: float) -> Generator[None]:
+    """Inside, a call that waits for a plan raises once its model has been away for so many seconds of real time."""
+    _bounds.append(seconds)
+    try:
+        yield
+    finally:
+        _bounds.remove(seconds)
+
+
+def patience() -> float | None:
+    """Return the bound in force; None outside of tests, where a plan may rest for days."""
+    return _bounds[-1] if _bounds else None

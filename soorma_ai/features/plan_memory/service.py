@@ -6,7 +6,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from soorma_ai.context_parts.summaries import plan_summary, task_summary
 from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound, VersionConflict
+from soorma_ai.features.plan_memory.ports import PLAN_MEMORY
 from soorma_ai.kernel.domain.calls import Act, CallRow, CallTable
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.memory import (
@@ -22,7 +24,8 @@ from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import Json, JsonObject, json_object
 from soorma_ai.kernel.ports import Store
 from soorma_ai.kernel.rules.authority import check
-from soorma_ai.kernel.rules.memory import json_value, number, plan_summary, task_summary
+from soorma_ai.kernel.rules.memory import json_value, number
+from soorma_ai.kernel.runtime.client.operator import OperatorCalls
 from soorma_ai.kernel.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.kernel.runtime.views import plans as reading
 from soorma_ai.kernel.runtime.views.audit import changing
@@ -144,7 +147,7 @@ class PlanMemory:
                 raise LocalProtocolError(f"plan {plan_id} belongs to session {plan.lineage.session_id!r}")
             given, tenant_id = json_object("the context of a plan", context), self._person.tenant_id
             changes = [StoreMemory(MemoryKey(tenant_id, plan_id, key), json_value(key, given[key])) for key in given]
-            await change.store.memory.memorize(changes, services.clock.now())
+            await change.store.part(PLAN_MEMORY).memorize(changes, services.clock.now())
 
     @CALLS("GET /memory/task-context/{task_id}", Act.SEE, "get_task_context")
     async def get_task_context(self, task_id: Id) -> JsonObject:
@@ -177,4 +180,9 @@ class PlanMemory:
 
     async def _do(self, store: Store, change: MemoryChange) -> None:
         must_be_outside()
-        await store.memory.memorize([change], self._services.clock.now())
+        await store.part(PLAN_MEMORY).memorize([change], self._services.clock.now())
+
+
+def plan_memory_of(client: OperatorCalls) -> PlanMemory:
+    """Return the calls of a client's person."""
+    return PlanMemory(client.services, client.person, client.caller)

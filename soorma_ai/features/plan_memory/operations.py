@@ -9,13 +9,15 @@ from soorma_ai.api.operation import Answer, operations
 from soorma_ai.api.paging import Page, page_of
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.errors import IllegalTransition, NotFound
+from soorma_ai.features.plan_memory.service import CALLS, plan_memory_of
+from soorma_ai.features.plan_memory.sessions import CALLS as SESSIONS
+from soorma_ai.features.plan_memory.sessions import sessions_of
 from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.memory import PlanSummary
 from soorma_ai.kernel.domain.parameters import Id, Limit, Name
 from soorma_ai.kernel.domain.plans import Status
 from soorma_ai.kernel.domain.values import Json, JsonObject
-from soorma_ai.kernel.runtime.client.client import PLANS, SESSIONS
-from soorma_ai.kernel.runtime.client.memory import CALLS
+from soorma_ai.kernel.runtime.client.client import PLANS
 
 HANDLERS = CallTable()
 _NEVER: Mapping[int, object] = {}
@@ -32,7 +34,7 @@ _TASK = "/memory/task-context"
 )
 async def store_task_context(call: Call, task_id: Id, context: JsonObject, plan_id: Id | None = None) -> NoReturn:
     """Refuse: a task's state is changed by its own handlers only, so that nothing is lost."""
-    await call.client.memory.get_task_context(task_id)
+    await plan_memory_of(call.client).get_task_context(task_id)
     raise IllegalTransition(
         f"the state of task {task_id} is changed by its own events only, one after the other: "
         "set task.state in a handler of its worker"
@@ -44,7 +46,7 @@ async def store_task_context(call: Call, task_id: Id, context: JsonObject, plan_
 )
 async def delete_task_context(call: Call, task_id: Id) -> bool:
     """Refuse for a task that goes on: its row goes when it ends."""
-    await call.client.memory.get_task_context(task_id)
+    await plan_memory_of(call.client).get_task_context(task_id)
     raise IllegalTransition(
         f"task {task_id} has not ended; its worker completes or fails it, and its row goes with that"
     )
@@ -87,14 +89,14 @@ async def list_plan_records(
 @HANDLERS("GET /working-memory/{plan_id}/{key:path}", CALLS["retrieve"], "retrieve")
 async def retrieve(call: Call, plan_id: Id, key: Name) -> Value:
     """Return a value of a plan's working memory. Raise 404 for what is not there."""
-    value: Json = await call.client.memory.retrieve(key, plan_id)
-    if value is None and key not in await call.client.memory.keys(plan_id):
+    value: Json = await plan_memory_of(call.client).retrieve(key, plan_id)
+    if value is None and key not in await plan_memory_of(call.client).keys(plan_id):
         raise NotFound(f"plan {plan_id} remembers nothing as {key!r}")
     return Value(key, value)
 
 
 OPERATIONS = (
     *operations(HANDLERS, "memory"),
-    *operations(SESSIONS, "memory", lambda call: call.client),
-    *operations(CALLS, "memory", lambda call: call.client.memory),
+    *operations(SESSIONS, "memory", lambda call: sessions_of(call.client)),
+    *operations(CALLS, "memory", lambda call: plan_memory_of(call.client)),
 )

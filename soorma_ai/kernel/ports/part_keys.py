@@ -1,4 +1,4 @@
-"""Keys of the parts of a store."""
+"""Keys of what features bring: parts of a store, parts of a handler's context."""
 
 from typing import Generic, TypeVar
 
@@ -12,3 +12,10 @@ class StoreKey(Struct, Generic[T], frozen=True):
 
     name: str
     feature: str = ""
+
+
+class ContextKey(Struct, Generic[T], frozen=True):
+    """Name and type of a part of a context. `feature`: the name of its feature."""
+
+    name: str
+    feature: str

@@ -1,0 +1,65 @@
+"""Calls of memory and sessions, over HTTP. Written by `make clients`; do not edit."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from soorma_ai.api.clients.address import PathTail
+from soorma_ai.api.clients.messages import Page, delete, get, post
+from soorma_ai.api.clients.sender import Sender
+from soorma_ai.kernel.domain.memory import SessionSummary
+from soorma_ai.kernel.domain.parameters import Id, Name
+from soorma_ai.kernel.domain.values import JsonObject, json_object
+
+
+class MemoryRows:
+    """The working memory of plans."""
+
+    def __init__(self, caller: Sender) -> None:
+        self._caller = caller
+
+    async def keys(self, plan_id: Id) -> list[str]:
+        """List the keys of a plan's working memory."""
+        return await self._caller.read_key(get("working-memory", plan_id), "keys", list[str])
+
+    async def delete(self, key: Name, plan_id: Id) -> bool:
+        """Remove a value from a plan's working memory. False when there was nothing."""
+        return await self._caller.read_key(delete("working-memory", plan_id, PathTail(key)), "deleted", bool)
+
+    async def get_plan_context(self, plan_id: Id) -> JsonObject:
+        """Return the plan's row with its working memory as `state`."""
+        return await self._caller.read(get("memory", "plan-context", plan_id), JsonObject)
+
+    async def get_plan_by_correlation(self, correlation_id: Id) -> JsonObject:
+        """Return the context of a plan by the reply key of anything that it or one of its workers asked, or of its
+        goal."""
+        return await self._caller.read(get("memory", "plan-context", "by-correlation", correlation_id), JsonObject)
+
+    async def store_plan_context(self, plan_id: Id, session_id: Id | None, context: Mapping[str, Any]) -> None:
+        """Store each key in the plan's working memory, all of them or none. Raise LocalProtocolError for a session that
+        the plan does not belong to."""
+        await self._caller.ask(
+            post(
+                "memory",
+                "plan-context",
+                body={"plan_id": plan_id, "session_id": session_id, "context": json_object("context", context)},
+            )
+        )
+
+    async def get_task_context(self, task_id: Id) -> JsonObject:
+        """Return a task that has not ended. Raise NotFound."""
+        return await self._caller.read(get("memory", "task-context", task_id), JsonObject)
+
+    async def get_task_by_subtask(self, sub_task_id: Id) -> JsonObject:
+        """Return the task that asked for it, while it has not ended. Raise NotFound."""
+        return await self._caller.read(get("memory", "task-context", "by-subtask", sub_task_id), JsonObject)
+
+
+class SessionRows:
+    """Calls about sessions."""
+
+    def __init__(self, caller: Sender) -> None:
+        self._caller = caller
+
+    async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
+        """Return conversations, the one in which something happened last first."""
+        return await self._caller.list(Page[SessionSummary], limit, "memory", "sessions")
