@@ -29,9 +29,9 @@ from soorma_ai.kernel.rules.decisions.judge import (
     checks_of,
     judge,
     must_be_possible_at_once,
-    parse_decision,
     prepare_decision,
 )
+from soorma_ai.kernel.rules.decisions.wire_form import parse_decision
 from soorma_ai.testing.scripted import complete, delegate, give_up, publish, publish_all, wait
 from unit.kit import NOW
 from unit.kit import plan as plan_of

@@ -22,7 +22,7 @@ from soorma_ai.kernel.rules.choices.lookups import (
     with_whole_schemas,
 )
 from soorma_ai.kernel.rules.choices.offer import Delegate, Offer, WaitChoice
-from soorma_ai.kernel.rules.decisions.judge import parse_decision
+from soorma_ai.kernel.rules.decisions.wire_form import parse_decision
 from soorma_ai.kernel.rules.schemas.bounded import MAX_CHARS
 from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
 from unit.material import branching, obj

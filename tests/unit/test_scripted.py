@@ -21,7 +21,7 @@ from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.schemas import violations
 from soorma_ai.kernel.ports import Message, ModelAnswer, ModelQuestion, Reasoner
 from soorma_ai.kernel.rules.choices.offer import Delegate, Offer, WaitChoice
-from soorma_ai.kernel.rules.decisions.judge import parse_decision
+from soorma_ai.kernel.rules.decisions.wire_form import parse_decision
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish, publish_all, wait, wire_form
 from unit.shown import whole_form
 

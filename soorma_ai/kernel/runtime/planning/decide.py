@@ -44,12 +44,12 @@ from soorma_ai.kernel.rules.decisions.judge import (
     checks_of,
     judge,
     must_be_possible_at_once,
-    parse_decision,
     prepare_decision,
 )
 from soorma_ai.kernel.rules.decisions.prompt import ModelView, Occasion, decide_inputs, plan_inputs, query_about
 from soorma_ai.kernel.rules.decisions.repairs import repair_step
 from soorma_ai.kernel.rules.decisions.review import review
+from soorma_ai.kernel.rules.decisions.wire_form import parse_decision
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN
 from soorma_ai.kernel.rules.prompting.history import RESULT_TOKENS, StepLines, first_to_read
