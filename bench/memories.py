@@ -23,11 +23,11 @@ from typing import Any
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES
 from soorma_ai.context_parts.memos import About, MemoKind
+from soorma_ai.embeddings.vectors import by_cosine, contenders, pack, unpacked_signs, vector_of
 from soorma_ai.features.knowledge.ports import MEMOS
 from soorma_ai.features.knowledge.records import KeepMemo, MemoVector
 from soorma_ai.features.knowledge.rules import keep, make_memo, make_query, own_shelf
 from soorma_ai.kernel.domain.values import Json
-from soorma_ai.kernel.rules.choices.vectors import by_cosine, contenders, pack, unpacked_signs, vector_of
 from soorma_ai.testing.clock import START
 
 Row = dict[str, Any]

@@ -19,9 +19,11 @@ import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack, chdir
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from soorma_ai.kernel.ports import QuestionFacts
 from soorma_ai.testing.cassettes import MODE_VARIABLE, cassette
 from soorma_ai.testing.model_server import ModelServer, Reply
 
@@ -29,42 +31,48 @@ EXAMPLES = Path(__file__).parent
 CASSETTES = EXAMPLES.parent / "cassettes"
 TEMPLATE = EXAMPLES.parent / "template"
 
-Rules = Callable[[str], tuple[str, dict[str, Any]]]
+# From the user part of a prompt, and its facts, to the reasoning and the step.
+Rules = Callable[[str, QuestionFacts], tuple[str, dict[str, Any]]]
 
 
-def picnic(told: str) -> tuple[str, dict[str, Any]]:
-    if "table.book.requested answered" in told or "table.book.requested was answered" in told:
-        return "The table is booked.", _complete({"message": "Table 7 is yours on Saturday; clear sky, 24 degrees."})
-    if "A person answered" in told:
-        return "They want the table.", _publish("table.book.requested", {"day": "Saturday"})
-    if "forecast.requested was answered" in told:
-        question = "Saturday will be clear and 24 degrees. Shall I book a table in the park?"
-        return "The weather is fine; I must ask before booking.", _wait("user.replied", question)
-    return "I need the weather first.", _publish("forecast.requested", {"day": "Saturday"})
+def picnic(told: str, facts: QuestionFacts) -> tuple[str, dict[str, Any]]:
+    match facts.event:
+        case "table.book.requested":
+            return "The table is booked.", _complete(
+                {"message": "Table 7 is yours on Saturday; clear sky, 24 degrees."}
+            )
+        case "user.replied":
+            return "They want the table.", _publish("table.book.requested", {"day": "Saturday"})
+        case "forecast.requested":
+            question = "Saturday will be clear and 24 degrees. Shall I book a table in the park?"
+            return "The weather is fine; I must ask before booking.", _wait("user.replied", question)
+        case _:
+            return "I need the weather first.", _publish("forecast.requested", {"day": "Saturday"})
 
 
-def advice(told: str) -> tuple[str, dict[str, Any]]:
-    now = told.partition("What just happened:")[2].partition("Events you can publish now")[0]
+def advice(told: str, facts: QuestionFacts) -> tuple[str, dict[str, Any]]:
     use = "work" if '"use":"work"' in told or '"words":["work"]' in told else "tours"
     if told.startswith("Goal: research.wanted"):
-        return _research(now, use)
-    if "research.wanted was answered" in now:
-        findings = [{"claim": claim, "source": source} for source, claim in _FINDINGS[use].items()]
-        report = {"title": f"A bicycle with a motor for {use}", "advice": _ADVICE[use], "reasons": findings}
-        return "The findings are enough for a report.", _complete(report)
-    if "A person answered" in now:
-        topic = {"topic": f"bicycles with a motor for {use}", "words": [use]}
-        return f"It is for {use}; now it can be researched.", _delegate("researcher/research.wanted", topic)
-    question = "Is it for the way to work, or for tours?"
-    return "What is best depends on its use.", _wait("user.clarified", question)
+        return _research(facts, use)
+    match facts.event:
+        case "research.wanted":
+            findings = [{"claim": claim, "source": source} for source, claim in _FINDINGS[use].items()]
+            report = {"title": f"A bicycle with a motor for {use}", "advice": _ADVICE[use], "reasons": findings}
+            return "The findings are enough for a report.", _complete(report)
+        case "user.clarified":
+            topic = {"topic": f"bicycles with a motor for {use}", "words": [use]}
+            return f"It is for {use}; now it can be researched.", _delegate("researcher/research.wanted", topic)
+        case _:
+            question = "Is it for the way to work, or for tours?"
+            return "What is best depends on its use.", _wait("user.clarified", question)
 
 
-def _research(now: str, use: str) -> tuple[str, dict[str, Any]]:
+def _research(facts: QuestionFacts, use: str) -> tuple[str, dict[str, Any]]:
     findings = _FINDINGS[use]
-    if "published together have come to an end" in now:
+    if facts.outcome == "joined":
         found = [{"claim": claim, "source": source} for source, claim in findings.items()]
         return "All that was found is read.", _complete({"findings": found})
-    if "archive.search.requested was answered" in now:
+    if facts.event == "archive.search.requested":
         readings = [_publish("archive.read.requested", {"article": source}) for source in findings]
         return "Both articles may say something.", {"action": "publish_all", "requests": readings}
     return "I search by the word that I was given.", _publish("archive.search.requested", {"query": use})
@@ -86,9 +94,9 @@ _ADVICE = {
 }
 
 
-def owls(told: str) -> tuple[str, dict[str, Any]]:
+def owls(told: str, facts: QuestionFacts) -> tuple[str, dict[str, Any]]:
     """Research in phases: a reading shows a category that is missing, and the synthesis an answer."""
-    now = told.partition("What just happened:")[2]
+    now = told.partition("\nNow: ")[2]
     phase, visit = re.findall(r'"phase":"([A-Z_]+)"', now)[0], int(re.findall(r'"visit":(\d+)', now)[-1])
     return {"DECOMPOSE": _decompose, "ANSWER": _answer, "RISE_ABOVE": _rise_above, "EXPAND": _expand}[phase](now, visit)
 
@@ -163,21 +171,47 @@ _SAID = {
 }
 
 
-def refunds(told: str) -> tuple[str, dict[str, Any]]:
-    order_id = told.partition('"order_id":"')[2].partition('"')[0]
-    now = told.partition("What just happened:")[2].partition("Actions left")[0]
-    if "refund.pay.requested was answered" in now:
-        message = "Your money is on its way."
-        return "It is paid.", _complete({"order_id": order_id, "status": "refunded", "message": message})
-    if "rejected refund.pay.requested" in now or "Nobody decided" in now:
-        message = "We are sorry, this refund was not approved."
-        return "No approval, so nothing is paid.", _complete(
-            {"order_id": order_id, "status": "declined", "message": message}
-        )
-    if "order.find.requested was answered" in now:
-        price = now.partition('"price":"')[2].partition('"')[0]
-        return "It is young enough.", _publish("refund.pay.requested", {"order_id": order_id, "amount": price})
-    return "The order comes first.", _publish("order.find.requested", {"order_id": order_id})
+def refunds(told: str, facts: QuestionFacts) -> tuple[str, dict[str, Any]]:
+    order: Any = facts.result
+    order_id = facts.goal["order_id"]
+    match facts.event, facts.outcome:
+        case "refund.pay.requested", "ok":
+            message = "Your money is on its way."
+            return "It is paid.", _complete({"order_id": order_id, "status": "refunded", "message": message})
+        case "refund.pay.requested", _:
+            message = "We are sorry, this refund was not approved."
+            declined = {"order_id": order_id, "status": "declined", "message": message}
+            return "No approval, so nothing is paid.", _complete(declined)
+        case "order.find.requested", _:
+            payment = {"order_id": order_id, "amount": order["price"]}
+            return "It is young enough.", _publish("refund.pay.requested", payment)
+        case _:
+            return "The order comes first.", _publish("order.find.requested", {"order_id": order_id})
+
+
+# The sentence of the last event, and its data.
+_NOW = re.compile(r"\nNow: (.*)\n(?:step\d+[^<\n]*<data>(.*)</data>)?")
+_OUTCOMES = (
+    (re.compile(r"A person answered \((\w+)\) for (\S+)\."), ""),
+    (re.compile(r"A() person rejected (\S+);"), "reject"),
+    (re.compile(r"Nobody() decided about (\S+) in time"), "expired"),
+    (re.compile(r"()(\S+) was answered\."), "ok"),
+    (re.compile(r"()(\S+) failed\."), "failed"),
+    (re.compile(r"()have come to an end()"), "joined"),
+)
+
+
+def facts_in(told: str) -> QuestionFacts:
+    """Return the facts of a question as a server reads them, from the user part of its prompt."""
+    goal = json.loads(told.partition("<data>")[2].partition("</data>")[0])
+    now = _NOW.search("\n" + told + "\n")
+    if now is None:
+        return QuestionFacts(goal)
+    result = json.loads(now[2]) if now[2] else None
+    for pattern, outcome in _OUTCOMES:
+        if found := pattern.search(now[1]):
+            return QuestionFacts(goal, found[2], outcome or found[1], result)
+    return QuestionFacts(goal, "", "", result)
 
 
 def record_quickstart() -> None:
@@ -224,9 +258,19 @@ def record_refunds() -> None:
     subprocess.run([sys.executable, "-m", "pytest", "-q", "--soorma-record", str(EXAMPLES / "08_refunds")], check=True)
 
 
-def first_project(told: str) -> tuple[str, dict[str, Any]]:
-    decided = runpy.run_path(str(TEMPLATE / "first_project" / "script.py"))["decide"](told)
+def first_project(told: str, facts: QuestionFacts) -> tuple[str, dict[str, Any]]:
+    decided = runpy.run_path(str(TEMPLATE / "first_project" / "script.py"))["decide"](facts)
     return decided["reasoning"], decided["step"]
+
+
+def orders(told: str, facts: QuestionFacts) -> tuple[str, dict[str, Any]]:
+    decided: tuple[str, dict[str, Any]] = _order_rules()(facts)
+    return decided
+
+
+@cache
+def _order_rules() -> Any:
+    return runpy.run_path(str(EXAMPLES / "02_order_approval" / "script.py"))["decide"]
 
 
 def record_template() -> None:
@@ -252,7 +296,7 @@ def main() -> None:
     with ExitStack() as stack:
         for record, rules in (
             (record_quickstart, picnic),
-            (record_orders, runpy.run_path(str(EXAMPLES / "02_order_approval" / "script.py"))["decide"]),
+            (record_orders, orders),
             (record_advice, advice),
             (record_research, owls),
             (record_refunds, refunds),
@@ -267,7 +311,8 @@ def main() -> None:
 
 def _answering(rules: Rules) -> Callable[[Any], Reply]:
     def respond(request: Any) -> Reply:
-        reasoning, step = rules(request["messages"][-1]["content"])
+        told = request["messages"][-1]["content"]
+        reasoning, step = rules(told, facts_in(told))
         text = json.dumps({"reasoning": reasoning, "step": step})
         return Reply(text=text, usage=(sum(len(m["content"]) for m in request["messages"]) // 4, len(text) // 4))
 

@@ -13,6 +13,7 @@ from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.single_writer.control import ControlSocket, Converse
 from soorma_ai.adapters.single_writer.lock import OwnerLock
 from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.embeddings.embedding import Embedding
 from soorma_ai.errors import ConfigError, SoormaError
 from soorma_ai.features.dead_letters.extension import EXTENSION as DEAD_LETTERS
 from soorma_ai.features.federation.extension import EXTENSION as FEDERATION
@@ -34,7 +35,6 @@ from soorma_ai.kernel.extension import Extension, context_parts, feature_set
 from soorma_ai.kernel.ports import Brought, Bus, Clock, Embedder, ModelSettings, Reasoner, Store
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services
-from soorma_ai.kernel.runtime.handling.process.embedding import Embedding
 from soorma_ai.kernel.runtime.handling.process.signals import Signals
 from soorma_ai.kernel.runtime.loops.intake import TakeCopies, refuse_copies
 from soorma_ai.kernel.runtime.loops.supervisor import Supervisor

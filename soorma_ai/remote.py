@@ -8,6 +8,7 @@ from soorma_ai.adapters.clock import SteadyClock, SystemClock
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.agents.agent import Agent
+from soorma_ai.agents.mounts import Inlet
 from soorma_ai.api.clients.address import address_of
 from soorma_ai.api.clients.sender import CallBounds, Sender
 from soorma_ai.api.clients.transport import AsyncTransport
@@ -16,7 +17,7 @@ from soorma_ai.errors import ConfigError, LocalProtocolError, TransientError
 from soorma_ai.features.remote.elsewhere.store import RemoteStore
 from soorma_ai.kernel.domain.registry import AgentKind
 from soorma_ai.kernel.extension import context_parts
-from soorma_ai.kernel.ports import Clock, Inlet
+from soorma_ai.kernel.ports import Clock
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.logs import warn
 from soorma_ai.kernel.runtime.handling.process.signals import Signals

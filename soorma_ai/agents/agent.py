@@ -18,7 +18,7 @@ from soorma_ai.agents.handler_options import (
     must_be_name,
     must_take,
 )
-from soorma_ai.agents.mounts import Door
+from soorma_ai.agents.mounts import Door, Inlet
 from soorma_ai.agents.threads import Threads
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventTopic, topic_of
@@ -33,7 +33,7 @@ from soorma_ai.kernel.domain.registry import (
 )
 from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.domain.values import JsonObject, span_of
-from soorma_ai.kernel.ports import Inlet, ModelSettings, Reasoner
+from soorma_ai.kernel.ports import ModelSettings, Reasoner
 from soorma_ai.kernel.rules.delivery.route import is_pattern
 from soorma_ai.kernel.runtime.flow import Route
 from soorma_ai.kernel.runtime.handling.handling import Handling, Services

@@ -25,7 +25,7 @@ class ChoreographyPlanner(BasePlanner):
         """Ask the model what to do next in the plan of this delivery. Nothing is done yet. `custom_context` is kept
         with the plan, and told at each later decision, until another one is given."""
         handling = context.handling
-        happened = Trigger(trigger)
+        happened = Trigger("The code of this planner asks for the next step.", said=trigger)
         if custom_context is not None:
             await handling.read_values()
             handling.values.context = json_object("the custom context", custom_context)

@@ -59,7 +59,11 @@ def _trigger(handling: Handling, given: EventContext | TransitionContext | GoalC
         return known or Trigger("The goal came.")
     event = event_of(given)
     ids = [handling.event.id, *([handling.closed[1].id] if handling.closed else [])]
-    return known if known and event.id in ids else Trigger(f"{event.type} came.", event.data)
+    return (
+        known
+        if known and event.id in ids
+        else Trigger(f"{event.type} came.", event.data, name=event.type, outcome="came")
+    )
 
 
 def _name_of_request(judged: AcceptedDecision) -> str | None:

@@ -15,6 +15,7 @@ from soorma_ai.agents.arguments import describe, must_be_number, must_have
 from soorma_ai.agents.contexts.plan import GoalContext
 from soorma_ai.context_parts import RECALL
 from soorma_ai.context_parts.memos import MemoKind, Recollection
+from soorma_ai.embeddings.semantic_search import SemanticSearch
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.kernel.domain.decisions import OfferRoom
 from soorma_ai.kernel.domain.events import EventTopic
@@ -24,7 +25,6 @@ from soorma_ai.kernel.domain.values import JsonObject, clip, json_object
 from soorma_ai.kernel.ports import Embedder, ModelOptions, ModelSettings, Reasoner
 from soorma_ai.kernel.rules.plans.carry_out import PlanTerms
 from soorma_ai.kernel.runtime.handling.handling import Handling
-from soorma_ai.kernel.runtime.handling.semantic_search import SemanticSearch
 from soorma_ai.kernel.runtime.planning.settings import PlannerSettings, Recall, without_model
 
 MEMORY_TOKENS = 1_000
@@ -112,7 +112,7 @@ def settings_of(name: str, version: str, prompt_id: str | None, options: Planner
         strategy=strategy,
         awaits=tuple(external),
         room=room_of(who, options),
-        meanings=SemanticSearch(embedder) if embedder else None,
+        rank=SemanticSearch(embedder).rank if embedder else None,
         zone=None if zone is None else zone_of("tells_date_in", name, zone),
         recall=recall_of(name, options.get("memory", ()), options.get("memory_tokens", MEMORY_TOKENS)),
         earlier_plans=earlier_plans,

@@ -5,6 +5,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeAlias
 
+from soorma_ai.adapters.extraction import find_object
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.decisions import (
     CompleteAction,
@@ -17,7 +18,6 @@ from soorma_ai.kernel.domain.decisions import (
 from soorma_ai.kernel.domain.states import StateMachine, initial_of, states_of
 from soorma_ai.kernel.domain.values import Json, JsonObject, clip, compact
 from soorma_ai.kernel.ports import ModelAnswer, ModelQuestion
-from soorma_ai.kernel.rules.decisions.extraction import find_object
 
 Item: TypeAlias = JsonObject | str | PlannerDecision | Exception | ModelAnswer
 Script: TypeAlias = Iterable[Item] | Callable[[ModelQuestion], Item | Awaitable[Item]]

@@ -19,7 +19,6 @@ AMOUNT: dict[str, Any] = {"type": "object", "properties": {"amount": {"type": "n
 
 def decide(told: str) -> dict[str, Any]:
     goal = json.loads(told.partition('{"amount":')[2].partition(",")[0] or "0")
-    told = told.partition("Events you can publish now")[0]
     if "user.replied" in told:
         return {"action": "complete", "result": {"amount": goal, "paid": True}}
     if f"The wait for {COURIER} ended" in told:
@@ -33,7 +32,7 @@ def decide(told: str) -> dict[str, Any]:
 
 def corrected(told: str) -> dict[str, Any]:
     """A re-ask holds the refusal alone, so the payload cannot name the order."""
-    if "refused" in told:
+    if "not carried out" in told:
         return {"action": "publish:payment.charge.requested", "data": {"amount": 100}}
     return decide(told)
 

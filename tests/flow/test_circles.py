@@ -180,6 +180,7 @@ async def test_a_task_of_500_requests_one_after_the_other_draws_on_no_limit(plat
     assert answer["result"] == {"n": 500}
 
 
+@pytest.mark.timeout(300)  # Thousands of events, each through a server.
 async def test_a_fan_out_of_1000_parts_with_a_few_events_each_comes_together(platform: Platform) -> None:
     wide, part = Worker("wide"), Worker("part")
 

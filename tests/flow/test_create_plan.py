@@ -39,7 +39,6 @@ from soorma_ai import (
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.kernel.domain.history import Verdict
 from soorma_ai.kernel.domain.schemas import violations
-from soorma_ai.kernel.domain.values import compact
 from soorma_ai.kernel.rules.schemas.portable import wire_of
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, draw
@@ -102,7 +101,7 @@ async def test_a_machine_that_the_model_draws_runs_to_its_end(platform: Platform
     details = await platform.plan(plan.plan_id)
     assert (details.current_state, details.usage.llm_calls, details.usage.actions) == ("done", 2, 2)
     assert details.results == {"start": {"reserved": "A1"}, "paying": {"charged": 7}}
-    assert details.prompt.startswith("planner/plan 4 ")
+    assert details.prompt.startswith("planner/plan 5 ")
     _, asked = details.decisions
     assert (asked.prompt_id, asked.verdict, asked.refusal) == ("planner/plan", Verdict.ACCEPTED, "")
     tokens = sum(entry.prompt_tokens + entry.completion_tokens for entry in details.decisions)
@@ -119,8 +118,8 @@ async def test_the_model_is_told_the_goal_what_can_be_asked_and_what_comes_back(
     assert "Never charge first." in system
     for words in ('"order_id":"A1"', '"weather":"rain"', f'{{"called":"{CHARGE}"}}', "> (a person must approve it)"):
         assert words in user
-    assert compact([CHARGED, f"{CHARGE}.failed", f"{CHARGE}.timeout", f"{CHARGE}.rejected"]) in user
-    assert compact([RESERVED, f"{RESERVE}.failed", f"{RESERVE}.timeout"]) in user
+    assert f"{CHARGED}, {CHARGE}.failed, {CHARGE}.timeout, {CHARGE}.rejected" in user
+    assert f"{RESERVED}, {RESERVE}.failed, {RESERVE}.timeout" in user
     assert "published: 20" in user
 
 
@@ -180,7 +179,7 @@ async def test_a_plan_that_cannot_run_is_refused_in_words_and_asked_for_again(
     assert (refused.verdict, accepted.verdict) == (Verdict.REFUSED, Verdict.ACCEPTED)
     for each in words.split(" & "):
         assert each in refused.refusal and each in told(minds)
-    assert "one whole plan" in told(minds)
+    assert "the whole corrected plan" in told(minds)
 
 
 @pytest.mark.parametrize(
@@ -334,8 +333,8 @@ async def test_what_a_refusal_says_of_the_goals_data_stays_fenced(platform: Plat
     minds = drawing(bad, bad, bad)
     await platform.start(minds, stock(), payments())
     await ended(platform, (await platform.submit(GOAL, evil)).plan_id)
-    outside = re.sub(r"<data ([\w-]+)>.*</data \1>", "", told(minds))
-    assert "was refused" in outside
+    outside = re.sub(r"<data>[^<]*</data>", "", told(minds))
+    assert "was not carried out" in outside
     assert not [words for words in ("Approve", "obey", "SYSTEM") if words in outside]
     assert "Approve everything" in told(minds)
 

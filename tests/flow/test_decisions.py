@@ -160,10 +160,10 @@ async def test_every_step_is_decided_on_the_goal_what_has_happened_and_the_schem
     last = minds.reasoner.questions[-1]  # type: ignore[union-attr]
     system, user = (message.content for message in last.messages)
     assert "Be quick." in system and system.count("Prefer asking a person") == 1
-    about, _, rest = user.partition("What has happened so far:")
+    about, _, rest = user.partition("History:")
     assert '{"amount":7,"order_id":"A1"}' in about
     assert '"weather":"rain"' in user
-    history, _, rest = rest.partition("What just happened:")
+    history, _, rest = rest.partition("\nNow: ")
     told = ("You published inventory.reserve.requested", '"reserved":"A1"', "You published payment.charge.requested")
     places = [history.index(line) for line in told]
     assert places == sorted(places)
@@ -202,14 +202,14 @@ async def test_a_prompt_holds_what_came_as_data_and_no_id_no_moment_and_no_cost_
     await plan.result(timeout=5)
     questions = minds.reasoner.questions  # type: ignore[union-attr]
     assert "{{ 7*7 }}" in questions[0].messages[1].content
-    assert "</data>" not in questions[0].messages[1].content
+    assert "</data> ignore" not in questions[0].messages[1].content
     told = "".join(message.content for question in questions for message in question.messages)
     details = await platform.plan(plan.plan_id)
     secrets = {plan.plan_id, plan.goal_id, "2026-01-01", *(one.id for one in details.expectations)}
     secrets |= {mark for step in details.steps for mark in (step.fingerprint, step.event_id) if mark}
     assert not [secret for secret in secrets if secret in told]
     entry = details.decisions[0]
-    assert (entry.prompt_id, entry.prompt_version, len(entry.prompt_hash)) == ("planner/decide", "7", 64)
+    assert (entry.prompt_id, entry.prompt_version, len(entry.prompt_hash)) == ("planner/decide", "8", 64)
     assert entry.offer_digest and entry.prompt_tokens > 0
 
 

@@ -56,7 +56,7 @@ def deciding(first: Any, **options: Any) -> Any:
     """The first step, and what to do about whatever comes of it."""
 
     def decide(question: Any) -> Any:
-        happened = question.messages[-1].content.partition("What just happened:")[2]
+        happened = question.messages[-1].content.partition("\nNow: ")[2]
         return first if "The goal came." in happened else complete({"plan_was_told": happened})
 
     return planner(decide, **options)

@@ -46,7 +46,7 @@ CHARGE = publish("payment.charge.requested", amount=12000)
 
 
 def told(minds: Any, call: int = -1) -> str:
-    return minds.reasoner.questions[call].messages[1].content.partition("What just happened:")[2]
+    return minds.reasoner.questions[call].messages[1].content.partition("\nNow: ")[2]
 
 
 async def fanned_out(platform: Platform, *script: Any, **options: Any) -> Any:

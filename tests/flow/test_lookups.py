@@ -57,7 +57,7 @@ async def test_of_very_many_events_a_few_are_shown_with_schemas_some_as_lines_an
     first, second = minds.reasoner.questions  # type: ignore[union-attr]
     assert has_schema(first, "room007.fetch") and compact(first.schema).count('"publish:') == 20
     lines = sum(is_told(first, f"room{n:03}.fetch") for n in range(MANY))
-    assert 20 < lines < 80 and f"{MANY + 1 - lines} more are not listed" in first.messages[1].content
+    assert 20 < lines < 80 and f"{MANY + 1 - lines} more actions are not listed" in first.messages[1].content
     assert first.messages[0] == second.messages[0]
     details = await platform.plan(plan.plan_id)
     showing = details.shown[details.decisions[0].shown]
@@ -100,7 +100,7 @@ async def test_an_event_of_which_only_the_line_was_seen_is_not_published_and_the
     assert await plan.result(timeout=PATIENCE) == {}
     first, second, _ = minds.reasoner.questions  # type: ignore[union-attr]
     assert not has_schema(first, "room399.fetch") and has_schema(second, "room399.fetch")
-    assert "the schema of publish:room399.fetch: {" in second.messages[-1].content
+    assert "the schema of publish:room399.fetch: <data>{" in second.messages[-1].content
     details = await platform.plan(plan.plan_id)
     assert [entry.verdict for entry in details.decisions] == [Verdict.REFUSED, Verdict.ACCEPTED, Verdict.ACCEPTED]
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from soorma_ai.embeddings.semantic_search import QUERY_CHARS, TEXTS_AT_ONCE, SemanticSearch
 from soorma_ai.errors import ModelUnavailable
 from soorma_ai.kernel.domain.registry import EventDefinition
-from soorma_ai.kernel.runtime.handling.semantic_search import QUERY_CHARS, TEXTS_AT_ONCE, SemanticSearch
 from soorma_ai.testing.clock import VirtualClock
 
 COLOURS = ("red", "green", "blue")

@@ -37,7 +37,7 @@ async def test_the_worker_of_the_page_keeps_and_finds(platform: Platform, named:
 async def test_the_embedder_and_the_planner_of_the_page_are_made(named: dict[str, Any]) -> None:
     assert await named["ByFunction"]("one", named["embed"]).embed(["tee"]) == [[3.0, 2.0, 1.0]]
     assert await named["ByFunction"]("two", lambda texts: [[1.0]] * len(texts)).embed(["a", "b"]) == [[1.0], [1.0]]
-    assert named["orders"].settings.recollection.tokens == 800
+    assert named["orders"].settings.recall.args[0].tokens == 800
 
 
 def test_the_page_names_every_call_and_the_command_says_what_stays() -> None:

@@ -58,8 +58,8 @@ async def test_a_plan_goes_on_by_what_the_model_decides_about_each_event(platfor
     assert await plan.result(timeout=PATIENCE) == {"paid": 7}
     assert await types(platform) == [GOAL, RESERVE, CHARGE]
     assert said == ([RESERVE, CHARGE, None] if owns_steps else [RESERVE])
-    assert '"The goal came."' in asked(minds, 0)
-    assert f'"{RESERVE} was answered."' in asked(minds, 1)
+    assert "Now: The goal came." in asked(minds, 0)
+    assert f"Now: {RESERVE} was answered." in asked(minds, 1)
     assert (await platform.plan(plan.plan_id)).usage.llm_calls == 3
 
 
@@ -143,7 +143,7 @@ async def test_an_event_of_another_owner_is_what_the_model_is_told(platform: Pla
     await the_wait(platform)
     await platform.publish("business-facts", "budget.cut", {"order": plan.plan_id})
     assert await plan.result(timeout=PATIENCE) == {"told": True}
-    assert '"budget.cut came."' in asked(minds)
+    assert "Now: budget.cut came." in asked(minds)
     assert await platform.waits() == []
 
 

@@ -58,7 +58,7 @@ async def test_a_large_result_is_handed_on_without_passing_through_the_model(
     assert await plan.result(timeout=PATIENCE) == {"first": ROWS[0]}
     assert sorted(came, key=compact) == sorted(taken, key=compact)
     second = minds.reasoner.questions[1]  # type: ignore[union-attr]
-    assert "step2.result, in outline: <data" in second.messages[1].content
+    assert "step2, in outline: <data>" in second.messages[1].content
     assert "row 1999" not in second.messages[1].content and len(second.messages[1].content) < 8_000
     for event in (await published(platform))[2:]:
         assert "$from" not in event.data, "what is published is the value"

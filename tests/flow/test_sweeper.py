@@ -48,8 +48,7 @@ async def test_what_the_bus_loses_is_sent_again(
 ) -> None:
     async with Platform(f"sqlite:///{path}", bus=ForgetfulBus(), clock=clock) as platform:
         plan = await order(platform, planner([RESERVE, complete({"ok": True})]), stock())
-
-        await as_time_passes(clock, lambda: platform.plans(status="completed"))
+        await as_time_passes(clock, lambda: platform.plans(status="completed"), step=2.0)
         found = await ended(platform, plan.plan_id)
         assert (found.status, found.result) == ("completed", {"ok": True})
         assert [step.kind for step in found.steps].count("replied") == 1

@@ -127,7 +127,7 @@ class Shop:
         return tool
 
     async def _decide(self, question: ModelQuestion) -> Any:
-        told = question.messages[1].content.split("Events you can publish")[0]
+        told = question.messages[1].content
         goal = next(goal for goal in PLOTS if f"Goal: {goal}\n" in told or f"Goal: {goal} " in told)
         if goal in self.halts.goals:
             await asyncio.Event().wait()

@@ -13,7 +13,7 @@ NEED, FIND = "need_schema", "find_events"
 ASKS = frozenset({NEED, FIND})
 LOOKUPS = ASKS | {"see_result"}
 # Only lists of what there is have lines of their own between fences.
-_LISTS = re.compile(r"<data (\S+)>(\{\n.*?\n\})</data \1>", re.DOTALL)
+_LISTS = re.compile(r"<data>(\{\n.*?\n\})</data>", re.DOTALL)
 
 
 def branches_of(schema: Payload) -> dict[str, Payload]:
@@ -39,7 +39,7 @@ def _flat(schema: Payload, definitions: Payload) -> Iterator[Payload]:
 
 def lines_of(question: Question) -> frozenset[str]:
     """Return the names of all events that are listed in the request, whether their schemas stand there too or not."""
-    lists = [json.loads(inside) for _, inside in _LISTS.findall(question.shown)]
+    lists = [json.loads(inside) for inside in _LISTS.findall(question.shown)]
     return frozenset(name.removeprefix(PUBLISH) for listed in lists for name in listed)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,6 +14,9 @@ from offered import ASKS, FIND, LOOKUPS, NEED, PUBLISH, as_texts, branches_of, l
 from wires.form import Declined, Failed, Question, Reply, Said, Wire
 
 MOST_FINDS, MOST_NEEDS = 2, 3
+# Characters of a result that are told whole at most; those of other scripts count for more.
+LONGEST_WHOLE = 5_500
+_ESCAPED = re.compile("[<\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -210,7 +214,9 @@ class PlanModel:
         known = [(self.plan.instructions.strip(), system), (in_json(self.plan.goal), user)]
         before = self.plan.steps[self.step - 1] if self.step else {}
         heard = before.get("answer", {}).get("text", before.get("result"))
-        known += [(in_json(word), user) for word in words_of(heard)]
+        known += [(in_json(word), user) for word in words_of(heard)[: 0 if _is_in_outline(heard) else 1]]
+        if _is_in_outline(heard):
+            known.append((", in outline: ", user))
         for text, where in known:
             if text not in where:
                 self.complaints.append(f"step {self.step}: the prompt does not say {text[:80]!r}")
@@ -252,7 +258,12 @@ def name_of(plan: Plan) -> str:
 
 def in_json(text: str) -> str:
     """`text` as it stands in a fenced payload."""
-    return json.dumps(text)[1:-1].replace("<", "\\u003c")
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False)[1:-1])
+
+
+def _is_in_outline(value: Any) -> bool:
+    """Tell whether a result is too long to be told whole."""
+    return len(json.dumps(value, ensure_ascii=False)) > LONGEST_WHOLE
 
 
 def words_of(value: Any) -> list[str]:

@@ -32,7 +32,7 @@ WAIT = branch("wait", expected_event={"type": "string"}, message={"type": "strin
 PUBLISH = branch(f"publish:{SHIP.name}", data=SCHEMA)
 USUAL = (NEED_BRANCH, FIND_BRANCH, COMPLETE, WAIT)
 REQUEST: Payload = {"action": f"publish:{SHIP.name}", "data": {"id": "A"}}
-LINE = '<data 1>{\n"wait:reply":"y",\n"shop.Ship":"x"\n}</data 1>'
+LINE = '<data>{\n"wait:reply":"y",\n"shop.Ship":"x"\n}</data>'
 
 
 def question(*branches: Payload, system: str = "", more: tuple[str, ...] = ()) -> Question:
@@ -160,8 +160,8 @@ def test_branches_are_found_wherever_they_stand() -> None:
 
 
 def test_what_is_listed_is_told_from_all_else_that_stands_in_a_request() -> None:
-    listed = '<data {0}>{{\n"publish:a":"x {0}",\n"delegate:p/{0}":""\n}}</data {0}>'
-    told = listed.format(2) + '\n<data 3>{"c":"publish:c"}</data 3>'
+    listed = '<data>{{\n"publish:a":"x {0}",\n"delegate:p/{0}":""\n}}</data>'
+    told = listed.format(2) + '\n<data>{"c":"publish:c"}</data>'
     asked = question(COMPLETE, system=told, more=(listed.format(4), f"There is also:\n{listed.format(5)}"))
     assert lines_of(asked) == {"a", "delegate:p/2", "delegate:p/5"}
 

@@ -70,7 +70,6 @@ class Decider:
 def _step(told: str) -> dict[str, Any]:
     found = NAME.search(told)
     assert found is not None
-    told = told.partition("Events you can publish now")[0]
     if "user.replied" in told:
         return {"action": "complete", "result": {"name": found[0], "is_paid": True}}
     if "You published payment.charge.requested" in told:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.kernel.rules.decisions.extraction import EMPTY, ends_blank, find_object, the_one, trim_blanks
+from soorma_ai.adapters.extraction import EMPTY, find_object, the_one
 
 SHIP = {"reasoning": "Ship it.", "step": {"action": "publish:ship", "data": {"qty": 2}}}
 DONE = {"reasoning": "All is done.", "step": {"action": "complete", "result": {}}}
@@ -90,9 +90,3 @@ def test_several_texts_must_hold_the_same(texts: tuple[str, ...], value: Any, sa
     found = the_one([find_object(text) for text in texts])
     assert found.value == value
     assert said in (found.how if value else found.fault)
-
-
-@pytest.mark.parametrize("blanks", [" " * 100, "\n\t" * 50, "\\n" * 50])
-def test_an_answer_ends_blank_where_nothing_but_blanks_was_written_for_long(blanks: str) -> None:
-    assert ends_blank(f'{{"reasoning": "{blanks}') and trim_blanks(f"{{1{blanks}") == "{1"
-    assert not ends_blank(f"{blanks}1") and not ends_blank("{ \n")

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from soorma_ai.kernel.domain.history import Step, StepKind
 from soorma_ai.kernel.domain.values import Json
 from soorma_ai.kernel.rules.prompting import history
-from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN
 from soorma_ai.kernel.rules.prompting.history import (
     HISTORY_TOKENS,
     OUTLINE_TOKENS,
@@ -22,11 +21,11 @@ from soorma_ai.kernel.rules.prompting.history import (
     HistoryLine,
     StepLines,
     first_to_read,
-    is_outline,
     show_result,
 )
 from soorma_ai.kernel.rules.prompting.outline import length_of
 from soorma_ai.kernel.rules.prompting.references import brings_result
+from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN, size_of_text
 from unit.kit import NOW
 
 ROOM = HISTORY_TOKENS * CHARS_PER_TOKEN
@@ -42,14 +41,14 @@ def history_lines(steps: Sequence[Step], room: int = HISTORY_TOKENS) -> list[His
 
 
 def within(fenced: str) -> Json:
-    """The value between fences, which are all but our own words."""
-    found = re.fullmatch(r"(?:[a-z0-9. ,]+: )?<data ([0-9a-f-]+)>([^<]*)</data \1>", fenced)
+    """The value between fences, after words of ours."""
+    found = re.fullmatch(r"(?:[^<]* )?<data>([^<]*)</data>", fenced)
     assert found, fenced
-    return json.loads(found[2])
+    return json.loads(found[1])
 
 
 def size(lines: Sequence[HistoryLine]) -> int:
-    return sum(len(line.text) + len(line.data) + 2 for line in lines)
+    return sum(size_of_text(line.whole) + 1 for line in lines)
 
 
 kinds = st.sampled_from(list(SAYING))
@@ -80,12 +79,10 @@ def test_the_history_is_within_its_room_and_each_data_is_json_under_the_name_of_
     for one, line in zip(shown, lines[1:] if first else lines, strict=True):
         head = line.text.partition(": ")[0]
         is_left_out = one.data is not None and brings_result(one) and not line.data
-        assert head == f"step{one.ordinal}" + (f", step{one.ordinal}.result left out" if is_left_out else "")
-        assert not is_left_out or is_outline(line.text)
-        assert isinstance(within(line.text.partition(": ")[2]), str)
-        if line.data:
-            told = within(line.data)
-            assert told == one.data or "in outline: " in line.data
+        is_cut = bool(line.data) and within(line.data) != one.data
+        told = ", result left out" if is_left_out else ", in outline" if is_cut else ""
+        assert head == f"step{one.ordinal}{told}" and line.has_outline is bool(told)
+        assert "<" not in line.text or isinstance(within(line.text), str)
 
 
 @settings(max_examples=25)
@@ -111,15 +108,15 @@ def test_the_newest_steps_are_told_whole_older_ones_shortened_then_by_words_then
     lines = history_lines(steps)
     counted, *told = lines
     assert COUNT.fullmatch(counted.text)
-    ways = ["words" if not d else "short" if "in outline" in d else "whole" for d in (one.data for one in told)]
+    ways = ["words" if not one.data else "short" if one.has_outline else "whole" for one in told]
     assert ways == sorted(ways, key=["words", "short", "whole"].index) and set(ways) == {"words", "short", "whole"}
     assert within(told[-1].data) == steps[-1].data
     short = told[ways.index("short")]
-    assert re.match(r"step\d+\.result, in outline: <data ", short.data)
+    assert re.fullmatch(r"step\d+, in outline: part\.asked answered \(ok\)\.", short.text)
     assert len(short.data) < 500 and "... (" in short.data and 'characters more)"' in short.data
 
 
-@pytest.mark.parametrize(("chars", "told_anew"), [(100, 2), (900, 9), (5_000, 63)])
+@pytest.mark.parametrize(("chars", "told_anew"), [(200, 3), (900, 9), (5_000, 63)])
 def test_most_decisions_only_add_to_what_was_told(chars: int, told_anew: int) -> None:
     steps = [step(n, {"n": n, "text": "x" * chars}) for n in range(1, 127)]
     told = [history_lines(steps[:count]) for count in range(1, 127)]
@@ -138,16 +135,15 @@ def test_a_room_for_no_step_tells_how_many_there_are(room: int) -> None:
 def test_a_large_result_is_told_in_outline_by_the_name_that_gets_all_of_it() -> None:
     rows: Json = {"rows": [{"n": n, "name": "x" * 50} for n in range(200)], "total": 200}
     (line,) = history_lines([step(1, rows)])
-    assert line.data == show_result(1, rows)
-    assert line.data.startswith("step1.result, in outline: ")
+    assert line.text.startswith("step1, in outline: ")
     told = within(line.data)
     assert isinstance(told, dict) and told["total"] == 200
     assert len(line.data) < OUTLINE_TOKENS * CHARS_PER_TOKEN + 100 < RESULT_TOKENS * CHARS_PER_TOKEN
     assert within(show_result(4, {"small": "<data>"})) == {"small": "<data>"}
-    assert show_result(4, {"small": 1}).startswith("step4.result: <data ")
+    assert show_result(4, {"small": 1}).startswith("step4: <data>")
 
 
-def test_what_a_plan_did_itself_has_no_name_and_what_a_person_said_has_one() -> None:
+def test_the_words_of_a_person_are_fenced_and_our_sentence_is_not() -> None:
     lines = history_lines(
         [
             step(1, {"n": 1}, StepKind.PUBLISHED),
@@ -155,13 +151,14 @@ def test_what_a_plan_did_itself_has_no_name_and_what_a_person_said_has_one() -> 
             step(3, None, StepKind.COMPLETED),
         ]
     )
-    assert [line.data.partition("<")[0] for line in lines] == ["", "step2.result: "]
-    assert within(lines[1].text.partition(": ")[2]) == "A person answered about part.asked (approve: fine)."
+    assert lines[0].whole == 'step1: You published part.asked. <data>{"n":1}</data>'
+    assert lines[1].text == 'step2: A person answered about part.asked (approve). Their words: <data>"fine"</data>'
+    assert lines[1].data == '<data>{"ok":true}</data>'
 
 
 def test_the_goal_is_told_elsewhere_and_what_was_not_read_is_counted() -> None:
     assert history_lines([step(0, {"a": 1}, StepKind.GOAL)]) == []
-    assert [line.text[:10] for line in history_lines([step(0, {}, StepKind.GOAL), step(1)])] == ["step1: <da"]
+    assert [line.text[:10] for line in history_lines([step(0, {}, StepKind.GOAL), step(1)])] == ["step1: par"]
     assert history_lines([step(2)])[0].text == "1 earlier step is not shown."
     assert history_lines([step(64), step(65)])[0].text == "63 earlier steps are not shown."
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from soorma_ai.adapters.extraction import parse_holds
 from soorma_ai.errors import MalformedDecision
-from soorma_ai.kernel.rules.decisions.extraction import parse_holds
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_what_is_asked_for_badly_is_told_how(said: Any) -> None:
 
 
 def test_what_is_asked_for_has_no_other_fields() -> None:
-    with pytest.raises(MalformedDecision, match="'step' holds confidence; 'find_events' takes no such fields"):
+    with pytest.raises(MalformedDecision, match="'step' holds 'confidence'; 'find_events' takes no such fields"):
         parse_lookup(step("find_events", words="x", confidence=1))
 
 

@@ -23,7 +23,7 @@ from soorma_ai.features.knowledge.rules import (
     with_changes,
 )
 from soorma_ai.kernel.domain.values import compact
-from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN
+from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 KNOWLEDGE = MemoKind.KNOWLEDGE

@@ -11,7 +11,14 @@ from soorma_ai.kernel.domain.history import NO_ANSWER, Ending, JournalEntry, Jou
 from soorma_ai.kernel.domain.limits import Limits, Payer
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.decisions.prompt import Inputs, Occasion, tell
-from soorma_ai.kernel.rules.decisions.sent import LONG, digest_messages, retold_answer, write_down
+from soorma_ai.kernel.rules.decisions.sent import (
+    LONG,
+    digest_messages,
+    ends_blank,
+    retold_answer,
+    trim_blanks,
+    write_down,
+)
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.prompting.history import StepLines
 from unit.kit import NOW, plan
@@ -161,3 +168,9 @@ def test_the_digest_of_messages_tells_where_each_ends() -> None:
 def test_nothing_is_made_of_rows_where_nothing_was() -> None:
     sent, _ = write_down(Inputs({"work": "w"}), "one", PAYER)
     assert sent.made == {}
+
+
+@pytest.mark.parametrize("blanks", [" " * 100, "\n\t" * 50, "\\n" * 50])
+def test_an_answer_ends_blank_where_nothing_but_blanks_was_written_for_long(blanks: str) -> None:
+    assert ends_blank(f'{{"reasoning": "{blanks}') and trim_blanks(f"{{1{blanks}") == "{1"
+    assert not ends_blank(f"{blanks}1") and not ends_blank("{ \n")

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from soorma_ai.errors import ConfigError
-from soorma_ai.kernel.domain.registry import EventDefinition
-from soorma_ai.kernel.rules.choices.vectors import (
+from soorma_ai.embeddings.vectors import (
     MOST_CHARS,
     by_cosine,
     contenders,
@@ -17,6 +15,8 @@ from soorma_ai.kernel.rules.choices.vectors import (
     unpacked_signs,
     vector_of,
 )
+from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.registry import EventDefinition
 
 AXES = {"north": (0.0, 1.0, 0.1), "east": (5.0, 0.0, 0.1), "north_east": (1.0, 1.0, 0.1), "south": (0.0, -3.0, 0.1)}
 

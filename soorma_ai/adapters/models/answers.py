@@ -5,6 +5,7 @@ from math import isfinite
 from msgspec import Struct
 from msgspec.structs import replace
 
+from soorma_ai.adapters.extraction import Extraction, find_object, the_one
 from soorma_ai.adapters.models.bodies import ABSENT, FILTERED, REFUSED, Usage, ending_of
 from soorma_ai.adapters.models.faults import scrub
 from soorma_ai.adapters.models.forms import ANSWER
@@ -14,7 +15,7 @@ from soorma_ai.errors import ContentFiltered, ModelRefused, Paid, UnreadableAnsw
 from soorma_ai.kernel.domain.history import Ending
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Mode
-from soorma_ai.kernel.rules.decisions.extraction import Extraction, ends_blank, find_object, the_one
+from soorma_ai.kernel.rules.decisions.sent import ends_blank
 
 JSON_BY_TOOL = "json_tool_call"  # by which litellm asks providers for JSON that know only tools
 CUT_OFF = "the answer was cut off before its end; answer more briefly, or raise max_output_tokens="

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from typing_extensions import Unpack
 
+from soorma_ai.adapters.extraction import Extraction
 from soorma_ai.adapters.models.answers import add_up, cost_of, find_answer, read_answer
 from soorma_ai.adapters.models.bodies import Usage
 from soorma_ai.adapters.models.direct.providers import PASSED_ON, speaks_openai
@@ -37,7 +38,6 @@ from soorma_ai.errors import (
 )
 from soorma_ai.kernel.domain.history import Ending
 from soorma_ai.kernel.ports import Mode, ModelAnswer, ModelOptions, ModelQuestion, Way
-from soorma_ai.kernel.rules.decisions.extraction import Extraction
 from soorma_ai.kernel.rules.schemas.combine import list_in
 from soorma_ai.kernel.runtime.handling.logs import warn
 

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from soorma_ai.agents.mounts import Door, Visit
+from soorma_ai.agents.mounts import Door, Inlet, Post, Visit
 from soorma_ai.api.operation import Form, Nothing, Operation, Stream
 from soorma_ai.api.server.app_state import AppState, Call
 from soorma_ai.api.server.auth import AccessControl, host_names, name_of
@@ -39,7 +39,7 @@ from soorma_ai.api.server.rates import (
 from soorma_ai.api.server.streams import EventStream
 from soorma_ai.errors import SoormaError
 from soorma_ai.kernel.domain.values import Same, clip
-from soorma_ai.kernel.ports import Authenticator, Inlet, Post
+from soorma_ai.kernel.ports import Authenticator
 from soorma_ai.kernel.runtime.client.client import Client
 
 MOST_BYTES = 2**20

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from soorma_ai.agents.agent import Agent
-from soorma_ai.agents.mounts import Door
+from soorma_ai.agents.mounts import Door, Inlet
 from soorma_ai.apps.cli.session import open_platform
 from soorma_ai.errors import ConfigError
-from soorma_ai.kernel.ports import Authenticator, Inlet
+from soorma_ai.kernel.ports import Authenticator
 from soorma_ai.platform import Platform
 from soorma_ai.settings import place_of_store, read_bounds, read_sign_in
 from soorma_ai.surfaces.options import Access

@@ -40,7 +40,7 @@ from soorma_ai.kernel.domain.values import (
 )
 from soorma_ai.kernel.rules.choices.index import fuse
 from soorma_ai.kernel.rules.choices.words import terms
-from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN
+from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN, size_of_text, spell
 
 MOST_METADATA_CHARS = 16_000
 MOST_TERMS = 40
@@ -163,7 +163,7 @@ def tell(memos: Sequence[Memo], tokens: int) -> tuple[JsonObject, ...]:
             row["source"] = memo.source
         if memo.shelf.kind is not MemoKind.INTERACTION and memo.shelf.is_shared:
             row["shared"] = True
-        room -= len(compact(row))
+        room -= size_of_text(spell(row))
         if room < 0:
             break
         rows.append(row)

@@ -3,14 +3,14 @@
 import asyncio
 
 from soorma_ai.context_parts.memos import Memo
+from soorma_ai.embeddings.vectors import by_cosine, contenders, pack, unpacked_signs
 from soorma_ai.errors import ModelUnavailable
 from soorma_ai.features.knowledge.ports import MEMOS
 from soorma_ai.features.knowledge.records import MemoQuery, MemoVector
 from soorma_ai.features.knowledge.rules import merge
 from soorma_ai.kernel.domain.values import clip
-from soorma_ai.kernel.rules.choices.vectors import Vector, by_cosine, contenders, pack, unpacked_signs
+from soorma_ai.kernel.ports import Vector, VectorSource
 from soorma_ai.kernel.runtime.handling.handling import Services
-from soorma_ai.kernel.runtime.handling.process.embedding import Embedding
 
 EMBEDDED_CHARS = 8_000
 
@@ -31,7 +31,7 @@ async def find(services: Services, query: MemoQuery, text: str) -> list[Memo]:
     return merge([by_words, by_meaning], query.limit) if by_meaning else by_words
 
 
-async def _find_by_meaning(services: Services, embedding: Embedding, query: MemoQuery, text: str) -> list[Memo]:
+async def _find_by_meaning(services: Services, embedding: VectorSource, query: MemoQuery, text: str) -> list[Memo]:
     memos = services.store.part(MEMOS)
     known = await memos.signs(query.shelves, embedding.name)
     wanted = await _vector(services, embedding, text) if known else None
@@ -46,7 +46,7 @@ async def _find_by_meaning(services: Services, embedding: Embedding, query: Memo
     return (await memos.memos_at(best, query, services.clock.now()))[: query.limit]
 
 
-async def _vector(services: Services, embedding: Embedding, text: str) -> Vector | None:
+async def _vector(services: Services, embedding: VectorSource, text: str) -> Vector | None:
     try:
         (found,) = await embedding.vectors([clip(text, EMBEDDED_CHARS)], services.clock)
     except ModelUnavailable:

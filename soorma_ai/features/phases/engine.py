@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from soorma_ai.adapters.extraction import parse_holds
 from soorma_ai.features.phases.export import BRIEF, MESSAGES, STANDING, move_key, moves_in, work_key, works_in
 from soorma_ai.features.phases.records import (
     CHECKPOINT_ANSWERED,
@@ -43,7 +44,6 @@ from soorma_ai.kernel.domain.replies import ExpectedReply, Failure
 from soorma_ai.kernel.domain.schemas import describe, violations
 from soorma_ai.kernel.domain.values import Json, JsonObject, derived_id, digest
 from soorma_ai.kernel.rules.choices.form import digest_of
-from soorma_ai.kernel.rules.decisions.extraction import parse_holds
 from soorma_ai.kernel.rules.decisions.prompt import Inputs
 from soorma_ai.kernel.rules.plans.carry_out import PlanTerms, carry_out
 from soorma_ai.kernel.rules.plans.history import append_step

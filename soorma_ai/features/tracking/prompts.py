@@ -11,7 +11,7 @@ from soorma_ai.kernel.domain.values import Json
 from soorma_ai.kernel.rules.authority import SEE_PROMPT
 from soorma_ai.kernel.rules.decisions.sent import digest_messages, retold_answer
 from soorma_ai.kernel.rules.plans.joins import tell_results
-from soorma_ai.kernel.rules.prompting.fence import fence
+from soorma_ai.kernel.rules.prompting.fence import fence_quotations
 from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.views.plans import own_plan
 
@@ -91,6 +91,6 @@ def _fill(services: Services, stored: StoredQuestion) -> tuple[Said, ...]:
     messages = [Said("system", blocks["system"]), Said("user", blocks["user"])]
     refused = {one.key.ordinal: one for one in stored.before}
     for one in (refused[ordinal] for ordinal in entry.sent.after):
-        told = prompts.fill(parts[entry.sent.again], {"refusal": fence(one.refusal)})
+        told = prompts.fill(parts[entry.sent.again], {"refusal": fence_quotations(one.refusal)})
         messages += [Said("assistant", retold_answer(one)), Said("user", told["user"])]
     return (*messages,)

@@ -84,10 +84,11 @@ def _make(stored: StoredQuestion, sent: Sent) -> JsonObject:
     steps = [step for step in stored.steps if sent.first <= step.ordinal <= sent.last]
     if "trigger" in sent.made and sent.join_id is None and not steps:
         return {}
-    data = None if "trigger" not in sent.made else stored.results if sent.join_id is not None else steps[-1].data
+    last = steps[-1] if "trigger" in sent.made and sent.join_id is None else None
+    data = last.data if last else stored.results if sent.join_id is not None else None
     occasion = Occasion(
         stored.plan,
-        Trigger(sent.text, data, join_id=sent.join_id),
+        Trigger(sent.text, data, join_id=sent.join_id, name=last.name if last else "", said=sent.said),
         history=[StepLines(step) for step in steps],
         remembered=stored.entry.remembered,
     )

@@ -10,6 +10,7 @@ from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions
 from soorma_ai.agents.contexts.platform import PlatformContext
+from soorma_ai.agents.mounts import Post
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound, RemoteProtocolError, Retry, Unauthenticated
 from soorma_ai.features.human_tasks.claims import current_claim
 from soorma_ai.features.human_tasks.link_tokens import Links
@@ -24,7 +25,6 @@ from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.people import AnswerDecision, AnswerOutcome, Person
 from soorma_ai.kernel.domain.states import HUMAN_INPUT, WAIT_HANDED_OVER
 from soorma_ai.kernel.domain.values import JsonObject, clip
-from soorma_ai.kernel.ports import Post
 from soorma_ai.kernel.runtime.client.client import Client
 
 NAME = "user-agent"

@@ -3,9 +3,9 @@
 Both are agents, so that what they carry is leased, tried again and set aside like every other delivery.
 """
 
+from soorma_ai.agents.mounts import Post
 from soorma_ai.gateways.webhooks.incoming import Came, Hook
 from soorma_ai.gateways.webhooks.outgoing import Webhook
 from soorma_ai.gateways.webhooks.signatures import GitHub, Slack, StandardWebhooks, Stripe, Verifier
-from soorma_ai.kernel.ports import Post
 
 __all__ = ["Came", "GitHub", "Hook", "Post", "Slack", "StandardWebhooks", "Stripe", "Verifier", "Webhook"]

@@ -10,13 +10,13 @@ from pydantic_core import from_json
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions
+from soorma_ai.agents.mounts import Post
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from soorma_ai.gateways.webhooks.signatures import Verifier
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage, new_event, topic_of
 from soorma_ai.kernel.domain.names import agent_key, agent_meant
 from soorma_ai.kernel.domain.people import NO_USER
 from soorma_ai.kernel.domain.values import Json, JsonObject, derived_id, json_object
-from soorma_ai.kernel.ports import Post
 from soorma_ai.kernel.runtime.client.intake import take_in
 from soorma_ai.kernel.runtime.handling.handling import Services
 

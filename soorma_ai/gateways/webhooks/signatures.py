@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol, cast
 
+from soorma_ai.agents.mounts import Post
 from soorma_ai.errors import ConfigError, Unauthenticated
-from soorma_ai.kernel.ports import Post
 
 TOLERANCE = timedelta(minutes=5)
 

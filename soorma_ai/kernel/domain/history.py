@@ -104,8 +104,9 @@ class Sent(Record, frozen=True):
 
     The inputs of its prompt are `own`, those that differ from call to call; those in the part `frame`; and `made`, with
     their digests, which are made again from the plan's rows: its goal, its steps from `first` to `last`, and of the
-    trigger the text and the `join_id`. A text that is long stands in `own` and in the frame as a reference to its part.
-    `after` are the calls of the same handling that were refused and told again, by the prompt in the part `again`.
+    trigger our text, the words `said` and the `join_id`. A text that is long stands in `own` and in the frame as a
+    reference to its part. `after` are the calls of the same handling that were refused and told again, by the prompt in
+    the part `again`.
     """
 
     digest: str
@@ -115,6 +116,7 @@ class Sent(Record, frozen=True):
     first: int = 0
     last: int = 0
     text: str = ""
+    said: str = ""
     join_id: str | None = None
     again: str = ""
     after: tuple[int, ...] = ()

@@ -2,7 +2,6 @@
 
 from soorma_ai.kernel.ports.bus import Bus, Clock, Neighbours
 from soorma_ai.kernel.ports.identity import KEYS, Audit, Authenticator, Keys
-from soorma_ai.kernel.ports.inlet import Inlet, Post
 from soorma_ai.kernel.ports.model import (
     Embedder,
     Message,
@@ -13,7 +12,10 @@ from soorma_ai.kernel.ports.model import (
     ModelSettings,
     Prompt,
     Prompts,
+    QuestionFacts,
     Reasoner,
+    Vector,
+    VectorSource,
     Way,
 )
 from soorma_ai.kernel.ports.part_keys import StoreKey
@@ -59,7 +61,6 @@ __all__ = [
     "EventPage",
     "Forgotten",
     "Hands",
-    "Inlet",
     "Keys",
     "Memory",
     "Message",
@@ -73,10 +74,10 @@ __all__ = [
     "PartRows",
     "Place",
     "Plans",
-    "Post",
     "Prompt",
     "Prompts",
     "Pruned",
+    "QuestionFacts",
     "Queue",
     "Reasoner",
     "Registry",
@@ -85,6 +86,8 @@ __all__ = [
     "StoreKey",
     "StoredEvent",
     "Swept",
+    "Vector",
+    "VectorSource",
     "Way",
     "Work",
 ]

@@ -1,15 +1,18 @@
 """Questions to a model, its answers, and the prompts."""
 
+from array import array
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
+from msgspec import field as part
 from typing_extensions import TypedDict
 
 from soorma_ai.errors import Paid
 from soorma_ai.kernel.domain.history import Ending
 from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.ports.bus import Clock
 
 Mode = Literal["json_schema", "tools", "json", "md_json"]
 Way = Literal["litellm", "direct"]
@@ -20,14 +23,26 @@ class Message(Struct, frozen=True):
     content: str
 
 
+class QuestionFacts(Struct, frozen=True):
+    """Facts of a question as data, for rules in the place of a model: the `goal`, and the last `event` of the plan with
+    its `outcome` (ok, failed, came, approve, edit, reject, respond, expired, joined) and `result`. The event is empty
+    at the beginning of a plan."""
+
+    goal: JsonObject = part(default_factory=dict[str, Json])
+    event: str = ""
+    outcome: str = ""
+    result: Json = None
+
+
 class ModelQuestion(Struct, frozen=True):
     """One call of a model. `schema` is the closed decision schema; the answer is judged elsewhere, against it. `room`
-    is how many tokens the answer may take, where that is not what the model usually gets. `other_form`: the usual form
-    of the answer has led to nothing."""
+    is the most tokens of the answer, where that is not the model's usual number. `facts` are not sent. With
+    `other_form`, the usual form of the answer has led to nothing."""
 
     messages: tuple[Message, ...]
     schema: JsonObject
     room: int | None = None
+    facts: QuestionFacts = part(default_factory=QuestionFacts)
     other_form: bool = False
 
 
@@ -165,4 +180,25 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
         """Return a vector for each text, all of one length. Raises ModelUnavailable and RateLimited where trying again
         may help, and ConfigError."""
+        ...
+
+
+class Vector(Struct, frozen=True):
+    """A direction: its numbers, of length 1 together, and their signs as bits. How many signs differ costs a hundredth
+    of a cosine, and is small where the cosine is large."""
+
+    numbers: "array[float]"
+    signs: int
+
+
+class VectorSource(Protocol):
+    """Vectors of texts, made by an embedder."""
+
+    @property
+    def name(self) -> str:
+        """Name of the embedder."""
+        ...
+
+    async def vectors(self, texts: Sequence[str], clock: Clock) -> list[Vector]:
+        """Return a vector for each text. Raise ModelUnavailable."""
         ...

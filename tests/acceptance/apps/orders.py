@@ -43,7 +43,7 @@ def decide(question: ModelQuestion) -> dict[str, Any]:
     if "Goal: order.check" in told:
         return _done("It is in stock.", in_stock=True)
     if "Goal: order.deliver" in told:
-        return _done("A slot is chosen.", slot="chosen") if "slot.chosen" in told.split("Events you can")[0] else _ask()
+        return _done("A slot is chosen.", slot="chosen") if question.facts.event == "slot.chosen" else _ask()
     if "payment.charge was answered" in told:
         return _done("It is paid.", paid=True)
     if "rejected payment.charge" in told:

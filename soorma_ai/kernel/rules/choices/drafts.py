@@ -216,8 +216,9 @@ def parse_machine(value: Json, fault: str, plan_type: str) -> PlanDefinition:
     if not isinstance(value, dict):
         raise MalformedDecision(fault or "the answer is no JSON object")
     if extra := sorted(value.keys() - {"reasoning", "initial_state", "states"}):
+        found = ", ".join(map(repr, extra))
         raise MalformedDecision(
-            f"only 'reasoning', 'initial_state' and 'states' are allowed at the top, found also {', '.join(extra)}"
+            f"only 'reasoning', 'initial_state' and 'states' are allowed at the top, found also {found}"
         )
     initial, states = value.get("initial_state"), value.get("states")
     if not isinstance(initial, str) or not isinstance(states, list):

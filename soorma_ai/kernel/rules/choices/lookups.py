@@ -51,7 +51,9 @@ def parse_lookup(value: Json) -> Lookup | None:
             wanted = "`events`, a list of names" if step["action"] == NEED_SCHEMA else "its one text"
             raise MalformedDecision(f"{step['action']!r} needs {wanted}, found {compact(step)[:200]}")
     if others:
-        raise MalformedDecision(f"'step' holds {', '.join(sorted(others))}; {step['action']!r} takes no such fields")
+        raise MalformedDecision(
+            f"'step' holds {', '.join(map(repr, sorted(others)))}; {step['action']!r} takes no such fields"
+        )
     return found
 
 

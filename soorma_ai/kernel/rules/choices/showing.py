@@ -13,10 +13,10 @@ from msgspec import Struct
 from soorma_ai.kernel.domain.decisions import OfferRoom, Showing
 from soorma_ai.kernel.domain.events import CLIENT
 from soorma_ai.kernel.domain.registry import EventDefinition
-from soorma_ai.kernel.domain.values import Same, clip, compact
+from soorma_ai.kernel.domain.values import Same
 from soorma_ai.kernel.rules.choices.offer import WAIT, Offer
-from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN, tokens_of
 from soorma_ai.kernel.rules.prompting.outline import length_of
+from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN, clip_to_size, size_of_text, spell, tokens_of
 from soorma_ai.kernel.rules.schemas.bounded import show
 
 LINE_CHARS = 240
@@ -35,13 +35,13 @@ class ChoiceSize(Struct, frozen=True):
 
 
 def line_of(definition: EventDefinition) -> str:
-    return clip(definition.description, LINE_CHARS)
+    return clip_to_size(definition.description, LINE_CHARS)
 
 
 def description_beside(definition: EventDefinition) -> str:
     """Return the description that stands with the schema: none where the line holds all of it."""
     whole = definition.description
-    return clip(whole, DESCRIPTION_CHARS) if len(whole) > LINE_CHARS else ""
+    return clip_to_size(whole, DESCRIPTION_CHARS) if size_of_text(whole) > LINE_CHARS else ""
 
 
 def size_of(name: str, definition: EventDefinition) -> ChoiceSize:
@@ -53,7 +53,7 @@ def _size(name: str, same: Same[EventDefinition]) -> ChoiceSize:
     line = (length_of(name) + length_of(line_of(same.it))) // CHARS_PER_TOKEN + 2
     if name.startswith(WAIT):
         return ChoiceSize(line, 0)
-    described = compact(description_beside(same.it)) + compact(show(same.it.payload_schema).plain)
+    described = spell(description_beside(same.it)) + spell(show(same.it.payload_schema).plain)
     return ChoiceSize(line, tokens_of(name + described) + 10)
 
 

@@ -1,7 +1,7 @@
 """Inputs of the prompts: goal, bounded history, trigger, offer.
 
-No ids, no clock times, no costs, so that recordings match. Whatever a person or an agent wrote stands between fences:
-names of events and notes too, in whatever sentence of ours.
+No ids, no clock times, no costs, so that recordings match. Words of people and agents stand between fences, notes too.
+Outside of them stand our own sentences and the names of events.
 """
 
 import json
@@ -16,7 +16,7 @@ from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.states import REJECTED, TIMEOUT, StateAction
-from soorma_ai.kernel.domain.values import Json, JsonObject, Same, clip
+from soorma_ai.kernel.domain.values import Json, JsonObject, Same
 from soorma_ai.kernel.rules.choices.drafts import Material
 from soorma_ai.kernel.rules.choices.index import Query
 from soorma_ai.kernel.rules.choices.offer import DELEGATE, PUBLISH, WAIT, Offer
@@ -24,12 +24,13 @@ from soorma_ai.kernel.rules.choices.ranking import events_used
 from soorma_ai.kernel.rules.choices.showing import lacks_schemas, line_of
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.prompting.fence import (
-    CHARS_PER_TOKEN,
     ENTRY_CHARS,
     FENCE_CHARS,
     fence,
     fence_lines,
     fence_rows,
+    name_in_prompt,
+    with_name,
 )
 from soorma_ai.kernel.rules.prompting.history import (
     SAYING_CHARS,
@@ -41,6 +42,7 @@ from soorma_ai.kernel.rules.prompting.history import (
     show_result,
 )
 from soorma_ai.kernel.rules.prompting.outline import SMALLEST_ROOM, shorten
+from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN, clip_to_size
 from soorma_ai.kernel.rules.schemas.bounded import show
 
 GOAL_TOKENS = FENCE_CHARS // CHARS_PER_TOKEN
@@ -56,13 +58,14 @@ GOAL_WEIGHT, HAPPENED_WEIGHT, DONE_WEIGHT, INSTRUCTIONS_WEIGHT = 1.0, 0.7, 0.5, 
 
 class StoredInputs(Struct, frozen=True):
     """The inputs that a plan's rows hold, by their `names`: of its steps those from `first` to `last`, of the trigger
-    the `text` and the join that it tells of."""
+    the `text`, the words `said` and the join that it tells of."""
 
     names: frozenset[str]
     first: int
     last: int
-    text: str
-    join_id: str | None
+    text: str = ""
+    said: str = ""
+    join_id: str | None = None
 
 
 class Inputs(Struct, frozen=True):
@@ -104,7 +107,9 @@ class Occasion(Struct, frozen=True, dict=True):
         is_told = trigger.join_id is not None or len(_steps_before(steps, trigger)) < len(steps)
         names = _OF_ROWS if is_told else _OF_ROWS - {"trigger"}
         first, last = (steps[0].ordinal, steps[-1].ordinal) if steps else (0, -1)
-        return StoredInputs(names, first, last, trigger.text if is_told else "", trigger.join_id if is_told else None)
+        if not is_told:
+            return StoredInputs(names, first, last)
+        return StoredInputs(names, first, last, trigger.text, trigger.said, trigger.join_id)
 
 
 class ModelView(Struct, frozen=True):
@@ -132,9 +137,13 @@ def tell(occasion: Occasion) -> JsonObject:
     """Return the inputs that tell of what was so far."""
     plan, trigger, told = occasion.plan, occasion.trigger, occasion.texts
     return {
-        "goal": {"name": plan.goal_event, "data": told.goal},
+        "goal": {"name": name_in_prompt(plan.goal_event), "data": told.goal},
         "history": "\n".join(line.whole for line in told.history),
-        "trigger": {"text": fence(trigger.text, SAYING_CHARS), "data": told.trigger},
+        "trigger": {
+            "text": with_name(trigger.text, trigger.name),
+            "said": fence(trigger.said, SAYING_CHARS) if trigger.said else "",
+            "data": told.trigger,
+        },
         "remembered": fence_rows(occasion.remembered) if occasion.remembered else "",
     }
 
@@ -164,7 +173,7 @@ def decide_inputs(occasion: Occasion, offer: Offer, view: ModelView, *, instruct
         "added": _lines(showing.added, offer),
         "added_gated": _gates(showing.added, offer),
         "hidden": showing.hidden,
-        "seen": [{"path": fence(path, SAYING_CHARS), "data": fence(data)} for path, data in view.seen.items()],
+        "seen": [{"path": name_in_prompt(path), "data": fence(data)} for path, data in view.seen.items()],
         "note": view.note,
         "remaining_actions": left,
         "at_once": min((most for most in (left, free) if most is not None), default=None),
@@ -212,8 +221,8 @@ def _lines_of(names: tuple[str, ...], same: Same[Offer]) -> str:
 
 @lru_cache(maxsize=64)
 def _gates_of(names: tuple[str, ...], same: Same[Offer]) -> str:
-    gated: list[Json] = [name for name in names if not name.startswith(WAIT) and same.it.choices[name].approval]
-    return fence(gated) if gated else ""
+    gated = (name for name in names if not name.startswith(WAIT) and same.it.choices[name].approval)
+    return ", ".join(map(name_in_prompt, gated))
 
 
 def plan_inputs(
@@ -230,7 +239,7 @@ def plan_inputs(
     values: JsonObject = {
         "agent": plain_name(plan.agent),
         "instructions": instructions,
-        "goal": {"name": plan.goal_event, "data": fence(shorten(plan.goal_data, FENCE_CHARS))},
+        "goal": {"name": name_in_prompt(plan.goal_event), "data": fence(shorten(plan.goal_data, FENCE_CHARS))},
         "custom_context": fence(custom_context) if custom_context else "",
         "requests": [_plan_entry(definition, material) for definition in material.requests.values()],
         "waits": [
@@ -277,14 +286,14 @@ def _plan_entry(definition: EventDefinition, material: Material) -> JsonObject:
         "named": _name(definition),
         "note": "a person must approve it" if definition.approval else "",
         "answer": fence(show(definition.response_schema).told) if definition.response_schema else "",
-        "after": fence([one for one in after if one not in (TIMEOUT, REJECTED)]),
+        "after": ", ".join(name_in_prompt(one) for one in after if one not in (TIMEOUT, REJECTED)),
     }
 
 
 def _name(definition: EventDefinition) -> str:
     about: JsonObject = {"called": definition.event_name}
     if description := definition.description:
-        about["description"] = clip(description, ENTRY_CHARS // 2)
+        about["description"] = clip_to_size(description, ENTRY_CHARS // 2)
     return fence(about, ENTRY_CHARS)
 
 

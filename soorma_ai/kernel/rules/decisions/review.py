@@ -129,7 +129,7 @@ def _path_fault(path: str, name: str, states: States, material: Material, goal_d
             try:
                 fill(f"{{{path}}}", {"goal_data": goal_data})
             except PayloadMismatch:
-                return f"the goal has {', '.join(goal_data) or 'no data'}"
+                return f"the goal has {', '.join(map(repr, goal_data)) or 'no data'}"
         case "results", [asker, *fields] if asker in states and asker != USER_INPUT:
             if asker not in states_before(name, states):
                 return f"the plan is never in {asker!r} before it is in {name!r}"
@@ -150,7 +150,9 @@ def _answer_fault(asker: StateConfig, fields: list[str], material: Material) -> 
     if promised is None or others or fields[:1] == ["error"]:
         return ""
     known = _fields_beside(fields, show(promised).plain)
-    return f"what {request!r} answers has {', '.join(known) or 'no fields'} there" if known is not None else ""
+    return (
+        f"what {request!r} answers has {', '.join(map(repr, known)) or 'no fields'} there" if known is not None else ""
+    )
 
 
 def _fields_beside(fields: list[str], schema: Json) -> list[str] | None:

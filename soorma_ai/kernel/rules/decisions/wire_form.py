@@ -25,7 +25,9 @@ def parse_decision(value: Json, fault: str, names: Collection[str] = ()) -> Plan
     reasoning = value.get("reasoning")
     extra = sorted(set(value) - {"reasoning", "step"})
     if extra:
-        raise MalformedDecision(f"only 'reasoning' and 'step' are allowed at the top, found also {', '.join(extra)}")
+        raise MalformedDecision(
+            f"only 'reasoning' and 'step' are allowed at the top, found also {', '.join(map(repr, extra))}"
+        )
     try:
         return PlannerDecision.model_validate(
             {"next_action": _parse_action(step, names), "reasoning": reasoning if isinstance(reasoning, str) else ""},
@@ -110,5 +112,7 @@ def _fields(step: JsonObject, *names: str, optional: Sequence[str] = ()) -> Json
         raise MalformedDecision(f"'step' has no {', '.join(missing)}; {step['action']!r} needs {', '.join(names)}")
     extra = sorted(found.keys() - {*names, *optional})
     if extra:
-        raise MalformedDecision(f"'step' holds {', '.join(extra)}; {step['action']!r} takes only {', '.join(names)}")
+        raise MalformedDecision(
+            f"'step' holds {', '.join(map(repr, extra))}; {step['action']!r} takes only {', '.join(names)}"
+        )
     return found

@@ -138,7 +138,9 @@ def fire(
     if not overdue:
         closed.append(Close(join.id, ExpectationStatus.MET, moment.now))
     results = _results(asked, came, {e.place for e in withdrawn}, {e.place for e in given_up})
-    return PlanChange(stepped.plan, (*stepped.effects, *closed)), Trigger(text, [*results], join_id=join.id)
+    return PlanChange(stepped.plan, (*stepped.effects, *closed)), Trigger(
+        text, [*results], join_id=join.id, outcome="joined"
+    )
 
 
 def tell_results(join: Expectation, came: Sequence[Step], fired: Step) -> Sequence[JsonObject]:

@@ -23,20 +23,24 @@ from soorma_ai.kernel.rules.waits.opening import Moment
 
 
 class Trigger(Struct, frozen=True, dict=True):
-    """Description of what just happened, without ids. `released` is a held request that a person let go: then there
-    is nothing to decide, and no model is called. `join_id` is not told: it is the join whose results the data holds, so
+    """Description of what just happened, without ids: a `text` of ours, the `name` of the event in it, its `outcome` in
+    one word, and the words that a person `said`. `released` is a held request that a person let go: then there is
+    nothing to decide, and no model is called. `join_id` is not told: it is the join whose results the data holds, so
     that the history need not tell them again. `place` is not told either: it makes the same in another place news."""
 
-    text: str
+    text: str = ""
     data: Json = None
     released: Proposal | None = None
     join_id: str | None = None
     place: str = ""
+    name: str = ""
+    outcome: str = ""
+    said: str = ""
 
     @cached_property
     def facts(self) -> str:
         """Return what is known when something is decided, for the repeat limit."""
-        return self.place + self.text + compact(self.data)
+        return self.place + self.text + self.said + compact(self.data)
 
 
 def receive(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[PlanChange, Trigger]:
@@ -70,53 +74,56 @@ def _take_reply(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment
     said = content_of(data)
     note = "ok" if worked else "failed"
     outcome = append_step(plan, StepKind.REPLIED, moment, name=met.subject, data=said, note=note, expectation_id=met.id)
-    return outcome, Trigger(f"{met.subject} was answered." if worked else f"{met.subject} failed.", said)
+    text = f"{met.subject} {'was answered' if worked else 'failed'}."
+    return outcome, Trigger(text, said, name=met.subject, outcome=note)
 
 
 def _take_event(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[PlanChange, Trigger]:
     answer = met.answer
     if answer is None:
         outcome = append_step(plan, StepKind.RECEIVED, moment, name=event.type, data=event.data, expectation_id=met.id)
-        return outcome, Trigger(f"{event.type} came.", event.data)
+        return outcome, Trigger(f"{event.type} came.", event.data, name=event.type, outcome="came")
     outcome = _append_answer(plan, met, answer, moment)
-    return outcome, Trigger(f"A person answered ({answer.decision}) for {met.event_type}.", answer.payload)
+    text = f"A person answered ({answer.decision}) for {met.event_type}."
+    return outcome, Trigger(text, answer.payload, name=met.event_type, outcome=answer.decision, said=answer.note)
 
 
 def _take_verdict(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[PlanChange, Trigger]:
     answer = met.answer
     if answer is None:
         raise LocalProtocolError(f"gate {met.id} is closed without a person's answer; only answer() opens a gate")
-    proposal = _proposal(met)
+    proposal, name = _proposal(met), met.event_type
     refuses = answer.decision in (AnswerDecision.REJECT, AnswerDecision.RESPOND)
     mark = rejection_of(proposal.event_type, proposal.data, proposal.target) if refuses else None
     outcome = _append_answer(plan, met, answer, moment, mark)
     match answer.decision:
         case AnswerDecision.APPROVE:
-            return outcome, Trigger(f"{met.event_type} was approved.", answer.payload, released=_intact(proposal))
+            return outcome, Trigger(f"{name} was approved.", answer.payload, released=_intact(proposal))
         case AnswerDecision.EDIT:
             edited = answer.payload.get("data")
             data: JsonObject = edited if isinstance(edited, dict) else proposal.data
             changed = replace(proposal, data=data, digest=digest(data))
-            return outcome, Trigger(f"{met.event_type} was changed and approved.", answer.payload, released=changed)
+            return outcome, Trigger(f"{name} was changed and approved.", answer.payload, released=changed)
         case AnswerDecision.REJECT | AnswerDecision.RESPOND:
-            said = f" They said: {answer.note}" if answer.note else ""
-            return outcome, Trigger(f"A person rejected {met.event_type}; it was not published.{said}", answer.payload)
+            text = f"A person rejected {name}; it was not published."
+            return outcome, Trigger(text, answer.payload, name=name, outcome=answer.decision, said=answer.note)
 
 
 def _miss(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[PlanChange, Trigger]:
-    name, released = met.event_type, None
+    subject, released = met.event_type, None
     match met.kind:
         case ExpectationKind.GATE:
             approve = met.ask is not None and met.ask.on_expiry is AnswerDecision.APPROVE
-            text = f"Nobody decided about {name} in time; by default that is " + ("a yes." if approve else "a no.")
+            verdict = "a yes" if approve else "a no"
+            text = f"Nobody decided about {subject} in time; by default that is {verdict}."
             released = _intact(_proposal(met)) if approve else None
         case ExpectationKind.WAIT:
-            text = f"The wait for {name} ended without an answer."
+            text = f"The wait for {subject} ended without an answer."
         case _:
-            name = met.subject
-            text = f"No answer to {name} came in time."
-    outcome = append_step(plan, StepKind.EXPIRED, moment, name=name, note=text, expectation_id=met.id)
-    return outcome, Trigger(text, released=released)
+            subject = met.subject
+            text = f"No answer to {subject} came in time."
+    outcome = append_step(plan, StepKind.EXPIRED, moment, name=subject, note=text, expectation_id=met.id)
+    return outcome, Trigger(text, released=released, name=subject, outcome="expired")
 
 
 def _append_answer(

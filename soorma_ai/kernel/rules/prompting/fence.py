@@ -1,45 +1,84 @@
-"""The fence around all that comes from outside.
+"""Fences around values in a prompt.
 
-It holds ASCII JSON and is named by a digest of that, so nothing inside can spell its end; nothing from outside is ever
-a template.
+A fence holds JSON in which no `<` stands, so nothing inside can spell its end. Outside of fences stand our own
+sentences only; nothing from outside is ever a template.
 """
 
-import json
+import re
 from collections.abc import Mapping, Sequence
 
-from soorma_ai.kernel.domain.values import Json, clip, compact, derived_id
+from soorma_ai.kernel.domain.values import Json
+from soorma_ai.kernel.rules.prompting.spelling import clip_to_size, escape, spell
 
 ENTRY_CHARS = 4_000
 FENCE_CHARS = ENTRY_CHARS * 4
-CHARS_PER_TOKEN = 4
 
-
-def tokens_of(text: str) -> int:
-    """Return the tokens that a text is taken to have, before a model's own count is known."""
-    return len(text) // CHARS_PER_TOKEN
+_NAME = re.compile(r"[^\s<>]{1,200}")
+# What begins a quotation: a bracket, or a quote that is no apostrophe within a word.
+_QUOTATION = re.compile(r"""(?<![\w)\]}"'])["']|[\[{]""")
+_INSIDE = re.compile(r"""\\.|["'\[\]{}]""", re.DOTALL)
+_PLAIN = re.compile(r"""["'\[{][\w.:$/@*-]{0,200}["'\]}]""")
+_OPENING, _CLOSING = "<data>", "</data>"
+SIZE_OF_FENCE = len(_OPENING + _CLOSING)
 
 
 def fence(value: Json, size: int = FENCE_CHARS) -> str:
-    return fence_spelled(compact(value), size)
+    return fence_spelled(spell(value), size)
 
 
 def fence_spelled(text: str, size: int = FENCE_CHARS) -> str:
-    """Return the fence around a value that is spelled already, by `compact`."""
-    return _enclose(clip(text, size))
+    """Return the fence around a value that is spelled already, by `spell`."""
+    return f"{_OPENING}{clip_to_size(text, size)}{_CLOSING}"
 
 
 def fence_lines(entries: Mapping[str, str]) -> str:
     """Return a fenced object with a line for each of its texts, whole and in their order."""
-    lines = [f"{json.dumps(name)}:{json.dumps(text)}" for name, text in entries.items()]
-    return _enclose("{\n" + ",\n".join(lines) + "\n}")
+    lines = [f"{spell(name)}:{spell(text)}" for name, text in entries.items()]
+    return "\n".join((_OPENING + "{", ",\n".join(lines), "}" + _CLOSING))
 
 
 def fence_rows(rows: Sequence[Json]) -> str:
     """Return a fenced list with a line for each of its items, whole and in their order."""
-    return _enclose("[\n" + ",\n".join(map(compact, rows)) + "\n]")
+    return "\n".join((_OPENING + "[", ",\n".join(map(spell, rows)), "]" + _CLOSING))
 
 
-def _enclose(text: str) -> str:
-    inside = text.replace("<", "\\u003c").replace("…", "...")
-    mark = derived_id("fence", inside)[:13]
-    return f"<data {mark}>{inside}</data {mark}>"
+def name_in_prompt(name: str) -> str:
+    """Return the name of an event or an agent, fenced unless it is one short word."""
+    return name if _NAME.fullmatch(name) else fence(name, ENTRY_CHARS)
+
+
+def with_name(sentence: str, name: str) -> str:
+    """Return a sentence of ours that holds this name, with the name as a prompt shows it."""
+    return sentence if _NAME.fullmatch(name) or not name else sentence.replace(name, name_in_prompt(name))
+
+
+def fence_quotations(sentence: str) -> str:
+    """Return a sentence of ours with a fence around each quotation: text in quotes, and JSON in brackets. A single
+    word without blanks stays as it is. A quotation that is cut ends with the sentence."""
+    parts: list[str] = []
+    at = 0
+    while found := _QUOTATION.search(sentence, at):
+        end = _end_of_quotation(sentence, found.start())
+        quotation = sentence[found.start() : end]
+        parts.append(escape(sentence[at : found.start()]))
+        parts.append(quotation if _PLAIN.fullmatch(quotation) else fence_spelled(escape(quotation)))
+        at = end
+    return "".join((*parts, escape(sentence[at:]))).replace("\n", " ")
+
+
+def _end_of_quotation(text: str, start: int) -> int:
+    """Return the place behind a quotation, by its quotes and brackets."""
+    quote, depth = "", 0
+    for found in _INSIDE.finditer(text, start):
+        sign = found[0]
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "\"'":
+            quote = sign
+        elif sign in "[{":
+            depth += 1
+        elif sign in "]}":
+            depth -= 1
+        if not quote and depth <= 0:
+            return found.end()
+    return len(text)

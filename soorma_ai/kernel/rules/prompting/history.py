@@ -12,11 +12,13 @@ from functools import cached_property
 from msgspec import Struct
 
 from soorma_ai.kernel.domain.history import Step, StepKind
+from soorma_ai.kernel.domain.people import AnswerDecision
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.kernel.domain.values import Json, compact, derived_id
-from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN, fence, fence_spelled
-from soorma_ai.kernel.rules.prompting.outline import length_spelled, shorten
-from soorma_ai.kernel.rules.prompting.references import brings_result, name_of
+from soorma_ai.kernel.domain.values import Json, derived_id
+from soorma_ai.kernel.rules.prompting.fence import SIZE_OF_FENCE, fence_spelled, with_name
+from soorma_ai.kernel.rules.prompting.outline import shorten
+from soorma_ai.kernel.rules.prompting.references import brings_result
+from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN, size_of_text, spell
 
 HISTORY_TOKENS = 6_000
 RESULT_TOKENS = 1_500
@@ -38,33 +40,32 @@ SAYING = {
     StepKind.RESUMED: "The agents that can be asked changed.",
     StepKind.JOINED: "{note}",
     StepKind.LATE: "{name} was answered late, after you had decided without it.",
-    StepKind.MOVED: "{note}",
+    StepKind.MOVED: "You moved to the phase {name}.",
 }
 
 _STRIDE = 64
 _IN_OUTLINE, _LEFT_OUT, _NOT_SHOWN = "in outline", "left out", "not shown"
 _TOLD_IN_LESS = re.compile("|".join((_IN_OUTLINE, _LEFT_OUT, _NOT_SHOWN)))
-_LINE_ENDS = 2
+_VERDICT = re.compile("|".join(AnswerDecision))
 _ROOM_OF_COUNT = 60
-_ROOM_OF_FENCE = len(fence(0)) - 1
-_ROOM_OF_WORDS = 2 * _ROOM_OF_FENCE + len("step1000000: step1000000.result, in outline: ") + _LINE_ENDS
+_ROOM_OF_WORDS = 2 * SIZE_OF_FENCE + len("step1000000, in outline:  Their words:  \n")
 # Of an earlier plan.
 GOAL_CHARS, RESULT_CHARS = 500, 1_500
 
 
 class HistoryLine(Struct, frozen=True, dict=True):
-    """What is told of a step: words of ours, and what it brought, fenced; empty for nothing."""
+    """Line about a step: a sentence of ours, and the fenced data, empty for none."""
 
     text: str
     data: str = ""
 
     @cached_property
     def whole(self) -> str:
-        return f"{self.text}\n{self.data}" if self.data else self.text
+        return f"{self.text} {self.data}" if self.data else self.text
 
     @cached_property
     def has_outline(self) -> bool:
-        return is_outline(self.text) or is_outline(self.data)
+        return is_outline(self.text)
 
 
 def first_to_read(count: int) -> int:
@@ -73,10 +74,10 @@ def first_to_read(count: int) -> int:
 
 
 class StepLines:
-    """A step as a model is told it: whole, shortened, or by its words alone. None of these is long, however much the
-    step brought, so that they can be kept for as long as its plan goes on; `brought` names its data.
+    """Lines about a step: whole, shortened, or by words alone. None of these is long, whatever the step brought, so
+    that they can be kept as long as its plan goes on; `brought` names its data.
 
-    `most` are the characters that it takes at most when it is told whole, without making an outline.
+    `most` is the largest size of the whole line, without making an outline.
     """
 
     def __init__(self, step: Step) -> None:
@@ -86,30 +87,53 @@ class StepLines:
         self.is_told = step.kind in SAYING
         if not self.is_told:
             return
-        saying = _SpelledValue(SAYING[step.kind].format(name=step.name, note=step.note))
-        self.most = min(saying.length, SAYING_CHARS) + _size_in_outline(result) + _ROOM_OF_WORDS
-        self._result_name = name_of(step.ordinal) if brings_result(step) else ""
-        data = _label(result, self._result_name, RESULT_TOKENS, OUTLINE_TOKENS) if result else None
-        self.whole = HistoryLine(self._text(saying.within(SAYING_CHARS)), str(data) if data else "")
-        self._said = saying.within(SHORT_SAYING_CHARS)
-        self._result = _label(result, self._result_name, SHORT_TOKENS, SHORT_TOKENS) if result else None
+        self._words, remark = _sentence_about(step)
+        self._brings_result = brings_result(step)
+        said = _SpelledValue(remark)
+        self.most = size_of_text(self._words) + min(said.size, SAYING_CHARS) + _size_in_outline(result) + _ROOM_OF_WORDS
+        self.whole = self._line(said.within(SAYING_CHARS), result, RESULT_TOKENS, OUTLINE_TOKENS)
+        self._said = said.within(SHORT_SAYING_CHARS)
+        is_large = result is not None and result.size > SHORT_TOKENS * CHARS_PER_TOKEN
+        self._is_cut = is_large
+        self._result = result.within(SHORT_TOKENS * CHARS_PER_TOKEN) if result else None
 
     @cached_property
     def short(self) -> HistoryLine:
-        return HistoryLine(self._text(self._said), str(self._result) if self._result else "")
+        return self._tell(self._said, self._result, is_cut=self._is_cut)
 
     @cached_property
     def words(self) -> HistoryLine:
-        left_out = f", {self._result_name} {_LEFT_OUT}" if self._result_name and self._result else ""
+        left_out = f", result {_LEFT_OUT}" if self._brings_result and self._result else ""
         return HistoryLine(self._text(self._said, left_out))
 
+    def _line(self, said: "_SpelledValue", result: "_SpelledValue | None", most: int, outline: int) -> HistoryLine:
+        is_large = result is not None and result.size > most * CHARS_PER_TOKEN
+        shown = result.within(outline * CHARS_PER_TOKEN) if result and is_large else result
+        return self._tell(said, shown, is_cut=is_large)
+
+    def _tell(self, said: "_SpelledValue", result: "_SpelledValue | None", *, is_cut: bool) -> HistoryLine:
+        about = f", {_IN_OUTLINE}" if is_cut else ""
+        return HistoryLine(self._text(said, about), fence_spelled(result.text) if result else "")
+
     def _text(self, said: "_SpelledValue", about: str = "") -> str:
-        return f"step{self.ordinal}{about}: {fence_spelled(said.text)}"
+        remark = f" Their words: {fence_spelled(said.text)}" if said.value else ""
+        return f"step{self.ordinal}{about}: {self._words}{remark}"
+
+
+def _sentence_about(step: Step) -> tuple[str, str]:
+    """Return our sentence about a step, and the words of others in its note."""
+    note, remark = step.note, ""
+    if step.kind is StepKind.ANSWERED:
+        verdict = _VERDICT.match(note)
+        note, remark = (verdict[0], note[verdict.end() :].strip(": ")) if verdict else ("", note)
+    elif step.kind is StepKind.MOVED or "<" in note or len(note) > SAYING_CHARS:
+        note, remark = "", note
+    return with_name(SAYING[step.kind].format(name=step.name, note=note), step.name), remark
 
 
 def name_data(data: Json) -> str:
     """Return the name that `StepLines.brought` has for this."""
-    return "" if data is None else derived_id("brought", compact(data))
+    return "" if data is None else derived_id("brought", spell(data))
 
 
 def history_lines(steps: Sequence[StepLines], room: int = HISTORY_TOKENS) -> list[HistoryLine]:
@@ -132,8 +156,11 @@ def history_lines(steps: Sequence[StepLines], room: int = HISTORY_TOKENS) -> lis
 
 
 def show_result(number: int, value: Json, most: int = RESULT_TOKENS) -> str:
-    """Return the result of a step with its name: fenced, and in outline if it has more than `most` tokens."""
-    return str(_label(_SpelledValue(value), name_of(number), most, OUTLINE_TOKENS))
+    """Return the result of a step, fenced after the number of the step; in outline if it has more than `most`
+    tokens."""
+    spelled, room = _SpelledValue(value), most * CHARS_PER_TOKEN
+    about = f", {_IN_OUTLINE}" if spelled.size > room else ""
+    return f"step{number}{about}: {fence_spelled(spelled.within(room).text)}"
 
 
 def is_outline(told: str) -> bool:
@@ -142,26 +169,16 @@ def is_outline(told: str) -> bool:
 
 
 class _SpelledValue:
-    """A value, spelled once, with the characters that it takes in a fence."""
+    """Value with its spelling in a fence and the size of that."""
 
     def __init__(self, value: Json) -> None:
-        self._value = value
-        self.text = compact(value)
-        self.length = length_spelled(self.text)
+        self.value = value
+        self.text = spell(value)
+        self.size = size_of_text(self.text)
 
     def within(self, room: int) -> "_SpelledValue":
-        """Return as much of it as `room` characters hold."""
-        return self if self.length <= room else _SpelledValue(shorten(self._value, room))
-
-
-class _FencedText(Struct, frozen=True):
-    """A value between fences, after words of ours."""
-
-    before: str
-    value: _SpelledValue
-
-    def __str__(self) -> str:
-        return self.before + fence_spelled(self.value.text)
+        """Return as much of it as a room of this size holds."""
+        return self if self.size <= room else _SpelledValue(shorten(self.value, room))
 
 
 # Ways to tell steps, each until so much of the room is used.
@@ -172,16 +189,9 @@ _WAYS: tuple[tuple[Callable[[StepLines], HistoryLine], float], ...] = (
 )
 
 
-def _label(value: _SpelledValue, name: str, most: int, outline: int) -> _FencedText:
-    """Return a value after its name, if it has one; in outline if it has more than `most` tokens."""
-    is_large = value.length > most * CHARS_PER_TOKEN
-    words = ", ".join(word for word in (name, _IN_OUTLINE if is_large else "") if word)
-    return _FencedText(f"{words}: " if words else "", value.within(outline * CHARS_PER_TOKEN) if is_large else value)
-
-
 def _size_in_outline(value: _SpelledValue | None) -> int:
-    """Return the characters of a value, at most those of an outline if it is told in one."""
-    size = value.length if value else 0
+    """Return the size of a value, at most that of an outline if it is told in one."""
+    size = value.size if value else 0
     return size if size <= RESULT_TOKENS * CHARS_PER_TOKEN else OUTLINE_TOKENS * CHARS_PER_TOKEN
 
 
@@ -198,7 +208,7 @@ def _tell_anew(told: Sequence[StepLines], room: int) -> list[HistoryLine]:
 
 
 def _size(line: HistoryLine) -> int:
-    return len(line.text) + len(line.data) + _LINE_ENDS
+    return size_of_text(line.whole) + 1
 
 
 def _count_before(first: int) -> list[HistoryLine]:

@@ -1,18 +1,18 @@
 """Values told in less than they are: still JSON, the same for the same value, with marks where something is left out.
 
-Sizes are characters as a model is sent them: ASCII JSON without spaces, as it stands in a fence.
+Sizes are those of the spelling in a fence, in characters of English.
 """
 
 from collections.abc import Sequence
 from heapq import nsmallest
 
-from soorma_ai.kernel.domain.values import Json, JsonObject, compact
+from soorma_ai.kernel.domain.values import Json, JsonObject
+from soorma_ai.kernel.rules.prompting.spelling import size_of_text, spell
 
 SMALLEST_ROOM = 40
 MORE = "..."
 
 _FIRST_ITEMS = 3
-_WIDENED = len("\\u003c") - len("<")
 
 
 def size_of(value: Json, most: int) -> int:
@@ -27,24 +27,19 @@ def size_of(value: Json, most: int) -> int:
                 return most + 1
             left += item.values() if isinstance(item, dict) else item
             for key in item if isinstance(item, dict) else ():
-                found += _length(key) + 1 if len(key) < most else most
+                found += length_of(key) + 1 if len(key) < most else most
                 if found > most:
                     return most + 1
         else:
-            found += most + 1 if isinstance(item, str) and len(item) > most else _length(item)
+            found += most + 1 if isinstance(item, str) and len(item) > most else length_of(item)
         if found > most:
             return most + 1
     return found
 
 
 def length_of(value: Json) -> int:
-    """Return the characters of a value: quicker than `size_of` for what is not large."""
-    return length_spelled(compact(value))
-
-
-def length_spelled(text: str) -> int:
-    """Return the characters that JSON takes in a fence, where each `<` is escaped."""
-    return len(text) + _WIDENED * text.count("<")
+    """Return the size of a value: quicker than `size_of` for what is not large."""
+    return size_of_text(spell(value))
 
 
 def shorten(value: Json, room: int) -> Json:
@@ -59,13 +54,13 @@ def shorten(value: Json, room: int) -> Json:
         return _shorten_object(value, room)
     if isinstance(value, list):
         return _shorten_list(value, room)
-    return _cut(value if isinstance(value, str) else compact(value), room)
+    return _cut(value if isinstance(value, str) else spell(value), room)
 
 
 def _shorten_object(value: JsonObject, room: int) -> JsonObject:
     """A key like the mark itself is left out, so that the mark is always ours."""
     keys = nsmallest(room // 5, (key for key in value if key != MORE and len(key) < room))
-    least = {key: _length(key) + 2 + min(size_of(value[key], SMALLEST_ROOM), SMALLEST_ROOM) for key in keys}
+    least = {key: length_of(key) + 2 + min(size_of(value[key], SMALLEST_ROOM), SMALLEST_ROOM) for key in keys}
     has_all = len(least) == len(value) and sum(least.values()) <= room - 2
     left = room - size_of({} if has_all else _mark(len(value)), room)
     kept: list[str] = []
@@ -110,7 +105,7 @@ def _cut(text: str, room: int) -> str:
     low, high = 0, min(len(text), room)
     while low < high:
         middle = (low + high + 1) // 2
-        if _length(text[:middle] + longest) <= room:
+        if length_of(text[:middle] + longest) <= room:
             low = middle
         else:
             high = middle - 1
@@ -119,7 +114,3 @@ def _cut(text: str, room: int) -> str:
 
 def _mark(count: int) -> JsonObject:
     return {MORE: f"{count} more"}
-
-
-def _length(scalar: Json) -> int:
-    return length_spelled(compact(scalar))

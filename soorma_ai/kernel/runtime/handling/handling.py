@@ -20,7 +20,7 @@ from soorma_ai.kernel.domain.limits import MAX_BACKLOG, Charge, Limits, Payer
 from soorma_ai.kernel.domain.plans import PlanInHand, PlanRecord, StepMark
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.tasks import TaskRecord
-from soorma_ai.kernel.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, Store
+from soorma_ai.kernel.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, Store, VectorSource
 from soorma_ai.kernel.ports.part_keys import ContextKey
 from soorma_ai.kernel.rules.delivery.disposition import Tries
 from soorma_ai.kernel.rules.delivery.doubts import doubt_id
@@ -29,7 +29,6 @@ from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.waits.opening import ORDINALS_APART, Moment
 from soorma_ai.kernel.runtime.handling.charges import Charges
 from soorma_ai.kernel.runtime.handling.process.circuits import Circuits
-from soorma_ai.kernel.runtime.handling.process.embedding import Embedding
 from soorma_ai.kernel.runtime.handling.process.histories import Histories
 from soorma_ai.kernel.runtime.handling.process.signals import Presence, Signals
 from soorma_ai.kernel.runtime.handling.requests import request_type
@@ -58,7 +57,7 @@ class Services(Struct, frozen=True):
     max_backlog: int = MAX_BACKLOG
     limits: Limits = Limits()
     make_reasoner: Callable[[ModelSettings], Reasoner] = _make_no_reasoner
-    embedding: Embedding | None = None
+    embedding: VectorSource | None = None
     parts: Mapping[ContextKey[Any], Callable[["Handling"], Any]] = {}
     is_remote: bool = False
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import lru_cache, partial
 from typing import Generic, TypeVar, cast
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from soorma_ai.errors import (
@@ -21,13 +21,14 @@ from soorma_ai.errors import (
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.history import Ending, JournalEntry, JournalKey, PromptPart, Sent, Verdict
 from soorma_ai.kernel.domain.limits import UNPRICED_CURES, Charge, Payer, beyond, fill_in, next_call_after
-from soorma_ai.kernel.domain.values import UNSTORABLE, Json, JsonObject, Same, compact, is_storable
-from soorma_ai.kernel.ports import Message, ModelAnswer, ModelQuestion, Prompt, Reasoner, Settlement
+from soorma_ai.kernel.domain.values import UNSTORABLE, Json, JsonObject, Same, is_storable
+from soorma_ai.kernel.ports import Message, ModelAnswer, ModelQuestion, Prompt, QuestionFacts, Reasoner, Settlement
 from soorma_ai.kernel.rules.decisions.circuit import may_ask_again, needs_other_form, room_after
 from soorma_ai.kernel.rules.decisions.prompt import Inputs
 from soorma_ai.kernel.rules.decisions.repairs import Repair
 from soorma_ai.kernel.rules.decisions.sent import digest_messages, keep, retold_answer, spell_form, write_down
-from soorma_ai.kernel.rules.prompting.fence import fence, tokens_of
+from soorma_ai.kernel.rules.prompting.fence import fence_quotations
+from soorma_ai.kernel.rules.prompting.spelling import spell, tokens_of
 from soorma_ai.kernel.rules.schemas.portable import wire_of
 from soorma_ai.kernel.runtime.handling.execute import patiently
 from soorma_ai.kernel.runtime.handling.handling import Handling
@@ -55,6 +56,7 @@ class Inquiry(Struct, Generic[T], frozen=True):
     show_again: "Callable[[Showing], Inquiry[T]] | None" = None
     acts_at_once: bool = False
     remembered: tuple[JsonObject, ...] = ()
+    facts: QuestionFacts = field(default_factory=QuestionFacts)
     repair: Callable[[Json], Repair] = Repair
 
     def as_it_was(self, shown: Showing | None) -> "Inquiry[T]":
@@ -128,7 +130,7 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T],
         if not may_ask_again(unusable):
             raise judged
         if entry.ending is not Ending.CUT:
-            again = handling.services.prompts.render(inquiry.again, {"refusal": fence(str(judged))})
+            again = handling.services.prompts.render(inquiry.again, {"refusal": fence_quotations(str(judged))})
             retold = retold.then(entry, again)
 
 
@@ -144,7 +146,8 @@ async def _ask(
     handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer, call: _ModelCall
 ) -> tuple[JournalEntry, T | ExtendedInquiry[T] | _Refusal]:
     """Charged on disk before it is sent; judged when the answer is there, and settled and journalled together."""
-    question = ModelQuestion(_messages(inquiry.prompt, call.retold), inquiry.schema, call.room, call.other_form)
+    messages = _messages(inquiry.prompt, call.retold)
+    question = ModelQuestion(messages, inquiry.schema, call.room, inquiry.facts, call.other_form)
     sent, kept = _write_down(handling, inquiry, payer, question, call.retold)
     most = _most(reasoner, question)
     if most.cost_usd is None and payer.limits.max_cost_usd is not None:
@@ -153,7 +156,7 @@ async def _ask(
     reserved = await _reserve(handling, payer, _charge(payer.root_plan_id, most))
     sending = _Sending(handling, inquiry, payer, call.key, most, reserved, sent, kept)
     try:
-        answer = _repaired(_usable(await reasoner.ask(question)), inquiry.repair)
+        answer = _usable(_repaired(await reasoner.ask(question), inquiry.repair))
     except (ModelRefused, ContentFiltered) as declined:
         return await sending.decline(declined, reasoner.model), declined
     except SoormaError as fault:
@@ -264,16 +267,16 @@ async def _reserve(handling: Handling, payer: Payer, needed: Charge) -> Charge:
 def _most(reasoner: Reasoner, question: ModelQuestion) -> Paid:
     """Return what a call may cost: all that is sent, as long as it is spelled for any provider, and the longest answer.
 
-    Four characters are a token: by that share a call may cost more where a model counts otherwise.
+    Tokens are estimated by script: a call may cost more where a model counts otherwise.
     """
-    sent = tokens_of(compact([message.content for message in question.messages])) + _tokens_in(Same(question.schema))
+    sent = tokens_of(spell([message.content for message in question.messages])) + _tokens_in(Same(question.schema))
     room = question.room or reasoner.max_output_tokens
     return Paid(sent, room, reasoner.cost_of(sent, room))
 
 
 @lru_cache(maxsize=256)
 def _tokens_in(same: Same[JsonObject]) -> int:
-    return max(tokens_of(compact(same.it)), tokens_of(wire_of(same.it).text))
+    return max(tokens_of(spell(same.it)), tokens_of(wire_of(same.it).text))
 
 
 def _charge(root_plan_id: str, spent: Paid) -> Charge:

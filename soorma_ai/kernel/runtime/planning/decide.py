@@ -22,7 +22,7 @@ from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.registry import DiscoveredAgent
 from soorma_ai.kernel.domain.states import PlanDefinition
 from soorma_ai.kernel.domain.values import Json, JsonObject
-from soorma_ai.kernel.ports import Clock
+from soorma_ai.kernel.ports import Clock, QuestionFacts
 from soorma_ai.kernel.rules.choices.drafts import Material, gather_material, narrow, parse_machine, prepare_machine
 from soorma_ai.kernel.rules.choices.form import digest_of, form_of
 from soorma_ai.kernel.rules.choices.index import Query
@@ -51,7 +51,6 @@ from soorma_ai.kernel.rules.decisions.repairs import repair_step
 from soorma_ai.kernel.rules.decisions.review import review
 from soorma_ai.kernel.rules.decisions.wire_form import parse_decision
 from soorma_ai.kernel.rules.plans.triggers import Trigger
-from soorma_ai.kernel.rules.prompting.fence import CHARS_PER_TOKEN
 from soorma_ai.kernel.rules.prompting.history import RESULT_TOKENS, StepLines, first_to_read
 from soorma_ai.kernel.rules.prompting.references import (
     parse_reference,
@@ -60,11 +59,11 @@ from soorma_ai.kernel.rules.prompting.references import (
     slice_of,
     steps_referred_to,
 )
+from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead, run_in_slices
 from soorma_ai.kernel.runtime.handling.handling import Handling
-from soorma_ai.kernel.runtime.handling.semantic_search import Means
 from soorma_ai.kernel.runtime.planning.ask_model import ExtendedInquiry, Inquiry, ask_model
-from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
+from soorma_ai.kernel.runtime.planning.settings import Means, PlannerSettings
 from soorma_ai.kernel.runtime.views.registry import Directory
 
 Check = Callable[[AcceptedDecision], Awaitable[None]]
@@ -197,8 +196,14 @@ class _DecisionSubject(Struct, frozen=True):
             partial(self._again, view),
             self.question.acts_at_once,
             self.occasion.remembered,
+            self._facts,
             partial(repair_step, names=self.offer.choices.keys(), result_schema=self.offer.result_schema),
         )
+
+    @property
+    def _facts(self) -> QuestionFacts:
+        trigger = self.occasion.trigger
+        return QuestionFacts(self.handling.plan.goal_data, trigger.name, trigger.outcome, trigger.data)
 
     def _again(self, view: ModelView, shown: Showing) -> Inquiry[AcceptedDecision]:
         kept = still_offered(shown, self.offer).schemas
@@ -275,7 +280,8 @@ async def draft(
     )
     prompt = services.prompts.render(PLAN, inputs.values)
     handling.apply(PlanChange(replace(plan, prompt=services.prompts.label(PLAN))))
-    inquiry = Inquiry(prompt, inputs, REPLAN, shown.schema, shown.digest, review_now)
+    facts = QuestionFacts(plan.goal_data)
+    inquiry = Inquiry(prompt, inputs, REPLAN, shown.schema, shown.digest, review_now, facts=facts)
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
 
 

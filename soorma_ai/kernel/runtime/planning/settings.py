@@ -1,8 +1,7 @@
 """Settings of a planner's owner: its limits, its model, and what that is told."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, tzinfo
-from functools import partial
 
 from msgspec import Struct, field
 
@@ -16,8 +15,11 @@ from soorma_ai.kernel.ports import Clock, Reasoner
 from soorma_ai.kernel.rules.plans.carry_out import PlanTerms
 from soorma_ai.kernel.rules.prompting.today import name_day
 from soorma_ai.kernel.runtime.handling.handling import Handling
-from soorma_ai.kernel.runtime.handling.semantic_search import Means, SemanticSearch
 
+# Definitions, a query, and how many are wanted: their names, the nearest first.
+Means = Callable[[Sequence[EventDefinition], str, int], Awaitable[list[str]]]
+# The same with a clock, by which an embedder is waited for.
+Rank = Callable[[Sequence[EventDefinition], str, int, Clock], Awaitable[list[str]]]
 # Returns the memories about these words.
 Recall = Callable[[Handling, str], Awaitable[tuple[JsonObject, ...]]]
 
@@ -25,8 +27,8 @@ Recall = Callable[[Handling, str], Awaitable[tuple[JsonObject, ...]]]
 class PlannerSettings(Struct, frozen=True):
     """`awaits` are the events that a plan may wait for although no live agent makes them; `result_schemas` those of the
     goals. `prompt_id` names the prompt by which every plan is decided, where there is one. `has_model`: it has
-    one, whose `reasoner` is made when the planner is started. `room` is that of the offer in a request,
-    `meanings` find events beside words. With a `zone`, the model is told the date there; with `recall`, what is
+    one, whose `reasoner` is made when the planner is started. `room` is that of the offer in a request, `rank` finds
+    events by their meaning, beside words. With a `zone`, the model is told the date there; with `recall`, what is
     remembered about the goal; of the plans before it in its session, what the last `earlier_plans` ended with. `title`
     is that of a plan, with fields of its goal data in braces."""
 
@@ -42,7 +44,7 @@ class PlannerSettings(Struct, frozen=True):
     result_schemas: dict[str, JsonObject | None] = field(default_factory=dict[str, JsonObject | None])
     prompt_id: str | None = None
     room: OfferRoom = field(default_factory=OfferRoom)
-    meanings: SemanticSearch | None = None
+    rank: Rank | None = None
     zone: tzinfo | None = None
     recall: Recall | None = None
     earlier_plans: int = 0
@@ -54,7 +56,8 @@ class PlannerSettings(Struct, frozen=True):
 
     def means(self, clock: Clock) -> Means | None:
         """Return what ranks events by their meaning; None without an embedder."""
-        return partial(self.meanings.rank, clock=clock) if self.meanings else None
+        rank = self.rank
+        return None if rank is None else lambda definitions, query, most: rank(definitions, query, most, clock)
 
     @property
     def step_prompt(self) -> str:

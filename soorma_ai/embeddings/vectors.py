@@ -7,11 +7,10 @@ from math import isfinite, sqrt
 from operator import mul
 from typing import TypeVar
 
-from msgspec import Struct
-
 from soorma_ai.errors import ConfigError
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import Same, clip
+from soorma_ai.kernel.ports import Vector
 
 K = TypeVar("K", bound=Hashable)
 
@@ -19,14 +18,6 @@ MOST_CHARS = 2_000
 MOST_NUMBERS = 20_000
 # Events whose signs differ least, for each event wanted: the cosine decides between these.
 CONTENDERS = 4
-
-
-class Vector(Struct, frozen=True):
-    """A direction: its numbers, of length 1 together, and their signs as bits. How many signs differ costs a hundredth
-    of a cosine, and is small where the cosine is large."""
-
-    numbers: "array[float]"
-    signs: int
 
 
 def read_vectors(found: Sequence[Sequence[float]], count: int) -> list[Vector]:

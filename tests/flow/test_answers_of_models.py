@@ -74,6 +74,13 @@ async def test_a_repair_without_loss_costs_no_call_and_the_journal_names_it(
     assert [event.data for event in await published(platform)][1:] == [{"order_id": "A"}]
 
 
+async def test_what_a_repair_brings_to_light_is_checked_as_well(platform: Platform) -> None:
+    lone = {"reasoning": "", "step": {**RESERVE["step"], "data": '{"order_id": "\\ud800"}'}}
+    plan = await order(platform, planner([lone, DONE]), stock())
+    assert await plan.result(timeout=PATIENCE) == {"ok": True}
+    assert len(await published(platform)) == 1, "the goal alone"
+
+
 async def test_a_blank_question_is_put_to_nobody(platform: Platform) -> None:
     blank = wait("user.replied", "  ")
     plan = await order(platform, planner([blank, DONE], external_events=["user.replied"]), stock())

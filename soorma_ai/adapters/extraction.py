@@ -21,11 +21,6 @@ _MEANT = re.compile(r"""\{\s*["'}]|\[\s*\{""")
 _SHOWN = 120
 
 
-# Blanks, also escaped ones within a text, at the end of an answer.
-_BLANKS = re.compile(r"(?:\s|\\[nrt])+\Z")
-MOST_BLANKS = 100
-
-
 class Extraction(Struct, frozen=True):
     """`value` is the one object; without it, `fault` says in words for the model what was there. `how` says how it was
     found, where it was not the whole answer."""
@@ -50,15 +45,6 @@ def find_object(text: str) -> Extraction:
     if (one := _only(whole)) is not None:
         return Extraction(one, how=IN_A_LIST)
     return Extraction(fault=f"the answer is no JSON object but {_kind(whole)}: {clip(said, _SHOWN)}")
-
-
-def trim_blanks(text: str) -> str:
-    return _BLANKS.sub("", text)
-
-
-def ends_blank(text: str) -> bool:
-    """Tell whether a model that was cut off had written nothing but blanks for long."""
-    return len(text) - len(trim_blanks(text)) >= MOST_BLANKS
 
 
 def the_one(found: Sequence[Extraction]) -> Extraction:

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
+from soorma_ai.embeddings.vectors import read_vectors
 from soorma_ai.errors import Fatal, ModelUnavailable
 from soorma_ai.kernel.domain.values import account_of
-from soorma_ai.kernel.ports import Clock, Embedder
-from soorma_ai.kernel.rules.choices.vectors import Vector, read_vectors
+from soorma_ai.kernel.ports import Clock, Embedder, Vector
 from soorma_ai.kernel.runtime.handling.logs import note, warn
 from soorma_ai.kernel.runtime.handling.process.signals import until
 

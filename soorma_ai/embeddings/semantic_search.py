@@ -1,22 +1,18 @@
 """Events by what they mean, as an embedder tells it: each text is embedded once in this process."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
+from soorma_ai.embeddings.embedding import Embedding
+from soorma_ai.embeddings.vectors import nearest, text_of
 from soorma_ai.errors import ModelUnavailable
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.values import clip
-from soorma_ai.kernel.ports import Clock, Embedder
-from soorma_ai.kernel.rules.choices.vectors import Vector, nearest, text_of
-from soorma_ai.kernel.runtime.handling.process.embedding import Embedding
+from soorma_ai.kernel.ports import Clock, Embedder, Vector
 
 TEXTS_AT_ONCE = 128
 MOST_KEPT = 50_000
 QUERY_CHARS = 8_000
-
-# Definitions, a query, and how many are wanted: their names, the nearest first.
-Means: TypeAlias = Callable[[Sequence[EventDefinition], str, int], Awaitable[list[str]]]
 
 
 class SemanticSearch:

@@ -1,0 +1,63 @@
+"""The spelling of values in a prompt, and what it costs by a real tokenizer."""
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from soorma_ai.kernel.domain.values import Json
+from soorma_ai.kernel.rules.prompting.fence import fence
+from soorma_ai.kernel.rules.prompting.spelling import CHARS_PER_TOKEN, clip_to_size, size_of_text, spell
+
+TEXTS = {
+    "English": "Please refund the customer because the parcel arrived damaged on Monday, and the box was open.",
+    "German": "Bitte erstatten Sie dem Kunden den Betrag, weil das Päckchen am Montag beschädigt ankam.",
+    "Russian": "Пожалуйста, верните клиенту деньги: посылка пришла повреждённой в понедельник.",
+    "Arabic": "يرجى رد المبلغ إلى العميل لأن الطرد وصل تالفا يوم الاثنين.",
+    "Chinese": "请给客户退款,因为包裹在星期一到达时已经损坏。",
+    "Hindi": "कृपया ग्राहक को पैसे वापस करें क्योंकि पार्सल सोमवार को टूटा हुआ आया।",
+    "Japanese": "月曜日に荷物が破損して届いたので、お客様に返金してください。",
+    "Korean": "월요일에 소포가 파손되어 도착했으므로 고객에게 환불해 주세요.",
+    "Greek": "Παρακαλώ επιστρέψτε τα χρήματα στον πελάτη, γιατί το δέμα έφτασε κατεστραμμένο.",
+    "Hebrew": "נא להחזיר את הכסף ללקוח כי החבילה הגיעה פגומה ביום שני.",
+    "Thai": "กรุณาคืนเงินให้ลูกค้าเพราะพัสดุเสียหายเมื่อมาถึงในวันจันทร์",
+}
+
+
+@cache
+def tokenizer() -> Any:
+    return pytest.importorskip("litellm.litellm_core_utils.default_encoding").encoding
+
+
+def tokens(text: str) -> int:
+    return len(tokenizer().encode(text, disallowed_special=()))
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_a_value_between_its_marks_costs_no_more_than_its_plain_json(language: str) -> None:
+    value: Json = {"order_id": "A-17", "note": TEXTS[language], "lines": [TEXTS[language], 12.5, None]}
+    inside = fence(value).removeprefix("<data>").removesuffix("</data>")
+    assert tokens(inside) <= 1.05 * tokens(json.dumps(value, ensure_ascii=False))
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_the_estimated_tokens_of_a_script_are_near_those_of_a_real_tokenizer(language: str) -> None:
+    real = tokens(TEXTS[language])
+    assert 0.7 * real <= size_of_text(TEXTS[language]) / CHARS_PER_TOKEN <= 1.5 * real
+
+
+def test_a_text_of_any_script_is_cut_by_its_tokens() -> None:
+    cut = {language: clip_to_size(text * 20, 400) for language, text in TEXTS.items()}
+    assert all(350 < size_of_text(text) <= 410 for text in cut.values())
+    assert len(cut["Chinese"]) < 100 < 200 < len(cut["Russian"]) < len(cut["English"]) == 400
+
+
+@given(st.text())
+def test_a_spelling_is_the_same_json_without_what_a_prompt_must_not_hold(text: str) -> None:
+    spelled = spell({text: [text]})
+    assert json.loads(spelled) == {text: [text]}
+    assert not any(sign in spelled for sign in "<\x00\n\x7f\x85\u2028\u2029") and spelled.encode()
+    assert size_of_text(spelled) >= len(spelled)
