@@ -60,8 +60,8 @@ class Paid(NamedTuple):
 class SoormaError(Exception):
     """Root of all errors that this package raises on purpose.
 
-    `code` is the stable, lower-case name that travels in failure replies. `paid` is what a model's call has cost that
-    ended so.
+    `code` is the stable, lower-case name in failure replies. `paid` is the cost of a model's call with this error as
+    its end.
     """
 
     code = "error"
@@ -359,8 +359,8 @@ class LeaseLost(VersionConflict):
 
 
 class Retry(Exception):
-    """Raised by a handler to get this delivery again, `after` that long (or by the usual back-off). Where it waits for
-    what surely comes, that `counts` as no attempt."""
+    """Raised by a handler to get this delivery again, `after` that long (or by the usual back-off). With
+    `counts=False`, as in a wait for a certain event, it is no attempt."""
 
     def __init__(
         self, reason: str = "the handler asked for another try", *, after: timedelta | None = None, counts: bool = True
@@ -381,5 +381,5 @@ class Reject(Exception):
 
 
 class Fatal(BaseException):
-    """Root of what no handling may survive, such as a call that its recording does not hold: whoever waits waits in
-    vain, and is told. It is no Exception, since clients turn those into errors that are tried again."""
+    """Root of errors fatal to every handling, such as a call missing in its recording: all waits end with it. It is no
+    Exception, since clients turn those into errors to try again."""

@@ -1,4 +1,4 @@
-"""Checks of what authors give their agents: nothing that is meant otherwise is taken in silence."""
+"""Checks of agents' arguments. A probable mistake is never accepted in silence."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -26,13 +26,14 @@ def must_be_number(who: str, option: str, given: object, least: int, most: int |
 
 
 def must_have(who: str, option: str, given: object, method: str, wanted: str) -> None:
-    """Raise ConfigError for an object without the method that it is given for. None is left out."""
+    """Raise ConfigError for an object without this method. None is left out."""
     if given is not None and not callable(getattr(given, method, None)):
         raise ConfigError(f"{who}: {option}={describe(given)}: give {wanted}")
 
 
 def several(name: str, given: Iterable[T]) -> Iterable[T]:
-    """Raise ConfigError for text, which is an iterable too, and never meant as its letters; and for no iterable."""
+    """Return the items. Raise ConfigError for text, an iterable too but never meant as its letters, and for anything
+    else but an iterable."""
     if isinstance(given, str):
         raise ConfigError(f"{name}={given!r} would be its letters; give a list: {name}=[{given!r}]")
     if not isinstance(cast(object, given), Iterable):

@@ -25,8 +25,10 @@ SHORTEST_PREFIX = 4
 # Options that say who asks, which a token does for a server.
 _WHO = {"tenant": "--tenant", "user_id": "--as", "roles": "--role", "root": "--root"}
 
-_store = click.option("--store", metavar="URL", envvar=STORE_URL, default=DEFAULT_STORE_URL, show_default=True)
-_tenant = click.option("--tenant", metavar="NAME", default="default", show_default=True)
+_store = click.option(
+    "--store", metavar="URL", envvar=STORE_URL, default=DEFAULT_STORE_URL, show_default=True, help="URL of the store."
+)
+_tenant = click.option("--tenant", metavar="NAME", default="default", show_default=True, help="Name of the tenant.")
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,12 @@ def with_voice(command: Callable[P, T]) -> Callable[..., T]:
     """Turn the command's `sound` into --quiet, --log-level and --log-json."""
 
     @click.option("--quiet", "-q", is_flag=True, help="Tell nothing of what happens but warnings.")
-    @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="warning")
+    @click.option(
+        "--log-level",
+        type=click.Choice(["debug", "info", "warning", "error"]),
+        default="warning",
+        help="Least level of the log.",
+    )
     @click.option("--log-json", is_flag=True, help="Tell it in JSON, an object a line, for machines.")
     @wraps(command)
     def with_options(*args: Any, quiet: bool, log_level: str, log_json: bool, **options: Any) -> Any:

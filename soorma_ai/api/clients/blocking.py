@@ -15,7 +15,7 @@ P = ParamSpec("P")
 def following(
     call: Callable[Concatenate[Calls, P], Coroutine[Any, Any, AsyncPlan]],
 ) -> Callable[Concatenate[Blocking[Calls], P], "BlockingPlan"]:
-    """Return a call that blocks, and gives a plan of which the same is true."""
+    """Return a blocking call with a blocking plan as its result."""
 
     @wraps(call)
     def ask(self: Blocking[Calls], *args: P.args, **named: P.kwargs) -> BlockingPlan:

@@ -140,5 +140,5 @@ class KernelCalls(Protocol):
 
     @property
     def registry(self) -> RegistryCalls:
-        """Return the calls that find agents and events."""
+        """Calls about agents and events."""
         ...

@@ -37,7 +37,7 @@ _wait = click.argument("wait", type=Id())
 
 
 @click.group(invoke_without_command=True)
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Largest number of rows.")
 @as_json
 @with_platform
 def inbox(access: Access, limit: int, as_json: bool) -> None:

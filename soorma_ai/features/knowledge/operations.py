@@ -1,4 +1,4 @@
-"""Routes of what is remembered beyond plans: knowledge, interactions, skills."""
+"""Routes of long-term memory: knowledge, interactions, skills."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -33,9 +33,9 @@ async def store_knowledge(
     shared: bool = False,
     user_id: Id | None = None,
 ) -> str:
-    """Keep a text beyond plans, in the place of what has this key.
+    """Keep a text beyond plans, in place of the former one of this key.
 
-    `shared`: the whole tenant's. `expires_in`: seconds. `user_id`: another user, for who may steer theirs.
+    `shared`: the whole tenant's. `expires_in`: seconds. `user_id`: another user, with the right to steer theirs.
     """
     span: dict[str, Any] = {} if expires_in is None else {"expires_in": expires_in}
     return await memos_of(call.client).store_knowledge(
@@ -63,10 +63,10 @@ async def search_knowledge(
     metadata: JsonObject | None = None,
     user_id: Id | None = None,
 ) -> list[Memo]:
-    """Return what is known, best first.
+    """Return knowledge, best first.
 
-    Without a query, the newest come first. `shared`: the tenant's (true), the user's (false), or both (null). All
-    other fields are conditions; `owner` is the agent that kept it.
+    Without a query, the newest come first. `shared`: the tenant's (true), the user's (false), or both (null). All other
+    fields are conditions; `owner` is the storing agent.
     """
     given: dict[str, Any] = {"source": source, "owner": owner}
     return await memos_of(call.client).search_knowledge(
@@ -84,7 +84,7 @@ async def search_knowledge(
 async def search_interactions(
     call: Call, agent: Name, query: Sought = "", limit: LookupResult = 20, user_id: Id | None = None
 ) -> list[Memo]:
-    """Return what was said between an agent and a user, best first. Without a query, the newest come first."""
+    """Return messages between an agent and a user, best first. Without a query, the newest come first."""
     return await memos_of(call.client).search_interactions(agent, query, limit=limit, user_id=user_id)
 
 
@@ -98,7 +98,7 @@ async def store_skill(
     shared: bool = False,
     user_id: Id | None = None,
 ) -> str:
-    """Keep a prompt or a rule, in the place of the one of this name; with an `agent`, for that one alone."""
+    """Keep a prompt or a rule, in place of the former one of this name; with an `agent`, for that agent alone."""
     await memos_of(call.client).store_skill(
         name, text, when_to_use=when_to_use, agent=agent, shared=shared, user_id=user_id
     )

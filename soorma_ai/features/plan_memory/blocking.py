@@ -9,7 +9,7 @@ WorkingMemoryKind = TypeVar("WorkingMemoryKind", bound=AsyncWorkingMemory, covar
 
 
 class WorkingMemory(Blocking[WorkingMemoryKind]):
-    """The working memory of plans."""
+    """Working memory of plans."""
 
     retrieve = blocking(AsyncWorkingMemory.retrieve)
     keys = blocking(AsyncWorkingMemory.keys)

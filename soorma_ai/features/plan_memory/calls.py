@@ -9,7 +9,7 @@ from soorma_ai.kernel.domain.values import Json, JsonObject
 
 
 class WorkingMemoryCalls(Protocol):
-    """The working memory of plans."""
+    """Working memory of plans."""
 
     async def retrieve(self, key: str, plan_id: str) -> Any: ...
 

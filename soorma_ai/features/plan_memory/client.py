@@ -16,10 +16,10 @@ _WORKING = "working-memory"
 
 
 class AsyncWorkingMemory(MemoryRows):
-    """The working memory of plans; every call raises NotFound for a plan that is not there for who calls."""
+    """Working memory of plans. Every call raises NotFound for a plan invisible to its caller."""
 
     async def retrieve(self, key: str, plan_id: str) -> Any:
-        """Return a value, None for what is not there."""
+        """Return a value; None for an unknown key."""
         try:
             return (await self._caller.read(get(_WORKING, plan_id, PathTail(key)), Value)).value
         except NotFound:
@@ -31,7 +31,7 @@ class AsyncWorkingMemory(MemoryRows):
         await self._caller.ask(post(_WORKING, plan_id, body={"key": key, "value": json_value(key, value)}))
 
     async def cleanup(self, plan_id: str) -> int:
-        """Remove everything of the plan, and return how many keys that were."""
+        """Remove all keys of the plan, and return their number."""
         return sum([await self.delete(key, plan_id) for key in await self.keys(plan_id)])
 
     async def everything(self, plan_id: str) -> dict[str, Json]:
@@ -46,7 +46,7 @@ class AsyncSessions(SessionRows):
     async def create_session(
         self, name: str | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: str | None = None
     ) -> SessionSummary:
-        """Make a session with a name, or return the one that exists. A plan that names a new session makes it too."""
+        """Make a session with a `name`, or return the existing one. A plan in a new session makes it too."""
         about = json_object("the metadata of a session", metadata or {})
         body: JsonObject = {"name": name, "metadata": about, "session_id": session_id or self._caller.line.new_key()}
         return await self._caller.read(post("memory", "sessions", body=body, is_safe=True), SessionSummary)

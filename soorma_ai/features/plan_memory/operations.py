@@ -1,4 +1,4 @@
-"""The memory of plans and tasks, and sessions. What only a plan's or a task's own events may write is a 409."""
+"""Memory of plans and tasks, and sessions. A write reserved to a plan's or a task's own events is a 409."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -88,7 +88,7 @@ async def list_plan_records(
 
 @HANDLERS("GET /working-memory/{plan_id}/{key:path}", CALLS["retrieve"], "retrieve")
 async def retrieve(call: Call, plan_id: Id, key: Name) -> Value:
-    """Return a value of a plan's working memory. Raise 404 for what is not there."""
+    """Return a value of a plan's working memory. Raise 404 for an unknown key."""
     value: Json = await plan_memory_of(call.client).retrieve(key, plan_id)
     if value is None and key not in await plan_memory_of(call.client).keys(plan_id):
         raise NotFound(f"plan {plan_id} remembers nothing as {key!r}")

@@ -12,7 +12,7 @@ from soorma_ai.kernel.domain.values import JsonObject, json_object
 
 
 class MemoryRows:
-    """The working memory of plans."""
+    """Working memory of plans."""
 
     def __init__(self, caller: Sender) -> None:
         self._caller = caller
@@ -22,7 +22,7 @@ class MemoryRows:
         return await self._caller.read_key(get("working-memory", plan_id), "keys", list[str])
 
     async def delete(self, key: Name, plan_id: Id) -> bool:
-        """Remove a value from a plan's working memory. False when there was nothing."""
+        """Remove a value from a plan's working memory. False for an unknown key."""
         return await self._caller.read_key(delete("working-memory", plan_id, PathTail(key)), "deleted", bool)
 
     async def get_plan_context(self, plan_id: Id) -> JsonObject:
@@ -30,13 +30,13 @@ class MemoryRows:
         return await self._caller.read(get("memory", "plan-context", plan_id), JsonObject)
 
     async def get_plan_by_correlation(self, correlation_id: Id) -> JsonObject:
-        """Return the context of a plan by the reply key of anything that it or one of its workers asked, or of its
-        goal."""
+        """Return the context of a plan by the reply key of its goal, of one of its requests, or of a request of its
+        workers."""
         return await self._caller.read(get("memory", "plan-context", "by-correlation", correlation_id), JsonObject)
 
     async def store_plan_context(self, plan_id: Id, session_id: Id | None, context: Mapping[str, Any]) -> None:
-        """Store each key in the plan's working memory, all of them or none. Raise LocalProtocolError for a session that
-        the plan does not belong to."""
+        """Store each key in the plan's working memory, all of them or none. Raise LocalProtocolError for another plan's
+        session."""
         await self._caller.ask(
             post(
                 "memory",
@@ -46,11 +46,11 @@ class MemoryRows:
         )
 
     async def get_task_context(self, task_id: Id) -> JsonObject:
-        """Return a task that has not ended. Raise NotFound."""
+        """Return a running task. Raise NotFound."""
         return await self._caller.read(get("memory", "task-context", task_id), JsonObject)
 
     async def get_task_by_subtask(self, sub_task_id: Id) -> JsonObject:
-        """Return the task that asked for it, while it has not ended. Raise NotFound."""
+        """Return the running task with this sub-task. Raise NotFound."""
         return await self._caller.read(get("memory", "task-context", "by-subtask", sub_task_id), JsonObject)
 
 
@@ -61,5 +61,5 @@ class SessionRows:
         self._caller = caller
 
     async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
-        """Return conversations, the one in which something happened last first."""
+        """Return conversations, by their last event, newest first."""
         return await self._caller.list(Page[SessionSummary], limit, "memory", "sessions")

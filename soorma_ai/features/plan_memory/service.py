@@ -1,4 +1,4 @@
-"""Working memory from outside of every handler, where a call acts at once."""
+"""Working memory for clients; a call acts at once."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -35,8 +35,8 @@ _ENDED = (IllegalTransition,)
 
 
 class PlanMemory:
-    """The working memory of plans that a person sees; every call raises NotFound for another, and a change Forbidden
-    for one that they may not steer."""
+    """Working memory of the plans visible to a person. Every call raises NotFound for another plan, and a change
+    Forbidden without the right to steer the plan."""
 
     def __init__(self, services: Services, person: Person, caller: Caller | None = None) -> None:
         self._services = services
@@ -45,7 +45,7 @@ class PlanMemory:
 
     @CALLS.local(Act.SEE)
     async def retrieve(self, key: str, plan_id: str) -> Any:
-        """Return a value, None for what is not there."""
+        """Return a value; None for an unknown key."""
         return (await self._services.store.memory.recall(await self._at(CALLS["retrieve"], key, plan_id))).value
 
     @CALLS("GET /working-memory/{plan_id}", Act.SEE, "list_keys", key="keys")
@@ -62,25 +62,25 @@ class PlanMemory:
 
     @CALLS.local(Act.STEER)
     async def increment(self, key: str, by: int | float, plan_id: str) -> None:
-        """Add to a number; what is not there counts as 0."""
+        """Add to a number; a missing one counts as 0."""
         async with self._changing(CALLS["increment"], key, plan_id) as (at, store):
             await self._do(store, IncrementMemory(at, number(key, by)))
 
     @CALLS.local(Act.STEER)
     async def append(self, key: str, value: Any, plan_id: str) -> None:
-        """Add to a list; what is not there counts as an empty one."""
+        """Add to a list; a missing one counts as empty."""
         async with self._changing(CALLS["append"], key, plan_id) as (at, store):
             await self._do(store, AppendMemory(at, (json_value(key, value),)))
 
     @CALLS("DELETE /working-memory/{plan_id}/{key:path}", Act.STEER, "delete_key", key="deleted", raises=_ENDED)
     async def delete(self, key: Name, plan_id: Id) -> bool:
-        """Remove a value from a plan's working memory. False when there was nothing."""
+        """Remove a value from a plan's working memory. False for an unknown key."""
         async with self._changing(CALLS["delete"], key, plan_id) as (at, store):
             return await self._remove(at, store)
 
     @CALLS.local(Act.STEER)
     async def cleanup(self, plan_id: str) -> int:
-        """Remove everything of the plan, and return how many keys that were."""
+        """Remove all keys of the plan, and return their number."""
         async with self._changing(CALLS["cleanup"], "", plan_id) as (at, store):
             keys = await self._services.store.memory.memory_keys(at.tenant_id, plan_id)
             return sum([await self._remove(replace(at, key=key), store) for key in keys])
@@ -116,8 +116,8 @@ class PlanMemory:
 
     @CALLS("GET /memory/plan-context/by-correlation/{correlation_id}", Act.SEE, "get_plan_by_correlation")
     async def get_plan_by_correlation(self, correlation_id: Id) -> JsonObject:
-        """Return the context of a plan by the reply key of anything that it or one of its workers asked, or of its
-        goal."""
+        """Return the context of a plan by the reply key of its goal, of one of its requests, or of a request of its
+        workers."""
         store, tenant_id = self._services.store, self._person.tenant_id
         missing = f"no plan of tenant {tenant_id!r} asked or is answered under {correlation_id!r}"
         asked = await store.plans.expectation(correlation_id)
@@ -137,8 +137,8 @@ class PlanMemory:
 
     @CALLS("POST /memory/plan-context", Act.STEER, "store_plan_context", key="stored", raises=(NotFound, *_ENDED))
     async def store_plan_context(self, plan_id: Id, session_id: Id | None, context: Mapping[str, Any]) -> None:
-        """Store each key in the plan's working memory, all of them or none. Raise LocalProtocolError for a session that
-        the plan does not belong to."""
+        """Store each key in the plan's working memory, all of them or none. Raise LocalProtocolError for another plan's
+        session."""
         must_be_outside()
         call, services = CALLS["store_plan_context"], self._services
         async with changing(services, self._caller, call.name, plan_id) as change:
@@ -151,7 +151,7 @@ class PlanMemory:
 
     @CALLS("GET /memory/task-context/{task_id}", Act.SEE, "get_task_context")
     async def get_task_context(self, task_id: Id) -> JsonObject:
-        """Return a task that has not ended. Raise NotFound."""
+        """Return a running task. Raise NotFound."""
         missing = f"no task {task_id} of tenant {self._person.tenant_id!r} goes on"
         for agent in sorted(await self._services.store.plans.agents_of_task(task_id)):
             if found := await self._find_task(CALLS["get_task_context"], agent, task_id, missing):
@@ -160,7 +160,7 @@ class PlanMemory:
 
     @CALLS("GET /memory/task-context/by-subtask/{sub_task_id}", Act.SEE, "get_task_by_subtask")
     async def get_task_by_subtask(self, sub_task_id: Id) -> JsonObject:
-        """Return the task that asked for it, while it has not ended. Raise NotFound."""
+        """Return the running task with this sub-task. Raise NotFound."""
         missing = f"no task of tenant {self._person.tenant_id!r} that goes on asked for {sub_task_id}"
         asked = await self._services.store.plans.expectation(sub_task_id)
         task_id = asked.task_id if asked is not None else None

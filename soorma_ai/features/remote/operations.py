@@ -1,4 +1,4 @@
-"""Agents that run in other processes: they register, are lent what comes for them, and say what became of it."""
+"""Remote agents: they register, lease their deliveries, and commit the outcome."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -46,21 +46,20 @@ _OF_ONE = "/agents/{name}/deliveries/{seq}/{fence}"
 async def register_agents(
     call: Call, agents: Annotated[list[Newcomer], Field(min_length=1, max_length=100)]
 ) -> RegistrationResult:
-    """Register agents that run elsewhere, for the tenant of who calls: all of them, or none. Registering again is what
-    a restart does."""
+    """Register remote agents, for the caller's tenant: all of them, or none. A restart registers them again."""
     await register(call.surroundings.services, _caller(call), agents)
     return RegistrationResult(agents=[one.name for one in agents], tenant_id=_caller(call).person.tenant_id)
 
 
 @HANDLERS("POST /agents/{name}/confirm", REGISTER_AGENT, "confirm_agent", raises=_ENDED)
 async def confirm_agent(call: Call, name: Name) -> None:
-    """Say that an agent lives. Who says nothing for five minutes is gone."""
+    """Confirm that an agent lives. After five minutes of silence it is gone."""
     await _lending(call, name).confirm()
 
 
 @HANDLERS("POST /agents/{name}/leave", REGISTER_AGENT, "leave", raises=_ENDED)
 async def leave(call: Call, name: Name) -> None:
-    """Say that an agent has ended. What comes for it is kept until it registers again."""
+    """Note the end of an agent. Its deliveries are kept until it registers again."""
     await _lending(call, name).leave()
 
 
@@ -82,10 +81,10 @@ async def lease_deliveries(
     process: Id | None = None,
     last: RowId | None = None,
 ) -> LeasedDeliveries:
-    """Lease what has come for an agent, one delivery for each plan, task or request, for thirty seconds.
+    """Lease an agent's deliveries, one for each plan, task or request, for thirty seconds.
 
-    `limit` is the room for deliveries, `held` the rows in hand. A `process` that names itself, and the `last` loan that
-    came to it, is lent again what did not come, and no attempt is counted for that.
+    `limit` is the room for deliveries, `held` the rows in hand. A `process` with a name, and with the `last` loan it
+    received, gets lost deliveries again, without an attempt.
     """
     lending, number = _lending(call, name), None
     if process is None:
@@ -97,13 +96,13 @@ async def lease_deliveries(
 
 @HANDLERS(f"POST {_OF_ALL}/renew", REGISTER_AGENT, "renew_leases", key="leases", raises=_ENDED)
 async def renew_leases(call: Call, name: Name, leases: Leases) -> list[Lease]:
-    """Prolong leases. One that is not in the answer is lost: what was done under it cannot be committed."""
+    """Prolong leases. One missing in the answer is lost: its work cannot be committed."""
     return await _lending(call, name).renew(leases)
 
 
 @HANDLERS(f"POST {_OF_ALL}/release", REGISTER_AGENT, "release_leases", raises=_ENDED)
 async def release_leases(call: Call, name: Name, leases: Leases) -> None:
-    """Give back what was not handled, which is no attempt."""
+    """Give back unhandled deliveries, without an attempt."""
     await _lending(call, name).release(leases)
 
 
@@ -129,7 +128,7 @@ async def report_progress(
 
 @HANDLERS(f"POST {_OF_ONE}/read", REGISTER_AGENT, "read_for_delivery", key="value", raises=_ENDED)
 async def read_for_delivery(call: Call, name: Name, seq: RowId, fence: RowId, read: Read) -> Json:
-    """Read what a handler may look up: of the user or the tree of plans that its delivery is for."""
+    """Read data for a handler: of the user or the tree of plans of its delivery."""
     delivery = await _lending(call, name).delivery(Lease(seq=seq, fence=fence))
     readings = await readings_for(call.surroundings.services, delivery)
     return _write(read.what, await readings.read(read))
@@ -144,8 +143,8 @@ async def commit_delivery(
     acts: Annotated[list[Act], Field(max_length=MOST_ACTS)],
     ending: Ending,
 ) -> None:
-    """Commit what became of a delivery, its acts in their order and its end, under its lease: all of it, or nothing.
-    Said again, it is the same call."""
+    """Commit the outcome of a delivery, its acts in their order and its end, under its lease: all of it, or nothing.
+    Repeated, it is the same call."""
     await _lending(call, name).commit(Lease(seq=seq, fence=fence), acts, ending)
 
 

@@ -1,4 +1,4 @@
-"""Ask a model for one event that is to be published, in the light of what live agents take now."""
+"""Choice of one event to publish, by a model, among the events taken by live agents now."""
 
 from functools import partial
 from typing import TypeAlias
@@ -45,7 +45,7 @@ _Choice: TypeAlias = EventDecision | NoChoice
 
 
 class ChoiceSettings(Struct, frozen=True):
-    """Settings of whoever has a choice made. `max_llm_calls` is the limit of a handling that belongs to no plan."""
+    """Settings of a choice. `max_llm_calls` is the limit of a handling outside of plans."""
 
     topic: EventTopic
     instructions: str
@@ -77,8 +77,8 @@ async def choose(handling: Handling, settings: ChoiceSettings, reasoner: Reasone
 
 
 async def _payer_of(handling: Handling, max_llm_calls: int) -> Payer:
-    """Return the plan that the delivery belongs to. What belongs to none, or to one that is removed by now, pays for
-    itself, all its attempts together."""
+    """Return the plan of the delivery. A delivery without one, or of a removed one, pays for itself, all its attempts
+    together."""
     if handling.has_plan:
         return handling.plan.payer
     lineage, own = handling.working_lineage, handling.idempotency_key
@@ -96,7 +96,7 @@ async def _show_now(offer: Offer, settings: ChoiceSettings, state: JsonObject) -
 
 
 class _ChoiceSubject(Struct, frozen=True):
-    """What is chosen from, and for which situation, for as long as it is being chosen."""
+    """Offer and situation of a choice, during its making."""
 
     handling: Handling
     settings: ChoiceSettings

@@ -1,4 +1,4 @@
-"""Removal of what is over, in batches that let others write between them."""
+"""Removal of old data, in batches with room for other writers between them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -34,8 +34,8 @@ async def prune(
     dry_run: bool = False,
     batches: int | None = None,
 ) -> Pruned:
-    """Remove as many batches as there are, or so many, of the person's tenant. Raise LocalProtocolError for what cannot
-    be asked, and Forbidden for who may not."""
+    """Remove all batches, or this number, of the person's tenant. Raise LocalProtocolError for an invalid request, and
+    Forbidden."""
     check(person, PRUNE, Owner(person.tenant_id), "")
     wanted, now = _final(statuses), services.clock.now()
     before, total = _moment(now, older_than), Pruned(after=after)
@@ -51,8 +51,8 @@ async def prune(
 
 
 async def forget(services: Services, person: Person, user_id: str, *, batches: int | None = None) -> Forgotten:
-    """Remove all that is a user's, in as many batches as that takes, or so many. Raise Forbidden for who may not, and
-    LocalProtocolError for nobody."""
+    """Remove all data of a user, in all batches, or this number. Raise Forbidden, and LocalProtocolError for an empty
+    user."""
     must_be_text("user_id", user_id)
     check(person, FORGET, Owner(person.tenant_id), "")
     upkeep, tenant_id = services.store.part(UPKEEP), person.tenant_id
@@ -79,7 +79,7 @@ def add(total: Pruned, more: Pruned) -> Pruned:
 
 
 async def keep_pruning(services: Services, older_than: timedelta) -> None:
-    """Remove what is older than that, of every tenant, once in a while, and never more than a batch at a time."""
+    """Remove data older than that, of every tenant, once in a while, and never more than a batch at a time."""
     while True:
         try:
             total = Pruned()
@@ -104,7 +104,7 @@ async def _prune_gently(services: Services, tenant_id: str, older_than: timedelt
 
 
 def must_be_kept_long_enough(older_than: object) -> timedelta:
-    """Raise ConfigError for what is no span of a day or more."""
+    """Raise ConfigError for anything but a span of a day or more."""
     try:
         _moment(datetime.max.replace(tzinfo=UTC), older_than)
     except LocalProtocolError as error:

@@ -1,4 +1,4 @@
-"""The part of a store by which it is kept: what is removed from it for good."""
+"""Upkeep part of a store: removal for good."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The seams: what the shell needs from the outside, as small as its callers."""
+"""Ports: small Protocols of the kernel for its adapters."""
 
 from soorma_ai.kernel.ports.bus import Bus, Clock, Neighbours
 from soorma_ai.kernel.ports.identity import KEYS, Audit, Authenticator, Keys

@@ -1,4 +1,4 @@
-"""A store: what is asked of it, by port, and where that is done."""
+"""Parts of a store: its operations, by port, and their places."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -122,7 +122,7 @@ class SqlQueue(StorePart):
         await self.database.write(lambda db: timer_rows.keep(db, beginning, timers))
 
     async def sweep(self, now: datetime) -> Swept:
-        """Plans are looked through a page at a time, by who only reads: nobody waits for that."""
+        """Look through plans a page at a time, by a reader: nothing waits for that."""
         swept, _ = await self.publish(lambda db: sweep.tidy(db, now), now, HOUSE, is_long=True)
         stranded: list[str] = []
         for status in sweep.LIVE:

@@ -71,8 +71,8 @@ async def list_events(
     """List events in order of arrival, or the newest first: of all, or of a plan's tree. A page may be short, or empty,
     before the end.
 
-    `after` is a place of the log: events are listed from behind it on, or with the order `newest` from before it back,
-    and from the end where it is 0.
+    `after` is a place of the log: events behind it are listed, or with the order `newest` those before it, backwards,
+    and from the end if it is 0.
     """
     page = await call.client.events(after=after, limit=limit, plan_id=plan_id, newest=order == "newest")
     rows = [
@@ -87,9 +87,9 @@ async def list_events(
 async def stream_events(
     call: Call, after: Annotated[int, Field(ge=0, le=2**62)] | None = None, last_event_id: int | None = None
 ) -> Stream:
-    """Send events as they come: from now on, or from behind a place of the log.
+    """Send events as they arrive: from now on, or from behind a place of the log.
 
-    Each is a CloudEvent, with its place in the log as its id, by which who comes again misses nothing.
+    Each is a CloudEvent, with its place in the log as its id; with the last id, a client continues without a gap.
     """
     return Stream(follow_log(call.client, call.surroundings, after if last_event_id is None else last_event_id))
 

@@ -33,11 +33,10 @@ async def ask(
     wait: Patience = 0,
     idempotency_key: str | None = None,
 ) -> Answer:
-    """Ask an agent. With `wait`, the reply is the answer where it comes in time; else it is fetched by the request's
-    id.
+    """Ask an agent. With `wait`, a reply in this time is the answer; else it is fetched by the request's id.
 
-    After `timeout` seconds its reply is not waited for any more. `approve`: the sender approves it, where a person has
-    to.
+    After `timeout` seconds its reply is no longer waited for. `approve`: the sender approves the request, if it needs
+    an approval.
     """
     wait_id = None
     try:

@@ -37,7 +37,7 @@ def dead_letters() -> None:
 
 
 @dead_letters.command()
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Largest number of rows.")
 @as_json
 @with_platform
 def ls(access: Access, limit: int, as_json: bool) -> None:

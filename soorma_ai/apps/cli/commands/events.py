@@ -65,7 +65,7 @@ def show(access: Access, event: str) -> None:
 
 
 @events.command("untaken")
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Largest number of rows.")
 @as_json
 @with_platform
 def list_untaken(access: Access, limit: int, as_json: bool) -> None:

@@ -26,7 +26,14 @@ Drawn = tuple[Graph, str, Direction]
 @click.argument("plan", type=Id(), required=False)
 @click.option("--registry", is_flag=True, help="Draw which agent's events reach whom.")
 @click.option("--states", is_flag=True, help="Draw the plan's state machine, and where it stands.")
-@click.option("--format", "form", type=click.Choice(["mermaid", "svg"]), default="mermaid", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["mermaid", "svg"]),
+    default="mermaid",
+    show_default=True,
+    help="Format of the graph.",
+)
 @with_platform
 def graph(access: Access, plan: str | None, registry: bool, states: bool, form: Literal["mermaid", "svg"]) -> None:
     """Draw what caused what in a plan, or the choreography of all agents."""

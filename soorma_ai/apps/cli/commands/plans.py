@@ -28,7 +28,7 @@ def plans() -> None:
 
 @plans.command()
 @click.option("--status", type=click.Choice([str(status) for status in PlanStatus]), help="Only plans in this status.")
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Largest number of rows.")
 @as_json
 @with_platform
 def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
@@ -79,7 +79,7 @@ def show(access: Access, plan: str, page: Path | None, as_json: bool) -> None:
 
 @plans.command()
 @click.argument("plan", type=Id())
-@click.option("--reason", default="cancelled by request", show_default=True)
+@click.option("--reason", default="cancelled by request", show_default=True, help="Reason, kept with the plan.")
 @as_json
 @with_platform
 def cancel(access: Access, plan: str, reason: str, as_json: bool) -> None:

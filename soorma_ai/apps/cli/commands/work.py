@@ -142,6 +142,7 @@ def request(
     type=click.Choice([str(topic) for topic in EventTopic]),
     default=str(EventTopic.BUSINESS_FACTS),
     show_default=True,
+    help="Topic of the event.",
 )
 @_data
 @click.option("--plan", metavar="ID", help="The plan that waits for it, by its whole id.")

@@ -30,8 +30,8 @@ PARENT_CANCELLED = "the plan that it was for is cancelled"
 def begin(
     goal: EventEnvelope, parent: PlanRecord | None, limits: Limits, version: str, moment: Moment, *, prompt: str = ""
 ) -> PlanChange:
-    """The plan of a goal. A child lives on its root's limits and cannot outlive its parent, whose time may have been
-    prolonged by a pause since the goal was sent."""
+    """Return the plan of a goal. A child uses its root's limits and cannot outlive its parent; a pause since the goal's
+    sending may have prolonged the parent's time."""
     plan_id = plan_id_of(goal.id, moment.agent)
     root_plan_id = parent.root_plan_id if parent else plan_id
     limits = parent.limits if parent else limits
@@ -85,7 +85,8 @@ def fail(plan: PlanRecord, failure: Failure, open_now: Sequence[Expectation], mo
 def cancel(
     plan: PlanRecord, reason: str, open_now: Sequence[Expectation], moment: Moment, *, done: Sequence[str] = ()
 ) -> PlanChange:
-    """The reason says what is `done`, what is unknown (asked, no answer yet) and what never started (held back)."""
+    """Return the effects of a cancellation. The reason lists the `done` requests, the unknown ones (asked, no answer
+    yet), and those never started (held back)."""
     unknown = [e.subject for e in open_now if e.kind in (ExpectationKind.REPLY, ExpectationKind.CHILD)]
     held = [e.subject for e in open_now if e.kind is ExpectationKind.GATE]
     if done:
@@ -107,8 +108,8 @@ def has_something_to_come(open_now: Sequence[Expectation]) -> bool:
 
 
 def must_go_on(plan: PlanRecord, open_now: Sequence[Expectation], *, has_more: bool, asked: Sequence[str] = ()) -> None:
-    """Raise LocalProtocolError for a plan that would hang silently. `has_more`: more that came for it is in line.
-    `asked` are requests that the handler published past the plan, whose answers it does not get."""
+    """Raise LocalProtocolError for a plan about to hang silently. `has_more`: further deliveries are in line. `asked`
+    are requests published by the handler outside of the plan; their answers do not come to it."""
     if plan.status.is_final or has_something_to_come(open_now) or has_more:
         return
     advice = (
@@ -123,7 +124,7 @@ def must_go_on(plan: PlanRecord, open_now: Sequence[Expectation], *, has_more: b
 def _break_off(
     plan: PlanRecord, trigger: StatusTrigger, failure: Failure, open_now: Sequence[Expectation], moment: Moment
 ) -> PlanChange:
-    """Tell workers that were asked to stop; planners are told by `Close`, whatever the end."""
+    """Tell asked workers to stop; planners are told by `Close`, at any end."""
     kind = StepKind.FAILED if trigger is StatusTrigger.FAIL else StepKind.CANCELLED
     stepped = append_step(plan, kind, moment, note=failure.message)
     ended = replace(move(stepped.plan, trigger, moment.now), reason=failure.message)
@@ -134,7 +135,7 @@ def _break_off(
 
 
 def _answer(said: JsonObject, ended: PlanRecord, open_now: Sequence[Expectation], moment: Moment) -> tuple[Effect, ...]:
-    """The one answer of the goal; what is open is closed, and the deadline is not waited for."""
+    """Answer the goal, once; open expectations are closed, and the deadline's timer with them."""
     closed = [Close(expectation.id, ExpectationStatus.CLOSED, moment.now) for expectation in open_now]
     type = ended.answer_event or completion_of(ended.goal_event)
     data: JsonObject = {

@@ -1,4 +1,4 @@
-"""Ask a model for one thing, judge what it says, and write every answer down before anything is done about it."""
+"""Inquiries to a model: each answer is recorded and judged before anything is done about it."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -39,12 +39,11 @@ _Refusal = DecisionError | LimitExceeded | ModelRefused | ContentFiltered
 
 
 class Inquiry(Struct, Generic[T], frozen=True):
-    """Question to a model, by a `prompt` that is made of `inputs`. `judge` makes it of the JSON that was found, or of
-    what kept it from being JSON; the DecisionError that it raises is told to the model by the prompt `again`. `digest`
-    names the form of the answer, `shown` what of the offer is shown. `remembered` is what it is told from memory.
-    `repair` takes an answer in another wrapping as it is meant.
-    `acts_at_once`: nothing but our own code runs between its answer and the commit that acts on it, so that the journal
-    is written by that."""
+    """Question to a model, by a `prompt` with `inputs`. `judge` makes its result of the JSON of the answer, or of the
+    reason against it; its DecisionError is shown to the model by the prompt `again`. `digest` names the form of the
+    answer, `shown` the shown part of the offer. `remembered` is the text from memory. `repair` takes an answer in
+    another wrapping. `acts_at_once`: nothing but our own code runs between its answer and the commit of its effects, so
+    that commit writes the journal."""
 
     prompt: Prompt
     inputs: Inputs
@@ -60,12 +59,12 @@ class Inquiry(Struct, Generic[T], frozen=True):
     repair: Callable[[Json], Repair] = Repair
 
     def as_it_was(self, shown: Showing | None) -> "Inquiry[T]":
-        """Return the inquiry with what was shown, too, when a row of the journal was written: an answer means that."""
+        """Return the inquiry with the showing of an earlier row of the journal: its answer refers to that."""
         return self.show_again(shown) if shown and self.show_again and shown != self.shown else self
 
 
 class _RefusedAnswers(Struct, frozen=True):
-    """Answers that were refused, by their numbers, each with what the model is told about it by the prompt `again`."""
+    """Refused answers, by their numbers, each with its reason for the prompt `again`."""
 
     exchanges: tuple[Message, ...] = ()
     after: tuple[int, ...] = ()
@@ -93,9 +92,9 @@ class ExtendedInquiry(Struct, Generic[T], frozen=True):
 
 
 async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer) -> T:
-    """Ask as often as `may_ask_again` allows, each time told precisely what was wrong with the answer before.
+    """Ask as often as `may_ask_again` allows, each time with the exact fault of the answer before.
 
-    What was answered in an earlier handling is taken from the journal, as the answer to what was shown then.
+    Answers of an earlier handling are taken from the journal, as answers to the showing of that time.
 
     Raises the last DecisionError, ModelRefused, ContentFiltered, LimitExceeded, ConfigError, ModelBlocked and Outage.
     """
@@ -234,7 +233,7 @@ def _messages(prompt: Prompt, retold: _RefusedAnswers) -> tuple[Message, ...]:
 def _write_down(
     handling: Handling, inquiry: Inquiry[T], payer: Payer, question: ModelQuestion, retold: _RefusedAnswers
 ) -> tuple[Sent, tuple[PromptPart, ...]]:
-    """Return what the question is made of, for the journal, and the texts that it shares with others."""
+    """Return the composition of the question, for the journal, and its texts in common with others."""
     prompt, inputs, tenant_id = inquiry.prompt, inquiry.inputs, handling.working_lineage.tenant_id
     sent, kept = write_down(inputs, tenant_id, payer)
     templates = [one for one in (prompt, retold.again) if one is not None]
@@ -250,7 +249,7 @@ def _write_down(
 
 
 async def _reserve(handling: Handling, payer: Payer, needed: Charge) -> Charge:
-    """Reserve a call, as far as the lease has not done so; return what is reserved."""
+    """Reserve a call, as far as the lease has not done so; return the reservation."""
     handling.expect_call(payer, next_call_after(needed))
     held = handling.bill.take_hold(payer.root_plan_id)
     more = beyond(needed, held) if held else needed
@@ -265,7 +264,8 @@ async def _reserve(handling: Handling, payer: Payer, needed: Charge) -> Charge:
 
 
 def _most(reasoner: Reasoner, question: ModelQuestion) -> Paid:
-    """Return what a call may cost: all that is sent, as long as it is spelled for any provider, and the longest answer.
+    """Return the largest cost of a call: the complete text, in the longest spelling of any provider, and the longest
+    answer.
 
     Tokens are estimated by script: a call may cost more where a model counts otherwise.
     """
@@ -335,7 +335,7 @@ async def _judge(
 
 
 async def _judge_again(inquiry: Inquiry[T], entry: JournalEntry) -> T | ExtendedInquiry[T] | _Refusal:
-    """Judge what is in the journal by what is offered now. What was refused stays refused: it was asked for again."""
+    """Judge the journal's answers by the present offer. A refused one stays refused: it was asked for again."""
     if declined := _refusal_of(entry):
         return declined
     judged = await _judge(inquiry, entry.value, entry.fault)

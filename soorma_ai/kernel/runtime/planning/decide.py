@@ -1,4 +1,4 @@
-"""Ask a model for a plan's next step, or for all of its steps, in the light of what is true now."""
+"""Decisions of a model about a plan's next step, or about all of its steps, in the present state."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -73,7 +73,7 @@ DRAWN_FROM = 40
 
 
 async def offer_now(handling: Handling, settings: PlannerSettings | None = None) -> Offer:
-    """Offer of what live agents take; with `settings`, also of what a model may wait for and answer its goal with."""
+    """Return the offer of live agents' events; with `settings`, also of possible waits and of the goal's answer."""
     plan, store = handling.plan, handling.services.store
     now = handling.services.clock.now()
     await handling.services.presence.confirm(store.registry, now)
@@ -86,7 +86,7 @@ async def offer_now(handling: Handling, settings: PlannerSettings | None = None)
 async def situation_now(
     handling: Handling, offer: Offer, mark: str, decision: PlannerDecision | None = None
 ) -> Situation:
-    """Read the facts to judge by; with a model's `decision`, also what people said when they rejected the same."""
+    """Read the facts for a judgement; with a model's `decision`, also people's reasons for rejections of the same."""
     spent = (await handling.in_hand()).spent
     rejections = [rejection_of(*request) for request in requests_in(decision)] if decision else []
     marked = await handling.find_marked([mark, *rejections])
@@ -141,7 +141,7 @@ async def _recall(handling: Handling, settings: PlannerSettings, query: Query) -
 
 
 async def _history(handling: Handling, first: int) -> list[StepLines]:
-    """Return what is told of the plan's steps from this one on, those that were just recorded included."""
+    """Return the rendered steps of the plan from this one on, newly recorded ones included."""
     histories, plans = handling.services.histories, handling.services.store.plans
     stored = await histories.read(plans, handling.plan, first) if handling.is_begun else ()
     return [*stored, *(StepLines(step) for step in handling.steps_recorded if step.ordinal >= first)]
@@ -159,7 +159,7 @@ async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer,
 
 
 async def rank_choices(offer: Offer, query: Query | str, means: Means | None = None) -> list[str]:
-    """Return the likely choices, best first: by words, and by what they mean where that is known."""
+    """Return the likely choices, best first: by words, and by meaning if that is known."""
     if not offer.is_indexed:
         await asyncio.to_thread(lambda: offer.index)  # of very many it takes long to make, while others go on
     if means is None:
@@ -169,7 +169,7 @@ async def rank_choices(offer: Offer, query: Query | str, means: Means | None = N
 
 
 class _DecisionSubject(Struct, frozen=True):
-    """What is decided about, for as long as it is being decided."""
+    """Subject of a decision, during its making."""
 
     handling: Handling
     settings: PlannerSettings
@@ -286,7 +286,7 @@ async def draft(
 
 
 async def _narrow(material: Material, settings: PlannerSettings, occasion: Occasion, clock: Clock) -> Material:
-    """Leave out what is unlikely where not everything fits: of a whole plan nothing can be asked for later."""
+    """Leave out unlikely choices beyond the room: for a whole plan no lookup can follow."""
     offer, room = material.offer, settings.room
     if not needs_ranking(offer, room):
         return material

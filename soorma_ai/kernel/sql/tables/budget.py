@@ -103,7 +103,7 @@ def settle(db: Connection, one: Settlement) -> None:
 
 
 def _keep(db: Connection, kept: Iterable[PromptPart], at: float) -> None:
-    """Write what is not known to be stored. What is of all plans says from time to time that it is in use."""
+    """Write parts not known to be stored. A part of all plans gets the time of its use now and then."""
     for part in kept:
         if not db.has_part((part.plan_id, part.tenant_id, part.digest), at):
             db.execute(_KEEP, (part.plan_id, part.tenant_id, part.digest, at, part.body))

@@ -1,4 +1,4 @@
-"""Expectations: one row each, opened once, closed once by whoever is first; and what came too early."""
+"""Expectations: one row each, opened once, closed once by the first; and early events."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -112,7 +112,8 @@ def find_on(db: Reader, expectation_id: str, topic: EventTopic) -> Expectation |
 
 
 def find_met(db: Reader, owner: str, event_id: str) -> Expectation | None:
-    """A gate outside of a plan wakes nobody: what its answer published may meet another of the same owner."""
+    """Return the expectation met by an event. A gate outside of a plan wakes nothing: the event published by its answer
+    may meet another of the same owner."""
     rest = "WHERE met_by = ? AND coalesce(plan_id, task_id) = ? AND (kind <> 'gate' OR plan_id IS NOT NULL)"
     return next(_find(db, rest, (event_id, owner)), None)
 
@@ -211,7 +212,7 @@ def of_group(db: Reader, group_id: str) -> list[Expectation]:
 
 
 def without_offer(db: Reader) -> list[Expectation]:
-    """Return those that are open until somebody offers what is wanted, oldest first."""
+    """Return those open until there is a matching offer, oldest first."""
     return list(_find(db, "WHERE status = 'open' AND kind = 'offer' ORDER BY opened_at, id", ()))
 
 
@@ -288,7 +289,7 @@ def close(
     met_by: str | None = None,
     answer: Answer | None = None,
 ) -> ExpectationKind | None:
-    """Compare and set: None if it was closed before, or never opened; else what it was."""
+    """Close it, by compare and set: None for a closed or unknown one; else its former state."""
     changed = db.execute(
         "UPDATE expectation SET status = ?, closed_at = ?, met_by = ?, answer = ? WHERE id = ? AND status = 'open' "
         "RETURNING kind",
@@ -377,7 +378,7 @@ def _find(db: Reader, rest: str, values: Sequence[object] | Mapping[str, object]
 
 
 def record(row: Sequence[Any]) -> Expectation:
-    """Return the expectation of a row's body, which is what was opened, and columns, which are what became of it."""
+    """Return the expectation of a row's body, its opened form, and columns, its outcome."""
     body, status, closed_at, met_by, answer = row
     opened = EXPECTATION.record(body)
     if status == ExpectationStatus.OPEN:

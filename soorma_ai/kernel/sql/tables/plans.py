@@ -66,7 +66,7 @@ def plan(db: Reader, plan_id: str) -> PlanRecord | None:
 
 
 def readable(db: Reader, plan_id: str) -> PlanRecord | None:
-    """Return the plan; None also for one whose row is damaged."""
+    """Return the plan; None also for a damaged row."""
     try:
         return plan(db, plan_id)
     except ConfigError:
@@ -139,8 +139,8 @@ def _next_call(plan: PlanRecord) -> str | None:
 
 
 def append(db: Reader, step: Step, at_hand: Mapping[str, EventEnvelope]) -> None:
-    """Append a step. What its event says at length, where that event is `at_hand`, is not written down twice: an event
-    that a plan was handed, or has published, stays as long as the plan."""
+    """Append a step. Long data of its event, if that is `at_hand`, are not written twice: an event delivered to a plan,
+    or published by it, stays as long as the plan."""
     rest, data_at = STEP.text(step), None
     if len(rest) > SHORT and (event := at_hand.get(step.event_id or "")) is not None:
         data_at = _place_of(step.data, event.data)
@@ -329,6 +329,6 @@ def blocked_in_tree(db: Reader, root_plan_id: str, limit: int) -> list[PlanRecor
 
 
 def _blocked(body: str, reason: str | None) -> PlanRecord:
-    """Return the plan with what the delivery knows, where another of its events has moved the plan on meanwhile."""
+    """Return the plan with the delivery's facts, if another of its events has moved the plan on meanwhile."""
     plan = PLAN.record(body)
     return replace(plan, blocked=plan.blocked or Blocked(plan.plan_id, reason or "", plan.updated_at))

@@ -1,5 +1,5 @@
-"""The circuits of this process, one for each provider: nobody asks where nobody answers, and one looks whether it is
-back while the others wait for what it finds."""
+"""Circuits of this process, one for each provider: an absent one gets no calls, but for one to see whether it is back,
+while the others wait for its result."""
 
 import asyncio
 from collections import defaultdict
@@ -64,8 +64,8 @@ class Circuits:
         self.failing: dict[str, FailureRun] = {}
 
     async def call(self, provider: str, asker: CircuitCaller, clock: Clock, ask: Callable[[], Awaitable[T]]) -> T:
-        """Ask, or raise Outage, which says for how long the asker has to rest; or ModelBlocked, as a moment ago, where
-        nobody was told to ask again."""
+        """Call the provider, or raise Outage with the time to rest; or ModelBlocked, as a moment ago, without an order
+        to ask again."""
         known = self._providers[provider]
         while True:
             now = clock.now()
