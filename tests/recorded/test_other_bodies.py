@@ -1,5 +1,4 @@
-"""Bodies that litellm writes for us: Bedrock's Converse and OpenAI's Responses hold the question, the form and the room,
-and their answers are read."""
+"""Bodies of litellm for Bedrock's Converse and OpenAI's Responses: they hold the question, the form and the room."""
 
 import json
 from collections.abc import Generator
