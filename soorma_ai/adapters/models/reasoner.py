@@ -20,7 +20,7 @@ from soorma_ai.adapters.models.direct.transport import Direct
 from soorma_ai.adapters.models.faults import BadGeneration, ParameterRejected, SchemaRejected, guess_at
 from soorma_ai.adapters.models.forms import MODES, NEXT_MODES, AnswerForm, form_for
 from soorma_ai.adapters.models.guard import check_allowed, is_loopback, is_replayed
-from soorma_ai.adapters.models.known_forms import FormMemory, KnownForms, count_prose, usable
+from soorma_ai.adapters.models.known_forms import FormMemory, KnownForms, usable
 from soorma_ai.adapters.models.litellm.transport import ThroughLiteLLM
 from soorma_ai.adapters.models.prices import Price, read_price
 from soorma_ai.adapters.models.texts import read_texts
@@ -165,7 +165,7 @@ class LiteLLMReasoner:
 
     async def _say(self, model: str, question: ModelQuestion, spent: list[Paid]) -> _ParsedAnswer:
         """Get one answer of one model: in the next form if its provider refuses one, which is remembered."""
-        known = self._memory.of(model, self._base(model))
+        known = await self._memory.of(model, self._base(model))
         forms = usable((self._form(model, question, mode) for mode in (self._mode, *NEXT_MODES)), known)
         refusal: SchemaRejected | None = None
         for form in forms[1:] if question.other_form and len(forms) > 1 else forms:
@@ -173,6 +173,7 @@ class LiteLLMReasoner:
                 return await self._exchange(self._call(model, question, form, spent), question, known)
             except SchemaRejected as refused:
                 known.refused[form.mode] = str(refused)
+                await self._memory.keep(model, self._base(model))
                 refusal = refused
         raise ConfigError(f"{model}: the provider takes the decision's schema in no form: {refusal}") from refusal
 
@@ -188,7 +189,8 @@ class LiteLLMReasoner:
         if found.value is not None:
             value = read_texts(found.value, call.form.wire)
             found = replace(found, value=value) if isinstance(value, dict) else found
-        count_prose(known, call.form.mode, is_prose=found.value is None and raw.is_prose)
+        if known.count_prose(call.form.mode, is_prose=found.value is None and raw.is_prose):
+            await self._memory.keep(call.model, call.base)
         return _ParsedAnswer(raw.text(call.form.mode), found, raw.ending)
 
     async def _follow(self, call: ProviderCall, known: KnownForms) -> ProviderAnswer:
@@ -200,6 +202,7 @@ class LiteLLMReasoner:
             if named.wanted == call.room_name:
                 raise ConfigError(f"{call.model}: the provider does not accept the request: {named}") from named
             known.room = named.wanted
+            await self._memory.keep(call.model, call.base)
             try:
                 return await self._reach(replace(call, room_name=named.wanted))
             except ParameterRejected as again:

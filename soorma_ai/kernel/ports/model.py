@@ -109,6 +109,14 @@ class Reasoner(Protocol):
         ...
 
 
+class FormStore(Protocol):
+    """Refused forms of models, by the model and its address, kept beyond the process."""
+
+    async def load(self) -> Mapping[str, JsonObject]: ...
+
+    async def keep(self, model: str, known: JsonObject) -> None: ...
+
+
 @dataclass(frozen=True)
 class Prompt:
     """Rendered prompt, by its blocks. The version is a label for people; the hash identifies the template, with its
