@@ -1,4 +1,4 @@
-"""Working memory and sessions of a platform elsewhere: the calls that are more than one request."""
+"""Working memory and sessions over HTTP: the calls of more than one request."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -52,8 +52,8 @@ class WantedPart(Struct, frozen=True):
 
 
 class ActivePlans(Struct, frozen=True):
-    """Counts of active plans. Waiting are those that are paused, ask people, or need an operator. `is_part`: there may
-    be more, and the `oldest` is not known."""
+    """Counts of active plans. Waiting are the paused ones, those with a question to people, and those in need of an
+    operator. `is_part`: there may be more, and the `oldest` is not known."""
 
     running: int
     waiting: int

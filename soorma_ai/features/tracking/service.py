@@ -29,7 +29,7 @@ class PlanReader(OperatorCalls):
 
     @CALLS.local(Act.SEE)
     async def trace(self, plan_id: Id) -> "Trace":
-        """Return why everything in a plan happened: who did what because of what, and when. Raise NotFound.
+        """Return the causes of everything in a plan: each effect with its author, cause and time. Raise NotFound.
 
         `soorma_ai.features.tracking.story.print_trace` prints it.
         """

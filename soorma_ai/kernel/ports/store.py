@@ -9,7 +9,7 @@ from typing_extensions import Unpack
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival, Expectation, Untaken
-from soorma_ai.kernel.domain.history import JoinProgress, JournalEntry, Step
+from soorma_ai.kernel.domain.history import JoinProgress, JournalEntry, PromptPart, Step
 from soorma_ai.kernel.domain.limits import Charge, Limits, Spent
 from soorma_ai.kernel.domain.memory import MemoryKey, SessionSummary, StoredValue
 from soorma_ai.kernel.domain.people import Answer
@@ -207,6 +207,10 @@ class Plans(Protocol):
 
     async def prompt_parts(self, tenant_id: str, plan_id: str, digests: Collection[str]) -> dict[str, str]:
         """Return texts of questions to models by their digests, those of this plan and those of all of its tenant."""
+        ...
+
+    async def keep_part(self, part: PromptPart, now: datetime) -> None:
+        """Keep a text under its digest, in the place of an older one."""
         ...
 
     async def settle(self, one: Settlement, delivery: Delivery) -> None:

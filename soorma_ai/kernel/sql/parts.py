@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from soorma_ai.kernel.domain.effects import Declare, Effect, Publish, SaveTask, Schedule
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival, Expectation
+from soorma_ai.kernel.domain.history import PromptPart
 from soorma_ai.kernel.domain.limits import Charge, Limits
 from soorma_ai.kernel.domain.memory import OpenSession
 from soorma_ai.kernel.domain.people import Answer
@@ -219,6 +220,9 @@ class SqlPlans(StorePart):
             budget.reserve(db, charge, limits)
 
         await self.write(reserving, of_delivery(delivery))
+
+    async def keep_part(self, part: PromptPart, now: datetime) -> None:
+        await self.write(lambda db: budget.keep_part(db, part, now))
 
     async def settle(self, one: Settlement, delivery: Delivery) -> None:
         def settling(db: Connection) -> None:
