@@ -30,7 +30,10 @@ _COMMANDS = {
     "approve": ("answer", "Let go what a plan holds back for approval."),
     "reject": ("answer", "Refuse what a plan holds back for approval."),
     "answer": ("answer", "Answer a question with data."),
-    "dead-letters": ("dead_letters", "List, show, redrive and discard what could not be handled."),
+    "dead-letters": (
+        "soorma_ai.features.dead_letters.commands",
+        "List, show, redrive and discard what could not be handled.",
+    ),
     "prune": ("soorma_ai.features.upkeep.commands.prune", "Remove plans that have ended, and old events."),
     "forget": ("soorma_ai.features.upkeep.commands.forget", "Remove all that is a user's."),
     "backup": ("soorma_ai.features.upkeep.commands.backup", "Copy the store to a file, while it is in use."),
