@@ -137,6 +137,7 @@ screenshots: .make/dev ## the pictures of the console in docs/screenshots, by Ch
 
 docs: .make/dev ## the site of the documents, in .make/site; warnings are errors, and every link within it is checked
 	@$(PYTHON) tests/docs/pages.py >/dev/null
+	@$(PYTHON) tests/docs/commands.py
 	@.venv/bin/zensical build --strict --clean
 	@cp -R docs/. .make/site/
 	@grep -q doc-heading .make/site/reference/api.html || { echo "the names were not written: is mkdocstrings there?" >&2; exit 1; }

@@ -1,9 +1,9 @@
-"""Choreography planners: an LLM steers real work between independent services, by events, under limits that hold.
+"""Choreography planners: an LLM steers real work between independent services, by events, under enforced limits.
 
 An independent implementation, not affiliated with soorma.ai.
 
-What most programs need is here, and loaded when it is first used, so that a program that needs little of it (the
-command line, above all) starts at once. What few programs name is public where it stands:
+The names of most programs are here, and are loaded on first use: a small program, such as the command line, starts at
+once. Further names are public in their modules:
 
 * `soorma_ai.adapters.tokens`: whom a bearer token stands for (`ApiKeys`, `FirstOf`, `ByFunction`).
 * `soorma_ai.kernel.domain.doubts`: what a `reconcile` hook says (`Done`, `NotDone`, `Failed`, `StillUnknown`).
@@ -11,12 +11,12 @@ command line, above all) starts at once. What few programs name is public where 
 * `soorma_ai.features.dead_letters.records`: what `platform.dead_letters` lists (`Letter`).
 * `soorma_ai.kernel.domain.people`: what `platform.answer` returns (`AnswerOutcome`).
 * `soorma_ai.features.phases.records`: records of a phase agent (`SSEEvent` and its kinds, `TransitionRecord`).
-* `soorma_ai.kernel.domain.plans`: how far a plan is (`PlanStatus`).
-* `soorma_ai.errors`: the whole tree, with what a store, a bus or a model raises.
-* `soorma_ai.forge`: agents that work in phases (`ResearchAgent`, `UnderstandAgent`, `BuildAgent`).
-* `soorma_ai.kernel.ports`: what an adapter of your own is given and gives.
-* `soorma_ai.features.tracking.story`: the trace of a plan, printed as `soorma plans show` does it (`print_trace`).
-* `soorma_ai.testing`: a scripted model, a clock that you move, recordings.
+* `soorma_ai.kernel.domain.plans`: status of a plan (`PlanStatus`).
+* `soorma_ai.errors`: the whole tree, including the errors of stores, buses and models.
+* `soorma_ai.forge`: agents with phases (`ResearchAgent`, `UnderstandAgent`, `BuildAgent`).
+* `soorma_ai.kernel.ports`: Protocols and records for adapters.
+* `soorma_ai.features.tracking.story`: the trace of a plan, as in `soorma plans show` (`print_trace`).
+* `soorma_ai.testing`: a scripted model, a virtual clock, recordings.
 """
 
 from typing import TYPE_CHECKING

@@ -1,9 +1,10 @@
-"""The composition root: the one module that knows every adapter, loaded by the first platform that opens."""
+"""Composition root: the only module with all adapters, loaded by the first opened platform."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
-from functools import partial
+from functools import cache, partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -32,14 +33,18 @@ from soorma_ai.kernel.domain.limits import STATEMENT_SECONDS, Limits
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import Frozen
 from soorma_ai.kernel.extension import Extension, context_parts, feature_set
-from soorma_ai.kernel.ports import Brought, Bus, Clock, Embedder, ModelSettings, Reasoner, Store
+from soorma_ai.kernel.ports import Brought, Bus, Clock, Embedder, FormStore, ModelSettings, Reasoner, Store
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services
+from soorma_ai.kernel.runtime.handling.process.model_forms import StoredForms
 from soorma_ai.kernel.runtime.handling.process.signals import Signals
 from soorma_ai.kernel.runtime.loops.intake import TakeCopies, refuse_copies
 from soorma_ai.kernel.runtime.loops.supervisor import Supervisor
 from soorma_ai.kernel.sql.storage import FeatureSet
 from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, sqlite_path
+
+if TYPE_CHECKING:
+    from soorma_ai.adapters.models.known_forms import FormMemory
 
 Loop = Callable[[], Coroutine[None, None, None]]
 
@@ -52,7 +57,7 @@ LOOK_SECONDS = 30.0
 
 
 class Overrides(Struct, frozen=True):
-    """What a program gives itself, in the place of what the settings choose."""
+    """Objects of the program, in place of the settings' choices."""
 
     store: Store | None = None
     bus: Bus | None = None
@@ -64,8 +69,8 @@ class Overrides(Struct, frozen=True):
 async def assemble(
     opened: AsyncExitStack, settings: Settings, purpose: str, given: Overrides, extensions: Sequence[Extension] = EVERY
 ) -> tuple[Services, Supervisor]:
-    """Open what a platform needs, with these extensions. `opened` closes it, the last one first, whatever one of them
-    raises. A store that is given has features of its own."""
+    """Open the parts of a platform, with these extensions. `opened` closes them, the last one first, even after an
+    error of one. A store of the program's own has features of its own."""
     build_models()
     signals, store = Signals(), given.store
     clock = SteadyClock(given.clock) if given.clock else await _open_clock(opened, settings.store_url, store)
@@ -80,7 +85,7 @@ async def assemble(
         signals,
         max_backlog=settings.max_backlog,
         limits=given.limits,
-        make_reasoner=make_reasoner,
+        make_reasoner=reasoners_of(StoredForms(store, clock)),
         parts=context_parts(_live(extensions, store)),
         embedding=Embedding(given.embedder) if given.embedder else None,
     )
@@ -107,14 +112,14 @@ async def assemble(
 
 
 async def _open_control(opened: AsyncExitStack, owner: OwnerLock, services: Services) -> None:
-    """Serve the control socket, which the user of this process alone can open."""
+    """Serve the control socket; only the user of this process can open it."""
     control = ControlSocket(owner.info.socket, partial(_begin_to_converse, services))
     await control.start()
     opened.push_async_callback(control.close)
 
 
 def _loops_of(extensions: Sequence[Extension], services: Services) -> dict[str, Loop]:
-    """Return the loops of the features that are on, by their names."""
+    """Return the loops of the active features, by their names."""
     return {
         name: partial(loop, services) for one in _live(extensions, services.store) for name, loop in one.loops.items()
     }
@@ -136,7 +141,7 @@ def make_store(
     read_only: bool = False,
     statement_timeout: float = STATEMENT_SECONDS,
 ) -> Store:
-    """Return the store of a URL, not open yet. Raise ConfigError for one that this installation cannot open."""
+    """Return the store of a URL, not open yet. Raise ConfigError for a store outside of this installation."""
     if not is_postgres(url):
         path = sqlite_path(url)
         return SqliteStore(path, features, read_only=read_only) if read_only else SqliteStore(path, features)
@@ -148,7 +153,7 @@ def make_store(
 
 
 async def make_clock(store_url: str) -> Clock:
-    """Return the clock of a store. All who share a database go by that of its server."""
+    """Return the clock of a store. All processes of one database share the clock of its server."""
     if not is_postgres(store_url):
         return SystemClock()
     clock = HostClock()
@@ -157,7 +162,7 @@ async def make_clock(store_url: str) -> Clock:
 
 
 async def _open_clock(opened: AsyncExitStack, store_url: str, given: Store | None) -> Clock:
-    """Return the clock of a store, which is looked at again as long as the platform is open."""
+    """Return the clock of a store, and compare it with the store's as long as the platform is open."""
     clock = SystemClock() if given else await make_clock(store_url)
     if isinstance(clock, HostClock):
         looking = asyncio.create_task(_keep_looking(clock, store_url))
@@ -224,7 +229,7 @@ async def _take_copies(services: Services, others: Neighbourhood, brought: Seque
 
 
 async def _begin_to_converse(services: Services) -> Converse:
-    """Load what serves the control socket, apart from the loop: that takes some tenths of a second."""
+    """Load the modules of the control socket off the loop: this takes some tenths of a second."""
 
     def load() -> Converse:
         from soorma_ai.api.server.local import conversation
@@ -236,19 +241,31 @@ async def _begin_to_converse(services: Services) -> Converse:
 
 
 def build_models() -> None:
-    """Build what else is built by its first use, while there is one thread: older versions of pydantic go wrong where
-    two use a model first."""
+    """Build pydantic's lazy models while there is one thread: older versions of pydantic fail at a concurrent first
+    use."""
     for model in (EventEnvelope, *Frozen.__subclasses__()):
         model.model_rebuild()
 
 
-def make_reasoner(settings: ModelSettings) -> Reasoner:
-    from soorma_ai.adapters.models import LiteLLMReasoner  # of no use to who brings a reasoner, or plans nothing
+def reasoners_of(forms: FormStore | None) -> Callable[[ModelSettings], Reasoner]:
+    """Return the function that makes reasoners. They share what they know of the forms that models take."""
 
-    return LiteLLMReasoner(
-        settings.model,
-        api_base=settings.api_base,
-        api_key=settings.api_key,
-        temperature=settings.temperature,
-        **settings.extra,
-    )
+    @cache
+    def memory() -> "FormMemory":
+        from soorma_ai.adapters.models.known_forms import FormMemory
+
+        return FormMemory(forms)
+
+    def make_reasoner(settings: ModelSettings) -> Reasoner:
+        from soorma_ai.adapters.models import LiteLLMReasoner  # of no use to who brings a reasoner, or plans nothing
+
+        return LiteLLMReasoner(
+            settings.model,
+            api_base=settings.api_base,
+            api_key=settings.api_key,
+            temperature=settings.temperature,
+            memory=memory(),
+            **settings.extra,
+        )
+
+    return make_reasoner

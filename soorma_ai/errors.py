@@ -16,6 +16,7 @@ SoormaError
 │   └── InvalidPlan
 ├── ModelRefused              the model declines                       -> never asked again
 ├── ContentFiltered           the provider declines                    -> never asked again
+├── ModelUnreadable           answers that nothing can read, in a row  -> never asked again
 ├── LimitExceeded             a budget is spent                        -> never asked again
 ├── OutcomeUnknown            done or not is unknown                   -> a person is asked
 ├── Held                      a person must approve the request first
@@ -31,6 +32,7 @@ SoormaError
     ├── ServerUnavailable       a server of ours, over HTTP
     ├── ModelUnavailable
     │   ├── RateLimited
+    │   ├── UnreadableAnswer    not JSON, or no answer in it
     │   └── Outage              of a plan's model                      -> the plan rests, which is no attempt
     ├── Overloaded              too much work is waiting
     ├── HandlerTimeout          a handler did not end in its time
@@ -58,8 +60,8 @@ class Paid(NamedTuple):
 class SoormaError(Exception):
     """Root of all errors that this package raises on purpose.
 
-    `code` is the stable, lower-case name that travels in failure replies. `paid` is what a model's call has cost that
-    ended so.
+    `code` is the stable, lower-case name in failure replies. `paid` is the cost of a model's call with this error as
+    its end.
     """
 
     code = "error"
@@ -172,6 +174,13 @@ class ContentFiltered(SoormaError):
 
     code = "content_filtered"
     paid = Paid(uncounted=1)
+
+
+class ModelUnreadable(SoormaError):
+    """Five answers of a model's provider in a row could not be read, so its plan fails. To do: check that the URL is
+    that of the model's API, and what stands between; then submit the goal again."""
+
+    code = "model_unreadable"
 
 
 class LimitExceeded(SoormaError):
@@ -303,6 +312,13 @@ class RateLimited(ModelUnavailable):
     code = "rate_limited"
 
 
+class UnreadableAnswer(ModelUnavailable):
+    """The answer of a model's provider is no answer of a model: a web page, an empty body, half a body. It counts as a
+    call. To do: nothing at first; if it lasts, check that the URL is that of the model's API."""
+
+    code = "unreadable_answer"
+
+
 class Outage(ModelUnavailable):
     """A model of a plan is unavailable, and the plan rests. `retry_after` is the time to the next try. To do: nothing:
     the plan goes on after the model's return, or ends at its deadline."""
@@ -343,8 +359,8 @@ class LeaseLost(VersionConflict):
 
 
 class Retry(Exception):
-    """Raised by a handler to get this delivery again, `after` that long (or by the usual back-off). Where it waits for
-    what surely comes, that `counts` as no attempt."""
+    """Raised by a handler to get this delivery again, `after` that long (or by the usual back-off). With
+    `counts=False`, as in a wait for a certain event, it is no attempt."""
 
     def __init__(
         self, reason: str = "the handler asked for another try", *, after: timedelta | None = None, counts: bool = True
@@ -365,5 +381,5 @@ class Reject(Exception):
 
 
 class Fatal(BaseException):
-    """Root of what no handling may survive, such as a call that its recording does not hold: whoever waits waits in
-    vain, and is told. It is no Exception, since clients turn those into errors that are tried again."""
+    """Root of errors fatal to every handling, such as a call missing in its recording: all waits end with it. It is no
+    Exception, since clients turn those into errors to try again."""

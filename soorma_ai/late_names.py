@@ -1,5 +1,4 @@
-"""Public names of a package that are loaded when they are first used, so that a program that needs few starts at
-once."""
+"""Lazy public names of a package: a program with few of them starts at once."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -7,8 +6,8 @@ from importlib import import_module
 
 
 def late_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return the `__getattr__` and the `__dir__` of a package. `homes` are names, apart by blanks, by the module below
-    the package that has them. Its `__all__` becomes the list of them."""
+    """Return the `__getattr__` and the `__dir__` of a package. `homes` maps modules below the package to their names,
+    separated by blanks. All names become its `__all__`."""
     home_of = {name: home for home, names in homes.items() for name in names.split()}
     own = vars(sys.modules[package])
     # Not by its name in the package: type checkers refuse a list that is worked out.

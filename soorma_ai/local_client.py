@@ -23,11 +23,11 @@ class LocalClient(Client, LetterCalls, PlanReader, SessionCalls, UpkeepCalls):
     `keys` for API keys, `memory` for plans and long-term memory, `tracker` for progress."""
 
     def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "LocalClient":
-        """Return the client of another person. The caller has established their identity."""
+        """Return the same calls for a person with these `roles`; establish the person's identity beforehand."""
         return self._of(super().as_user(tenant_id=tenant_id, user_id=user_id, roles=roles))
 
     def as_caller(self, caller: Caller) -> "LocalClient":
-        """Return the client of an authenticated caller. Its changes are recorded; see `audit`."""
+        """Return the same calls for an authenticated `caller`. Changes by it are recorded; see `audit`."""
         return self._of(super().as_caller(caller))
 
     def _of(self, made: Client) -> "LocalClient":

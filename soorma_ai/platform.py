@@ -1,4 +1,4 @@
-"""The platform of a process: what it runs its agents with, and its client."""
+"""Platform of a process: its store, bus and agents, and its client."""
 
 import asyncio
 import signal
@@ -8,9 +8,10 @@ from functools import partial
 from typing import Self, TypedDict, Unpack, cast
 
 from soorma_ai.agents.agent import Agent
-from soorma_ai.agents.arguments import must_have, must_know
+from soorma_ai.agents.arguments import must_have
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.features.upkeep.retention import keep_pruning, must_be_kept_long_enough
+from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.limits import Limits
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import clip
@@ -41,11 +42,12 @@ class PlatformOptions(TypedDict, total=False):
 
 
 class Platform(LocalClient):
-    """Store, bus and agents of one process; the trusted root, whose bare calls act as `default/local`: `person` is who
-    that is, and `as_user` gives the calls of another.
+    """Store, bus and agents of one process, and the client of the trusted root. Calls act as `person`, by default
+    `default/local`; `as_user` returns the calls of another person. For the options see `PlatformOptions`.
 
-    `store_url` and `bus_url` come from SOORMA_STORE_URL and SOORMA_BUS_URL when not given. For the options see
-    `PlatformOptions`.
+    Args:
+        store_url: URL of the store; by default SOORMA_STORE_URL.
+        bus_url: URL of the bus; by default SOORMA_BUS_URL.
     """
 
     def __init__(
@@ -71,7 +73,8 @@ class Platform(LocalClient):
         self._closing = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        """Raise ConfigError for a file that another process owns, that is damaged, or that cannot be written."""
+        """Open the store and the bus. Raise ConfigError for a file owned by another process, a damaged file, and a file
+        without write access."""
         if self._open_services is not None:
             raise LocalProtocolError("this platform is open already")
         async with AsyncExitStack() as opening:
@@ -83,7 +86,8 @@ class Platform(LocalClient):
         await self._closing.aclose()
 
     async def start(self, *agents: Agent) -> None:
-        """Return when all are registered and their handlers take events. Raise ConfigError, and start none."""
+        """Start `agents`; return after their registration, with handlers ready for events. Raise ConfigError, and start
+        none."""
         if self._supervisor is None:
             raise LocalProtocolError("the platform is not open; use `async with Platform(...)`")
         for given in agents:
@@ -118,8 +122,8 @@ class Platform(LocalClient):
 def run(*agents: Agent, url: str | None = None, token: str | None = None) -> None:
     """Run agents as a process, set up by the environment, until SIGINT or SIGTERM.
 
-    With the `url` of a server (SOORMA_URL), whose `token` (SOORMA_TOKEN) it has, the process has no store: what comes
-    for its agents is leased there.
+    With the `url` of a server (SOORMA_URL) and a `token` for it (SOORMA_TOKEN), the process has no store: it leases the
+    deliveries of its agents from the server.
     """
     asyncio.run(_serve(agents, read_server(url, token)))
 
@@ -138,7 +142,7 @@ async def _serve(agents: tuple[Agent, ...], server: Server | None) -> None:
 
 
 def stop_by_signal() -> asyncio.Event:
-    """Return an event that SIGINT or SIGTERM sets from now on, instead of ending the process."""
+    """Return an event; SIGINT and SIGTERM set it from now on, instead of ending the process."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stop.set)

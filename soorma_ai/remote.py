@@ -1,4 +1,4 @@
-"""Agents of a process that has no store: their platform is served at a URL."""
+"""Agents of a process without a store; their platform is served at a URL."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -12,7 +12,7 @@ from soorma_ai.agents.mounts import Inlet
 from soorma_ai.api.clients.address import address_of
 from soorma_ai.api.clients.sender import CallBounds, Sender
 from soorma_ai.api.clients.transport import AsyncTransport
-from soorma_ai.assembly import EVERY, build_models, make_reasoner
+from soorma_ai.assembly import EVERY, build_models, reasoners_of
 from soorma_ai.errors import ConfigError, LocalProtocolError, TransientError
 from soorma_ai.features.remote.elsewhere.store import RemoteStore
 from soorma_ai.kernel.domain.registry import AgentKind
@@ -32,9 +32,8 @@ PAUSE_BEFORE_START = 2.0
 
 
 class RemoteAgents:
-    """Tools, workers and plain agents whose platform is served at `url` (SOORMA_URL), as the holder of `token`
-    (SOORMA_TOKEN). What comes for them is leased over HTTP and handled here; what their handlers record is committed
-    there, with every check of a handling beside the store.
+    """Tools, workers and plain agents of a platform at a URL. Their deliveries are leased over HTTP and handled here;
+    the recorded effects are committed at the server, with every check of a handling beside the store.
 
     Planners run in the process of the store.
     """
@@ -47,7 +46,14 @@ class RemoteAgents:
         clock: Clock | None = None,
         transport: "httpx.AsyncBaseTransport | None" = None,
     ) -> None:
-        """`transport` is another way than TCP, such as `httpx.AsyncHTTPTransport(uds=...)`. Raise ConfigError."""
+        """Read the address. Raise ConfigError.
+
+        Args:
+            url: URL of the server; by default SOORMA_URL.
+            token: token of these agents; by default SOORMA_TOKEN.
+            clock: clock in the place of the system's.
+            transport: another way than TCP, such as `httpx.AsyncHTTPTransport(uds=...)`.
+        """
         server = read_server(url, token)
         if server is None:
             raise ConfigError(f"the URL of the server is missing: give url=, or set {SERVER_URL} (and {TOKEN})")
@@ -65,7 +71,7 @@ class RemoteAgents:
         signals, prompts = Signals(), PromptFiles(*read_settings().prompts_dirs)
         parts = context_parts(EVERY)
         self._services = Services(
-            self._store, self._clock, prompts, signals, make_reasoner=make_reasoner, parts=parts, is_remote=True
+            self._store, self._clock, prompts, signals, make_reasoner=reasoners_of(None), parts=parts, is_remote=True
         )
         self._supervisor = Supervisor(self._services, LocalBus())
         self._store.notify(signals.signal_commit, self._supervisor.note_arrival)
@@ -77,22 +83,22 @@ class RemoteAgents:
         await self._closing.aclose()
 
     async def start(self, *agents: Agent) -> None:
-        """Return when all are registered. Raise ConfigError for what runs beside the store only, Forbidden and
-        Unauthenticated for what the token does not allow, and StoreUnavailable while the server is away: none has
-        started then."""
+        """Start `agents`; return after their registration. Raise ConfigError for agents in need of the store, Forbidden
+        and Unauthenticated for missing rights of the token, and StoreUnavailable while the server is away: then none
+        has started."""
         if self._supervisor is None:
             raise LocalProtocolError("use `async with RemoteAgents(...)`")
         for agent in agents:
             must_run_elsewhere(agent)
         for agent in agents:
-            agent.take_reasoner(make_reasoner)
+            agent.take_reasoner(self._services.make_reasoner)
             agent.check()
         await self._supervisor.start(agents)
         self._store.watch()
 
 
 def must_run_elsewhere(agent: Agent) -> None:
-    """Raise ConfigError for what needs the store beside it."""
+    """Raise ConfigError for an agent in need of the store in its process."""
     if agent.kind is AgentKind.PLANNER:
         raise ConfigError(
             f"{agent.name} is a planner: planners and state machines run beside the store. Start it there with "
@@ -103,7 +109,7 @@ def must_run_elsewhere(agent: Agent) -> None:
 
 
 async def serve(agents: tuple[Agent, ...], server: Server, stop: asyncio.Event) -> None:
-    """Run agents until they are told to stop. A server that is not there yet is waited for."""
+    """Run agents until `stop` is set, and wait for an absent server."""
     async with RemoteAgents(server.url, token=server.token) as remote:
         stopping = asyncio.ensure_future(stop.wait())
         while not stop.is_set():

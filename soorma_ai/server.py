@@ -17,10 +17,15 @@ __all__ = ["Options", "Rate", "app", "stop"]
 
 
 def app(platform: Client, *, auth: Authenticator | None = None, **options: Unpack[Options]) -> Starlette:
-    """Return the platform as an ASGI application, to be served or mounted into another. The platform has to be open
-    while it is called.
+    """Return the platform as an ASGI application, to be served or mounted into another. Keep the platform open while
+    the application is in use.
 
     Without `auth` it serves programs of this machine only, all of them as `local`, an operator. Raise ConfigError for
     an unknown option, and for a value of another type.
+
+    Args:
+        platform: the open platform.
+        auth: verification of bearer tokens; see `soorma_ai.adapters.tokens`.
+        options: see `Options`.
     """
     return application.app(platform, OPERATIONS, auth=auth, **options)

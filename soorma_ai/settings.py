@@ -1,4 +1,4 @@
-"""The environment, read once, when a platform is made."""
+"""Settings of the environment, read once at the making of a platform."""
 
 import os
 import re
@@ -93,7 +93,7 @@ VARIABLES = (
 
 
 class Settings(Struct, frozen=True):
-    """`prompts_dirs` are looked in before the packaged prompts."""
+    """Settings of a platform. `prompts_dirs` are searched before the packaged prompts."""
 
     store_url: str
     bus_url: str
@@ -119,7 +119,7 @@ def _max_backlog() -> int:
 
 
 def _number(name: str) -> int | None:
-    """Return a number from 1 that the environment gives. Raise ConfigError for anything else."""
+    """Return a number from 1 of the environment. Raise ConfigError for anything else."""
     given = os.environ.get(name)
     if not given:
         return None
@@ -136,7 +136,7 @@ def _statement_timeout() -> float:
 
 
 class ServerBounds(Struct, frozen=True):
-    """Limits of the connections of a server; None for those that follow from others."""
+    """Limits of a server's connections; None for a limit derived from others."""
 
     connections: int | None
     of_address: int | None
@@ -162,21 +162,21 @@ def read_bounds() -> ServerBounds:
 
 @dataclass(frozen=True)
 class Server:
-    """The place of a platform that another process has, and the token that it is called with."""
+    """URL of another process's platform, and the token for it."""
 
     url: str
     token: str | None = field(default=None, repr=False)
 
 
 def read_server(url: str | None = None, token: str | None = None) -> Server | None:
-    """Return the server to be asked. An argument wins over the environment; None where neither names one."""
+    """Return the server to call. An argument wins over the environment; None without either."""
     found = url or os.environ.get(SERVER_URL)
     return Server(found, token or os.environ.get(TOKEN) or None) if found else None
 
 
 @dataclass(frozen=True)
 class SignIn:
-    """A provider by which people sign in to the console, and what its tokens call them."""
+    """OpenID Connect provider for the console's sign-in, and the names of its tokens' claims."""
 
     issuer: str
     client_id: str
@@ -187,7 +187,7 @@ class SignIn:
 
 
 def read_sign_in() -> SignIn | None:
-    """Return the provider that the environment names, None where it names none. Raise ConfigError for half of one."""
+    """Return the provider of the environment; None without one. Raise ConfigError for half of one."""
     said = {one.name: os.environ.get(one.name) or one.default for one in VARIABLES}
     needed = (OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_URL)
     if not any(said[name] for name in needed):
@@ -202,12 +202,12 @@ def read_sign_in() -> SignIn | None:
 
 
 def names_server() -> bool:
-    """Tell whether the environment names a server to be asked."""
+    """Tell whether the environment names a server to call."""
     return bool(os.environ.get(SERVER_URL))
 
 
 def hide_password(url: str) -> str:
-    """Return the URL without user, password and query, for messages, which end up in logs. A file has none."""
+    """Return the URL without user, password and query, for messages and logs. A file has none."""
     if url.startswith("sqlite:"):
         return url
     if "://" not in url and "=" in url:
@@ -216,7 +216,7 @@ def hide_password(url: str) -> str:
 
 
 def is_postgres(store_url: str) -> bool:
-    """Tell whether the store is a database on a server. Raise ConfigError for a URL of no store that is known."""
+    """Tell whether the store is a database on a server. Raise ConfigError for a URL of an unknown store."""
     if store_url.partition("://")[0] in _POSTGRES:
         return True
     sqlite_path(store_url)
@@ -224,8 +224,8 @@ def is_postgres(store_url: str) -> bool:
 
 
 def place_of_store(store_url: str) -> Path | None:
-    """Return the path beside which the console's secret is kept: the file of the store, or one in the current directory
-    that is named as the database; None for a store in memory."""
+    """Return the path for the console's secret, to be kept beside it: the file of the store, or a file in the current
+    directory with the database's name; None for a store in memory."""
     if not is_postgres(store_url):
         return sqlite_path(store_url)
     database = store_url.partition("://")[2].partition("?")[0].partition("/")[2]
@@ -234,7 +234,8 @@ def place_of_store(store_url: str) -> Path | None:
 
 @dataclass(frozen=True)
 class NatsUrl:
-    """`servers` are URLs of the servers of one cluster. What is sent in one namespace is seen in no other."""
+    """Address of a NATS cluster. `servers` are URLs of the servers of one cluster. Messages of one namespace are
+    invisible in every other."""
 
     servers: tuple[str, ...] = field(repr=False)
     namespace: str
@@ -242,7 +243,7 @@ class NatsUrl:
 
 def nats_url(bus_url: str) -> NatsUrl | None:
     """Read `nats://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...][/NAMESPACE]`, or the same with `tls`; None for the bus
-    of one process. Raise ConfigError for anything else."""
+    inside of one process. Raise ConfigError for anything else."""
     if bus_url == DEFAULT_BUS_URL:
         return None
     found = _NATS_URL.fullmatch(bus_url)

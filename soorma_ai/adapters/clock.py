@@ -15,9 +15,9 @@ A_LITTLE = timedelta(seconds=1)
 
 
 class SystemClock:
-    """`now` never goes back. When the wall clock is put back, it goes on by the monotonic clock, from which whatever is
-    due takes its time; when that is put forward, or the machine has slept, it follows at once. Both are read in
-    nanoseconds."""
+    """Clock of this machine. `now` never goes back: after a step back of the wall clock, it goes on by the monotonic
+    clock, the base of all due times; after a step forward, or a sleep of the machine, it follows at once. Both are read
+    in nanoseconds."""
 
     def __init__(
         self, wall: Callable[[], int] = time.time_ns, monotonic: Callable[[], int] = time.monotonic_ns
@@ -76,11 +76,11 @@ class SteadyClock:
 
 
 class HostClock(SystemClock):
-    """Goes by the clock of another host, such as that of a database which several share, and never by this host's: what
-    one writes down, such as the end of a lease, means the same to all.
+    """Clock of another host, such as that of a shared database, and never of this one: a stored moment, such as the end
+    of a lease, means the same to all processes.
 
-    Between two looks there it goes on by the monotonic clock. By what it has run ahead, if that is a little, it stands
-    still; where the other was put back by more, it goes on as it was. Used by any thread.
+    Between two looks there it goes on by the monotonic clock. After a small lead, it stands still until the other has
+    caught up; after a larger step back of the other, it goes on as it was. Used by any thread.
     """
 
     def __init__(self, monotonic: Callable[[], int] = time.monotonic_ns) -> None:
@@ -88,7 +88,7 @@ class HostClock(SystemClock):
         self._last = _EPOCH
 
     def keep_to(self, moment: datetime) -> None:
-        """Go by what the other clock has just said: by a moment ago, as long as the answer took."""
+        """Adjust to the other clock's answer, as old as its transfer took."""
         ahead = (moment - _EPOCH) // timedelta(microseconds=1) * 1000 - self._monotonic()
         if self._ahead is None or ahead > self._ahead - MOST_AHEAD:
             self._ahead = ahead

@@ -14,8 +14,7 @@ T = TypeVar("T")
 
 
 class Job(Generic[T]):
-    """One operation, who asked for it, and in whose name it is done. `ended` is told what came of it: what it returned,
-    and whether that is stored."""
+    """Operation with its caller and its scope. `ended` gets the outcome: the result, and whether it is stored."""
 
     def __init__(
         self,
@@ -40,7 +39,7 @@ class Job(Generic[T]):
         return not self._future.cancelled()
 
     def run(self) -> None:
-        """Run the operation, again if need be: an operation keeps nothing but what it writes and returns."""
+        """Run the operation, again if need be: an operation keeps nothing but its writes and its result."""
         self.failed, self._error = False, None
         self._value = [self._operation()]
 
@@ -48,14 +47,14 @@ class Job(Generic[T]):
         self.failed, self._error = True, error
 
     def undo(self) -> None:
-        """Take back what it returned, on the loop's thread."""
+        """Take back its result, on the loop's thread."""
         for value in self._value:
             if self._ended is not None:
                 self._ended(value, False)
         self._value = []
 
     def answer(self) -> None:
-        """Answer who asked, on the loop's thread. Whoever waited may be gone by now."""
+        """Answer the caller, on the loop's thread. The caller may be gone by now."""
         if self._future.done():
             return
         if self._error is not None:
@@ -64,7 +63,7 @@ class Job(Generic[T]):
             self._future.set_result(value)
 
     def tell(self) -> None:
-        """Tell what came of it, on the loop's thread."""
+        """Report the outcome, on the loop's thread."""
         if self.failed:
             self.undo()
         for value in self._value:

@@ -29,7 +29,7 @@ class _PromptSource(Struct, frozen=True):
 
 
 class PromptFiles:
-    """Prompts in the given folders, which are looked in first, and those that come with the package."""
+    """Prompts in the given folders, searched first, and those of the package."""
 
     def __init__(self, *folders: Path) -> None:
         self._folders = (*folders, packaged_prompts())
@@ -56,7 +56,7 @@ class PromptFiles:
         return f"{source.prompt_id} {source.version} {source.hash[:SHORT_HASH]}"
 
     def _find(self, prompt_id: str) -> Path:
-        """Look for a prompt once: what is in it is read once, too."""
+        """Look for a prompt once; its content is read once, too."""
         if prompt_id in self._found:
             return self._found[prompt_id]
         for folder in self._folders:

@@ -1,4 +1,4 @@
-"""The agents that authors write, and what their handlers are given."""
+"""Classes of agents, and the contexts of their handlers."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The base of all agents: a name, and handlers for events."""
+"""Base class of all agents: a name, and handlers for events."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast, overload
 from typing_extensions import TypedDict, Unpack
 
 from soorma_ai.agents.annotations import Handler
-from soorma_ai.agents.arguments import describe, must_be_number, must_be_text, must_know, several
+from soorma_ai.agents.arguments import describe, must_be_number, must_be_text, several
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.handler_options import (
     MISSING,
@@ -21,6 +21,7 @@ from soorma_ai.agents.handler_options import (
 from soorma_ai.agents.mounts import Door, Inlet
 from soorma_ai.agents.threads import Threads
 from soorma_ai.errors import ConfigError, LocalProtocolError
+from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventTopic, topic_of
 from soorma_ai.kernel.domain.names import agent_key
 from soorma_ai.kernel.domain.registry import (
@@ -70,8 +71,9 @@ class AgentOptions(TypedDict, total=False):
 
 
 class Agent(AgentProcess):
-    """A long-lived program that speaks only by events. Handlers are registered by decorators, which write down a
-    route and give the function back as it was. Plain `def` handlers run in threads of their agent's own.
+    """Long-lived program without any other interface than events. Decorators register handlers: they record a route and
+    return the function unchanged. Plain `def` handlers run in threads of their agent. `name` is its name in the
+    registry, `description` its description for planners.
 
     For the options see `AgentOptions`.
     """
@@ -115,18 +117,18 @@ class Agent(AgentProcess):
 
     @property
     def agent_id(self) -> str:
-        """Return the key under which it is registered: its name, and its tenant's where it has one."""
+        """Return its key in the registry: its name, with its tenant if it has one."""
         return agent_key(self.tenant_id, self.name)
 
     @property
     def events_consumed(self) -> list[str]:
-        """Events that have a handler."""
+        """Events with a handler."""
         named = [route.event_type for route in self._routes if route.topic is not None]
         return [event_type for event_type in named if not is_pattern(event_type)]
 
     @property
     def events_produced(self) -> list[str]:
-        """Facts that it may publish."""
+        """Facts of this agent, declared by `events_produced=`."""
         return [definition.event_name for definition in self._made]
 
     @overload
@@ -141,10 +143,12 @@ class Agent(AgentProcess):
     def on_event(
         self, event_type: EventLike, topic: EventTopic | str = "", **options: Unpack[HandlerOptions]
     ) -> Callable[[H], H]:
-        """Register a handler, which gets `(event, context)`. `event_type` is a definition, which has its topic, or a
-        name, which may be 'order.*', whatever follows the dot,
-        or '*', any type of the topic; of several handlers that fit, the most exact one gets the event. For the options
-        see `HandlerOptions`. Raise ConfigError for what is no topic; it is never left out."""
+        """Register a handler, called with `(event, context)`. For the options see `HandlerOptions`.
+
+        `event_type` is a definition, with a topic of its own, or a name. A name may be a pattern: 'order.*' for any
+        ending, '*' for every type of the topic. Among several matching handlers the most exact one gets the event.
+        Raise ConfigError for an invalid topic; a name needs one.
+        """
         if isinstance(event_type, EventDefinition):
             topic = topic or event_type.topic
         event_type = self._take_given("on_event", event_type, topic, "'order.placed', 'business-facts'")
@@ -165,23 +169,23 @@ class Agent(AgentProcess):
         return register
 
     def on_startup(self, hook: H = MISSING) -> H:
-        """Register a hook that is called with no arguments before the agent gets its first event."""
+        """Register a `hook` without arguments, called before the agent's first event."""
         must_take(0, "on_startup", hook)
         self._on_startup.append(hook)
         return hook
 
     def on_shutdown(self, hook: H = MISSING) -> H:
-        """Register a hook that is called with no arguments after its last."""
+        """Register a `hook` without arguments, called after the agent's last event."""
         must_take(0, "on_shutdown", hook)
         self._on_shutdown.append(hook)
         return hook
 
     def routes(self) -> Sequence[Route]:
-        """Return its handlers, as the platform that runs it calls them."""
+        """Return its handlers, as routes for the platform."""
         return tuple(self._routes)
 
     def registration(self) -> Registration:
-        """Return what the registry is told of it."""
+        """Return its entry for the registry."""
         made = [(EventRole.MAKES, definition) for definition in self._made]
         return Registration(
             agent=self.name,
@@ -195,10 +199,10 @@ class Agent(AgentProcess):
         )
 
     def take_reasoner(self, make: Callable[[ModelSettings], Reasoner]) -> None:
-        """Take a reasoner for the model that the agent names, as the platform that starts it makes them."""
+        """Take a reasoner for its model; the platform calls this at the start with its own `make`."""
 
     def check(self) -> None:
-        """Raise ConfigError for what can be known before anything runs."""
+        """Raise ConfigError for every fault visible before the start."""
         hears = self.events_consumed or any(route.topic is not None for route in self._routes)
         if not (hears or self._made or self._on_startup or isinstance(self, Inlet | Door)):
             raise ConfigError(f"{self.kind} {self.name} has no handler and makes no event: nothing would ever reach it")
@@ -232,7 +236,7 @@ class Agent(AgentProcess):
             self._taken.append((role, self._describe(definition)))
 
     async def _run(self, handling: Handling, handler: RegisteredHandler, *given: object) -> Any:
-        """Call a handler of this agent's author, by whose tries its delivery goes from now on."""
+        """Call a handler of the author. From now on its tries apply to the delivery."""
         handling.tries = handler.tries
         if handler.tries.attempts == 1:
             handling.must_be_first()  # one that is called in vain would be called again
@@ -247,8 +251,8 @@ class Agent(AgentProcess):
     def _take_given(
         self, decorator: str, given: EventLike, topic: str = EventTopic.ACTION_REQUESTS, example: str = "'order.placed'"
     ) -> str:
-        """Return the name of an event, and keep its definition for its handler. Raise ConfigError for one of another
-        topic, and for what is no name."""
+        """Return the name of an event, and keep its definition for its handler. Raise ConfigError for a definition of
+        another topic, and for an invalid name."""
         if not isinstance(given, EventDefinition):
             must_be_name(decorator, given, example)
             return given
@@ -265,20 +269,20 @@ class Agent(AgentProcess):
         return capability.complete(definition) if capability else definition
 
     def _capability(self, event_type: str, topic: EventTopic = EventTopic.ACTION_REQUESTS) -> AgentCapability | None:
-        """Return the capability that describes this event: one of the agent's, else what its definition says."""
+        """Return the capability for this event: one of the agent's, else one made of the event's definition."""
         described = [one for one in self.capabilities if not isinstance(one, str)]
         described += [AgentCapability(task_name=one.event_name, consumed_event=one) for one in reversed(self._given)]
         wanted = (event_type, topic)
         return next((c for c in described if (c.consumed_event.event_name, c.consumed_event.topic) == wanted), None)
 
     def _result_schema(self, event_type: str) -> JsonObject | None:
-        """The shape of its result, as its capability tells it."""
+        """Return the schema of its result, from its capability."""
         capability = self._capability(event_type)
         return capability.result_schema if capability else None
 
 
 def must_be_agent(name: object) -> None:
-    """Raise ConfigError for what cannot be the name of an agent."""
+    """Raise ConfigError for an invalid name of an agent."""
     if not name:
         raise ConfigError("an agent needs a name: its deliveries are kept under it")
     if name in (CLIENT, SYSTEM):
@@ -295,7 +299,7 @@ def _topic(what: str, given: EventTopic | str) -> EventTopic:
 
 
 def span(option: str, agent: str, given: object) -> timedelta:
-    """Raise ConfigError for what is no span."""
+    """Raise ConfigError for an invalid span of time."""
     try:
         return span_of(option, given)
     except LocalProtocolError as error:
@@ -303,7 +307,7 @@ def span(option: str, agent: str, given: object) -> timedelta:
 
 
 def definitions_of(name: str, given: Iterable[EventLike], topic: EventTopic) -> list[EventDefinition]:
-    """The events that the parameter `name` gives, of which those without a definition are on this topic."""
+    """Return the events of the parameter `name`. Events without a definition get this topic."""
     return [
         event if isinstance(event, EventDefinition) else EventDefinition(event_name=_name(name, event), topic=topic)
         for event in several(name, given)
@@ -311,7 +315,7 @@ def definitions_of(name: str, given: Iterable[EventLike], topic: EventTopic) -> 
 
 
 def _name(option: str, given: object) -> str:
-    """Raise ConfigError for what is neither a definition nor a name."""
+    """Raise ConfigError for anything but a definition or a name."""
     if isinstance(given, str):
         return given
     raise ConfigError(f"{option}=[{describe(given)}]: give names of events, or EventDefinitions")

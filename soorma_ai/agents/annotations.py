@@ -1,4 +1,4 @@
-"""Handlers say in their annotations what they take and give; that becomes their schemas."""
+"""Annotations of handlers: types of the payload and the result. Their schemas are derived from them."""
 
 import inspect
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _UNTYPED = (dict, None, type(None), Any, inspect.Parameter.empty)
 
 
 class PayloadShape:
-    """Conversion of a payload into what the handler takes, and back. Without a type, payloads stay dicts."""
+    """Conversion of a payload into the handler's type, and back. Without a type, payloads stay dicts."""
 
     def __init__(self, annotation: object, given: SchemaSource | None) -> None:
         schema = schema_of(given) if given is not None else None
@@ -31,7 +31,7 @@ class PayloadShape:
             self.schema = self._adapter.json_schema(schema_generator=TypeSchemas)
 
     async def read(self, tenant_id: str, what: str, data: JsonObject) -> Any:
-        """Return data as a handler's type has it. Raise RemoteProtocolError for what does not fit."""
+        """Return data in the handler's type. Raise RemoteProtocolError for unfitting data."""
         await check_ahead(tenant_id, self.schema, data)
         if self.schema and (faults := violations(self.schema, data)):
             raise RemoteProtocolError(f"{what} is off its schema: {describe(faults)}")
@@ -43,7 +43,7 @@ class PayloadShape:
             raise RemoteProtocolError(f"{what} does not fit its type: {error}") from error
 
     async def write(self, tenant_id: str, what: str, value: object) -> Json:
-        """Return a result as JSON. Raise InvalidResult for one that breaks the handler's own promise."""
+        """Return a result as JSON. Raise InvalidResult for a result off the handler's own declaration."""
         try:
             data: Json = to_jsonable_python(value, fallback=plain)
         except ValueError as error:

@@ -1,7 +1,6 @@
-"""Checks of what authors give their agents: nothing that is meant otherwise is taken in silence."""
+"""Checks of agents' arguments. A probable mistake is never accepted in silence."""
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from sys import maxsize
 from typing import TypeVar, cast
 
@@ -26,13 +25,14 @@ def must_be_number(who: str, option: str, given: object, least: int, most: int |
 
 
 def must_have(who: str, option: str, given: object, method: str, wanted: str) -> None:
-    """Raise ConfigError for an object without the method that it is given for. None is left out."""
+    """Raise ConfigError for an object without this method. None is left out."""
     if given is not None and not callable(getattr(given, method, None)):
         raise ConfigError(f"{who}: {option}={describe(given)}: give {wanted}")
 
 
 def several(name: str, given: Iterable[T]) -> Iterable[T]:
-    """Raise ConfigError for text, which is an iterable too, and never meant as its letters; and for no iterable."""
+    """Return the items. Raise ConfigError for text, an iterable too but never meant as its letters, and for anything
+    else but an iterable."""
     if isinstance(given, str):
         raise ConfigError(f"{name}={given!r} would be its letters; give a list: {name}=[{given!r}]")
     if not isinstance(cast(object, given), Iterable):
@@ -42,16 +42,6 @@ def several(name: str, given: Iterable[T]) -> Iterable[T]:
 
 def describe(given: object) -> str:
     return clip(repr(given), 80)
-
-
-def must_know(who: str, given: Iterable[str], known: type) -> None:
-    """Raise ConfigError for an option outside of `known`, a TypedDict."""
-    names = known.__annotations__
-    for name in given:
-        if name not in names:
-            close = get_close_matches(name, names, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else f"; it takes {', '.join(names)}"
-            raise ConfigError(f"{who} has no parameter {name!r}{hint}")
 
 
 def options_of(kind: type[T], given: Mapping[str, object]) -> T:

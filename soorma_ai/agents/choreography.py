@@ -1,4 +1,4 @@
-"""The planner whose next step an LLM decides, and code checks."""
+"""The planner with a model for each next step; every decision is checked by code."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,12 @@ from soorma_ai.kernel.rules.plans.triggers import Trigger
 
 
 class ChoreographyPlanner(BasePlanner):
-    """Pursues its goals by itself: goal, decide, act, result, decide, and so on, within its limits."""
+    """Planner with a model for every step: goal, decision, action, result, next decision, and so on, within its limits.
+    It needs `reasoning_model` or `reasoner`.
+
+    For the options see `PlannerOptions`. The model's own options are `fallbacks`, `price`, `mode`, `timeout`,
+    `max_output_tokens`, `transport` and the others of `ModelOptions`.
+    """
 
     needs_model = True
     prompt_id = DECIDE
@@ -22,8 +27,14 @@ class ChoreographyPlanner(BasePlanner):
     async def reason_next_action(
         self, trigger: str, context: PlatformContext, custom_context: Mapping[str, Any] | None = None
     ) -> PlannerDecision:
-        """Ask the model what to do next in the plan of this delivery. Nothing is done yet. `custom_context` is kept
-        with the plan, and told at each later decision, until another one is given."""
+        """Ask the model for the next step of this delivery's plan, and return its decision without carrying it out.
+
+        Args:
+            trigger: the description of the latest event for the model.
+            context: the context of this delivery.
+            custom_context: further data for the model; they are kept with the plan and shown at each later decision,
+                until others replace them.
+        """
         handling = context.handling
         happened = Trigger("The code of this planner asks for the next step.", said=trigger)
         if custom_context is not None:
@@ -41,10 +52,16 @@ class ChoreographyPlanner(BasePlanner):
         goal_event: GoalContext | None = None,
         plan: PlanContext | None = None,
     ) -> None:
-        """Check the decision once more, as things are now, and record what carries it out.
+        """Check the decision again, against the present state, and record its effects.
 
-        `goal_event` and `plan` are those of this delivery; others are a LocalProtocolError. A WaitAction of the
-        author's own declares its event for this plan: its producers may send it, and clients that may steer the plan.
+        A WaitAction of the author's own declares its event for this plan: its producers may send it, and so may clients
+        with the right to steer the plan.
+
+        Args:
+            decision: the decision to carry out, of `reason_next_action` or the author's own.
+            context: the context of this delivery.
+            goal_event: the goal of this delivery, if given; another goal is a LocalProtocolError.
+            plan: the plan of this delivery, if given; another plan is a LocalProtocolError.
         """
         handling = context.handling
         if plan is not None and plan.plan_id != handling.plan.plan_id:

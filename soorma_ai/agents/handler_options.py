@@ -1,4 +1,4 @@
-"""Options of all decorators of handlers: how often a handler is tried, and for what."""
+"""Options of all handler decorators: number of tries, and faults to try again."""
 
 import inspect
 from collections.abc import Iterable
@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from soorma_ai.agents.annotations import Handler, PayloadShape
-from soorma_ai.agents.arguments import must_know
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.doubts import OutsideEffects
 from soorma_ai.kernel.domain.events import name_fault
 from soorma_ai.kernel.domain.registry import Approval, EventDefinition, approval_of
@@ -24,7 +24,7 @@ MISSING: Any = object()
 class HandlerOptions(TypedDict, total=False):
     """Options of every handler's decorator.
 
-    Faults that may pass are tried again, after a growing pause: `Retry`, `TransientError`, lost connections, time-outs.
+    Temporary faults are tried again, after a growing pause: `Retry`, `TransientError`, lost connections, time-outs.
     """
 
     retry_on: type[Exception] | tuple[type[Exception], ...]
@@ -34,9 +34,9 @@ class HandlerOptions(TypedDict, total=False):
 
 
 class RequestOptions(HandlerOptions, total=False):
-    """Options of the decorator of a request's handler: they complete the definition of its event.
+    """Options of a request handler's decorator: they complete the definition of its event.
 
-    A schema comes from here, else from the annotations, else from the definition or the capability of the event.
+    Sources of a schema, in this order: the option, the annotations, the event's definition, the event's capability.
     """
 
     description: str
@@ -66,7 +66,7 @@ class InvokeOptions(RequestOptions, total=False):
 
 
 class RegisteredHandler(Struct, frozen=True):
-    """A handler, as its decorator was given it."""
+    """Handler, as given to its decorator."""
 
     function: Handler
     tries: Tries = USUAL
@@ -100,7 +100,7 @@ def event_taken(
 
 
 def must_take(count: int, what: str, handler: object) -> None:
-    """Raise ConfigError for what is no function that can be called with so many arguments by position."""
+    """Raise ConfigError for anything but a function of `count` positional arguments."""
     if handler is MISSING:
         name = what.partition("(")[0]
         raise ConfigError(f"{what} decorates nothing: write it without parentheses, as in @{name}")
@@ -119,7 +119,8 @@ def must_take(count: int, what: str, handler: object) -> None:
 
 
 def must_be_name(what: str, given: object, example: str = "'order.placed'") -> None:
-    """Raise ConfigError for what is no name of an event: above all the handler, where the parentheses are missing."""
+    """Raise ConfigError for an invalid name of an event; most often it is the handler, and the parentheses are
+    missing."""
     if callable(given):
         name = getattr(given, "__name__", given)
         raise ConfigError(f"{what} got the function {name}; name the event above it, as in @{what}({example})")
@@ -130,7 +131,7 @@ def must_be_name(what: str, given: object, example: str = "'order.placed'") -> N
 
 
 def tries_of(what: str, options: HandlerOptions) -> Tries:
-    """Raise ConfigError, which calls the decorator `what`."""
+    """Return the tries of the decorator `what`. Raise ConfigError."""
     attempts: object = options.get("attempts", MAX_ATTEMPTS)
     if not isinstance(attempts, int) or isinstance(attempts, bool) or attempts < 1:
         raise ConfigError(f"{what}, attempts={attempts!r}: give a number from 1")
@@ -143,6 +144,6 @@ def tries_of(what: str, options: HandlerOptions) -> Tries:
 
 
 def most_attempts(handlers: Iterable[RegisteredHandler]) -> int:
-    """Return how often a delivery to any of these may be handed over; fewer tries are no reason to set aside earlier
-    what was in hand when the process ended."""
+    """Return the largest number of attempts among these handlers. Deliveries interrupted by the process's end are not
+    set aside earlier because of a handler with fewer tries."""
     return max(MAX_ATTEMPTS, *(handler.tries.attempts for handler in handlers), 0)

@@ -18,8 +18,8 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
 class Visit(Struct, frozen=True):
-    """One call at a door. `client` has the calls of who calls; it is None on a path that everybody may read. Within
-    `follow(root_plan_id)` an event is set whenever something came for that tree of plans."""
+    """Call at a mount. `client` has the caller's calls; it is None on a public path. Within `follow(root_plan_id)` an
+    event is set at every event of this tree of plans."""
 
     services: Services
     client: Client | None
@@ -29,31 +29,31 @@ class Visit(Struct, frozen=True):
 
 @runtime_checkable
 class Door(Protocol):
-    """An ASGI application at some paths of a server. The server says who calls, reads the body up to its bound, leaves
-    who reads nothing, and ends what still goes on when it ends itself."""
+    """ASGI application at some paths of a server. The server authenticates callers, reads the body up to its bound,
+    drops slow readers, and ends open calls at its own end."""
 
     @property
     def paths(self) -> Collection[str]:
-        """Paths for who has a token, as /a2a/tasks/{id}."""
+        """Return paths for callers with a token, as /a2a/tasks/{id}."""
         ...
 
     @property
     def public_paths(self) -> Collection[str]:
-        """Paths that everybody may read."""
+        """Return public paths."""
         ...
 
     async def serve(self, visit: Visit, scope: Scope, receive: Receive, send: Send) -> None: ...
 
 
 class Post(Struct, frozen=True):
-    """What was posted. Names of `headers` are in lower case; `in_path` are the parts of the path that have names."""
+    """HTTP post at an inlet. Names of `headers` are in lower case; `in_path` are the named parts of the path."""
 
     headers: Mapping[str, str]
     body: bytes
     in_path: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def header(self, name: str) -> str:
-        """Return a header. Raise Unauthenticated where it is missing."""
+        """Return a header. Raise Unauthenticated for a missing one."""
         found = self.headers.get(name)
         if not found:
             raise Unauthenticated(f"the header {name} is missing")
@@ -64,9 +64,9 @@ class Post(Struct, frozen=True):
 class Inlet(Protocol):
     @property
     def path(self) -> str:
-        """The path to which is posted, as /v1/hooks/bank or /v1/answers/{token}."""
+        """Return the path for posts, as /v1/hooks/bank or /v1/answers/{token}."""
         ...
 
     async def take(self, post: Post) -> JsonObject:
-        """Take what was posted, and return what its sender is told. Raise Unauthenticated for who is not known."""
+        """Take a post, and return the answer for its sender. Raise Unauthenticated for an unknown sender."""
         ...

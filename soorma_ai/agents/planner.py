@@ -1,4 +1,4 @@
-"""The planner whose plans go by a state machine: one that was declared, or one that its model draws."""
+"""The planner of state machines, declared by the author or drawn by its model."""
 
 from soorma_ai.agents.contexts.plan import EventContext, GoalContext, PlanContext, TransitionContext, event_of
 from soorma_ai.agents.contexts.platform import PlatformContext
@@ -18,20 +18,20 @@ from soorma_ai.kernel.runtime.handling.handling import Handling
 
 
 class Planner(BasePlanner):
-    """Pursues goals by the state machine of their plan, or by what `on_transition` decides.
+    """Planner by state machines, or by its `on_transition` handler.
 
-    `on_goal` gives a plan its state machine, or its handler does; `create_plan` asks the model for one. With a model, a
-    plan without a state machine goes on by what the model decides.
+    `on_goal` or its handler gives a plan its state machine; `create_plan` asks the model for one. With a model, a plan
+    without a state machine continues by the model's decisions. For the options see `PlannerOptions`.
     """
 
     async def reason_next_action(
         self, plan: PlanContext, event: EventContext | TransitionContext | GoalContext, context: PlatformContext
     ) -> str | None:
-        """Let the model decide one step of this plan about this event, and carry it out as a decision of a
-        `ChoreographyPlanner` is: checked, counted, held where a person must approve.
+        """Let the model decide the plan's next step about this `event`, and carry the step out. As with a
+        `ChoreographyPlanner`, it is checked, counted, and held where an approval is needed. `context` is that of this
+        delivery.
 
-        Returns the type of the event that is published, the first of several; None for a plan that is complete, or that
-        waits.
+        Returns the type of the published event, the first of several; None for a complete or waiting plan.
         """
         handling = context.handling
         if plan.plan_id != handling.plan.plan_id:
@@ -53,7 +53,7 @@ class Planner(BasePlanner):
 
 
 def _trigger(handling: Handling, given: EventContext | TransitionContext | GoalContext) -> Trigger:
-    """Describe what happened, as this delivery tells it; of another event, what the event itself says."""
+    """Describe the cause of this delivery; for another event, describe the event itself."""
     known = handling.trigger
     if isinstance(given, GoalContext):
         return known or Trigger("The goal came.")

@@ -1,4 +1,4 @@
-"""The base of all planners: a goal begins a plan, and what the plan waited for carries it on."""
+"""Base class of all planners: a goal begins a plan, and the ends of its waits continue it."""
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -51,10 +51,10 @@ from soorma_ai.kernel.runtime.planning.settings import PlannerSettings
 
 
 class BasePlanner(Agent):
-    """Pursues goals; `Planner` and `ChoreographyPlanner` say in which way.
+    """Base class of `Planner` and `ChoreographyPlanner`: it takes goals and keeps one plan for each.
 
-    For the options see `PlannerOptions`: `goals`, `limits` and the model above all. `llm_kwargs`, any others, go to the
-    model's provider.
+    For the options see `PlannerOptions`: above all `goals`, `limits` and the model. All other keywords, `llm_kwargs`,
+    go to the model's provider.
     """
 
     kind = AgentKind.PLANNER
@@ -87,11 +87,14 @@ class BasePlanner(Agent):
         state_machine: StateMachine | None = None,
         **options: Unpack[HandlerOptions],
     ) -> Callable[[H], H]:
-        """Register a handler, which gets `(goal, context)` and makes the plan's first step; the next ones too, if there
-        is an `on_transition`, else the planner goes on by itself.
+        """Register a handler, called with `(goal, context)`, for the plan's first step. The next steps are those of
+        `on_transition`, else of the planner itself. Raises ConfigError with every fault of the state machine.
 
-        Data off `payload_schema` begin no plan. `state_machine` is that of every plan of this goal. Raises ConfigError,
-        which names every fault of it. For the options see `HandlerOptions`.
+        Args:
+            event_type: the name of the goal.
+            payload_schema: the schema of the goal's data: JSON Schema, or a pydantic model. Other data begin no plan.
+            state_machine: the state machine of every plan of this goal.
+            options: see `HandlerOptions`.
         """
         must_be_name("on_goal", event_type)
         declared = (states_of(state_machine), initial_of(state_machine)) if state_machine else None
@@ -121,12 +124,18 @@ class BasePlanner(Agent):
         zone: str = "UTC",
         **options: Unpack[HandlerOptions],
     ) -> Callable[[H], H]:
-        """Pursue this goal again and again: at the moments of a cron expression ("0 9 * * mon-fri", in the time of
-        `zone`), or each time after a span, first when that has passed since the first start.
+        """Begin this goal repeatedly. The decorated handler is registered as by `on_goal`; without a need for one,
+        decorate nothing.
 
-        What it decorates is registered as by `on_goal`; a planner that goes by itself decorates nothing. The next
-        moment is on disk with the plan of the one before it. Moments that nobody was there for are one goal, as soon as
-        the planner is started. Its plans are nobody's, in the agent's tenant.
+        The next moment is stored together with the plan of the one before it. After downtime, all missed moments are
+        one goal, as soon as the planner starts. The plans have no user, and the tenant of the agent.
+
+        Args:
+            when: a cron expression ("0 9 * * mon-fri"), or a span; the first moment is one span after the first start.
+            goal: the name of the goal.
+            data: its payload.
+            zone: the time zone of the cron expression.
+            options: see `HandlerOptions`.
         """
         must_be_name("every", when if callable(when) else goal, "'0 9 * * *', 'report.wanted'")
         given = data_of(f"planner {self.name}: every(..., {goal!r}), data", data)
@@ -135,9 +144,9 @@ class BasePlanner(Agent):
         return self.on_goal(goal, **options)
 
     def on_transition(self, *given: Never, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
-        """Register a handler, which gets `(transition, context)` for everything that a plan of this planner was waiting
-        for, and owns every step from then on. A running plan that it leaves without anything to wait for fails. For the
-        options see `HandlerOptions`."""
+        """Register a handler, called with `(transition, context)` at the end of every wait of this planner's plans. It
+        owns every step from then on: a running plan without anything to wait for fails. For the options see
+        `HandlerOptions`."""
         if given:
             raise ConfigError("on_transition got something; write it with parentheses: @on_transition()")
 
@@ -148,8 +157,8 @@ class BasePlanner(Agent):
         return register
 
     def custom_context(self, handler: H = MISSING) -> H:
-        """Register a `handler(plan, context)`, which returns what the model is told beside the plan, each time before
-        it is asked."""
+        """Register a `handler(plan, context)`, called before each question to the model. Its result is shown to the
+        model beside the plan."""
         must_take(2, "custom_context", handler)
         self._context_handler = handler
         return handler
@@ -157,13 +166,18 @@ class BasePlanner(Agent):
     async def create_plan(
         self, goal: GoalContext, agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None, context: PlatformContext
     ) -> PlanContext:
-        """Let the model draw a state machine for this goal, and give it to the plan once it is checked.
+        """Let the model draw a state machine for this goal, check it, and give it to the plan.
 
-        It is made of the events that `agents` take, as far as they are taken now; with None, of all that are. Where
-        nobody takes any and nothing can be waited for, the plan sleeps, and nothing of the handler happened: it is
-        called again when agents have changed. Raises NotFound for an empty list of agents; InvalidPlan or another
-        DecisionError when the model does not get it right in three tries, LimitExceeded, ModelRefused, ContentFiltered;
-        ConfigError for a planner without a model.
+        Without a taker of these events and without anything to wait for, the plan sleeps, and the handler's effects are
+        dropped: it is called again after a change of agents.
+
+        Raises NotFound for an empty list of agents; InvalidPlan or another DecisionError after three invalid answers of
+        the model; LimitExceeded, ModelRefused, ContentFiltered; ConfigError for a planner without a model.
+
+        Args:
+            goal: the goal of this delivery.
+            agents: the agents to use, as far as they take their events now; None for all live agents.
+            context: the context of this delivery.
         """
         handling, settings = context.handling, self.settings
         settings.must_have_model()
@@ -196,7 +210,7 @@ class BasePlanner(Agent):
             )
 
     def routes(self) -> Sequence[Route]:
-        """A plan whose first step was put off makes it when it goes on."""
+        """Return its handlers. A plan with a postponed first step makes this step when it continues."""
         stepping = [*self.goal_handlers.values(), *([self._transition_handler] if self._transition_handler else [])]
         most = most_attempts(stepping)
         own = (self._begin, self._engine.go_on)
@@ -209,7 +223,7 @@ class BasePlanner(Agent):
 
     @property
     def settings(self) -> PlannerSettings:
-        """Return what the planning of its plans goes by."""
+        """Return the settings of its plans."""
         return replace(
             self._settings,
             limits=self.limits,
@@ -220,8 +234,8 @@ class BasePlanner(Agent):
         )
 
     async def ask_custom_context(self, handling: Handling) -> JsonObject:
-        """Return what the handler of `custom_context` returns for the plan in hand, and what was given with one of its
-        decisions, which counts where both say something."""
+        """Return the result of the `custom_context` handler for the present plan, merged with the context of its
+        decisions. The latter wins for keys of both."""
         await handling.read_values()
         kept = handling.values.context
         if self._context_handler is None:
@@ -232,7 +246,8 @@ class BasePlanner(Agent):
         return {**json_object("the custom context", given), **kept}
 
     def first_step(self, handling: Handling, goal: EventEnvelope) -> Coroutine[Any, Any, None] | None:
-        """Return the call of the handler that begins plans of this goal; None for a goal that begins by itself."""
+        """Return the call of the handler for the first step of this `goal`'s plans; None for a goal without a
+        handler."""
         handler = self.goal_handlers.get(goal.type)
         if handler is None:
             return None
@@ -240,7 +255,7 @@ class BasePlanner(Agent):
 
     @property
     def transition(self) -> "planning.planner.Transition | None":
-        """Return what `on_transition` registered, as the planning calls it."""
+        """Return the handler of `on_transition`, as a function for the planning."""
         handler = self._transition_handler
         if handler is None:
             return None
@@ -259,7 +274,7 @@ class BasePlanner(Agent):
         await planning.turn.resume_at_start(services, self.name)
 
     def _schedule_next(self, handling: Handling) -> None:
-        """Schedule the goal that follows the one in hand, in its own transaction."""
+        """Schedule the goal after the present one, in the transaction of the present one."""
         handling.record(*self._schedules.next_of(handling.event, handling.services.clock.now()))
 
     async def _goal_failed(self, handling: Handling, failure: Failure) -> None:

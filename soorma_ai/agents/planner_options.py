@@ -158,7 +158,7 @@ def must_be_text(what: str, planner: str, given: object) -> str:
 
 
 def zone_of(what: str, planner: str, name: object) -> tzinfo:
-    """Raise ConfigError for what is no name of a time zone. UTC is known without the system's table of them."""
+    """Return the time zone. Raise ConfigError for an unknown name. UTC is known without the system's table of zones."""
     if name == "UTC":
         return UTC
     try:
@@ -173,7 +173,7 @@ def zone_of(what: str, planner: str, name: object) -> tzinfo:
 
 
 def room_of(who: str, options: RoomOptions) -> OfferRoom:
-    """Raise ConfigError, which names `who` gave it, for room in which nothing can be shown."""
+    """Return the room for an offer. Raise ConfigError, with `who` in its text, for room without space for an event."""
     tokens, schemas = options.get("offer_tokens", OfferRoom().tokens), options.get("offer_schemas", OfferRoom().schemas)
     pinned = options.get("pinned_events", ())
     if isinstance(pinned, str):
@@ -184,8 +184,8 @@ def room_of(who: str, options: RoomOptions) -> OfferRoom:
 
 
 def recall_of(name: str, kinds: Iterable[MemoKind | str], tokens: int) -> Recall | None:
-    """Return what recalls memos of these kinds; None without a kind. Raise ConfigError for an unknown kind, and for no
-    room."""
+    """Return the recall of memos of these kinds; None without a kind. Raise ConfigError for an unknown kind, and for
+    too few tokens."""
     if isinstance(kinds, str):
         raise ConfigError(f"planner {name}: memory={kinds!r} would be its letters; give a list of kinds")
     given = [*kinds]
@@ -200,7 +200,7 @@ async def _recall(recollection: Recollection, handling: Handling, words: str) ->
 
 
 def must_be_model(name: str, model: object, api_base: object, api_key: object) -> None:
-    """Raise ConfigError for no name of a model, and for what belongs to one without one."""
+    """Raise ConfigError for an invalid name of a model, and for options of a model without one."""
     options = {"reasoning_model": model, "api_base": api_base, "api_key": api_key}
     for option, given in options.items():
         if given is not None and not isinstance(given, str):
@@ -234,7 +234,7 @@ def limits_of(limits: Limits | None, max_actions: int | None) -> Limits:
 def chosen_agents(
     agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None, goal: GoalContext
 ) -> list[DiscoveredAgent]:
-    """Return none where None is given. Raise NotFound, which names what the goal requires, for an empty list."""
+    """Return the agents as a list, empty for None. Raise NotFound, with the goal's requirements, for an empty list."""
     given: object = () if agents is None else agents
     chosen: list[Any] = list(cast(Iterable[Any], given)) if isinstance(given, Iterable) else [given]
     if strange := [one for one in chosen if not isinstance(one, DiscoveredAgent)]:

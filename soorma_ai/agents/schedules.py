@@ -60,7 +60,7 @@ def check_schedule(goal: Recurrence, now: datetime) -> None:
 
 
 def next_due(goal: Recurrence, due: datetime, now: datetime) -> datetime:
-    """Return the first moment after now of those that go on from `due`. Moments that were missed come to nothing."""
+    """Return the first moment after now in the series of `due`. Missed moments are dropped."""
     if isinstance(goal.when, str):
         return next(CronSim(goal.when, max(due, now).astimezone(goal.zone))).astimezone(UTC)
     missed = max(0, (now - due) // goal.when)
@@ -68,7 +68,7 @@ def next_due(goal: Recurrence, due: datetime, now: datetime) -> datetime:
 
 
 def timer_for(goal: Recurrence, due: datetime) -> Schedule:
-    """Return the timer that sends it to its planner, as nobody's."""
+    """Return the timer of its goal for the planner, without a user."""
     event = new_event(
         Lineage(tenant_id=goal.tenant_id, user_id=NO_USER),
         event_id=derived_id("recurring", goal.id, due.isoformat()),
@@ -93,12 +93,12 @@ class Schedules:
         self._by_id: dict[str, Recurrence] = {}
 
     def add(self, goal: Recurrence) -> None:
-        """Raise ConfigError for what has no next moment."""
+        """Add a recurring goal. Raise ConfigError for one without a next moment."""
         check_schedule(goal, _ANY_MOMENT)
         self._by_id[goal.id] = goal
 
     def check(self, goals: Mapping[str, EventDefinition]) -> None:
-        """Raise ConfigError for one that these goals of the planner could not begin."""
+        """Raise ConfigError for a recurring goal outside of the planner's goals."""
         for one in self._by_id.values():
             goal, called = goals.get(one.goal), f"planner {plain_name(self._planner)}: every(..., {one.goal!r})"
             if goal is None:
@@ -111,13 +111,13 @@ class Schedules:
                 raise ConfigError(f"{called} has data that is off its schema: {describe(faults)}")
 
     async def keep(self, services: Services) -> None:
-        """Let those be scheduled that are not, and no others."""
+        """Schedule the goals without a timer, and no others."""
         now = services.clock.now()
         timers = [timer_for(one, next_due(one, now, now)) for one in self._by_id.values()]
         await services.store.queue.keep_timers(timers_of(self._planner), timers)
         services.signals.timers.set()
 
     def next_of(self, event: EventEnvelope, now: datetime) -> tuple[Schedule, ...]:
-        """Return the timer of what follows this goal, if it came from here."""
+        """Return the timer of the next occurrence of this goal; None for a goal of another source."""
         goal = self._by_id.get(event.subject or "") if event.source == SYSTEM else None
         return (timer_for(goal, next_due(goal, event.time, now)),) if goal is not None else ()

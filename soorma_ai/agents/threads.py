@@ -1,4 +1,4 @@
-"""Threads of one agent, for its handlers that are a plain `def`."""
+"""Threads of one agent, for its plain `def` handlers."""
 
 import asyncio
 import inspect
@@ -16,8 +16,8 @@ Job = Callable[[], bool]
 
 
 class Threads:
-    """Threads of one agent's handlers, one for each handler in progress, so that none waits for another that never
-    returns. They are daemons and do not keep the process alive."""
+    """Threads of one agent's handlers, one for each handler in progress: none waits for another's endless run. They are
+    daemons and do not keep the process alive."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -25,8 +25,8 @@ class Threads:
         self._idle: list[queue.SimpleQueue[Job]] = []
 
     async def call(self, handler: Handler, *given: object) -> Any:
-        """Call a function. A plain `def` runs off the loop, so that it cannot stop everything else. Nobody can stop it
-        either: whoever is cancelled meanwhile waits for its end, so that its work is not begun again beside it."""
+        """Call a function. A plain `def` runs off the loop, to keep the loop free. It cannot be stopped: a cancelled
+        caller waits for its end, so the same work never runs twice at once."""
         if inspect.iscoroutinefunction(handler):
             return await handler(*given)
         working = self._give(partial(copy_context().run, handler, *given))

@@ -1,4 +1,4 @@
-"""Tools answer: a request comes, the handler returns the result, the reply goes out."""
+"""Tools: a request comes in, the handler returns the result, the reply goes out."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -26,26 +26,41 @@ T = TypeVar("T", default=dict[str, Any])
 
 
 class InvocationContext(Struct, Generic[T], frozen=True, kw_only=True):
-    """One invocation. `InvocationContext[Model]` gives `data` as that model and registers its schema.
+    """Invocation of a tool. `InvocationContext[Model]` gives `data` as that model and registers its schema.
 
-    `idempotency_key` is the same for every `attempt` at this request: hand it to whatever is done outside. A test of a
-    handler may make one by hand, of its request and its data.
+    `idempotency_key` is the same for every `attempt` at this request: pass it to outside calls. A test of a handler may
+    construct an invocation from its request and its data.
     """
 
     request_id: str
+    """Id of the request."""
     event_type: str
+    """Name of the request."""
     data: T
     correlation_id: str = ""
+    """Reply key of the request."""
     response_event: str = ""
+    """Name of the answer."""
     response_topic: EventTopic = EventTopic.ACTION_RESULTS
+    """Topic of the answer."""
     tenant_id: str = Lineage().tenant_id
+    """Tenant of the request."""
     user_id: str = Lineage().user_id
+    """User of the request."""
     idempotency_key: str = ""
     attempt: int = 1
 
 
 class Tool(Agent):
-    """`effects` is what its handlers do outside, where they do not say otherwise; see `OutsideEffects`."""
+    """Agent with a result for each request. For the options see `AgentOptions`.
+
+    Args:
+        name: its name in the registry.
+        description: its description for planners.
+        default_response_event: name of the answer to a request without one; by default the request's, with
+            `.completed`.
+        effects: the outside effects of its handlers, by default; see `OutsideEffects`.
+    """
 
     kind = AgentKind.TOOL
 
@@ -65,7 +80,7 @@ class Tool(Agent):
         self._effects = _outside_effects(effects)
 
     def on_invoke(self, event_type: EventLike, **options: Unpack[InvokeOptions]) -> Callable[[H], H]:
-        """Register a handler, which gets `(request, context)` and returns the result. `event_type` is a name or a
+        """Register a handler, called with `(request, context)`; it returns the result. `event_type` is a name or a
         definition. For the options see `InvokeOptions`."""
         event_type = self._take_given("on_invoke", event_type)
         effects, reconcile = options.get("effects"), options.get("reconcile")
@@ -102,7 +117,7 @@ class Tool(Agent):
 
 
 async def _look(asking: Callable[[], Awaitable[Finding]]) -> Finding:
-    """Ask the hook, which never speaks for the handler: its Retry is 'ask me later', and not 'nothing was done'."""
+    """Call the hook. It has no say about the handler: its Retry means 'ask me later', and not 'nothing was done'."""
     try:
         return await asking()
     except Retry as later:
@@ -141,12 +156,12 @@ class _Invocation(Struct, frozen=True):
         handling.record(reply(handling, success_reply(written), default_event=self.default_event))
 
     async def _run(self, handling: Handling, request: InvocationContext[Any], context: PlatformContext) -> Any:
-        """Run it, for the first time or again: whatever was done outside is done under one key."""
+        """Run it, for the first time or again: all its outside calls have one key."""
         handling.resolve()
         return await self.run(handling, self.handler, request, context)
 
     async def _run_once(self, handling: Handling, request: InvocationContext[Any], context: PlatformContext) -> Any:
-        """Run it unless it has begun before; then find out what became of it."""
+        """Run it unless it has begun before; then find out its outcome."""
         finding: Finding = NotDone()
         was_in_doubt = handling.is_in_doubt
         if was_in_doubt:

@@ -1,4 +1,4 @@
-"""Workers take tasks, ask others for parts of them, and say themselves when they are done."""
+"""Workers: they take tasks, delegate parts of them, and end them explicitly."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -37,7 +37,11 @@ from soorma_ai.kernel.runtime.handling.replies import tell_requester
 
 
 class Worker(Agent):
-    """Takes tasks, has others do parts of them, says when they are done. Between handlers a task is rows on disk."""
+    """Agent for tasks. It delegates parts of a task and ends the task explicitly. Between handlers a task is rows on
+    disk.
+
+    For the options see `AgentOptions`.
+    """
 
     kind = AgentKind.WORKER
 
@@ -49,7 +53,7 @@ class Worker(Agent):
         self._routes.append(Route(None, "", self._continue, self._report_failure, continues=True))
 
     def on_task(self, event_type: EventLike, **options: Unpack[RequestOptions]) -> Callable[[H], H]:
-        """Register a handler, which gets `(task, context)` and ends the task itself. `event_type` is a name or a
+        """Register a handler, called with `(task, context)`; it ends the task itself. `event_type` is a name or a
         definition. `TaskContext[Model]` types `task.data`. For the options see `RequestOptions`."""
         event_type = self._take_given("on_task", event_type)
 
@@ -68,11 +72,11 @@ class Worker(Agent):
         return register
 
     def on_result(self, event_type: str, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
-        """Register a handler, which gets `(result, context)` for every answer of this name that one of this worker's
-        tasks waits for, and for its absence when the time is over. Stacked, one handler takes several.
+        """Register a handler, called with `(result, context)` for every answer of this name to a task of this worker,
+        and for a missing answer at the end of its time. Stacked decorators give one handler several names.
 
-        `on_result("task.timeout")` takes the questions to people that nobody answered; without it, such a task fails.
-        For the options see `HandlerOptions`.
+        `on_result("task.timeout")` takes the unanswered questions to people; without it, such a task fails. For the
+        options see `HandlerOptions`.
         """
         must_be_name("on_result", event_type)
 
@@ -87,12 +91,17 @@ class Worker(Agent):
     async def execute_task(
         self, task_name: str, data: Data, plan_id: str | None = None, goal_id: str | None = None
     ) -> str:
-        """Give this worker, and no other, a task from a test or a script: an event that goes through its inbox. With a
-        plan it is done as if the plan had asked for it, but the plan does not wait for it. Returns the task's id,
-        which is the reply key of its answer.
+        """Give a task to this worker, and no other, from a test or a script: an event through its inbox. Return the
+        task's id; it is the reply key of the answer.
 
-        Raises NotFound for a task that has no handler here and for a plan that is not there, LocalProtocolError for
-        data off its schema, inside a handler, and while the worker is not running.
+        Raises NotFound for a task without a handler here and for an unknown plan; LocalProtocolError for data off its
+        schema, inside a handler, and while the worker is not running.
+
+        Args:
+            task_name: the name of the task's event.
+            data: its payload.
+            plan_id: the requesting plan; the task then has its lineage. The plan does not wait for it.
+            goal_id: the id of a goal, for the lineage.
         """
         if self._services is None:
             raise LocalProtocolError(f"worker {self.name} is not running; start it with platform.start(...)")
@@ -110,7 +119,7 @@ class Worker(Agent):
 
     @property
     def events_consumed(self) -> list[str]:
-        """Events that have a handler, and results that one of its tasks may wait for."""
+        """Events with a handler, and possible results of its tasks' requests."""
         return [*super().events_consumed, *self._result_handlers]
 
     async def _begin(self, handling: Handling) -> None:
@@ -140,7 +149,7 @@ class Worker(Agent):
         await in_hand.save()
 
     async def _call_author(self, handler: RegisteredHandler, given: object, task: TaskContext[Any]) -> None:
-        """Call the handler. Raise LocalProtocolError for a question whose answer nobody would take."""
+        """Call the handler. Raise LocalProtocolError for a question without a handler for its answer."""
         handling = task.in_hand.handling
         await self._run(handling, handler, given, PlatformContext(handling, task.in_hand, task))
         asked = [effect.expectation.event_type for effect in handling.recorded if isinstance(effect, Expect)]
@@ -148,7 +157,7 @@ class Worker(Agent):
             raise LocalProtocolError(f"{self.name} has no handler for the answer: register on_result({deaf[0]!r})")
 
     async def _name_of(self, met: Expectation, in_hand: TaskInHand) -> str | None:
-        """Name under which a handler gets it; None when there is nothing left to handle."""
+        """Return the name for the handler; None when nothing is left to handle."""
         unanswered = met.status is ExpectationStatus.EXPIRED and met.ask is not None
         if unanswered:
             in_hand.handling.record(timeout_event(in_hand.record, met, in_hand.handling.moment()))
@@ -161,7 +170,7 @@ class Worker(Agent):
         return met.event_type
 
     async def _report_failure(self, handling: Handling, failure: Failure) -> None:
-        """Tell whoever asked for the task, which waits for nothing more."""
+        """Report the failure to the requester of the task; its waits end."""
         in_hand, taken = await TaskInHand.load(handling), self._task_handlers.get(handling.event.type)
         if in_hand is None and taken is not None and handling.delivery.owner == handling.event.id:
             in_hand = TaskInHand.take(handling, taken.default_event)
@@ -204,7 +213,8 @@ class _Task(Struct, frozen=True):
 
 
 def _result(name: str, met: Expectation, data: JsonObject, task: TaskContext[Any]) -> ResultContext:
-    """A reply says whether it worked; what a person said, or an event of another kind, is the result itself."""
+    """Return the content of an answer. A reply has a success flag; an answer of a person, or an event of another kind,
+    is the result itself."""
     if name == TASK_TIMEOUT:
         return ResultContext(name, met.id, {}, None, False, f"nobody answered {met.event_type!r} in time", task)
     if met.answer is not None:

@@ -36,8 +36,8 @@ class OpenRequest(Record, frozen=True):
 
 
 class End(Record, frozen=True):
-    """The end of a plan: completed with a `result`, or else for a `reason`; `failure` is the code of the error by which
-    it failed."""
+    """End of a plan: completed with a `result`, or else for a `reason`; `failure` is the code of the error of a failed
+    plan."""
 
     plan_id: str
     status: Literal[PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED]
@@ -47,7 +47,7 @@ class End(Record, frozen=True):
 
 
 class NotEnded(Record, frozen=True):
-    """`state` says in words what the plan waits for, or why it sleeps."""
+    """Running plan. `state` describes its waits, or the reason of its sleep."""
 
     plan_id: str
     state: str

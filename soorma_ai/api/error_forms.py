@@ -1,4 +1,4 @@
-"""Errors as they cross a border: described by their code, and made again as the class that they were."""
+"""Forms of errors at a border: a description by code, and the class rebuilt from it."""
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
@@ -8,7 +8,7 @@ from soorma_ai.kernel.domain.values import Json, JsonObject
 
 
 def fields_of(error: SoormaError) -> JsonObject:
-    """Return what an error tells beside its code and its message."""
+    """Return the fields of an error beside its code and its message."""
     match error:
         case LimitExceeded():
             return {"limit": error.limit}
@@ -23,12 +23,12 @@ def fields_of(error: SoormaError) -> JsonObject:
 
 
 def class_of(code: object) -> type[SoormaError] | None:
-    """Return the class that has this code; None where none of ours has it."""
+    """Return the class with this code; None for an unknown code."""
     return next((kind for kind in _tree() if kind.code == code), None)
 
 
 def rebuild_error(kind: type[SoormaError], message: str, fields: Mapping[str, Json]) -> SoormaError:
-    """Return the error, made without its constructor, which would put the message together a second time."""
+    """Return the error, made without its constructor: this would compose the message a second time."""
     error = kind.__new__(kind, message)
     match error:
         case LimitExceeded():
@@ -49,7 +49,7 @@ def rebuild_error(kind: type[SoormaError], message: str, fields: Mapping[str, Js
 
 
 def _span(seconds: Json) -> timedelta | None:
-    """Return None for what nobody can wait for."""
+    """Return the span; None for a span impossible to wait for."""
     if not isinstance(seconds, int | float) or isinstance(seconds, bool):
         return None
     try:
@@ -59,7 +59,7 @@ def _span(seconds: Json) -> timedelta | None:
 
 
 def _tree(kind: type[SoormaError] = SoormaError) -> Iterator[type[SoormaError]]:
-    """Yield the classes both sides know: those of our own tree, not what is derived from them elsewhere."""
+    """Yield the classes known to both sides: those of our own tree, without others' subclasses."""
     if kind.__module__ == SoormaError.__module__:
         yield kind
         for below in kind.__subclasses__():

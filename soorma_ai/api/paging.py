@@ -15,7 +15,7 @@ WINDOW = 1_000
 
 
 class Page(BaseModel, Generic[Item]):
-    """Some items of a list. `next` is what to give as `after` for those behind them; null where there are none."""
+    """Page of a list. `next` is the value of `after` for the next page; null without one."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -26,7 +26,7 @@ class Page(BaseModel, Generic[Item]):
 async def page_of(
     load: Callable[[int], Awaitable[Sequence[T]]], id_of: Callable[[T], str], after: str | None, limit: int
 ) -> Page[T]:
-    """Return a page of what `load` returns so many of. Raise NotFound for a cursor that is not there any more."""
+    """Return a page of the items that `load` returns. Raise NotFound for a cursor no longer there."""
     return cut(await load(limit + 1 if after is None else WINDOW), id_of, after, limit)
 
 
@@ -43,5 +43,5 @@ def cut(found: Sequence[T], id_of: Callable[[T], str], after: str | None, limit:
 
 
 def make_page(items: Sequence[T], after: str | None) -> Page[T]:
-    """Return a page of what is known to be right, and need not be checked."""
+    """Return a page of trusted items, without a check."""
     return cast("Page[T]", Page.model_construct(items=[*items], next=after))

@@ -1,5 +1,5 @@
-"""Tokens, and whom they stand for: API keys, `soorma_<key id>_<secret>`, of which the store has the secret's hash; the
-claims of tokens that somebody else has signed; and names, where who calls is trusted by the way that they come."""
+"""Tokens and their callers: API keys, `soorma_<key id>_<secret>`, with a hash of the secret in the store; claims of
+tokens signed by others; and plain names, for a trusted way."""
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -41,15 +41,15 @@ class KeyToken(Struct, frozen=True):
 
 
 def parse_token(token: str) -> KeyToken | None:
-    """Return None for what is no API key of ours."""
+    """Return the parts of an API key of ours; None for any other token."""
     prefix, _, rest = token.partition("_") if len(token) <= LONGEST and token.isascii() else ("", "", "")
     key_id, _, secret = rest.partition("_")
     return KeyToken(key_id, secret) if prefix == PREFIX and key_id and secret else None
 
 
 def admit(token: KeyToken, key: ApiKey | None, now: datetime) -> Caller:
-    """Return who a token stands for; `key` is the stored one of its id. Raise Unauthenticated, which tells who has
-    not the secret nothing of the key."""
+    """Return the caller of a token; `key` is the stored one of its id. Raise Unauthenticated, with no detail of the key
+    for a wrong secret."""
     is_right = compare_digest(token.secret_hash, key.secret_hash if key else "")
     if key is None or not is_right:
         raise Unauthenticated("this API key is unknown: `soorma keys create` makes one")
@@ -61,8 +61,8 @@ def admit(token: KeyToken, key: ApiKey | None, now: datetime) -> Caller:
 
 
 class ClaimNames(Struct, frozen=True):
-    """The claims of a signed token by which it names user, tenant and roles. `tenant_id` is everybody's tenant, of an
-    issuer who knows of one only; then no claim says it."""
+    """Names of a signed token's claims for user, tenant and roles. `tenant_id` is everybody's tenant, for an issuer
+    with only one; then there is no claim of it."""
 
     tenant: str = "tenant"
     roles: str = "roles"
@@ -71,7 +71,7 @@ class ClaimNames(Struct, frozen=True):
 
 
 def caller_of(claims: Mapping[str, object], names: ClaimNames) -> Caller:
-    """Return whom the claims of a token name that was checked: never the root. Roles are a list, or words in one text;
+    """Return the caller by the claims of a checked token: never the root. Roles are a list, or words in one text;
     without them there are none. Raise Unauthenticated for anything else."""
     tenant_id, user_id = names.tenant_id or _name(claims, names.tenant), _name(claims, names.user)
     if names.user == EMAIL and claims.get("email_verified") is not True:
@@ -95,8 +95,8 @@ def _name(claims: Mapping[str, object], claim: str) -> str:
 
 @dataclass(frozen=True)
 class PendingSignIn:
-    """A sign-in that a browser has begun with a provider. What comes back must have its `state`, the token its `nonce`,
-    and who exchanges the code its `verifier`. Its representation tells no secret."""
+    """Sign-in of a browser in progress at a provider. The redirect back must have its `state`, the token its `nonce`,
+    and the exchange of the code its `verifier`. Its `repr` shows no secret."""
 
     state: str = field(repr=False)
     nonce: str = field(repr=False)
@@ -104,8 +104,8 @@ class PendingSignIn:
 
 
 def code_of(answered: Mapping[str, str], begun: PendingSignIn, issuer: str) -> str:
-    """Return the code that a provider sent a browser back with. Raise Unauthenticated for what was not begun by this
-    browser, comes from another provider, or is a refusal; whatever an address says is none of our words."""
+    """Return the code of a provider's redirect. Raise Unauthenticated for a sign-in of another browser, another
+    provider, or a refusal; text of an address is never repeated as our own."""
     if not compare_digest(answered.get("state", "").encode(), begun.state.encode()):
         raise Unauthenticated("this sign-in was begun elsewhere, or is an old one: sign in again")
     if answered.get("iss", issuer) != issuer:
@@ -129,13 +129,13 @@ _REFUSALS: Mapping[str, str] = {
 
 
 def name_token(person: Person) -> str:
-    """Return what names a person where nobody asks for a proof. Roles of None are all of them."""
+    """Return a person's name as a token, for a way without proofs. Roles of None are all of them."""
     said = [person.tenant_id, person.user_id, None if person.roles is None else sorted(person.roles)]
     return urlsafe_b64encode(json.dumps(said).encode()).decode()
 
 
 def read_name(token: str) -> Person:
-    """Return the person whom a token of `name_token` names. Raise Unauthenticated for one that names nobody."""
+    """Return the person of a token of `name_token`. Raise Unauthenticated for any other."""
     try:
         tenant_id, user_id, roles = _name_adapter().validate_json(urlsafe_b64decode(token.encode()))
     except ValueError as error:  # no base64, no JSON, or something else
@@ -145,5 +145,5 @@ def read_name(token: str) -> Person:
 
 @cache
 def _name_adapter() -> TypeAdapter[tuple[str, str, list[str] | None]]:
-    """Return what is made by the first who reads a name: settings load this module, and most programs read none."""
+    """Return the adapter, made on first use: settings load this module, and most programs read no name."""
     return TypeAdapter(tuple[str, str, list[str] | None], config=ConfigDict(strict=True))

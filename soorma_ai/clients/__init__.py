@@ -1,1 +1,1 @@
-"""The clients of a platform, composed of the calls of the kernel and of each feature."""
+"""Clients of a platform, composed of the calls of the kernel and of each feature."""

@@ -1,4 +1,4 @@
-"""The same calls for programs without an event loop: each is that of `asynchronous`, over a line that blocks."""
+"""Blocking client of a platform, for programs without an event loop: the calls of `asynchronous`."""
 
 from typing import TYPE_CHECKING, Self
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 class Memory(WorkingMemory[AsyncMemory], BlockingMemos[AsyncMemory]):
-    """The working memory of plans, and long-term memory. Every call about a plan raises NotFound for a plan that its
-    caller does not see."""
+    """Working memory of plans, and long-term memory. Every call about a plan raises NotFound for a plan invisible to
+    its caller."""
 
 
 class Client(
@@ -33,7 +33,7 @@ class Client(
 ):
     """A platform that is served at a URL, as the holder of a token, for programs without an event loop.
 
-    Only safe calls are sent again when an answer is lost; see `AsyncClient`. Close it by `with`, or `close`.
+    After a lost answer, only safe calls are sent again; see `AsyncClient`. Close it by `with`, or `close`.
     """
 
     def __init__(
@@ -44,7 +44,14 @@ class Client(
         transport: "httpx.BaseTransport | None" = None,
         **options: Unpack[ClientOptions],
     ) -> None:
-        """`transport` is another way than TCP, such as `httpx.HTTPTransport(uds=...)`. Raise ConfigError."""
+        """Read the address. Raise ConfigError.
+
+        Args:
+            url: URL of the server.
+            token: bearer token; None for an open server on this machine.
+            transport: another way than TCP, such as `httpx.HTTPTransport(uds=...)`.
+            options: see `ClientOptions`.
+        """
         address = address_of(url, token)
         super().__init__(AsyncClient.over(BlockingTransport(address, transport), address.url, bounds_of(options)))
 
@@ -61,15 +68,15 @@ class Client(
 
     @property
     def memory(self) -> Memory:
-        """Return the calls of memory."""
+        """Calls of memory."""
         return Memory(self.calls.memory)
 
     @property
     def tracker(self) -> BlockingTracker:
-        """Return the calls that tell how far plans are."""
+        """Calls about the progress of plans."""
         return BlockingTracker(self.calls.tracker)
 
     @property
     def inbox(self) -> BlockingInbox:
-        """Return the calls about questions beside answering them."""
+        """Calls about questions, beside `answer`."""
         return BlockingInbox(self.calls.inbox)

@@ -1,4 +1,4 @@
-"""Calls of the keeper of a store on this machine, through the socket of its owner process."""
+"""Client of a store's owner process on this machine, through its control socket."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
@@ -23,13 +23,13 @@ T = TypeVar("T")
 
 
 class OwnerGone(StoreUnavailable):
-    """No answer comes from this socket any more: look again who owns the file."""
+    """No answer on this socket any more; look up the owner of the file again."""
 
     code = "owner_gone"
 
 
 class OwnerClient(AsyncClient):
-    """The calls of a person, to the owner behind a socket, who believes its user whom they speak for."""
+    """Calls of a person to the owner behind a socket. The owner trusts its own user with the person's name."""
 
     def __init__(self, socket: Path, person: Person, *, timeout: float) -> None:
         # By what a call ends is looked at, before it is made again.
@@ -43,12 +43,12 @@ class OwnerClient(AsyncClient):
         after: str | None = None,
         batches: int | None = None,
     ) -> Pruned:
-        """Remove so many batches of what is over, by default one, behind the place `after`."""
+        """Remove this number of batches of ended work, by default one, behind the place `after`."""
         body = {"older_than": older_than, "statuses": statuses, "batches": batches or 1, "after": after}
         return await self._caller.read(post("prune", body=body), Pruned)
 
     async def forget(self, user_id: str, *, batches: int | None = None) -> Forgotten:
-        """Remove so many batches of what is a user's, by default one."""
+        """Remove this number of batches of a user's data, by default one."""
         return await self._caller.read(post("forget", body={"user_id": user_id, "batches": batches or 1}), Forgotten)
 
     @property
@@ -64,13 +64,13 @@ class OwnerKeys:
         await self._caller.ask(post("keys", body={"key": key}))
 
     async def revoke(self, key_id: str) -> bool:
-        """End a key. False when it was revoked before. Raise NotFound."""
+        """End a key. False for a revoked one. Raise NotFound."""
         return await self._caller.read_key(post("keys", key_id, "revoke", body={}), "revoked", bool)
 
 
 async def ask_owner(socket: Path, person: Person, do: Callable[[OwnerClient], Awaitable[T]], *, timeout: float) -> T:
-    """Return what `do` comes to. Raise what the owner raised, as the class it had there, OwnerGone when nobody answers,
-    ConfigError for the socket of another user, and StoreUnavailable when a call takes longer than `timeout` seconds."""
+    """Return the result of `do`. Raise the owner's error, as the class it had there; OwnerGone without an answer;
+    ConfigError for the socket of another user; StoreUnavailable for a call longer than `timeout` seconds."""
     try:
         async with OwnerClient(socket, person, timeout=timeout) as client:
             return await do(client)

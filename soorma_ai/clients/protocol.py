@@ -1,4 +1,4 @@
-"""The calls of a program outside, however the platform is reached: in this process, or over HTTP."""
+"""Protocol of a platform's client, in this process or over HTTP."""
 
 from typing import Protocol
 
@@ -12,15 +12,15 @@ from soorma_ai.features.tracking.calls import PlanReaderCalls
 
 
 class MemoryCalls(WorkingMemoryCalls, MemoCalls, Protocol):
-    """The working memory of plans, and long-term memory."""
+    """Working memory of plans, and long-term memory."""
 
 
 class PlatformClient(KernelCalls, DeadLetterCalls, PlanReaderCalls, SessionCalls, Protocol):
-    """Acts as one person of one tenant: what `platform.as_user(...)` and `AsyncClient(url)` have in common."""
+    """Calls of one person of one tenant: the common part of `platform.as_user(...)` and `AsyncClient(url)`."""
 
     @property
     def memory(self) -> MemoryCalls:
-        """The working memory of plans."""
+        """Working memory of plans, and long-term memory."""
         ...
 
     @property
@@ -30,5 +30,5 @@ class PlatformClient(KernelCalls, DeadLetterCalls, PlanReaderCalls, SessionCalls
 
     @property
     def inbox(self) -> InboxCalls:
-        """Calls about questions beside answering them."""
+        """Calls about questions, beside `answer`."""
         ...

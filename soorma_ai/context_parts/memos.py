@@ -21,8 +21,8 @@ class MemoKind(StrEnum):
 
 
 class Shelf(Record, frozen=True):
-    """The place of memos with the same readers: a tenant, where it `is_shared`, else a user; with an `agent`, as that
-    agent remembers them. A search finds memos of the shelves in its query alone."""
+    """Place of memos with the same readers: a tenant (`is_shared`), else a user; with an `agent`, as that agent's
+    memory. A search finds memos of the shelves in its query alone."""
 
     tenant_id: str
     kind: MemoKind
@@ -32,8 +32,8 @@ class Shelf(Record, frozen=True):
 
 
 class Memo(Record, frozen=True):
-    """`key` is unique on its shelf. `by` is the agent that kept it, or CLIENT. Of an interaction, `title` is the
-    speaker; of a skill, its use."""
+    """Long-term memory of a fact, a message or a skill. `key` is unique on its shelf. `by` is its author: an agent, or
+    CLIENT. Of an interaction, `title` is the speaker; of a skill, its use."""
 
     shelf: Shelf
     key: str
@@ -58,8 +58,8 @@ class About(TypedDict, total=False):
 
 
 class Filter(TypedDict, total=False):
-    """Conditions that a memo meets: all of these tags, this source, this agent as `by`, these values at the top
-    level of its metadata."""
+    """Conditions on a memo: all of these tags, this source, this agent as `by`, these values at the top level of its
+    metadata."""
 
     tags: tuple[str, ...] | list[str]
     source: str
@@ -68,7 +68,7 @@ class Filter(TypedDict, total=False):
 
 
 class Recollection(Struct, frozen=True):
-    """Memory of a planner: the kinds that its model is shown, and the tokens that they may take."""
+    """Memory in a planner's prompt: its kinds, and their tokens."""
 
     kinds: tuple[MemoKind, ...]
     tokens: int
@@ -86,7 +86,7 @@ class HandlerMemos(Protocol):
     """Long-term memory of one handling, for its user. It finds its own changes, and they happen with its effects."""
 
     async def keep(self, place: MemoPlace, key: str | None, content: str, about: About) -> str:
-        """Keep a text in the place of the one of this key, or under a new key; return the key."""
+        """Keep a text, in place of the former one of this key, or under a new key; return the key."""
         ...
 
     async def get(self, place: MemoPlace, key: str) -> Memo | None: ...

@@ -12,7 +12,7 @@ from soorma_ai.kernel.domain.values import Json
 
 
 class ActionStatus(StrEnum):
-    """PENDING: nobody has begun. The last four are final."""
+    """Status of a request. PENDING: not begun. The last four are final."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -35,9 +35,8 @@ class Report(Record, frozen=True):
 
 
 class Action(Record, frozen=True):
-    """One request of a plan. `action_id` is the request's id, `asked_by` who published it: the planner, or a worker for
-    a part of its task, which is then `parent_id`. `agents` have taken it; `untaken` says how long it
-    waits, where nobody takes it yet."""
+    """Request of a plan. `action_id` is the request's id, `asked_by` its publisher: the planner, or a worker for a part
+    of its task, then `parent_id`. `agents` have taken it; `untaken` says how long it waits, if it has no taker yet."""
 
     action_id: str
     event_type: str
@@ -54,8 +53,8 @@ class Action(Record, frozen=True):
 
 
 class PlanProgress(Record, frozen=True):
-    """`counts` has every status; `done` of `total` actions have ended, in whatever way. A planner may ask for more, so
-    `total` is what was asked so far."""
+    """Progress of a plan. `counts` has every status; `done` of `total` actions have ended, in any way. A planner may
+    ask for more: `total` is the number so far."""
 
     plan_id: str
     agent: str
@@ -84,8 +83,8 @@ class TimelineEntry(Record, frozen=True):
 
 
 class Awaited(Record, frozen=True):
-    """What a plan waits for: an answer to `what`, or an event of this name. `whom` are the roles of people who may
-    answer, or the agents who may; none means anybody."""
+    """Wait of a plan: for an answer to `what`, or for an event of this name. `whom` are the roles of people, or the
+    agents, with the right to answer; none means anybody."""
 
     id: str
     kind: ExpectationKind
@@ -95,8 +94,8 @@ class Awaited(Record, frozen=True):
 
 
 class PlanLine(Record, frozen=True):
-    """A plan in a list. `spent` is by its whole tree, `awaits` the first few things that it waits for, `blocked` why it
-    needs an operator, or of a root one of its tree. `title` is empty where its planner has none; `result` is the
+    """Plan in a list. `spent` is by its whole tree, `awaits` the first few of its waits, `blocked` the reason for an
+    operator, its own or of a root one of its tree's. `title` is empty without one of its planner; `result` is the
     beginning of its result as JSON, empty before it has one."""
 
     plan_id: str
@@ -118,8 +117,8 @@ class PlanLine(Record, frozen=True):
 
 
 class PlanPage(Record, frozen=True):
-    """Plans, the newest first. `before` is the place behind which the next page begins. A page may be short, or empty,
-    before the end."""
+    """Plans, the newest first. `before` is the place before the next page. A page may be short, or empty, before the
+    end."""
 
     plans: tuple[PlanLine, ...]
     before: int
@@ -133,7 +132,7 @@ class PlanNode(Record, frozen=True):
 
 
 class DelegationGroup(Record, frozen=True):
-    """Requests that a task sent together. `missing` are those whose answers may still come."""
+    """Requests sent together by a task. `missing` are those with a possible answer to come."""
 
     group_id: str
     task_id: str

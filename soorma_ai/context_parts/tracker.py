@@ -10,7 +10,7 @@ from soorma_ai.kernel.domain.plans import Status
 
 
 class TrackerCalls(Protocol):
-    """The progress of plans. Every call raises NotFound for what is not there for its caller."""
+    """Progress of plans. Every call raises NotFound for a plan invisible to its caller."""
 
     async def plan_progress(self, plan_id: Id) -> PlanProgress: ...
 

@@ -1,4 +1,4 @@
-"""Vectors of an embedder, which is not ours: it may fail, hang, or give what is no vector."""
+"""Vectors of a foreign embedder: it may fail, hang, or return anything but vectors."""
 
 import asyncio
 from collections.abc import Coroutine, Sequence
@@ -20,7 +20,7 @@ _Found = Sequence[Sequence[float]]
 
 
 class Embedding:
-    """What this process knows of an embedder. That it is away is told once, until it is back."""
+    """State of an embedder in this process. Its absence is logged once, until its return."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.name = embedder.name
@@ -29,7 +29,7 @@ class Embedding:
         self._is_away = False
 
     async def vectors(self, texts: Sequence[str], clock: Clock) -> list[Vector]:
-        """Return a vector for each text. Raise ModelUnavailable for whatever goes wrong: words find as well."""
+        """Return a vector for each text. Raise ModelUnavailable for every fault: words find events as well."""
         if clock.monotonic() < self._rests_until:
             raise ModelUnavailable(f"{self.name} did not answer in time a while ago, and is not asked")
         try:

@@ -1,4 +1,4 @@
-"""Events by what they mean, as an embedder tells it: each text is embedded once in this process."""
+"""Events by meaning, from an embedder: each text is embedded once in this process."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,8 +22,8 @@ class SemanticSearch:
         self._learning = asyncio.Lock()
 
     async def rank(self, definitions: Sequence[EventDefinition], query: str, most: int, clock: Clock) -> list[str]:
-        """Return the names of at most so many events, the nearest to the query first; none while the embedder is away
-        or gives what does not compare, since words find events as well."""
+        """Return the names of at most `most` events, the nearest to the query first; none during the embedder's
+        absence, and for incomparable vectors, since words find events as well."""
         texts = {definition.event_name: text_of(definition) for definition in definitions}
         if not texts or not query.strip():
             return []

@@ -1,4 +1,4 @@
-"""Events by what they mean: the vectors that a model makes of their texts, compared by cosine."""
+"""Events by meaning: vectors of their texts from a model, compared by cosine."""
 
 from array import array
 from collections.abc import Hashable, Mapping, Sequence
@@ -21,8 +21,8 @@ CONTENDERS = 4
 
 
 def read_vectors(found: Sequence[Sequence[float]], count: int) -> list[Vector]:
-    """Return what an embedder gave for so many texts. Raise ConfigError, TypeError and the like where that is not one
-    vector for each, all of one length."""
+    """Return an embedder's vectors for this number of texts. Raise ConfigError, TypeError and the like for anything but
+    one vector for each, all of one length."""
     if len(found) != count:
         raise ConfigError(f"{len(found)} vectors for {count} texts: give one each")
     lengths = sorted({len(numbers) for numbers in found})
@@ -32,7 +32,7 @@ def read_vectors(found: Sequence[Sequence[float]], count: int) -> list[Vector]:
 
 
 def vector_of(numbers: Sequence[float]) -> Vector:
-    """Raise ConfigError for what has no direction, and for what is too long."""
+    """Return the vector. Raise ConfigError for one without a direction, and for too long a one."""
     if len(numbers) > MOST_NUMBERS:
         raise ConfigError(f"an embedder gave a vector of {len(numbers):,} numbers; give at most {MOST_NUMBERS:,}")
     length = sqrt(sum(map(mul, numbers, numbers)))
@@ -43,7 +43,7 @@ def vector_of(numbers: Sequence[float]) -> Vector:
 
 
 def text_of(definition: EventDefinition) -> str:
-    """Return the text of which an event's vector is made."""
+    """Return the text for an event's vector."""
     return _text(Same(definition))
 
 
@@ -62,7 +62,7 @@ def nearest(events: Mapping[str, Vector], wanted: Vector, most: int) -> list[str
 
 
 def contenders(signs: Mapping[K, int], wanted: Vector, most: int) -> list[K]:
-    """Return those whose signs differ least, several times as many as are wanted; ties go by the order given."""
+    """Return those with the least different signs, several times as many as wanted; ties go by the order given."""
     differing = {one: (bits ^ wanted.signs).bit_count() for one, bits in signs.items()}
     return sorted(differing, key=differing.__getitem__)[: CONTENDERS * most]
 

@@ -1,5 +1,5 @@
-"""Three agents that work in phases: `ResearchAgent`, `UnderstandAgent`, `BuildAgent`. Their prompts are in
-`prompts/forge`; what they search and read, whoever uses them gives, by the two events of `archive`."""
+"""Three agents with phases: `ResearchAgent`, `UnderstandAgent`, `BuildAgent`. Their prompts are in `prompts/forge`;
+texts to search and read come from the user's own tool, by the two events of `archive`."""
 
 from soorma_ai.forge.base import BaseForgeAgent as BaseForgeAgent
 from soorma_ai.forge.build import BuildAgent as BuildAgent

@@ -1,4 +1,4 @@
-"""The two events by which an agent looks for texts and reads them. A tool of the user's takes both."""
+"""The two events for the search and the reading of texts. A tool of the user's takes both."""
 
 from pydantic import BaseModel, Field
 

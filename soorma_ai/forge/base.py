@@ -1,4 +1,4 @@
-"""What the three agents have in common: the model runs every phase, and prompts are files."""
+"""Common base of the three agents: the model runs every phase, and prompts are files."""
 
 from collections.abc import AsyncGenerator
 from enum import Enum
@@ -14,7 +14,7 @@ NAMES: JsonObject = {"type": "array", "items": {"type": "string"}}
 
 
 def changes_of(**properties: Json) -> JsonObject:
-    """Return the JSON Schema of what a person may change at a checkpoint."""
+    """Return the JSON Schema of a person's changes at a checkpoint."""
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
@@ -25,7 +25,7 @@ class Work(BaseModel):
 
 
 class BaseForgeAgent(PhaseAgent):
-    """A phase agent whose phases are decided by its model, step by step."""
+    """Phase agent with every phase decided by its model, step by step."""
 
     async def _execute_phase(self, phase: Enum) -> AsyncGenerator[SSEEvent]:
         async for event in self.decide_and_act(phase):
@@ -44,7 +44,7 @@ class BaseForgeAgent(PhaseAgent):
         return f"{again}\n\nThe form of the work is as before:\n{first}"
 
     async def _answers_of(self, event_name: str) -> list[Json]:
-        """Return what this journey was answered to its requests of this name, oldest first."""
+        """Return the answers to this journey's requests of this name, oldest first."""
         handling = self._turn.journey.handling
         stored = await handling.services.store.plans.steps(handling.plan.plan_id)
         steps = [*stored, *(step for step in handling.steps_recorded if step.ordinal >= len(stored))]

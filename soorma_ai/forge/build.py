@@ -1,4 +1,4 @@
-"""Build: what has to be understood for a thing, then the thing."""
+"""Build: first the knowledge for a thing, then the thing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -59,7 +59,8 @@ class BuildPhaseContext(BasePhaseContext):
 
 
 class BuildAgent(BaseForgeAgent):
-    """Makes a thing with a person, who says when the ground is laid. `making_tools` are events by which it makes."""
+    """Makes a thing with a person; the person says when the ground is laid. `making_tools` are events for the
+    making."""
 
     Phase: ClassVar[type[Enum]] = Phase
     prompts = "forge/build"
@@ -144,7 +145,7 @@ class BuildAgent(BaseForgeAgent):
                 return []
 
     def _apply_user_modifications(self, modifications: JsonObject) -> None:
-        """`steps` are those that the person wants."""
+        """Apply a person's changes. `steps` are the wanted ones."""
         steps = modifications.get("steps")
         if isinstance(steps, list):
             self._context.steps = [str(one) for one in steps]

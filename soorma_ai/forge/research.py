@@ -127,7 +127,8 @@ WORKS: Mapping[Enum, type[Work]] = {
 
 @dataclass
 class ResearchPhaseContext(BasePhaseContext):
-    """`answers` are by the ids of their questions; what is missing is what the last visit of a phase found so."""
+    """Knowledge of a research journey. `answers` are by the ids of their questions; gaps are those of the last visit of
+    a phase."""
 
     categories: list[CategoryQuestion] = field(default_factory=list[CategoryQuestion])
     questions: list[Question] = field(default_factory=list[Question])
@@ -147,9 +148,9 @@ class ResearchPhaseContext(BasePhaseContext):
 
 
 class ResearchAgent(BaseForgeAgent):
-    """Finds out what an archive says about a topic, and quotes nothing that it does not say: each quote has to stand,
-    word for word, in a text that the journey has read. People approve the questions, and may look at the answers for as
-    long as `coverage_time`. `search_event` and `read_event` are those of a tool of yours; see `archive`."""
+    """Finds out the contents of an archive about a topic, with exact quotes only: each quote has to stand, word for
+    word, in a text read by the journey. People approve the questions, and may look at the answers for as long as
+    `coverage_time`. `search_event` and `read_event` are those of a tool of yours; see `archive`."""
 
     Phase: ClassVar[type[Enum]] = Phase
     prompts = "forge/research"
@@ -241,7 +242,7 @@ class ResearchAgent(BaseForgeAgent):
         return None
 
     def _tell_context(self, phase: Enum) -> JsonObject:
-        """Return the questions, and what is known about them as far as the phase needs it."""
+        """Return the questions, and the knowledge about them as far as the phase needs it."""
         known = self._context
         categories: JsonObject = {one.id: one.question for one in known.categories}
         told: JsonObject = {**self._brief(), "categories": categories}
@@ -277,7 +278,7 @@ class ResearchAgent(BaseForgeAgent):
         return []
 
     def _take_answers(self, known: ResearchPhaseContext, made: Answers) -> Iterator[SSEEvent]:
-        """A visit that synthesis asked for answers anew what it answers, and that is what was missing."""
+        """Keep answers. A visit requested by the synthesis answers its gaps anew."""
         known.new_category, known.missing_answers = made.new_category, ""
         for answer in made.answers:
             known.answers[answer.question_id] = answer
@@ -353,7 +354,7 @@ def _fault_of_questions(known: ResearchPhaseContext, made: Decomposition) -> str
 
 
 def _fault_of_answers(known: ResearchPhaseContext, made: Answers, texts: Mapping[str, JsonObject]) -> str:
-    """Return what is answered that nobody asked, or quoted that was not read."""
+    """Return the fault of answers: to unasked questions, or with quotes of unread texts."""
     asked = {one.id for one in known.questions}
     for answer in made.answers:
         if answer.question_id not in asked:

@@ -1,4 +1,4 @@
-"""Understand: what a learner knows is found out, then each objective is diagnosed, taught and checked."""
+"""Understand: a learner's knowledge is found out, then each objective is diagnosed, taught and checked."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -92,7 +92,7 @@ class UnderstandPhaseContext(BasePhaseContext):
 
 
 class UnderstandAgent(BaseForgeAgent):
-    """Teaches one person a topic, objective by objective. The learner confirms what is thought of their knowledge, is
+    """Teaches one person a topic, objective by objective. The learner confirms the assessment of their knowledge, is
     asked in the phases, and gets a summary after each objective."""
 
     Phase: ClassVar[type[Enum]] = Phase

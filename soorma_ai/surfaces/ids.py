@@ -4,12 +4,15 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 
 from soorma_ai.api.clients.calls import KernelCalls
-from soorma_ai.errors import NotFound
+from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.runtime.views.plans import ACTIVE
+from soorma_ai.surfaces.terminal.escapes import one_line
+from soorma_ai.surfaces.terminal.wording import short_id
 
 MOST_PLANS = 1_000_000
 MOST_GOALS = 1_000
+MOST_NAMED = 5
 PAGE = 500
 
 
@@ -22,11 +25,29 @@ async def find_plan(client: KernelCalls, beginning: str) -> str:
 
 
 async def find_wait(client: KernelCalls, beginning: str) -> str:
-    """Return the id of the one open question of this beginning, else of the one closed question. Raise NotFound."""
+    """Return the id of the one open question of this beginning, else of the one closed question, else of the one open
+    question of a plan of this beginning. Raise NotFound."""
     with suppress(NotFound):
         return (await client.wait(beginning)).wait_id
     ids = [wait.wait_id for wait in await client.find_waits(beginning)]
+    if not ids:
+        with suppress(NotFound):
+            plan_id = await find_plan(client, beginning)
+            return await _question_of(client, plan_id)
     return only_one("question", await tenant_in_words(client), beginning, ids)
+
+
+async def _question_of(client: KernelCalls, plan_id: str) -> str:
+    """Return the id of the one open question of a plan's tree. Raise LocalProtocolError for none, and for several."""
+    waits = await client.waits(plan_id=plan_id)
+    if len(waits) == 1:
+        return waits[0].wait_id
+    plan = f"{short_id(plan_id)} is a plan"
+    if not waits:
+        raise LocalProtocolError(f"{plan} without an open question: `soorma plans show {short_id(plan_id)}` tells more")
+    asked = ", ".join(f"{short_id(one.wait_id)} ({one_line(one.expected_event)})" for one in waits[:MOST_NAMED])
+    more = f" and {len(waits) - MOST_NAMED} more" if len(waits) > MOST_NAMED else ""
+    raise LocalProtocolError(f"{plan} with {len(waits)} open questions; give one of them: {asked}{more}")
 
 
 async def find_event(client: KernelCalls, beginning: str) -> EventEnvelope:

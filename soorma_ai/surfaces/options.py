@@ -25,8 +25,10 @@ SHORTEST_PREFIX = 4
 # Options that say who asks, which a token does for a server.
 _WHO = {"tenant": "--tenant", "user_id": "--as", "roles": "--role", "root": "--root"}
 
-_store = click.option("--store", metavar="URL", envvar=STORE_URL, default=DEFAULT_STORE_URL, show_default=True)
-_tenant = click.option("--tenant", metavar="NAME", default="default", show_default=True)
+_store = click.option(
+    "--store", metavar="URL", envvar=STORE_URL, default=DEFAULT_STORE_URL, show_default=True, help="URL of the store."
+)
+_tenant = click.option("--tenant", metavar="NAME", default="default", show_default=True, help="Name of the tenant.")
 
 
 @dataclass(frozen=True)
@@ -129,22 +131,32 @@ def with_person(command: Callable[P, T]) -> Callable[..., T]:
 
 
 class Sound(Struct, frozen=True):
-    """What is told on stderr besides the result: everything, or warnings only; in which form; how much of the log."""
+    """Output on stderr beside the result: its amount, its form, and the level of the log."""
 
     is_quiet: bool
     as_json: bool
     log_level: str
+    is_verbose: bool = False
 
 
 def with_voice(command: Callable[P, T]) -> Callable[..., T]:
-    """Turn the command's `sound` into --quiet, --log-level and --log-json."""
+    """Turn the command's `sound` into --quiet, --verbose, --log-level and --log-json."""
 
-    @click.option("--quiet", "-q", is_flag=True, help="Tell nothing of what happens but warnings.")
-    @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="warning")
-    @click.option("--log-json", is_flag=True, help="Tell it in JSON, an object a line, for machines.")
+    @click.option("--quiet", "-q", is_flag=True, help="Print warnings only.")
+    @click.option("--verbose", "-v", is_flag=True, help="Print payloads, decisions and costs, too.")
+    @click.option(
+        "--log-level",
+        type=click.Choice(["debug", "info", "warning", "error"]),
+        default="warning",
+        help="Least level of the log.",
+    )
+    @click.option("--log-json", is_flag=True, help="Print JSON, one object a line.")
     @wraps(command)
-    def with_options(*args: Any, quiet: bool, log_level: str, log_json: bool, **options: Any) -> Any:
-        return cast("Callable[..., T]", command)(*args, sound=Sound(quiet, log_json, log_level), **options)
+    def with_options(*args: Any, quiet: bool, verbose: bool, log_level: str, log_json: bool, **options: Any) -> Any:
+        if quiet and verbose:
+            raise click.UsageError("--quiet and --verbose exclude each other: give one of them")
+        sound = Sound(quiet, log_json, log_level, verbose)
+        return cast("Callable[..., T]", command)(*args, sound=sound, **options)
 
     return with_options
 

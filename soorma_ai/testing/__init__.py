@@ -1,5 +1,4 @@
-"""What tests of agents need: a model that follows a script, a clock that they move, recordings, a server that speaks
-the models' wire formats."""
+"""Tools for tests of agents: a scripted model, a virtual clock, recordings, a server with the models' wire formats."""
 
 from typing import TYPE_CHECKING
 

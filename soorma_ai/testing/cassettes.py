@@ -1,7 +1,7 @@
-"""Recorded model traffic. A call that was not recorded fails at once, names the differences, and never goes out.
+"""Recorded model traffic. An unrecorded call fails at once, with the differences, and never goes out.
 
-Bodies are kept as parsed JSON, so that a changed prompt is a readable diff of the file; keys are scrubbed, and hosts
-have names that do not depend on where the recording was made.
+Bodies are kept as parsed JSON: a changed prompt is a readable diff of the file. Keys are scrubbed, and hosts have names
+independent of the place of the recording.
 """
 
 import importlib
@@ -53,11 +53,11 @@ _SHOWN = 160
 
 
 class UnmatchedModelCall(Fatal):
-    """A call that no recording answers."""
+    """Raised for a call without a recording."""
 
 
 class UnplayedModelCalls(AssertionError):
-    """The recording holds calls that the program no longer makes."""
+    """Raised for recorded calls no longer made by the program."""
 
 
 class Cassette(Struct, frozen=True):
@@ -79,10 +79,11 @@ class Cassette(Struct, frozen=True):
 def cassette(
     name_or_path: str | Path, *, mode: Mode | None = None, repeat: bool = False, allow_unplayed: bool = False
 ) -> Generator[Cassette | None]:
-    """Replay or record calls of models. A bare name is a file in `./cassettes`. `record` calls the model and replaces
-    the file, unless something raises; `live` calls it and keeps nothing. By default SOORMA_CASSETTES, else `replay`.
+    """Replay or record calls of models.
 
-    Each recorded call is played once, the same ones in order; with `repeat`, as often as it is asked.
+    A bare name is a file in `./cassettes`. Mode `record` calls the model and replaces the file, unless something
+    raises; `live` calls it and keeps nothing. The default is SOORMA_CASSETTES, else `replay`. Each recorded call is
+    played once, the same ones in order; with `repeat`, any number of times.
     """
     mode = mode or _mode_of_the_environment()
     if mode == "live":
@@ -213,7 +214,8 @@ def _cut(text: str, start: int) -> str:
 
 
 def _stable_request(request: Any) -> Any:
-    """Return a request as it is kept and compared; None if it calls no model. Doing it twice changes nothing."""
+    """Return a request in its stored and compared form; None if it calls no model. A second conversion changes
+    nothing."""
     uri: str = request.uri
     url = urlsplit(uri)
     local = next((host for ending, host in _CALLS.items() if url.path.endswith(ending)), None)
@@ -248,7 +250,7 @@ def _same_body(recorded: Any, asked: Any) -> None:
 
 
 def _body(request: Any) -> Json:
-    """Return what is compared: the day on which it was asked makes no difference."""
+    """Return the compared part of a request; its day makes no difference."""
     return _parse(without_day(_text(request.body or b"")))
 
 

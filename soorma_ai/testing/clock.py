@@ -1,4 +1,4 @@
-"""A clock that tests move, so that days pass in no time and nothing sleeps."""
+"""Virtual clock for tests: days pass in no time, and nothing sleeps."""
 
 import asyncio
 import heapq
@@ -56,13 +56,13 @@ class VirtualClock:
 
     @property
     def next_wake(self) -> datetime | None:
-        """Moment at which the first sleeper wakes; None where nothing sleeps."""
+        """Moment of the first sleeper's end; None without a sleeper."""
         while self._sleepers and self._sleepers[0][2].done():
             heapq.heappop(self._sleepers)
         return self._sleepers[0][0] if self._sleepers else None
 
     async def advance(self, span: timedelta | float) -> None:
-        """Wake every sleeper whose time comes, in order; what they do then goes on after this returns."""
+        """Wake every sleeper with its time in this span, in order; their work goes on after the return."""
         until = self._now + (span if isinstance(span, timedelta) else timedelta(seconds=span))
         while self._sleepers and self._sleepers[0][0] <= until:
             due, _, future = heapq.heappop(self._sleepers)

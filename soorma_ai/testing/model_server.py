@@ -1,5 +1,5 @@
-"""A scripted model on loopback that speaks as OpenAI, Anthropic, Gemini or Ollama do, by the path that is asked, so
-that tests run the real client over real HTTP."""
+"""Scripted model on loopback with the wire formats of OpenAI, Anthropic, Gemini and Ollama, by the requested path:
+tests run the real client over real HTTP."""
 
 import json
 import socket
@@ -19,12 +19,10 @@ _CAPABILITIES = "/api/show"  # of a model of Ollama, which its client asks first
 
 
 class Reply(Struct, frozen=True):
-    """An answer of the model. `text` goes where it was asked for: into the content, or into a call of the offered tool.
-
-    `tool_calls` are (name, arguments) pairs, beside it; name None is the first offered tool. `finish` is how the answer
-    ended, in the provider's own words; "" leaves it out. `raw` is the whole body as it stands. `silent` never answers:
-    the client waits until it gives up or the server closes.
-    """
+    """Answer of the model. `text` goes into the content, or into a call of the offered tool, as requested. `tool_calls`
+    are (name, arguments) pairs, beside it; name None is the first offered tool. `finish` is the end of the answer, in
+    the provider's own words; "" leaves it out. `raw` is a whole body. `silent` never answers: the client waits until
+    its own end or the server's close."""
 
     text: str | None = None
     status: int = 200
@@ -41,15 +39,15 @@ Respond = Callable[[JsonObject], Reply]
 
 
 def failure(status: int, message: str, *, code: str | None = None, headers: Mapping[str, str] | None = None) -> Reply:
-    """Return an error in the shape that providers give it."""
+    """Return an error in the providers' shape."""
     body: JsonObject = {"error": {"message": message, "type": "error", "param": None, "code": code}}
     return Reply(status=status, raw=json.dumps(body), headers=headers or {})
 
 
 class ModelServer:
-    """A server whose `respond` gets the body of each request, in one thread at a time.
+    """Server with a script: `respond` gets the body of each request, in one thread at a time.
 
-    An exception in it cuts the connection, and is raised again when the server closes. `requests` are the bodies, in
+    An exception in it cuts the connection, and is raised again at the server's close. `requests` are the bodies, in
     order of arrival.
     """
 
@@ -79,7 +77,7 @@ class ModelServer:
             raise self._faults[0]
 
     def close(self) -> None:
-        """Stop listening and cut the connections that are open: nothing is answered after this."""
+        """Stop listening and cut the open connections: no further answer is sent."""
         if self._http is not None:
             self._closing.set()
             self._http.stop()
@@ -112,7 +110,7 @@ class _HttpServer(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: socket.socket | tuple[bytes, socket.socket], client_address: object) -> None:
-        """Keep what the script raised; a client that hangs up is no fault."""
+        """Keep the script's exception; a hang-up of a client is no fault."""
         error = sys.exc_info()[1]
         if error is not None and not isinstance(error, OSError):
             self._faults.append(error)
@@ -251,7 +249,7 @@ _FORMS: dict[str, _Form] = {
 
 
 def _calls(reply: Reply, tool: Json) -> list[tuple[str, str]]:
-    """Return the calls of tools, by name; a `text` is one of the tool that was offered."""
+    """Return the calls of tools, by name; a `text` is a call of the offered tool."""
     given = reply.tool_calls
     if given is None:
         given = [(None, reply.text)] if reply.text is not None and tool else []

@@ -1,6 +1,6 @@
 """The pytest plugin: tests call no models, and answers can be recorded.
 
-Loaded by every pytest run of an environment that has this package, so it imports nothing before it is needed.
+It is loaded by every pytest run of an environment with this package, and imports nothing in advance.
 """
 
 import re
@@ -35,7 +35,7 @@ def _records(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(autouse=True)
 def soorma_forbids_model_calls(request: pytest.FixtureRequest) -> Generator[None]:
-    """Make a call that would leave this machine a ConfigError, also in processes that the test starts."""
+    """Make a call to another machine a ConfigError, also in the test's child processes."""
     if _records(request) or request.node.get_closest_marker(LIVE):
         yield
         return
@@ -47,7 +47,7 @@ def soorma_forbids_model_calls(request: pytest.FixtureRequest) -> Generator[None
 
 @pytest.fixture(autouse=True)
 def soorma_bounds_patience(request: pytest.FixtureRequest) -> Generator[None]:
-    """Make a call that waits for a plan raise the model's own reason once its model stays away."""
+    """Make a wait for a plan raise the model's own reason after a while of its absence."""
     seconds = _patience(str(request.config.getini(PATIENCE)))
     if seconds <= 0:
         yield

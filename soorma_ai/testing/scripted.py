@@ -1,4 +1,4 @@
-"""A Reasoner that answers from a script: no model, no network, the same every time."""
+"""Scripted reasoner: no model, no network, the same answers every time."""
 
 import inspect
 import json
@@ -27,10 +27,10 @@ _CHARS_PER_TOKEN = 4
 
 
 class ScriptedReasoner:
-    """Answers from `script`: its items in order, or what it returns for a question.
+    """Reasoner with answers from `script`: its items in order, or its return value for a question.
 
     An item is the answer as an object or as raw text, a PlannerDecision, a whole ModelAnswer, or an exception to raise.
-    `questions` records what was asked. Four characters are a token; without `usd_per_token` the price is not known.
+    `questions` records all questions. Four characters are a token; without `usd_per_token` the price is unknown.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class ScriptedReasoner:
 
 
 def publish(event: str, /, *, data: JsonObject | None = None, **fields: Json) -> JsonObject:
-    """Publish an event. `fields` are the payload; `data=` gives it whole, for names that are no keywords."""
+    """Return the decision to publish an event. Keywords are the payload; `data=` gives it whole, for other names."""
     return _decision({"action": f"publish:{event}", "data": {**(data or {}), **fields}})
 
 
@@ -104,7 +104,9 @@ def delegate(planner: str, goal_event: str, data: JsonObject | None = None) -> J
 
 
 def wait(expected_event: str, message: str = "", timeout_seconds: float | None = None) -> JsonObject:
-    step: JsonObject = {"action": "wait", "expected_event": expected_event, "message": message}
+    """Wait for an event, with a question to people; without a message, one that names the event."""
+    asked = message or f"Waiting for {expected_event}."
+    step: JsonObject = {"action": "wait", "expected_event": expected_event, "message": asked}
     return _decision(step if timeout_seconds is None else {**step, "timeout_seconds": timeout_seconds})
 
 
@@ -118,7 +120,7 @@ def give_up(reason: str, *missing: str) -> JsonObject:
 
 
 def draw(machine: StateMachine, initial_state: str | None = None) -> JsonObject:
-    """Return a whole plan as a model has to write it for `create_plan`. It may be one that cannot run."""
+    """Return a whole plan in a model's form for `create_plan`; it may be an invalid one."""
     states: list[Json] = [
         config.model_dump(mode="json", exclude_defaults=True) for config in states_of(machine).values()
     ]

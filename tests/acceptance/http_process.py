@@ -31,7 +31,7 @@ def serving(
     command = (*SOORMA, "serve", app, "--port", "0", *options)
     if files is not None:
         command = ("sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", *command)
-    with Shop(store).background(*command, ready="serves", told=told, folder=folder) as process:
+    with Shop(store).background(*command, ready="Ctrl-C to stop", told=told, folder=folder) as process:
         found = _URL.search("".join(told))
         assert found, told
         yield Served(process, found[0])

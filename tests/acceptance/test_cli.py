@@ -18,6 +18,7 @@ from cli_kit import APPS, SOORMA, Shop, run_to_the_end, seed
 from kit import until
 
 from soorma_ai import ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Tool
+from soorma_ai.apps.cli.failures import UserCodeError
 from soorma_ai.apps.cli.loader import load_agents
 from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.kernel.domain.events import EventEnvelope
@@ -342,7 +343,7 @@ def busy(seeded: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bus
     """A store that an application runs on."""
     shop = Shop(tmp_path_factory.mktemp("busy") / "shop.db")
     places.copy(seeded, shop.store)
-    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops") as process:
+    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C to stop") as process:
         yield shop, process
 
 
@@ -516,12 +517,12 @@ def test_a_question_answered_elsewhere_is_taken_back(empty: Shop) -> None:
 
 @pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT])
 def test_agents_run_until_they_are_told_to_stop_and_that_is_no_failure(empty: Shop, name: signal.Signals) -> None:
-    with empty.background(*SOORMA, "run", "orders:shop", ready="orders, stock, till on ") as process:
+    with empty.background(*SOORMA, "run", "orders:shop", ready="Agents: orders, stock, till. ") as process:
         process.send_signal(name)
         assert process.stdout is not None
         told = process.stdout.read()
         assert process.wait() == DONE
-        assert told.startswith("stopping: what is in hand is finished first") and "\nstopped; " in told
+        assert told.startswith("Stopping: running handlers have ") and "\nStopped. " in told
 
 
 def test_an_app_that_cannot_be_had_is_an_error_that_says_what_was_looked_for(empty: Shop) -> None:
@@ -537,7 +538,7 @@ def test_an_app_that_cannot_be_had_is_an_error_that_says_what_was_looked_for(emp
         ("orders:agent", ConfigError, "orders has no 'agent'"),
         ("orders:nothing", ConfigError, "it must be an Agent"),
         ("orders:agents.append.x", ConfigError, "orders has no 'agents.append.x'"),
-        ("orders:decide", TypeError, "missing 1 required positional argument"),
+        ("orders:decide", UserCodeError, "missing 1 required positional argument"),
     ],
 )
 def test_what_names_no_agents_is_refused_and_a_bug_is_not_hidden(app: str, error: type[Exception], told: str) -> None:

@@ -164,14 +164,14 @@ def test_a_letter_redriven_while_nothing_runs_is_handled_when_its_agent_does(sho
     assert shop.json("dead-letters", "show", one)["status"] == "redriven"
     assert len(letters(shop)) == 4
     put_paper_in(shop)
-    with shop.background(*RUN, ready="Ctrl-C stops"):
+    with shop.background(*RUN, ready="Ctrl-C to stop"):
         assert wait_until(shop, one, "handled")["redriven"] == 1
 
 
 def test_letters_are_redriven_and_discarded_through_the_running_application_which_acts_at_once(shop: Shop) -> None:
     one, other = number(shop, "receipt.print", in_plan=True), number(shop, "receipt.print")
     plan_id = letter(shop, "receipt.print", in_plan=True)["plan_id"]
-    with shop.background(*RUN, ready="Ctrl-C stops"):
+    with shop.background(*RUN, ready="Ctrl-C to stop"):
         assert shop("dead-letters", "redrive", one).exit_code == DONE
         assert wait_until(shop, one, "dead")["redriven"] == 1, "there was no paper yet"
         put_paper_in(shop)

@@ -19,7 +19,7 @@ from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.testing.clock import VirtualClock
 
 DONE, ERROR, USAGE = 0, 1, 2
-READY = "Ctrl-C stops"
+READY = "Ctrl-C to stop"
 SUBMITTING = """
 import asyncio, orders
 from soorma_ai import Platform

@@ -21,7 +21,7 @@ def shop(tmp_path: Path) -> Shop:
 def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     """A store that an application runs on, for all who only give it work."""
     shop = Shop(tmp_path_factory.mktemp("busy") / "shop.db")
-    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops"):
+    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C to stop"):
         yield shop
 
 
@@ -62,25 +62,25 @@ def test_what_nobody_takes_is_an_error_that_names_what_is_taken(busy: Shop) -> N
 
 
 def test_an_application_tells_what_happens_while_others_work_with_it(shop: Shop) -> None:
-    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops") as process:
+    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C to stop") as process:
         plan_id = json.loads(shop("submit", "order.place", "--json").stdout)["plan_id"]
         _read_until(process, "soorma approve ")
         wait = shop.wait("payment.charge")
         assert shop("approve", wait, "--as", "ada").exit_code == DONE
-        told = _read_until(process, "orders: completed")
-        assert told.pop(0).split() == ["soorma", "reject", wait[:8]]
+        told = _read_until(process, "plan of orders completed")
+        assert told.pop(0).split() == ["soorma", "reject", wait[:8], "--reason", "TEXT"]
         shown, tail = shop("plans", "show", plan_id[:8]).stdout, shop("events", "tail", "--plan", plan_id[:8]).stdout
         process.send_signal(signal.SIGTERM)
-        rest = _read_until(process, "stopped; ")
+        rest = _read_until(process, "Stopped. ")
         assert process.wait() == DONE
     assert "order.place completed" in shown and "ada said approve" in shown
     assert tail.splitlines()[-1].split()[3] == "order.place.completed"
     story = [line[20:].strip() for line in told]
-    assert story[0].startswith("ada said approve after ")
-    assert story[1].startswith("orders published payment.charge") and story[2].startswith("till answered after ")
-    said = [line.split("  ")[0] for line in story[3:]]
-    assert said == ["orders: decided complete", "It is paid.", "orders: completed"]
-    assert rest[0].startswith("stopping: ")
+    assert story[0].startswith("ada approved payment.charge after ")
+    assert story[1].startswith("orders published payment.charge (")
+    assert story[2].startswith("till answered payment.charge after ")
+    assert story[3:] == ["plan of orders completed: It is paid."]
+    assert rest[0].startswith("Stopping: ")
 
 
 def test_off_a_terminal_a_goal_waits_for_the_answer_of_another_process(shop: Shop) -> None:
@@ -95,7 +95,7 @@ def test_off_a_terminal_a_goal_waits_for_the_answer_of_another_process(shop: Sho
 
 def test_for_machines_each_line_is_an_object(shop: Shop) -> None:
     spoken: list[str] = []
-    with shop.background(*SOORMA, "run", "orders:agents", "--log-json", ready="Ctrl-C stops", told=spoken) as process:
+    with shop.background(*SOORMA, "run", "orders:agents", "--log-json", ready="Ctrl-C to stop", told=spoken) as process:
         shop("submit", "order.break", "--wait", "20")
         spoken += _read_until(process, '"kind": "end"')
     kinds = [json.loads(line)["kind"] for line in spoken]

@@ -5,12 +5,14 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
+import places
 import pytest
 from cli_kit import SOORMA, Shop
 from click.shell_completion import ShellComplete
@@ -70,14 +72,14 @@ def test_dev_begins_anew_when_a_source_changes_and_waits_for_one_that_is_broken_
     shop, source, told = Shop(tmp_path / "echo.db"), tmp_path / "talk.py", list[str]()
     source.write_text(AGENT)
     with shop.background(
-        *SOORMA, "dev", "talk:echo", "--port", "0", ready="Ctrl-C stops", told=told, folder=tmp_path
+        *SOORMA, "dev", "talk:echo", "--port", "0", ready="Ctrl-C to stop", told=told, folder=tmp_path
     ) as dev:
         assert dev.stdout is not None
         source.write_text("this is no Python")
-        next(line for line in dev.stdout if "changed: talk.py" in line)
-        next(line for line in dev.stdout if "waiting for a source to change" in line)
+        next(line for line in dev.stdout if "Reloading: talk.py changed" in line)
+        next(line for line in dev.stdout if "Waiting for a change" in line)
         source.write_text(AGENT.replace("first", "second"))
-        begun = next(line for line in dev.stdout if "echo on " in line)
+        begun = next(line for line in dev.stdout if "Listening on " in line)
         url = URL.search(begun)
         assert url is not None
         asked = httpx.post(
@@ -145,7 +147,7 @@ def test_the_doctor_exits_with_1_where_something_cannot_work(
 
 def test_the_doctor_looks_at_what_is_owned_and_at_what_is_no_store(tmp_path: Path) -> None:
     shop = Shop(tmp_path / "shop.db")
-    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops"):
+    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C to stop"):
         findings = {one["subject"]: one for one in shop.json("doctor")["findings"]}
     assert findings["owner"]["level"] == "ok" and "process" in findings["owner"]["found"]
     assert findings["agents"]["found"].startswith("alive: ")
@@ -168,6 +170,44 @@ def test_completion_prints_what_a_shell_takes(tmp_path: Path, shell: str) -> Non
 def test_commands_of_commands_and_options_are_completed(typed: list[str], beginning: str, offered: set[str]) -> None:
     found = ShellComplete(cli, {}, "soorma", "_SOORMA_COMPLETE").get_completions(typed, beginning)
     assert {item.value for item in found} == offered
+
+
+def test_a_shell_completes_ids_of_plans_and_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = Shop(tmp_path / "shop.db")
+    shop.run("order.place", "--no-wait", "--json")
+    (plan,), (wait,) = shop.json("plans", "ls"), shop.json("inbox")
+    for name, value in places.environment_of(shop.store).items():
+        monkeypatch.setenv(name, value)
+
+    def complete(*typed: str) -> list[tuple[str, str | None]]:
+        *before, beginning = typed
+        found = ShellComplete(cli, {}, "soorma", "_SOORMA_COMPLETE").get_completions(before, beginning)
+        return [(item.value, item.help) for item in found]
+
+    assert complete("plans", "show", plan["plan_id"][:2]) == [(plan["plan_id"], "order.place, paused")]
+    ((found, said),) = complete("approve", "")
+    assert found == wait["wait_id"] and said is not None and said.startswith("payment.charge: ")
+    assert complete("why", "no-such-plan") == complete("why", "--store", "sqlite:///lost.db", "") == []
+
+
+def test_a_module_that_cannot_be_imported_is_told_with_its_own_frames_alone(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("import json\n\njson.loads('{')\n")
+    for command in ("run", "serve"):
+        made = subprocess.run(
+            (*SOORMA, command, "broken:agents"), cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert made.returncode == 1
+        assert made.stderr.startswith("Error: broken cannot be loaded: JSONDecodeError: ")
+        assert "broken.py" in made.stderr and "json.loads('{')" in made.stderr
+        assert "loader.py" not in made.stderr and "importlib" not in made.stderr
+
+
+def test_errors_are_red_on_a_terminal_alone(tmp_path: Path) -> None:
+    shop, red = Shop(tmp_path / "none.db"), "\x1b[31mError: "
+    for command in (["plans", "ls"], ["plan", "ls"], ["plans", "show", "a"]):
+        assert red not in shop(*command).stderr
+        assert red in shop(*command, env={"FORCE_COLOR": "1"}).stderr
+        assert red not in shop(*command, env={"FORCE_COLOR": "1", "NO_COLOR": "1"}).stderr
 
 
 def test_a_new_project_is_called_as_it_is_told_in_each_of_its_files(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def served(server: postgres_server.Server) -> Generator[tuple[subprocess.Popen[s
         told = ""
         for line in process.stdout:
             told += line
-            if "serves" in line and (found := re.search(r"http://\S+:\d+", told)):
+            if "Listening" in line and (found := re.search(r"http://\S+:\d+", told)):
                 yield process, found[0]
                 return
         raise AssertionError(told)

@@ -300,7 +300,7 @@ TRACKER = Service(
     client="AsyncTracker",
     blocking="BlockingTracker",
     protocol="TrackerCalls",
-    text="The progress of plans. Every call raises NotFound for what is not there for its caller.",
+    text="Progress of plans. Every call raises NotFound for a plan invisible to its caller.",
 )
 WORKING_MEMORY = Service(
     memory.PlanMemory,
@@ -308,7 +308,7 @@ WORKING_MEMORY = Service(
     client="MemoryRows",
     blocking="WorkingMemory",
     protocol="WorkingMemoryCalls",
-    text="The working memory of plans.",
+    text="Working memory of plans.",
     hand=AsyncWorkingMemory,
     is_part=True,
 )
@@ -318,7 +318,7 @@ MEMOS = Service(
     client="MemoRows",
     blocking="BlockingMemos",
     protocol="MemoCalls",
-    text="Memory that outlives plans.",
+    text="Long-term memory.",
     hand=AsyncMemos,
     is_part=True,
 )
@@ -328,7 +328,7 @@ INBOX = Service(
     client="AsyncInbox",
     blocking="BlockingInbox",
     protocol="InboxCalls",
-    text="Calls about questions beside answering them.",
+    text="Calls about questions, beside `answer`.",
 )
 LETTERS = Service(
     letters.LetterCalls,

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from console_kit import ask, key_for, shop, site
+from console_kit import SECRET, ask, key_for, shop, site
 from kit import the_wait, until
 
 from soorma_ai import ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.api.server.serve import listen, serve, url_of
+from soorma_ai.gateways.user_agent import Links
+from soorma_ai.surfaces.secret import link_secret
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 
 
@@ -58,6 +60,12 @@ async def served(platform: Platform, *, is_open: bool = False) -> AsyncGenerator
         await serving
 
 
+async def path_of_link(platform: Platform, kind: Any, about: str = "") -> str:
+    """Return the path by which maria answers without signing in."""
+    made = (await platform.inbox.make_link(kind, about, user_id="maria", roles={"manager"})).made
+    return Links(link_secret(SECRET)).path(made.link).replace("/v1/", "/")
+
+
 @asynccontextmanager
 async def touring(folder: Path) -> AsyncGenerator[tuple[Platform, Tour]]:
     async with Platform(f"sqlite:///{folder / 'tour.db'}") as platform:
@@ -70,19 +78,28 @@ async def touring(folder: Path) -> AsyncGenerator[tuple[Platform, Tour]]:
         await sent.result(timeout=60)
         await until(platform, platform.dead_letters)
         (letter,) = await platform.dead_letters()
+        question = (await platform.waits())[0].wait_id
+        queue = await path_of_link(platform, "inbox")
         pages = {
             "home": "/home",
             "inbox": "/inbox",
+            "question": f"/inbox/{question}",
+            "absence": "/away",
             "plans": "/plans",
             "plan": f"/plans/{sent.plan_id}",
             "waiting": f"/plans/{plan.plan_id}",
             "decision": f"/plans/{sent.plan_id}/decisions/1",
             "agents": "/agents",
             "agent": "/agent?name=payments",
+            "doubts": "/doubts",
+            "letters": "/dead-letters",
             "letter": f"/dead-letters/{letter.letter_id}",
             "choreography": "/choreography",
             "nothing": "/plans?search=nothing",
             "error": "/plans/none",
+            "question by a link": await path_of_link(platform, "question", question),
+            "questions by a link": queue,
+            "one of these": f"{queue}/{question}",
         }
         tokens = [await key_for(platform, "maria", "manager", "operator"), await key_for(platform, "nora")]
         async with served(platform) as url:

@@ -183,7 +183,7 @@ class Session:
         if word != "WAIT":
             return word
         while not (waits := json.loads(self._soorma(["inbox", "--json", *options]).stdout)):
-            self._hear("notification.human_input")
+            self._hear("soorma a")
         return str(waits[0]["wait_id"])
 
     def _begin(self, words: list[str]) -> None:
@@ -200,8 +200,9 @@ class Session:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        address = _URL.search(self._hear("Ctrl-C stops"))
+        address = _URL.search(self._hear("Listening on"))
         assert address is not None, self._told
+        self._hear("Ctrl-C to stop")
         self._set["SOORMA_URL"] = address[0]
 
     def _save(self) -> None:
@@ -211,8 +212,8 @@ class Session:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(block.text)
         if self._written and self._running is not None:
-            self._hear("beginning anew")
-            self._hear("Ctrl-C stops")
+            self._hear("Reloading")
+            self._hear("Ctrl-C to stop")
         self._written.clear()
 
     def _hear(self, word: str) -> str:

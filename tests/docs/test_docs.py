@@ -82,6 +82,11 @@ def test_every_page_is_in_the_navigation() -> None:
     assert set(navigation().values()) == {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
 
 
+def test_the_overview_links_to_every_page() -> None:
+    linked = set(re.findall(r"\]\(([\w/-]+\.md)", (DOCS / "index.md").read_text(encoding="utf-8")))
+    assert set(navigation().values()) - linked == {"index.md"}
+
+
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, str]]:
     texts = json.dumps([block.text if missing_of(block) is None else "" for block, _ in PROGRAMS])

@@ -433,7 +433,7 @@ async def test_no_other_program_and_no_other_store_publishes_what_only_the_platf
                 sent += 1
         await all_is_read(pair.home, raw, namespace, here)
     assert heard == [] and not any(event.type in PLATFORM_ONLY for event in await events(pair.home))
-    assert caplog.text.count("event_refused") == sent
+    assert caplog.text.count("event_refused") >= sent, "one that is not acknowledged in time comes again"
 
 
 PERMISSIONS = """

@@ -12,6 +12,7 @@ from soorma_ai.apps.cli.view.live import json_of, label_of, words_of
 from soorma_ai.apps.cli.view.logs import describe, frames_of
 from soorma_ai.features.tracking.lines import LineKind
 from soorma_ai.features.tracking.live import LineRows, LiveLine, lines_of, lookups_of, news
+from soorma_ai.features.tracking.sentences import merged, sentence, terms
 from soorma_ai.features.tracking.trace import trace
 from soorma_ai.kernel.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus, Untaken
@@ -160,6 +161,57 @@ def test_an_event_tells_the_decisions_behind_it_and_then_itself(
     assert {one.plan_id for one in lines} <= {PLAN}
 
 
+@pytest.mark.parametrize(
+    ("happened", "found", "said"),
+    [
+        (
+            event("pay", 2, because=GOAL, data={"order": "A1", "items": [1], "amount": "5"}),
+            LineRows([decision(GOAL, 2, "publish:pay", why="why")]),
+            ["orders published pay (order A1, amount 5): why"],
+        ),
+        (
+            event("pay", 2, because=GOAL),
+            LineRows(
+                [decision(GOAL, 1, "publish:oops", refusal="no such"), decision(GOAL, 2, "publish:pay", why="why")]
+            ),
+            ["orders refused publish:oops: no such", "orders published pay: why"],
+        ),
+        (
+            reply("r1", 65, to="pay", source="till", result={"ok": 1}).model_copy(update={"answers": "pay"}),
+            LineRows(request=event("pay", 5, because=GOAL)),
+            ["till answered pay after 1 min (ok 1)"],
+        ),
+        (ended(END), LineRows(), ["plan of orders completed"]),
+        (ended(LOST), LineRows(), ["plan of orders failed: no money"]),
+        (
+            announced(HUMAN_INPUT, 0),
+            LineRows(expectation=asked()),
+            ["orders needs approval for charge (amount 5): May it be charged?"],
+        ),
+        (
+            woken(ANSWERED, 7200),
+            LineRows(expectation=asked(closed=7200, answer=answer(7200, "reject", "too dear"))),
+            ["mia rejected charge after 2 h: too dear"],
+        ),
+        (
+            woken(EXPIRED, 86_400),
+            LineRows(expectation=asked(closed=86_400, status=ExpectationStatus.EXPIRED)),
+            ["charge: no answer came in time"],
+        ),
+        (woken(CANCEL_REQUESTED, 5), LineRows(), ["the plan was asked to stop"]),
+    ],
+)
+def test_an_event_is_one_sentence_without_json_and_refused_decisions_come_before_it(
+    happened: EventEnvelope, found: LineRows, said: list[str]
+) -> None:
+    assert [text_of(sentence(one)).plain for one in merged(lines_of(happened, found))] == said
+
+
+def test_a_question_has_its_approver_and_its_deadline_below() -> None:
+    (held,) = lines_of(announced(HUMAN_INPUT, 0), LineRows(expectation=asked()))
+    assert terms(held).startswith("Approver: finance, ")
+
+
 def test_what_has_to_be_looked_up_is_named_by_the_event_alone() -> None:
     assert lookups_of(event("pay", 2, because=GOAL)).handling == (PLANNER, GOAL)
     assert lookups_of(event("goods.came", 1, because=None, source="client")).handling is None
@@ -171,7 +223,10 @@ def test_a_question_is_told_with_the_commands_that_answer_it_to_machines_too() -
     (held,) = lines_of(announced(HUMAN_INPUT, 0), LineRows(expectation=asked()))
     spoken = json_of(held, ACCESS)
     assert (spoken["kind"], spoken["wait_id"]) == ("gate", "wait-1")
-    assert spoken["commands"] == ["soorma approve wait-1 --role finance", "soorma reject wait-1 --role finance"]
+    assert spoken["commands"] == [
+        "soorma approve wait-1 --role finance",
+        "soorma reject wait-1 --role finance --reason TEXT",
+    ]
 
 
 # Columns

@@ -1,4 +1,4 @@
-"""The way back from a wire schema: what was asked for as JSON text becomes the value that it spells."""
+"""Way back from a wire schema: JSON text in place of a part becomes its value."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from soorma_ai.kernel.rules.schemas.portable import DEFINITIONS, PARTS, Wire
 
 
 def read_texts(value: Json, wire: Wire) -> Json:
-    """Return the value in the document's form. What is no text, or no JSON, is left as it is, so that it is judged."""
+    """Return the value in the document's form. Anything but text of JSON is left as it is, for its judgement."""
     return _read(value, wire.schema, Same(wire)) if wire.texts else value
 
 
@@ -46,7 +46,7 @@ def _read(value: Json, schema: Json, wire: Same[Wire]) -> Json:
 
 
 def _read_field(name: str, value: Json, schema: Json, wire: Same[Wire]) -> Json:
-    """Read a field. Into a part nobody looks: it may hold anything, as often as it likes."""
+    """Read a field. A part is left unread: it may hold anything, any number of times."""
     if name not in PARTS:
         return _read(value, schema, wire)
     if not isinstance(value, str) or not isinstance(schema, dict):
@@ -73,7 +73,8 @@ def _tag_of(shape: JsonObject) -> tuple[str, str] | None:
 
 
 def _alternatives(schema: Json, wire: Wire) -> Iterator[JsonObject]:
-    """Yield what a value may be, each without a reference. References lead to definitions, which hold none."""
+    """Yield the possible forms of a value, each without a reference. References lead to definitions; these hold
+    none."""
     if not isinstance(schema, dict):
         return
     if isinstance(target := schema.get("$ref"), str):

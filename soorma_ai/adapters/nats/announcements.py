@@ -36,8 +36,8 @@ def write(said: Announcement, most: int) -> Iterator[bytes]:
 
 
 def read(namespace: str, subject: str, body: bytes) -> Announcement:
-    """Return what was announced. Permissions are given by subjects, so raise RemoteProtocolError for what says another
-    store or tenant than its subject does."""
+    """Return the announcement. Permissions are given by subjects, so raise RemoteProtocolError for one with another
+    store or tenant than its subject's."""
     try:
         said = _announcements().validate_json(body)
     except (ValidationError, SoormaError) as error:

@@ -1,4 +1,4 @@
-"""The bus over NATS JetStream. It carries, and the store queues: what comes is acknowledged when it is in the inbox."""
+"""Bus over NATS JetStream. It carries, and the store queues: an event is acknowledged when it is in the inbox."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -60,10 +60,10 @@ class OutgoingMessage(Struct, frozen=True):
 
 
 class NatsBus:
-    """Carries what the store of this id sends and takes. All its processes share one consumer, so that each event comes
-    to one of them; an acknowledgement that is lost brings it again, which changes nothing.
+    """Bus of the store of this id, over NATS JetStream. All its processes share one consumer, so each event comes to
+    one of them; a lost acknowledgement brings it again, without an effect.
 
-    `url` is what is shown of the servers, without a password.
+    `url` is the display form of the servers, without a password.
     """
 
     is_broker = True
@@ -84,8 +84,8 @@ class NatsBus:
         self._is_closed = False
 
     async def open(self) -> None:
-        """Connect, and make what is not there yet. Raise ConfigError for what cannot be used (and says why),
-        BusUnavailable for what may come back."""
+        """Connect, and make the missing stream and consumer. Raise ConfigError for an unusable one, with the reason,
+        BusUnavailable for a temporary fault."""
         await self._connection.open()
         try:
             await provide(self._connection, self._namespace, self._consumer)
@@ -123,7 +123,7 @@ class NatsBus:
             )
 
     async def _receive_announcement(self, message: Msg) -> None:
-        """Hand over what was announced. What cannot be taken now is said again."""
+        """Hand over an announcement. One impossible to take now comes again."""
         try:
             said = read(self._namespace, message.subject, message.data)
             if self._hear is not None:
@@ -211,7 +211,7 @@ class NatsBus:
                 warn("loop_cancelled", loop="bus")
 
     async def _begin_again(self) -> None:
-        """Connect anew, and mend what somebody has removed."""
+        """Connect again, and repair a removed stream or consumer."""
         try:
             await self._connection.close()
             await self.open()
@@ -252,15 +252,15 @@ class NatsBus:
         self._in_hand = []
 
     async def _give_back(self) -> None:
-        """Leave to others at once what this process had in hand."""
+        """Leave this process's messages to others at once."""
         with suppress(BusUnavailable), self._connection.in_our_words("take back"):
             await self._pulling.end()
             for message in (*self._in_hand, *self._pulling.take_all()):
                 await message.nak()
 
     def _read(self, message: Msg) -> EventEnvelope | None:
-        """Return the event; None for what is none. Permissions are given by subjects, so an event that says something
-        else than its subject is none either."""
+        """Return the event; None for anything else. Permissions are given by subjects, so an event with other fields
+        than its subject's is none either."""
         try:
             event = EventEnvelope.from_json(message.data)
             sender, here = sender_of(message.subject), self.store_id

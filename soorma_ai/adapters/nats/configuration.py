@@ -1,4 +1,4 @@
-"""The stream and the consumer that a bus needs, and whether those that are there will do."""
+"""Stream and consumer of a bus: their configuration, and the check of existing ones."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -30,8 +30,8 @@ MOST_UNACKED = 4_096
 
 
 def stream_config(namespace: str) -> StreamConfig:
-    """Return the stream of a namespace: what every consumer has acknowledged goes, and nothing goes for want of room.
-    Bounds, replicas and placement are the operator's."""
+    """Return the stream of a namespace: an event goes after every consumer's acknowledgement, and never for want of
+    room. Bounds, replicas and placement are the operator's."""
     return StreamConfig(
         name=namespace,
         subjects=[subjects_of(namespace)],
@@ -47,13 +47,13 @@ def stream_config(namespace: str) -> StreamConfig:
 
 
 def consumer_name(store_id: str) -> str:
-    """Return a name that a server takes, whatever the id is."""
+    """Return a name valid for a server, from any id."""
     return f"store-{token(store_id)}"
 
 
 def consumer_config(namespace: str, store_id: str) -> ConsumerConfig:
-    """Return the consumer that all processes of a store share. It brings what this store sends, and nothing of others
-    in its namespace."""
+    """Return the common consumer of a store's processes. It brings events to this store, and nothing of others in its
+    namespace."""
     return ConsumerConfig(
         durable_name=consumer_name(store_id),
         deliver_policy=DeliverPolicy.ALL,
@@ -67,7 +67,7 @@ def consumer_config(namespace: str, store_id: str) -> ConsumerConfig:
 
 
 def check_server(version: tuple[int, int], shown: str) -> None:
-    """Raise ConfigError for a server that is too old, since it ignores what it does not know."""
+    """Raise ConfigError for too old a server: it ignores unknown options."""
     if version < OLDEST_SERVER:
         raise ConfigError(
             f"nats-server at {shown} is of version {_spell(version)}; wanted is {_spell(OLDEST_SERVER)} or later: "
@@ -78,14 +78,14 @@ def check_server(version: tuple[int, int], shown: str) -> None:
 def check_config(
     what: str, found: StreamConfig | ConsumerConfig, wanted: StreamConfig | ConsumerConfig, remedy: str
 ) -> None:
-    """Raise ConfigError where one is there that differs in what is asked of it."""
+    """Raise ConfigError for a deviation of an existing one."""
     if told := differences(_settings_of(found), _settings_of(wanted)):
         raise ConfigError(f"{what} exists with another configuration: {told}; {remedy}")
 
 
 def differences(found: Mapping[str, object], wanted: Mapping[str, object]) -> str:
-    """Return in words in what is found differs from what is wanted; empty when it does not. What is not wanted in some
-    way may be as it is."""
+    """Return the differences between the found and the wanted configuration in words; empty for none. Options without a
+    wanted value are free."""
     differing = (name for name, value in wanted.items() if found.get(name) != value)
     return "; ".join(f"{name} is {found.get(name)!r}, wanted is {wanted[name]!r}" for name in differing)
 

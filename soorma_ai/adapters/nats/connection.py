@@ -19,8 +19,8 @@ ASKS_AGAIN = 3
 
 
 class NatsConnection:
-    """`url` is what is shown of the servers, without a password. `on_loss` is called when the server has gone. What is
-    answered comes under the subjects that begin with `inbox`."""
+    """Connection to NATS. `url` is the display form of the servers, without a password. `on_loss` is called after the
+    loss of the server. Answers come under subjects that begin with `inbox`."""
 
     def __init__(self, servers: Sequence[str], url: str, inbox: str = "_INBOX") -> None:
         self.url = url
@@ -87,7 +87,7 @@ class NatsConnection:
                 await self.client.close()
 
     async def flush(self) -> None:
-        """Return when the server has what was sent, or is away."""
+        """Return when the server has received everything, or is away."""
         with suppress(Error, OSError):
             await self.client.flush(timeout=int(CLOSES_WITHIN))
 
@@ -111,7 +111,7 @@ class NatsConnection:
 
     @contextmanager
     def in_our_words(self, what: str) -> Generator[None]:
-        """Raise BusUnavailable for whatever the library raises, which may all be gone the next time."""
+        """Raise BusUnavailable for every exception of the library; each may be temporary."""
         try:
             yield
         except NoRespondersError as error:

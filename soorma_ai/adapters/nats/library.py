@@ -1,4 +1,4 @@
-"""What we use of the client's library, with its types, some of which it leaves open."""
+"""The used part of the client library, with types; it leaves some of them open."""
 
 from collections.abc import Awaitable, Callable
 from typing import Protocol

@@ -1,4 +1,4 @@
-"""Messages of a durable consumer, handed out as soon as there are any, in batches of what is there by then."""
+"""Messages of a durable consumer, handed out at once, in batches of the present ones."""
 
 import asyncio
 import json
@@ -23,8 +23,8 @@ _REQUEST_IS_OVER = ("408", "Message Size Exceeds MaxBytes")
 
 
 class PullSubscription:
-    """Asks for a batch, and for the next one when that has come. What only the server may say of a request is told from
-    what others publish by its having no address for an acknowledgement."""
+    """Requests a batch, and after its arrival the next one. The server's own word about a request is told from others'
+    messages by the missing address for an acknowledgement."""
 
     def __init__(self, connection: NatsConnection, stream: str, durable: str) -> None:
         self._connection = connection
@@ -52,12 +52,12 @@ class PullSubscription:
             self._subscription = None
 
     def give_up(self) -> None:
-        """Let whoever waits know that nothing comes any more."""
+        """Tell waiting callers of the end."""
         self._fault = "the connection is lost"
         self._news.set()
 
     async def next(self) -> list[Msg]:
-        """Wait for what comes. Raise BusUnavailable when the consumer is gone or the server silent."""
+        """Wait for messages. Raise BusUnavailable when the consumer is gone or the server silent."""
         while not self._came:
             if self._open <= 0:
                 await self._ask()
@@ -68,7 +68,7 @@ class PullSubscription:
         return found
 
     def take_all(self) -> list[Msg]:
-        """Return what has come and was not handed out."""
+        """Return the messages not handed out."""
         found = list(self._came)
         self._came.clear()
         return found

@@ -1,4 +1,4 @@
-"""Subjects of events: what permissions of NATS are given by, and what an event that comes in must agree with."""
+"""Subjects of events: NATS permissions are given by them, and an incoming event must agree with its own."""
 
 import hashlib
 from urllib.parse import quote, unquote
@@ -28,8 +28,8 @@ def subject_of(namespace: str, store_id: str, event: EventEnvelope) -> str:
 
 
 def subject_between(namespace: str, store_id: str, event: EventEnvelope, sender: str) -> str:
-    """Return the subject of what a store sends to another: that of the event there, and behind it the sender, so that
-    who may speak for a store can be a permission."""
+    """Return the subject of an event from a store to another: that of the event there, and behind it the sender, so a
+    permission can bound the sender."""
     return f"{subject_of(namespace, store_id, event)}.{token(sender)}"
 
 
@@ -42,14 +42,14 @@ def sender_of(subject: str) -> str | None:
 
 
 def registry_subject(namespace: str, store_id: str, tenant_id: str | None) -> str:
-    """Return where a store announces its agents of a tenant, or those that all share."""
+    """Return the subject for a store's announcements of agents, a tenant's or the shared ones."""
     return f"{namespace}.{REGISTRY}.{token(store_id)}.{_SHARED if tenant_id is None else token(tenant_id)}"
 
 
 def message_id(subject: str, body: bytes, redriven: int) -> str:
-    """Return the name by which a server knows what is sent twice. It is made of the whole event and its subject, where
-    store and tenant stand: the same id is another event elsewhere, and nobody can use the name up before, whose
-    headers no permission bounds. What is redriven is sent once more."""
+    """Return the id for the server's detection of duplicates. It is made of the whole event and its subject, with store
+    and tenant: the same id is another event in another place, and a foreign client cannot use the id up before,
+    although no permission bounds its headers. A redriven event is sent once more."""
     return f"{redriven}.{_digest(subject, body)}"
 
 

@@ -60,8 +60,8 @@ class Connection(family.Connection):
 
     @property
     def raw(self) -> psycopg.Connection:
-        """Return the connection of the driver. Raise StoreUnavailable when it is lost: what was begun by it is lost
-        with it, so that nothing else may be done instead."""
+        """Return the connection of the driver. Raise StoreUnavailable after its loss: its work is lost with it, so
+        nothing else may be done instead."""
         if self._raw is None or self._raw.closed:
             raise StoreUnavailable("the connection to the database is lost")
         return self._raw
@@ -79,7 +79,7 @@ class Connection(family.Connection):
         self.registry = int(row[0]) if row else 0
 
     def act(self, acting: TenantScope) -> str:
-        """Return the statement by which the rest of the transaction is done in this name."""
+        """Return the statement for the scope of the rest of the transaction."""
         self._acting = acting
         return act(acting)
 
@@ -89,7 +89,7 @@ class Connection(family.Connection):
             self.raw.execute(self.act(acting).encode())
 
     def act_for(self, tenant_id: str) -> None:
-        """Act for a tenant. Of what a tenant does nothing is another's: that it is would be told by the database."""
+        """Act for a tenant. No work for a tenant concerns another's rows: the database would refuse it."""
         if self._acting.is_house:
             self.act_as(replace(self._acting, tenant_id=tenant_id))
 
@@ -176,7 +176,7 @@ class Connection(family.Connection):
 
     @contextmanager
     def overwriting(self) -> Generator[None]:
-        """The server removes what is dead when it vacuums."""
+        """Do nothing: the server removes dead rows in its vacuum."""
         yield
 
     def undo(self) -> None:
@@ -196,7 +196,7 @@ class Connection(family.Connection):
 
 
 def act(acting: TenantScope) -> str:
-    """Return the statement that says in whose name the rest of a transaction is done; see `guard`."""
+    """Return the statement for the scope of the rest of a transaction; see `guard`."""
     given = {"tenant": acting.tenant_id or "", "user": acting.user_id or "", "house": "on" if acting.is_house else ""}
     return "SELECT " + ", ".join(f"set_config('soorma.{name}', {_quote(value)}, true)" for name, value in given.items())
 
@@ -207,7 +207,7 @@ def _quote(text: str) -> str:
 
 
 def _without_nul(text: str) -> str:
-    """A text here cannot hold a NUL. Instead it has what is no character either, which `json_quote` reads back."""
+    """Return text without NUL, impossible here. A non-character stands for it, and `json_quote` reads it back."""
     return text.replace("\0", "\uffff")
 
 
@@ -240,8 +240,8 @@ def _limits(limit: StatementLimit) -> dict[str, str]:
 
 
 def connect(url: str, limit: StatementLimit | None = None, *, is_house: bool = False) -> psycopg.Connection:
-    """Return a connection on which nobody's rows are seen before it is said in whose name; or all, as the house has it.
-    Without a `limit` a statement takes as long as it takes. Raise psycopg.Error."""
+    """Return a connection without any visible rows before it has a scope; or with all, in the platform's own scope.
+    Without a `limit` a statement may take any time. Raise psycopg.Error."""
     made = LimitedConnection.connect(
         url, autocommit=True, connect_timeout=CONNECTED_WITHIN, keepalives_idle=10, keepalives_interval=5
     )
@@ -277,7 +277,7 @@ def connection_to(url: str, limit: StatementLimit | None = None) -> Generator[ps
 
 
 def _check(url: str) -> None:
-    """Raise ConfigError for a URL that is none. What is wrong is not told: it may be a part of its password."""
+    """Raise ConfigError for an invalid URL. The fault itself is left out: it may be a part of its password."""
     try:
         ports = str(conninfo_to_dict(url).get("port", "")).split(",")
     except psycopg.ProgrammingError:

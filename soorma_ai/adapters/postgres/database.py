@@ -1,5 +1,5 @@
-"""Access to a database that several processes may share: one connection that writes, some that see what is committed,
-one that listens to what other processes write."""
+"""Access to a database shared by several processes: one connection that writes, some that read committed rows, one that
+listens to other processes' changes."""
 
 import asyncio
 import logging
@@ -106,7 +106,7 @@ class Database(database.Database):
             raise
 
     async def close(self) -> None:
-        """Finish what was asked for before, within `CLOSED_WITHIN`; a server that stands still is left."""
+        """Finish earlier operations, within `CLOSED_WITHIN`; a silent server is left."""
         self._limit.end_within(CLOSED_WITHIN)
         writer, readers, listener, claims = self._writer, self._readers, self._listener, self._claims
         self._writer = self._readers = self._listener = self._claims = None
@@ -135,7 +135,7 @@ class Database(database.Database):
         return await self.writer.do(operation, ended, acting)
 
     async def claim(self, agent: str, operation: Callable[[family.Connection], T]) -> T:
-        """Do a claim of this agent beside what is written, or, where it may not be done there, in its turn."""
+        """Do a claim of this agent beside other writes, or, if that is forbidden, in its turn."""
         if self._claims is not None and agent not in self._alone:
             try:
                 return await self._claims.do(operation)
@@ -165,7 +165,7 @@ class Database(database.Database):
                 _LOG.warning(why)
 
     def _forget(self) -> None:
-        """Keep nothing that was derived from what is undone now, of which nobody else has to be told."""
+        """Drop everything derived from undone work; it concerns this process alone."""
         is_unchanged = self.routes.epoch == self._routes_were
         self.routes.forget()
         if is_unchanged:
@@ -174,7 +174,7 @@ class Database(database.Database):
             self._writer.connection.parts.clear()
 
     def _forget_changes(self, db: Connection, registry: int) -> None:
-        """Forget routes that another process has changed, and parts of prompts, some of which it may have removed."""
+        """Forget routes changed by another process, and parts of prompts possibly removed by it."""
         if registry != self._registry:
             self.routes.forget()
             db.parts.clear()
@@ -183,7 +183,7 @@ class Database(database.Database):
         self._arrivals.clear()
 
     def _ending(self, db: Connection) -> str:
-        """Tell other processes what this transaction has changed; return the last statement of it."""
+        """Tell other processes of this transaction's changes; return its last statement."""
         if self.routes.epoch != self._routes_were:
             (self._registry,) = db.execute("UPDATE meta SET registry = registry + 1 RETURNING registry").fetchone()
         if self._listener is None or not (self._arrivals or db.is_leaving):
@@ -193,14 +193,14 @@ class Database(database.Database):
     def _perform(
         self, operation: Callable[[family.Connection], T], now: datetime | None, db: family.Connection
     ) -> tuple[T, Arrival, tuple[Delivery, ...]]:
-        """Note what others wait for: claims and renewals are nobody's business."""
+        """Note the effects for others' waits: claims and renewals are no one's concern."""
         value, arrival, taken = super()._perform(operation, now, db)
         if now is not None or arrival != NOTHING:
             self._arrivals.append(arrival)
         return value, arrival, taken
 
     def receive_arrival(self, arrival: Arrival, is_leaving: bool) -> None:
-        """Wake who waits here for what another process has written."""
+        """Wake the waits here for another process's changes."""
         if self.on_commit is not None:
             self.on_commit(is_leaving)
         if self.on_arrival is not None and arrival != NOTHING:
@@ -212,7 +212,7 @@ class Database(database.Database):
         voiding.add_done_callback(self._voiding.discard)
 
     async def _void(self, holders: frozenset[int]) -> None:
-        """Void the leases of processes that are gone. What fails is done the next time."""
+        """Void the leases of gone processes. After a fault, it is done the next time."""
         with suppress(SoormaError):
             count = await self.write(lambda db: leases.void(db, holders - present(db)))
             if count:
@@ -220,7 +220,7 @@ class Database(database.Database):
 
 
 def _end(db: family.Connection, listener: Listener) -> None:
-    """Leave nothing behind: what this process still holds was in hand when it ended, and others may have it."""
+    """Leave nothing behind: deliveries still held by this process were in hand at its end, and others may have them."""
     leases.void(db, [listener.number])
     db.take_queued()
     db.execute(listener.notification(Notification(is_short=True))).fetchone()

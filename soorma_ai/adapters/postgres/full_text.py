@@ -107,7 +107,7 @@ class Postings:
         return self._first(db, (seq for seq in seqs if marked is None or seq in marked), now, len(seqs))
 
     def merge(self, db: Connection, *, is_begun: bool) -> bool:
-        """Rows that are gone leave nothing here; the server removes what is dead when it vacuums."""
+        """Return False: removed rows leave nothing here; the server removes dead rows in its vacuum."""
         return False
 
     def _rows_with(self, db: Reader, wanted: Sequence[Sequence[str]]) -> set[int] | None:

@@ -1,5 +1,5 @@
-"""What other processes have written, as far as this one has to be woken. Notifications are hints, which may be lost;
-every second it is looked at anyway."""
+"""Listener to other processes' changes, for wake-ups in this one. Notifications are hints, and may be lost; a look
+every second replaces them."""
 
 import asyncio
 import threading
@@ -50,21 +50,21 @@ MOST = 2**31 - 1
 
 
 class NotificationSink(Protocol):
-    """What a listener has to tell, on the loop's thread."""
+    """Receiver of a listener's reports, on the loop's thread."""
 
     def receive_arrival(self, arrival: Arrival, is_leaving: bool) -> None:
         """Other processes have written this, and may have left something to the relay."""
         ...
 
     def note_absence(self, holders: frozenset[int]) -> None:
-        """Hear that these processes hold leases and nobody has seen them for a while."""
+        """Note processes with leases, and without a sign of life for a while."""
         ...
 
 
 class Listener:
-    """A thread with a connection of its own, by which this process is also known to be there: it holds the lock of its
-    number, `number`, as long as it lasts, and takes it again by another one when it is lost. A process that nobody sees
-    for `absence` is gone. `me` is what this process signs its notifications with."""
+    """Thread with a connection of its own, and sign of life of this process: it holds the lock of its number, `number`,
+    as long as it lasts, and takes it again by another one after a loss. A process without the lock for `absence` is
+    gone. `me` is this process's signature in notifications."""
 
     def __init__(
         self, url: str, loop: asyncio.AbstractEventLoop, told: NotificationSink, absence: float, limit: StatementLimit
@@ -135,7 +135,7 @@ class Listener:
         self._tell(lambda: self._told.receive_arrival(arrival, is_leaving))
 
     def _count(self, raw: psycopg.Connection) -> None:
-        """Look who is missing. Whoever has only lost a connection is back before the next time."""
+        """Look for missing processes. One with a mere loss of its connection is back before the next time."""
         missing = frozenset(int(holder) for (holder,) in raw.execute(_HOLDERS.encode()).fetchall())
         gone, self._missing = missing & self._missing, missing
         if gone:

@@ -79,9 +79,9 @@ def upgrade(
     wanted: int = VERSION,
     steps: Mapping[int, tuple[str, ...]] = STEPS,
 ) -> tuple[int, int]:
-    """Make the tables, those of the features too, or bring them forward; return the version that there was, 0 for none,
-    and that which is. Of several who begin it at once, one does it. Raise as `prepare` does, and ConfigError where a
-    process is at work."""
+    """Make the tables, those of the features too, or bring them forward; return the version before, 0 for none, and the
+    version now. Of several concurrent calls, one does it. Raise as `prepare` does, and ConfigError while a process is
+    at work."""
     version_of(connection)
     with connection.transaction():
         connection.execute(_LOCK)
@@ -114,7 +114,7 @@ def _make_missing(connection: psycopg.Connection, features: FeatureSet) -> None:
 
 
 def _statements_for(connection: psycopg.Connection, features: FeatureSet) -> tuple[str, ...]:
-    """Return the statements that make and guard what these features lack."""
+    """Return the statements for the missing tables and guards of these features."""
     guarded = connection.execute(_GUARDED, (SCHEMA,)).fetchall()
     return make_features(features, _names_in(connection), {name for (name,) in guarded})
 
@@ -125,8 +125,8 @@ def _names_in(connection: psycopg.Connection) -> set[str]:
 
 
 def must_be_idle(connection: psycopg.Connection) -> None:
-    """Be alone until the transaction ends; who has just ended is waited for. Raise ConfigError where another process is
-    at work."""
+    """Be alone until the transaction ends; a process at its end is waited for. Raise ConfigError while another process
+    is at work."""
     connection.execute(f"SET LOCAL lock_timeout = '{IDLE_WITHIN}'")
     try:
         connection.execute(f"SELECT pg_advisory_xact_lock({PRESENT})")

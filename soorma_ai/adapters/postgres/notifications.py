@@ -1,5 +1,5 @@
-"""The news of a transaction, as other processes are told them. They are hints, which may be lost or cut short: whoever
-waits looks at the rows anyway, later."""
+"""Notifications of a transaction to other processes. They are hints, and may be lost or cut short: a waiting process
+reads the rows anyway, later."""
 
 import json
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ class Notification(Struct, frozen=True):
 
 
 def join(arrivals: Iterable[Arrival]) -> Arrival:
-    """Return as one what several transactions have led to, as far as it concerns other processes."""
+    """Return the effects of several transactions as one, as far as they concern other processes."""
     agents, stops, answered = set[str](), set[str](), set[str]()
     for one in arrivals:
         agents |= one.agents
@@ -47,7 +47,7 @@ def write(sender: str, news: Notification) -> str:
 
 
 def read(payload: str, reader: str) -> Notification | None:
-    """Return what a notification says, None of one's own. One that cannot be read may say anything."""
+    """Return the content of a notification, None for one's own. An unreadable one may mean anything."""
     try:
         told = json.loads(payload)
     except ValueError:

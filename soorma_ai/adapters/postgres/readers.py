@@ -1,4 +1,4 @@
-"""Connections that see what is committed, each by a thread of its own."""
+"""Connections for committed rows, each with a thread of its own."""
 
 import asyncio
 import queue
@@ -23,7 +23,7 @@ _BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 
 class Readers:
-    """What one query reads is all of one moment."""
+    """Pool of readers. The rows of one query are all of one moment."""
 
     def __init__(self, url: str, limit: StatementLimit) -> None:
         self._limit = limit
@@ -35,7 +35,7 @@ class Readers:
             self._idle.put(Connection(url, self._loop, limit))
 
     async def read(self, query: Callable[[Connection], T], acting: TenantScope) -> T:
-        """A server that is gone is tried again for a while; reading twice harms nobody."""
+        """Run a query, again for a while after the loss of a server; a second read is harmless."""
         if self._closing.is_set():
             raise StoreUnavailable("the store is closed")
         return await self._loop.run_in_executor(self._pool, self._read, query, acting)

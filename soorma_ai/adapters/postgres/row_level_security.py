@@ -1,10 +1,10 @@
-"""Row-level security: which rows a role sees and writes, whatever its statements say.
+"""Row-level security: visible and writable rows of a role, in any statement.
 
-Who serves the platform says in whose name a transaction acts, by `soorma.tenant`, `soorma.user` and `soorma.house`; see
-`adapters.sql.acting`. Only a role that was admitted to serve is believed. Any other sees what `access` gives to it, by
-the role that has logged in, and what it sets counts for nothing. The owner of the tables and superusers see all.
+The platform's role sets the scope of a transaction, by `soorma.tenant`, `soorma.user` and `soorma.house`; see
+`adapters.sql.acting`. Only a role admitted to serve is believed. Any other sees the rows given to it by `access`, by
+its login role, and its own settings have no effect. The owner of the tables and superusers see all.
 
-A row of a table that has no tenant says here `whose` it is, which a trigger finds: that of what the row belongs to. No
+A row of a table without a tenant has its owner here in `whose`, found by a trigger: the tenant of its parent row. No
 statement of the store knows that column.
 """
 
@@ -157,7 +157,7 @@ def guard(tables: Sequence[Table]) -> tuple[str, ...]:
 
 
 def _police(table: Table) -> tuple[str, ...]:
-    """Return the statements by which a tenant sees and writes its own rows of a table."""
+    """Return the statements for a tenant's reads and writes of its own rows of a table."""
     condition = table.seen.format(own=_IS_OF_OWN if table.tenant else _IS_OWN, users=_IS_USERS)
     seen = f"({condition}) OR {_IS_HOUSE}"
     made = (
@@ -188,7 +188,7 @@ def why_open(connection: psycopg.Connection) -> str:
 
 
 def _find_tenant(table: Table) -> tuple[str, ...]:
-    """Return the statements of a trigger that fires when a row comes, or what it belongs to changes."""
+    """Return the statements of a trigger on new rows, and on changes of their parent."""
     name = table.name
     return (
         f"""ALTER TABLE {name} ADD COLUMN whose TEXT COLLATE "C" NOT NULL DEFAULT ''""",

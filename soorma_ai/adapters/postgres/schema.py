@@ -1,6 +1,6 @@
-"""The tables of `adapters.sql.schema`, as PostgreSQL makes them, and what statements use that it lacks.
+"""Tables of `adapters.sql.schema` in PostgreSQL, and functions of statements missing there.
 
-`body` of a table that keeps a `rest` is a function of its row, which is read as a column is: `event.body`.
+`body` of a table that keeps a `rest` is a function of its row, read as a column is: `event.body`.
 """
 
 import re
@@ -140,7 +140,7 @@ def _column(name: str) -> str:
 
 
 def _body(table: str, spelled: str) -> str:
-    """Return the function by which a row's record is put together."""
+    """Return the function for a row's complete record."""
     expression = spelled[spelled.index("(") + 1 : spelled.rindex(")")]
     (columns,) = (
         re.findall(r"^ {4}(\w+) [A-Z]", one, re.M) for one in STATEMENTS if one.startswith(f"CREATE TABLE {table} (")

@@ -20,20 +20,20 @@ class PostgresQueue(SqlQueue):
     async def claim(
         self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
     ) -> list[Delivery]:
-        """Claim beside what is written: who writes may have the rows, and then they are nobody's to claim."""
+        """Claim beside other writes: a row in a writer's hands is not claimable then."""
         return await self.database.claim(agent, lambda db: inbox.claim(db, agent, now, lease, limit, held))
 
 
 class PostgresRegistry(SqlRegistry):
     async def leave(self, agents: Sequence[str]) -> None:
-        """An agent of which another process may have an instance leaves by its silence."""
+        """Let an agent with a possible instance in another process leave by its silence."""
         await self.write(lambda db: _leave(db, agents), HOUSE)
 
 
 class PostgresStore(SqlStore):
-    """The store in the database of a `postgresql://` URL, which other processes may use at the same time. `read_only`
-    is for looking at it. What a process has leased is free when nobody has seen it for `absence`. `statement_timeout`:
-    seconds that a statement may take, before its connection is given up. `features` are those that are on."""
+    """Store in the database of a `postgresql://` URL, open to other processes at the same time. `read_only` is for
+    looking at it. Leases of a process are free after its silence of `absence`. `statement_timeout`: seconds of a
+    statement, before its connection is given up. `features` are the active ones."""
 
     database: Database
 

@@ -1,7 +1,7 @@
-"""The connection that writes. What is asked for while a group is written is the next group, which shares a commit.
+"""The connection that writes. Operations during the write of a group are the next group, with a common commit.
 
-A transaction begins by taking the lock of all that write, so that commits follow one another: places in the log are
-given in the order in which they can be seen, and what a transaction has read stays so until it is stored.
+A transaction begins by taking the lock of all writers, so commits follow one another: places in the log are given in
+the order of their visibility, and the rows read by a transaction stay so until it is stored.
 """
 
 import asyncio
@@ -39,10 +39,9 @@ class _GroupSplit(Exception):
 
 
 class PostgresWriter:
-    """One whose connection `is_beside` others takes no lock of all. `begun` is called in each transaction before
-    anything else is done in it, with the number of the registry, and `ending` as the last, which may return one more
-    statement; both may be called again. `forget` when what was written is undone, so that nothing derived from
-    uncommitted rows is kept."""
+    """Writer of one connection. One `is_beside` others takes no common lock. `begun` is called at the start of each
+    transaction, with the number of the registry, and `ending` at its end, with one more statement as a possible result;
+    both may be called again. `forget` is called after an undo: nothing derived from uncommitted rows is kept."""
 
     def __init__(
         self,
@@ -77,8 +76,8 @@ class PostgresWriter:
         ended: Callable[[T, bool], None] | None = None,
         acting: TenantScope = HOUSE,
     ) -> T:
-        """Committed when this returns; undone when it raises, but for a connection that was lost while it was being
-        stored, of which StoreUnavailable says so."""
+        """Run an operation: committed at the return, undone after an exception; the loss of a connection during a
+        commit is the exception, and StoreUnavailable names it."""
         if self._is_closing:
             raise StoreUnavailable("the store is closed")
         future: asyncio.Future[T] = self._loop.create_future()
@@ -103,7 +102,7 @@ class PostgresWriter:
         self._helper.do(partial(self._write, group), partial(self._settle, group))
 
     def _settle(self, group: list[Job[Any]]) -> None:
-        """Answer who asked, on the loop's thread."""
+        """Answer the callers, on the loop's thread."""
         for job in group:
             job.answer()
         for job in group:
@@ -117,14 +116,14 @@ class PostgresWriter:
             self._idle.set_result(None)
 
     def _call(self, tell: Callable[[], None]) -> None:
-        """Call who listens. Whatever comes out of that, all others are told, and the store goes on."""
+        """Call a listener. After any exception of it, all others are told, and the store goes on."""
         try:
             tell()
         except Exception as error:
             self._loop.call_exception_handler({"message": "a listener of the store broke", "exception": error})
 
     def _write(self, group: list[Job[Any]]) -> None:
-        """Store whatever was asked for by now, on the helper's thread."""
+        """Store the present operations, on the helper's thread."""
         self._wrote, begun = False, monotonic()
         self._gather(group)
         for pause in (*PAUSES, None):
@@ -149,16 +148,16 @@ class PostgresWriter:
                 self._closing.wait(pause)
 
     def _gather(self, group: list[Job[Any]]) -> None:
-        """Take up what was asked for by now."""
+        """Take up the present operations."""
         while self._asked and len(group) < GROUP:
             job = self._asked.popleft()
             if job.wanted:
                 group.append(job)
 
     def _try(self, group: list[Job[Any]], *, apart: bool) -> StoreUnavailable | None:
-        """Return why nothing is stored; what failed alone is no reason. Raise _Apart, with nothing stored, when one of
-        them has to be undone without the others: a place to go back to costs each of them a message, and is rarely
-        needed."""
+        """Return the reason of a complete failure; a single failed operation is none. Raise _Apart, with nothing
+        stored, for an undo of one without the others: a savepoint costs each of them a message, and is rarely needed.
+        """
         db, before = self.connection, self.connection.changes
         db.is_careful = apart
         try:
@@ -207,7 +206,7 @@ class PostgresWriter:
                 raise _GroupSplit
 
     def _run_apart(self, group: list[Job[Any]]) -> None:
-        """Run each so that it can be undone alone, in the name of whom it is done for."""
+        """Run each with an undo of its own, in its own scope."""
         db, before = self.connection, ""
         for job in group:
             db.raw.execute(f"{before}{db.act(job.acting)}; SAVEPOINT job".encode())
@@ -217,7 +216,7 @@ class PostgresWriter:
             before = "RELEASE job; "
 
     def _run(self, job: Job[Any]) -> bool:
-        """Return False when it failed. Raise what ends the transaction of all."""
+        """Return False after a failure. Raise faults of the whole transaction."""
         try:
             with in_our_words():
                 job.run()
@@ -230,7 +229,7 @@ class PostgresWriter:
         return True
 
     def _undo(self, group: list[Job[Any]]) -> None:
-        """Roll back. What was returned is taken back before anything of it is done again."""
+        """Roll back. Results are taken back before anything is done again."""
         # First what others wait for.
         self.connection.undo()
         self.connection.wait_for_loop(lambda: [job.undo() for job in group])

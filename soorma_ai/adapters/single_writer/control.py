@@ -1,6 +1,6 @@
-"""The local control socket, by which other processes ask the owner of a file for what only the owner may do.
+"""Local control socket, for other processes' requests to the owner of a file.
 
-Here it is only made, and connections are taken; what is said on them is HTTP, by the routes of the server.
+It is only made here, and connections are taken; the talk on them is HTTP, by the routes of the server.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ Converse = Callable[[socket.socket], Awaitable[None]]
 
 
 class ControlSocket:
-    """Takes connections at `path` from processes of the same user. `begin` returns what converses on one of them until
-    it ends or is cancelled; it is called when the first has come, so that an owner whom nobody asks loads nothing."""
+    """Takes connections at `path` from processes of the same user. `begin` returns the conversation for one of them,
+    until its end or a cancellation; it is called at the first one, so an unused owner loads nothing."""
 
     def __init__(self, path: Path, begin: Callable[[], Awaitable[Converse]]) -> None:
         self._path = path
@@ -38,7 +38,7 @@ class ControlSocket:
         self._listen()
 
     async def close(self) -> None:
-        """Give up the requests in hand, whose senders find the owner gone, and take the socket away."""
+        """Give up the requests in hand, and remove the socket; their senders find the owner gone."""
         if self._listener is None:
             return
         asyncio.get_running_loop().remove_reader(self._listener)
@@ -80,8 +80,8 @@ class ControlSocket:
 
 
 def _listener(path: Path) -> socket.socket:
-    """Return a socket that listens. It is bound in a closed directory and then moved: nobody can connect before the
-    mode is right, and a socket that a killed process left is replaced in one step."""
+    """Return a listening socket. It is bound in a closed directory and then moved: no connection is possible before the
+    mode is right, and the socket of a killed process is replaced in one step."""
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise ConfigError(f"{path} is in the way of the control socket: it is no socket; move it")

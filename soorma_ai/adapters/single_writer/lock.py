@@ -1,7 +1,7 @@
-"""One owner per SQLite file: the process that may write it, and where the others can ask it.
+"""One owner per SQLite file: the process with the right to write it, and its address for others' requests.
 
-The lock is an flock on a small file next to the database, which says who the owner is, and where there are such locks
-(Linux) one on the database itself, for whoever removes the small file. Both fall with their process, however it ends.
+The lock is an flock on a small file next to the database, with the owner's data, and on systems with such locks (Linux)
+one on the database itself, in case the small file is removed. Both fall with their process, at any end.
 """
 
 import fcntl
@@ -110,7 +110,7 @@ class OwnerLock(AbstractContextManager["OwnerLock"]):
 
 
 def owner_of(database: Path) -> OwnerInfo | None:
-    """Return the living owner, if there is one. Looking keeps nobody from becoming it."""
+    """Return the living owner, if there is one. A look does not hinder a new owner."""
     database = _real_path(database)
     try:
         descriptor = _open(database, os.O_RDONLY)
@@ -171,8 +171,8 @@ def _try(descriptor: int, kind: int, database: Path) -> bool:
 
 
 def _guard(database: Path, info: OwnerInfo) -> int | None:
-    """Lock the database itself, and return what holds that lock; None where there is no such lock, or where the file
-    cannot be opened, as its store will tell. Raise AlreadyOwned.
+    """Lock the database itself, and return the holder of that lock; None on a system without such locks, and for a file
+    that cannot be opened; its store will report this. Raise AlreadyOwned.
 
     The lock belongs to the descriptor and not to the process, and touches none of the bytes that SQLite locks. To close
     any descriptor of the file drops the locks of SQLite in this process, so this is closed after the store.
@@ -218,7 +218,7 @@ def _write(descriptor: int, info: OwnerInfo, database: Path) -> None:
 
 
 def _read(descriptor: int, database: Path) -> OwnerInfo:
-    """Return what the owner wrote; between its lock and its writing there is nothing to read yet."""
+    """Return the owner's data; between its lock and its write there is nothing to read yet."""
     try:
         return TypeAdapter(OwnerInfo).validate_json(os.pread(descriptor, os.fstat(descriptor).st_size, 0))
     except ValidationError:

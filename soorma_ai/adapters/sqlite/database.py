@@ -1,4 +1,4 @@
-"""Access to the file: one connection that writes, one that sees what is committed."""
+"""Access to the file: one connection that writes, one that reads committed rows."""
 
 import asyncio
 import sqlite3
@@ -74,7 +74,7 @@ class Database(database.Database):
             raise
 
     def _forget(self, connection: Connection) -> None:
-        """Keep nothing that was derived from what is undone now."""
+        """Drop everything derived from undone work."""
         self.routes.forget()
         connection.parts.clear()
 
@@ -97,8 +97,8 @@ class Database(database.Database):
         return await self.writer.do(operation, ended, is_long=is_long)
 
     async def read(self, query: Callable[[family.Reader], T], acting: TenantScope = HOUSE) -> T:
-        """Read on the spot: a committed read of a local file is shorter than a change of threads. What is in memory
-        only the connection that writes can see."""
+        """Read on the spot: a committed read of a local file is shorter than a change of threads. A store in memory is
+        visible to its writing connection only."""
         if self.reader is None:
             if self._read_only:
                 raise StoreUnavailable("the store is not open")
@@ -112,15 +112,15 @@ class Database(database.Database):
         return await asyncio.to_thread(_read_once, self._path, query)
 
     async def read_later(self, query: Callable[[family.Reader], T], acting: TenantScope) -> Callable[[], T]:
-        """Return what reads it later. What is in memory is read now, since that may have to be waited for."""
+        """Return a function for a later read. A store in memory is read now, since that may need a wait."""
         if self.reader is not None:
             return lambda: self._on_the_spot(query)
         found = await self.read(query)
         return lambda: found
 
     def _on_the_spot(self, query: Callable[[family.Reader], T]) -> T:
-        """Read by the connection that writes while it is idle: what was just written is in its cache, and the other's
-        is void after every commit."""
+        """Read by the idle writing connection: the last write is in its cache, and the other's is void after every
+        commit."""
         if self.reader is None:
             raise StoreUnavailable("the store is not open")
         with in_our_words():

@@ -8,8 +8,8 @@ from soorma_ai.kernel.sql.storage import NO_FEATURES, FeatureSet
 
 
 class SqliteStore(SqlStore):
-    """`path` None keeps everything in memory, for as long as the store is open. `features` are those that are on.
-    `read_only` is for looking at a file that another process may own."""
+    """Store in a file. `path` None keeps everything in memory, for as long as the store is open. `features` are the
+    active ones. `read_only` is for looking at a file of another process."""
 
     database: Database
     database_type = Database

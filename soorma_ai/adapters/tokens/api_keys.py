@@ -23,7 +23,7 @@ def new_key(
     agent: AgentRights | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """Return a new key for `platform.keys.add`, and its token, which is known to nobody else and stored nowhere."""
+    """Return a new key for `platform.keys.add`, and its token, shown this once and stored in no place."""
     token = KeyToken(secrets.token_hex(ID_BYTES), secrets.token_urlsafe(SECRET_BYTES))
     key = ApiKey(
         key_id=token.key_id,

@@ -31,8 +31,8 @@ PAUSE = 5.0
 
 @dataclass(frozen=True)
 class ClientRegistration:
-    """A console as its provider knows it. `url` is the console's address in a browser, to which `PATH` is added for
-    where the provider sends browsers back to."""
+    """Registration of a console at its provider. `url` is the console's address in a browser; with `PATH` added, it is
+    the address for the provider's redirects."""
 
     issuer: str
     client_id: str
@@ -41,7 +41,7 @@ class ClientRegistration:
     scopes: Collection[str] = ("openid", "profile", "email")
 
     def __post_init__(self) -> None:
-        """Raise ConfigError for what cannot work, or would prove nothing."""
+        """Raise ConfigError for an impossible registration, and for one without any proof."""
         for name, url in (("issuer", self.issuer), ("url", self.url)):
             if not is_safe(url):
                 raise ConfigError(f"{name}={clip(url, 200)!r}: give an address by https://, or one of this machine")
@@ -54,7 +54,7 @@ class ClientRegistration:
 
     @property
     def end_url(self) -> str:
-        """The address to which the provider sends browsers back whose session it has ended."""
+        """The address for the provider's redirect after the end of its session."""
         return f"{self.url.rstrip('/')}{END_PATH}"
 
 
@@ -63,8 +63,8 @@ END_PATH = "/sign-out/back"
 
 
 class _ProviderMetadata(Struct, frozen=True):
-    """What a provider says of itself. `is_basic`: a secret goes in a header, else in the form. `end_url` is where
-    browsers end their sessions, empty where there is no such place."""
+    """Metadata of a provider. `is_basic`: a secret goes in a header, else in the form. `end_url` is its page for the
+    end of a session, empty without one."""
 
     authorization_url: str
     token_url: str
@@ -74,7 +74,8 @@ class _ProviderMetadata(Struct, frozen=True):
 
 
 class CodeFlow:
-    """Lets people in whom a provider knows. `names` are the claims of its ID tokens that say who they are."""
+    """Sign-in by a provider, by the authorization code flow. `names` are the claims of its ID tokens with the person's
+    name."""
 
     def __init__(
         self, registration: ClientRegistration, *, names: ClaimNames | None = None, clock: Clock | None = None
@@ -93,8 +94,8 @@ class CodeFlow:
         return urlsplit(self._of.issuer).hostname or self._of.issuer
 
     async def begin(self) -> tuple[str, PendingSignIn]:
-        """Return where a browser is sent, and what it must come back with. Raise TransientError while the provider
-        cannot be reached."""
+        """Return the address for a browser, and the sign-in's secrets for its return. Raise TransientError for a
+        provider out of reach."""
         provider = await self._provider()
         begun = PendingSignIn(*(secrets.token_urlsafe(32) for _ in range(3)))
         asked = {"redirect_uri": self._of.return_url, "scope": " ".join(self._of.scopes)}
@@ -102,8 +103,8 @@ class CodeFlow:
         return address, begun
 
     async def finish(self, answered: Mapping[str, str], begun: PendingSignIn) -> Caller:
-        """Return whom the provider has let in. Raise Unauthenticated for what is not the answer to what was begun, and
-        TransientError while the provider cannot be reached."""
+        """Return the provider's person. Raise Unauthenticated for an answer to another sign-in, and TransientError for
+        a provider out of reach."""
         code = code_of(answered, begun, self._of.issuer)
         provider = await self._provider()
         given = await self._exchange(provider, code, begun)
@@ -159,8 +160,8 @@ class CodeFlow:
             return self._known
 
     async def _discover(self) -> _ProviderMetadata:
-        """Return what stands at the provider's well-known place. Raise HTTPError, and ValueError for what is no such
-        document, or another's."""
+        """Return the document at the provider's well-known place. Raise HTTPError, and ValueError for another document,
+        or another's."""
         issuer = self._of.issuer
         found = _object(await read(f"{issuer.rstrip('/')}/.well-known/openid-configuration"))
         if found.get("issuer") != issuer:

@@ -1,4 +1,4 @@
-"""Documents of those who issue tokens, read over HTTP: short ones, soon, and from nobody on the way."""
+"""Documents of token issuers, read over HTTP: short ones, soon, and safe on the way."""
 
 import asyncio
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def is_safe(url: str) -> bool:
-    """Tell whether nobody on the way can change what is read there: by https, or on this machine."""
+    """Tell whether a URL is safe against changes on the way: by https, or on this machine."""
     try:
         place = urlsplit(url)
     except ValueError:
@@ -24,8 +24,7 @@ def is_safe(url: str) -> bool:
 
 
 async def read(url: str) -> bytes:
-    """Return the document at a URL. Raise HTTPError, also for one that lies elsewhere by now, and ValueError for one
-    that is too long."""
+    """Return the document at a URL. Raise HTTPError, also for a redirect, and ValueError for too long a one."""
     status, text = await ask("GET", url)
     if status != HTTPStatus.OK:
         raise httpx.HTTPError(f"{url} answered {status}")

@@ -18,7 +18,7 @@ class FirstOf:
         self._authenticators = authenticators
 
     async def authenticate(self, token: str) -> Caller:
-        """Return whom the first one finds. Raise Unauthenticated, with the words of all, when none does."""
+        """Return the caller of the first success. Raise Unauthenticated, with the words of all, without one."""
         words: list[str] = []
         for one in self._authenticators:
             try:
@@ -29,14 +29,14 @@ class FirstOf:
 
 
 class ByFunction:
-    """Authenticates by a function, which may be a coroutine function: the Caller, or None for who is not known."""
+    """Authenticates by a function or a coroutine function: the Caller, or None for an unknown one."""
 
     def __init__(self, find: Callable[[str], Caller | Awaitable[Caller | None] | None]) -> None:
         self._find = find
 
     async def authenticate(self, token: str) -> Caller:
-        """Return whom the function finds. Raise Unauthenticated, and ConfigError where it returns anything else, or
-        the root, whom no token names."""
+        """Return the function's caller. Raise Unauthenticated, and ConfigError for another result, and for the root: no
+        token stands for it."""
         found = self._find(token)
         caller = cast("object", await found if isawaitable(found) else found)
         if caller is None:

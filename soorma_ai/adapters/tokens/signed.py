@@ -13,9 +13,9 @@ import jwt
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens.fetch import is_safe, read
-from soorma_ai.agents.arguments import must_know
 from soorma_ai.api.tokens import ClaimNames, caller_of
 from soorma_ai.errors import ConfigError, TransientError, Unauthenticated
+from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Clock
@@ -66,11 +66,11 @@ class SignedTokens:
         self._reading = asyncio.Lock()
 
     async def authenticate(self, token: str) -> Caller:
-        """Return whom the token names. Raise as `claims` does."""
+        """Return the caller of the token. Raise as `claims` does."""
         return caller_of(await self.claims(token), self._names)
 
     async def claims(self, token: str) -> Mapping[str, object]:
-        """Return what a token says whose signature, issuer, audience and time are right. Raise Unauthenticated, and
+        """Return the claims of a token with the right signature, issuer, audience and time. Raise Unauthenticated, and
         TransientError while no keys can be read."""
         if len(token) > LONGEST_TOKEN or not token.isascii():
             raise Unauthenticated(f"the token is no text of at most {LONGEST_TOKEN} ASCII characters")
@@ -117,7 +117,7 @@ class SignedTokens:
         return age >= (MOST_AGE if is_known else LEAST_PAUSE)
 
     async def _read(self) -> None:
-        """Read the keys; those of before stay where they cannot be read now, and nobody who needs none waits."""
+        """Read the keys; after a fault the old ones stay, and calls without need of a new one do not wait."""
         now = self._clock.monotonic()
         if self._keys:
             self._read_at = now
@@ -141,8 +141,8 @@ def _source(url: str | None, file: Path | None) -> str | Path:
 
 
 def _keys(text: bytes) -> dict[str | None, jwt.PyJWK]:
-    """Return the keys for signatures by their ids, without those that are secrets or of no known kind. Raise ValueError
-    for what is no document of keys."""
+    """Return the keys for signatures by their ids, without secrets and those of an unknown kind. Raise ValueError for
+    another document."""
     document: object = json.loads(text)
     listed = cast("dict[str, object]", document).get("keys") if isinstance(document, dict) else None
     if not isinstance(listed, list):

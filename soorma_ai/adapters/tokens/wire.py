@@ -1,4 +1,4 @@
-"""What OAuth 2.0 and OpenID Connect spell, by Authlib, which has no types of its own."""
+"""Wire forms of OAuth 2.0 and OpenID Connect, by Authlib; the library has no types of its own."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -29,7 +29,7 @@ def authorization_url(url: str, client_id: str, begun: PendingSignIn, asked: Map
 def token_request(
     client: tuple[str, str, str], url: str, code: str, begun: PendingSignIn, return_url: str
 ) -> tuple[str, dict[str, str]]:
-    """Return body and headers of what exchanges a code. `client` is its id, its secret, and how it proves that."""
+    """Return body and headers for the exchange of a code. `client` is its id, its secret, and the way of its proof."""
     auth, prepare = _part("auth", "ClientAuth")(*client), _part("rfc6749.parameters", "prepare_token_request")
     body = prepare("authorization_code", redirect_uri=return_url, code=code, code_verifier=begun.verifier)
     headers = {"content-type": FORM, "accept": "application/json"}

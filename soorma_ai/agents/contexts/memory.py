@@ -1,4 +1,4 @@
-"""The memory of plans, as handlers use it. What they change is recorded, and happens with everything else."""
+"""Memory of plans in handlers. Changes are recorded, and take effect together with all other effects."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,24 +26,28 @@ from soorma_ai.kernel.runtime.views import plans as reading
 
 
 class MemoryClient(MemoClient):
-    """Working memory belongs to a plan: to `plan_id`, else to the plan of the delivery in hand. It raises NotFound for
-    a plan of another tenant.
+    """Memory in a handler: working memory of a plan, and long-term memory.
 
-    A handler sees its own changes. A value that it looks at and changes, in whatever order, must not have changed
-    meanwhile, else the handler is run again; `store`, `increment` and `append` alone never conflict.
+    Working memory belongs to a plan: to `plan_id`, else to the plan of the present delivery. It raises NotFound for a
+    plan of another tenant.
 
-    What outlives plans is explained in `agents.contexts.memos`.
+    A handler sees its own changes. After a read and a change of a value, in any order, a concurrent change of it runs
+    the handler again; `store`, `increment` and `append` alone never conflict.
+
+    For long-term memory see `agents.contexts.memos`.
     """
 
     def __init__(self, handling: Handling, task: TaskInHand | None) -> None:
         super().__init__(handling)
         self._task = task
 
-    async def store(self, key: str, value: Any, plan_id: str | None = None) -> None:
+    async def store(self, key: str, value: Any, plan_id: str | None = None) -> bool:
+        """Set a value, and return True."""
         self._handling.memory.change(StoreMemory(await self._at(key, plan_id), json_value(key, value)))
+        return True
 
     async def retrieve(self, key: str, plan_id: str | None = None) -> Any:
-        """Return None for what is not there. What is done to the value afterwards is not stored by itself."""
+        """Return a value; None for an unknown key. Later changes of the value are not stored by themselves."""
         return (await self._handling.memory.look(await self._at(key, plan_id))).value
 
     async def delete(self, key: str, plan_id: str | None = None) -> bool:
@@ -58,19 +62,20 @@ class MemoryClient(MemoClient):
         return await self._handling.memory.keys(self._tenant_id, await self._own(plan_id))
 
     async def cleanup(self, plan_id: str | None = None) -> int:
-        """Remove everything of the plan; return how many keys that were."""
+        """Remove all keys of the plan; return their number."""
         return sum([await self.delete(key, plan_id) for key in await self.keys(plan_id)])
 
     async def increment(self, key: str, by: int | float = 1, plan_id: str | None = None) -> None:
-        """Add to a number; what is not there counts as 0. Who retrieves it learns the sum, and then it is checked."""
+        """Add to a number; a missing one counts as 0. A later `retrieve` returns the sum, and then conflicts are
+        checked."""
         self._handling.memory.change(IncrementMemory(await self._at(key, plan_id), number(key, by)))
 
     async def append(self, key: str, value: Any, plan_id: str | None = None) -> None:
-        """Append to a list; what is not there counts as an empty one."""
+        """Append to a list; a missing one counts as empty."""
         self._handling.memory.change(AppendMemory(await self._at(key, plan_id), (json_value(key, value),)))
 
     async def get_task_context(self, task_id: str) -> JsonObject | None:
-        """Return a task that has not ended, of this agent or of another; None when there is none in this tenant."""
+        """Return a running task, of this agent or of another; None when there is none in this tenant."""
         if self._task is not None and self._task.record.task_id == task_id:
             task = self._task
             return None if task.has_ended else task_summary(task.record, task.state, task.sub_tasks.values())
@@ -82,7 +87,7 @@ class MemoryClient(MemoClient):
         return None
 
     async def get_task_by_subtask(self, sub_task_id: str) -> JsonObject | None:
-        """Return the task that asked for it, while it has not ended."""
+        """Return the requesting task of a sub-task; None for an ended one."""
         if self._task is not None and sub_task_id in self._task.sub_tasks:
             return await self.get_task_context(self._task.record.task_id)
         asked = await self._handling.services.store.plans.expectation(sub_task_id)
@@ -91,8 +96,8 @@ class MemoryClient(MemoClient):
         return await self._find_task(asked.agent, asked.task_id)
 
     async def store_task_context(self, task_id: str, plan_id: str | None, context: Mapping[str, Any]) -> bool:
-        """Store into the `state` of the task in hand. Raise LocalProtocolError for any other: only a task's own events
-        change it, one after the other, so that nothing is lost."""
+        """Store into the `state` of the present task. Raise LocalProtocolError for any other: only a task's own events
+        change it, one after the other, so nothing is lost."""
         task = self._task
         if task is None or task.record.task_id != task_id or task.has_ended:
             raise LocalProtocolError(f"{task_id!r} is not the task in hand; a task's state is changed by its handlers")
@@ -104,7 +109,7 @@ class MemoryClient(MemoClient):
     save_task_context = store_task_context
 
     async def delete_task_context(self, task_id: str) -> bool:
-        """Return False for a task that has ended: its row went with it. Raise LocalProtocolError for any other."""
+        """Return False for an ended task: its row is gone. Raise LocalProtocolError for any other."""
         if await self.get_task_context(task_id) is None:
             return False
         raise LocalProtocolError(f"task {task_id} has not ended; complete() or fail() it, and its row goes")
@@ -118,7 +123,7 @@ class MemoryClient(MemoClient):
         return plan_summary(plan, state)
 
     async def get_plan_by_correlation(self, correlation_id: str) -> JsonObject | None:
-        """The plan by the reply key of anything that it or one of its workers asked, or of its goal."""
+        """Return the plan by the reply key of its goal, of one of its requests, or of a request of its workers."""
         store = self._handling.services.store
         asked = await store.plans.expectation(correlation_id)
         if asked is None or asked.tenant_id != self._tenant_id:
@@ -130,8 +135,8 @@ class MemoryClient(MemoClient):
         return await self.get_plan_context(request.plan_id) if request and request.plan_id else None
 
     async def store_plan_context(self, plan_id: str, session_id: str | None, context: Mapping[str, Any]) -> bool:
-        """Store each key in the working memory of the plan in hand. Raise LocalProtocolError for any other plan, and
-        for a session that it does not belong to."""
+        """Store each key in the working memory of the present plan. Raise LocalProtocolError for any other plan, and
+        for a session of another plan."""
         if not self._handling.works_on(plan_id):
             raise LocalProtocolError(f"{plan_id!r} is not the plan in hand; store(key, value, plan_id) works for any")
         if session_id not in (None, self._handling.plan.lineage.session_id):
@@ -148,8 +153,8 @@ class MemoryClient(MemoClient):
         session_id: str | None = None,
         parent_plan_id: str | None = None,
     ) -> PlanSummary:
-        """The plan of the goal in hand, which is made by its arrival. Raises LocalProtocolError for any other goal:
-        its plan is made when its planner gets it."""
+        """Return the plan of the present goal; the goal's arrival has made it. Raises LocalProtocolError for any other
+        goal: its plan is made at its arrival at its planner."""
         if self._handling.has_plan:
             plan = self._handling.plan
             is_its_goal = (goal_event, dict(goal_data)) == (plan.goal_event, plan.goal_data)
@@ -165,14 +170,14 @@ class MemoryClient(MemoClient):
     async def list_plans(
         self, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 20
     ) -> list[PlanSummary]:
-        """Plans of the user in hand, newest first. `status` may be 'active' too: every plan that has not ended."""
+        """Return plans of the present user, newest first. `status` may be 'active', too: all running plans."""
         found = await reading.plans(self._handling.services, self._user, status, session_id, limit)
         return [PlanSummary.of(plan) for plan in found]
 
     async def create_session(
         self, name: str | None = None, metadata: Mapping[str, Any] | None = None
     ) -> SessionSummary:
-        """Make a conversation that goals can be submitted in."""
+        """Make a conversation for goals to be submitted in."""
         moment = self._handling.moment()
         session_id = derived_id("session", moment.event_id("session"))
         about = json_object("the metadata of a session", metadata or {})
@@ -181,8 +186,8 @@ class MemoryClient(MemoClient):
         return made
 
     async def list_sessions(self, limit: int = 20) -> list[SessionSummary]:
-        """Return conversations of the user in hand, the one that something happened in last first; those of this
-        handling last of all."""
+        """Return conversations of the present user, by their last event, newest first; those of this handling last of
+        all."""
         made = [one.session for one in self._handling.recorded if isinstance(one, OpenSession)]
         memory, user_id = self._handling.services.store.memory, self._user.user_id
         return [*await memory.sessions(self._tenant_id, limit, user_id=user_id), *made][:limit]

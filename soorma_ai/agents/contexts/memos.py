@@ -1,6 +1,6 @@
-"""Long-term memory, as handlers use it: knowledge, the history of a conversation, prompts and rules.
+"""Long-term memory in handlers: knowledge, the history of a conversation, prompts and rules.
 
-It belongs to the user in hand, or, `shared`, to their whole tenant; another agent's diary is not read. A handler finds
+It belongs to the present user, or, `shared`, to their whole tenant; another agent's diary is not read. A handler finds
 its own changes; they are committed with its other effects.
 """
 
@@ -16,7 +16,7 @@ from soorma_ai.kernel.runtime.handling.handling import Handling
 
 
 class MemoClient:
-    """Long-term memory of the delivery in hand. With knowledge switched off, each call raises ConfigError."""
+    """Long-term memory of the present delivery. With knowledge switched off, each call raises ConfigError."""
 
     def __init__(self, handling: Handling) -> None:
         self._handling = handling
@@ -24,7 +24,7 @@ class MemoClient:
     async def store_knowledge(
         self, content: str, *, key: str | None = None, shared: bool = False, **about: Unpack[About]
     ) -> str:
-        """Keep a text, in the place of the memo of this key, and return its key. For `about` see `About`."""
+        """Keep a text, in place of the former one of this key, and return its key. For `about` see `About`."""
         return await self._memos.keep(MemoPlace(MemoKind.KNOWLEDGE, shared), key, content, about)
 
     async def get_knowledge(self, key: str, *, shared: bool = False) -> Memo | None:
@@ -58,11 +58,11 @@ class MemoClient:
     async def store_skill(
         self, name: str, text: str, *, when_to_use: str = "", shared: bool = False, agent: str = ""
     ) -> None:
-        """Keep a prompt or a rule, in the place of the one of this name; with an `agent`, for that one alone."""
+        """Keep a prompt or a rule, in place of the former one of this name; with an `agent`, for that agent alone."""
         await self._memos.keep(MemoPlace(MemoKind.SKILL, shared, agent), name, text, About(title=when_to_use))
 
     async def get_relevant_skills(self, context: str, *, limit: int = 5) -> list[Memo]:
-        """Return the prompts and rules that are about this, for all agents and for this one, best first."""
+        """Return the prompts and rules for this context, best first: those for all agents, and those for this one."""
         return await self._memos.find(MemoKind.SKILL, context, limit, {})
 
     async def delete_skill(self, name: str, *, shared: bool = False, agent: str = "") -> bool:

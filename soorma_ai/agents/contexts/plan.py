@@ -1,4 +1,4 @@
-"""The contexts of a planner's handlers: the goal, the plan, and what the plan was waiting for."""
+"""Contexts of a planner's handlers: the goal, the plan, and the end of a wait."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -28,23 +28,34 @@ EventContext: TypeAlias = EventEnvelope
 
 
 class GoalContext(Struct, frozen=True, kw_only=True):
-    """The goal as its caller sent it. `sent_at` is when; of one that comes again and again, when it was due."""
+    """Goal, as sent by its caller. `sent_at` is the moment of its sending; for a recurring goal, the moment when it was
+    due."""
 
     event_type: str
+    """Name of the goal."""
     data: dict[str, Any]
+    """Payload of the goal."""
     goal_id: str = ""
+    """Id of the goal."""
     correlation_id: str = ""
+    """Reply key of the goal."""
     response_event: str | None = None
+    """Name of the answer; None for a goal without one."""
     session_id: str | None = None
+    """Conversation of the goal."""
     tenant_id: str = Lineage().tenant_id
+    """Tenant of the goal."""
     user_id: str = Lineage().user_id
+    """User of the goal."""
     idempotency_key: str = ""
+    """Key for outside effects, the same at every attempt."""
     attempt: int = 1
+    """Number of this attempt, from 1."""
     sent_at: datetime | None = None
 
     @classmethod
     def of(cls, handling: Handling, event: EventEnvelope) -> "GoalContext":
-        """Return the context of the goal `event`, which need not be the delivery in hand."""
+        """Return the context of the goal `event`; it need not be the present delivery."""
         return cls(
             event_type=event.type,
             data=dict(event.data),
@@ -61,7 +72,7 @@ class GoalContext(Struct, frozen=True, kw_only=True):
 
     @property
     def requirements(self) -> list[str]:
-        """The capabilities that the goal names in its data, under "requirements"; for `registry.discover`. Raise
+        """Return the capabilities under "requirements" in the goal's data, for `registry.discover`. Raise
         RemoteProtocolError for anything but a list of names."""
         given: object = self.data.get("requirements", [])
         listed = cast("list[object]", given) if isinstance(given, list) else [given]
@@ -74,8 +85,8 @@ class GoalContext(Struct, frozen=True, kw_only=True):
         return names
 
     async def dispatch(self, event_type: str, data: Data, response_event: str | None = None) -> str:
-        """Make a request of this goal's plan, checked and counted like any; return its id. Its answer is what the plan
-        waits for: `on_transition` gets it, or the plan's state machine goes on with it."""
+        """Make a request of this goal's plan, checked and counted like any other; return its id. The plan waits for the
+        answer, named `response_event`: `on_transition` gets it, or the plan's state machine continues with it."""
         handling = _handling_of(None)
         must_be_in_hand(self, handling)
         await handling.read_values()
@@ -88,21 +99,22 @@ class GoalContext(Struct, frozen=True, kw_only=True):
 
 
 class PlanContext:
-    """The plan of the delivery in hand, as a working copy: what is changed here is saved with everything else.
+    """Plan of the present delivery, as a working copy. Its changes are saved together with all other effects.
 
-    `results` and `state` may be changed in place; each of their keys is a row of its own. `record` is the plan's row;
-    of it, `plan_id`, `status`, `current_state`, `goal_event` and `goal_data`, `response_event`, `parent_plan_id`,
-    `session_id`, `tenant_id` and `user_id` are at hand. `state_machine` are its states by their names, if it has any.
+    `results` and `state` may be changed in place; each of their keys is a row of its own. `record` is the plan's row.
+    `plan_id`, `status`, `current_state`, `goal_event`, `goal_data`, `response_event`, `parent_plan_id`, `session_id`,
+    `tenant_id` and `user_id` are fields of it. `state_machine` maps the names of its states to the states; empty
+    without a state machine. `context`, in all calls, is the handler's.
     """
 
     def __init__(self, handling: Handling) -> None:
-        """Take a plan whose values, and what it waits for, have been read; see `of`."""
+        """Take a plan with its values and waits already read; see `of`."""
         self._handling = handling
         self._machine = planning.machine.MachineInHand(handling)
 
     @classmethod
     async def of(cls, handling: Handling) -> "PlanContext":
-        """Return the context of the plan of a delivery."""
+        """Return the context of a delivery's plan."""
         await handling.read_values()
         await handling.open_now()
         return cls(handling)
@@ -117,10 +129,17 @@ class PlanContext:
         current_state: str | None = None,
         status: str = PlanStatus.RUNNING,
     ) -> "PlanContext":
-        """The plan of this goal, with the state machine that `on_goal` declared if none is given. An LLM plan has none:
-        give {}, or nothing where none is declared. It begins in `current_state`, else where its machine does.
+        """Return the plan of this goal, with a state machine.
 
-        Raises ConfigError, which names every fault of the state machine.
+        Raises ConfigError with every fault of the state machine.
+
+        Args:
+            goal: the goal of the present delivery.
+            context: the context of the present delivery.
+            state_machine: states by their names; by default those of `on_goal`. An LLM plan has none: give {}, or
+                nothing if `on_goal` declares none.
+            current_state: first state; by default the initial state of the state machine, or START without one.
+            status: first status; "running" by default.
         """
         handling = context.handling
         if status not in list(PlanStatus):
@@ -141,8 +160,8 @@ class PlanContext:
 
     @classmethod
     async def restore(cls, plan_id: str | None, context: PlatformContext | None = None) -> "PlanContext | None":
-        """A plan of this planner, by its id or by the reply key of the event in hand; None where there is none. It
-        becomes the plan of this delivery: what happens to it meanwhile runs the handler again."""
+        """Return a plan of this planner, by its id or by the reply key of the present event; None if there is none. It
+        becomes the plan of this delivery: a change of the plan in the meantime runs the handler again."""
         handling = _handling_of(context)
         if handling.has_plan and plan_id in (handling.plan.plan_id, handling.event.correlation_id):
             return await cls.of(handling)
@@ -155,7 +174,8 @@ class PlanContext:
     async def restore_by_correlation(
         cls, correlation_id: str | None, context: PlatformContext | None = None
     ) -> "PlanContext | None":
-        """The plan by its id, its goal's, or that of anything that it asked; None where there is none."""
+        """Return the plan by its own id, the id of its goal, or the id of one of its requests; None if there is
+        none."""
         handling = _handling_of(context)
         if not correlation_id:
             return None
@@ -169,63 +189,74 @@ class PlanContext:
 
     @property
     def record(self) -> PlanRecord:
+        """Row of the plan."""
         return self._handling.plan
 
     @property
     def plan_id(self) -> str:
+        """Id of the plan."""
         return self.record.plan_id
 
     @property
     def goal_event(self) -> str:
+        """Name of the goal."""
         return self.record.goal_event
 
     @property
     def goal_data(self) -> JsonObject:
+        """Data of the goal."""
         return self.record.goal_data
 
     @property
     def response_event(self) -> str | None:
+        """Name of the goal's answer; None for a goal without one."""
         return self.record.answer_event
 
     @property
     def correlation_id(self) -> str | None:
-        """The goal's reply key."""
+        """Reply key of the goal."""
         return self.record.answer_key
 
     @property
     def parent_plan_id(self) -> str | None:
+        """Id of the requesting plan; None for a plan at the root."""
         return self.record.parent_plan_id
 
     @property
     def session_id(self) -> str | None:
+        """Session of the goal."""
         return self.record.lineage.session_id
 
     @property
     def tenant_id(self) -> str:
+        """Tenant of the goal."""
         return self.record.lineage.tenant_id
 
     @property
     def user_id(self) -> str:
+        """User of the goal."""
         return self.record.lineage.user_id
 
     @property
     def status(self) -> PlanStatus:
+        """Status of the plan, with the changes of this handler."""
         return self.record.status
 
     @property
     def state_machine(self) -> Mapping[str, StateConfig]:
+        """States by their names; empty without a state machine."""
         return self._handling.values.machine
 
     @property
     def results(self) -> dict[str, Json]:
-        """Results by the name of the state that asked; outside of the state machine, by the name of the event. Once the
-        plan is complete, its own result is there as "final"."""
+        """Results by the name of the requesting state; outside of a state machine, by the name of the event. A complete
+        plan has its own result under "final"."""
         results = self._handling.values.results
         return results if self.status is not PlanStatus.COMPLETED else {FINAL: self.record.result, **results}
 
     @property
     def state(self) -> dict[str, Json]:
-        """The planner's own notes."""
+        """Notes of the planner."""
         return self._handling.values.state
 
     @property
@@ -242,53 +273,53 @@ class PlanContext:
             raise LocalProtocolError(f"the plan has no state {state!r}; there are {', '.join(self.state_machine)}")
 
     async def save(self) -> None:
-        """Do nothing: the working copy is saved when the handler returns, whether or not this is called."""
+        """Do nothing: the working copy is saved at the handler's return, with or without this call."""
 
     def get_next_state(self, event: "EventContext | TransitionContext") -> str | None:
-        """The state that the event leads to from the current one; None where no transition takes it."""
+        """Return the state after the current one for this `event`; None without a fitting transition."""
         return state_after(self._view, event_of(event))
 
     def update_state(self, event: "EventContext | TransitionContext") -> None:
-        """Move to where the event leads; `execute_next` carries the new state out."""
+        """Move to the `event`'s next state; `execute_next` carries this state out."""
         if state := self.get_next_state(event):
             self._machine.enter(state)
 
     def has_next(self) -> bool:
-        """Tell whether `execute_next` has something to do without an event. While the state's answer has not come, or
-        nobody takes what it asks, it has not."""
+        """Tell whether `execute_next` can act without an event. False while the state's answer is missing or its
+        request has no taker."""
         return self._view.has_next
 
     def is_complete(self) -> bool:
-        """Tell whether the plan has ended, or its machine stands in a state that ends it."""
+        """Tell whether the plan has ended, or its state machine is in a terminal state."""
         config = self._view.config
         return self.status.is_final or (config is not None and config.is_terminal)
 
     async def execute_next(self, trigger_event: "EventContext | TransitionContext | None" = None) -> None:
-        """Carry out the state that was entered and not yet carried out; else the one that the event leads to, or
-        `default_next` once its answer has come. Where nothing leads on, nothing happens."""
+        """Carry out the entered state if this is still to do; else move on, by the `trigger_event`, or by
+        `default_next` after the state's answer. Without a way on, do nothing."""
         self._must_be_open()
         await self._machine.step(event_of(trigger_event) if trigger_event else None)
 
     async def finalize(self, result: Any = None) -> None:
-        """End the plan and answer its goal; a failing terminal state answers with its failure. Without a `result` it
-        is that of the terminal state, or all results."""
+        """End the plan and answer its goal; a failing terminal state answers with its failure. The default `result` is
+        that of the terminal state, or all results."""
         if not self.status.is_final:
             await self._machine.finish(json_object("the end of the plan", {"result": result})["result"])
 
     async def pause(self, reason: str = "user_input_required") -> str:
-        """Wait, for as long as the plan may, until somebody resumes it; returns the id of the wait that an answer
-        ends. What the plan asked before may come meanwhile: it is kept, and leads on afterwards."""
+        """Wait for a person to resume the plan, as long as its deadline allows; return the id of this wait. `reason` is
+        shown to the person. Answers to earlier requests may arrive meanwhile: they are kept, and used afterwards."""
         self._must_be_open()
         return await self._machine.pause(reason)
 
     async def resume(self, input_data: Mapping[str, Any]) -> None:
-        """Go on with this input, which is kept as `results["user_input"]`. A plan that nobody has to resume (any more)
-        is left as it is."""
+        """Continue with this `input_data`, kept as `results["user_input"]`. A plan without a need to be resumed stays
+        as it is."""
         if not self.status.is_final:
             await self._machine.resume(json_object("the input", input_data))
 
     async def cancel(self, reason: str = "cancelled by its planner") -> None:
-        """End the plan as cancelled; one that has ended stays as it is."""
+        """End the plan as cancelled, for this `reason`; an ended plan stays as it is."""
         if not self.status.is_final:
             handling = self._handling
             handling.apply(cancel(self.record, reason, await handling.open_now(), handling.moment()))
@@ -303,20 +334,26 @@ class PlanContext:
 
 
 class TransitionContext(Struct, frozen=True):
-    """Context of what a plan was waiting for: it has come, or its time is over. `event_type` and `correlation_id` are
+    """End of a plan's wait: the expected event has come, or its time is over. `event_type` and `correlation_id` are
     those of the `event`."""
 
     event: EventContext
+    """Closing event."""
     plan: PlanContext
+    """Plan of the wait."""
     what_happened: str
+    """Description of the event for the model."""
     data: Any
+    """Data of the event."""
 
     @property
     def event_type(self) -> str:
+        """Name of the event."""
         return self.event.type
 
     @property
     def correlation_id(self) -> str | None:
+        """Reply key of the event."""
         return self.event.correlation_id
 
 
@@ -343,5 +380,5 @@ async def _take_up(handling: Handling, found: PlanRecord) -> PlanContext | None:
 
 
 def event_of(given: EventContext | TransitionContext) -> EventContext:
-    """Return the event of what a handler got and hands on: what happened to its plan stands for its event."""
+    """Return the event of a handler's argument; a transition stands for its event."""
     return given.event if isinstance(given, TransitionContext) else given

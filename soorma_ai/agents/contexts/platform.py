@@ -1,7 +1,9 @@
-"""The context of a handler. Everything it does here is recorded, and happens when the handler has returned."""
+"""Context of a handler. Its calls are recorded, and take effect after the handler's return."""
 
 from functools import cached_property
 from typing import cast
+
+from typing_extensions import Unpack
 
 from soorma_ai.agents.contexts.memory import MemoryClient
 from soorma_ai.agents.contexts.task_in_hand import TaskInHand
@@ -9,6 +11,7 @@ from soorma_ai.context_parts import TOOLKIT, TRACKER
 from soorma_ai.context_parts.toolkit import Toolkit
 from soorma_ai.context_parts.tracker import TrackerCalls
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.call_options import EventOptions, must_know
 from soorma_ai.kernel.domain.effects import Declare, Publish
 from soorma_ai.kernel.domain.events import EventTopic, Lineage, ReplyAddress, topic_of
 from soorma_ai.kernel.domain.people import Person
@@ -22,40 +25,43 @@ from soorma_ai.kernel.runtime.views.registry import Directory
 
 
 class BusClient:
-    """Publishes by recording. Ids derive from the delivery in hand, so handling again publishes nothing new."""
+    """Publishes by recording. Ids derive from the present delivery: a second handling publishes nothing new."""
 
     def __init__(self, handling: Handling, task: TaskInHand | None) -> None:
         self._handling = handling
         self._task = task
 
     async def publish(
-        self,
-        topic: EventTopic | str,
-        event_type: str,
-        data: Data,
-        *,
-        correlation_id: str | None = None,
-        response_event: str | None = None,
-        response_topic: EventTopic | str = EventTopic.ACTION_RESULTS,
-        subject: str | None = None,
+        self, topic: EventTopic | str, event_type: str, data: Data, **options: Unpack[EventOptions]
     ) -> str:
-        """Publish, and return the event's id.
+        """Publish an event, and return its id.
 
-        In a task, `notification.human_input` on notification-events is a question to people: `data` gives its
-        `question`, the `response_event` that answers it and `timeout_seconds`, and the wait's id is returned. It may
-        give `approvers` (roles), `remind_after_seconds` (one number or several), and `escalate_after_seconds` with
-        `escalate_to` (roles that may answer, too, from then on).
+        In a task, `notification.human_input` on notification-events is a question to people, and the wait's id is
+        returned. Keys of its `data`: `question`, `response_event` (the name of the answer) and `timeout_seconds`;
+        optionally `approvers` (roles), `remind_after_seconds` (one number or several), and `escalate_after_seconds`
+        with `escalate_to` (further roles with the right to answer from then on).
+
+        Args:
+            topic: the topic of the event.
+            event_type: the name of the event.
+            data: the payload; JSON.
+            correlation_id: the reply key; of an answer, the key of its request.
+            response_event: the name of the wanted answer, for a request.
+            response_topic: the topic of the wanted answer.
+            subject: the thing or person concerned by the event.
         """
+        must_know("publish", options, EventOptions)
         payload = json_object(f"the data of {event_type!r}", data)
         if event_type == HUMAN_INPUT and topic_of(topic) is EventTopic.NOTIFICATION_EVENTS:
             return await self._ask(payload)
         check_author(event_type)
         moment = self._handling.moment()
         event_id = moment.event_id(event_type)
-        reply_to = None
-        if response_event:
-            check_address(response_event, topic_of(response_topic))
-            reply_to = ReplyAddress(correlation_id or event_id, response_event, topic_of(response_topic))
+        correlation_id, reply_to = options.get("correlation_id"), None
+        if response_event := options.get("response_event"):
+            where = topic_of(options.get("response_topic", EventTopic.ACTION_RESULTS))
+            check_address(response_event, where)
+            reply_to = ReplyAddress(correlation_id or event_id, response_event, where)
         event = moment.event(
             self._handling.working_lineage,
             topic_of(topic),
@@ -64,14 +70,14 @@ class BusClient:
             event_id=event_id,
             correlation_id=correlation_id,
             reply_to=reply_to,
-            subject=subject,
+            subject=options.get("subject"),
             answers=self._answers(correlation_id),
         )
         self._handling.record(Publish(event))
         return event_id
 
     def _answers(self, correlation_id: str | None) -> str | None:
-        """The request in hand, where its reply key is used: so no request of another is answered by it."""
+        """Return the present request if its reply key is given: a handler answers no other request."""
         request = self._handling.event
         is_its_key = correlation_id is not None and correlation_id in (request.correlation_id, request.id)
         return request.id if is_its_key and request.topic is EventTopic.ACTION_REQUESTS else None
@@ -93,7 +99,8 @@ class BusClient:
         correlation_id: str | None = None,
         response_topic: EventTopic | str = EventTopic.ACTION_RESULTS,
     ) -> str:
-        """Return the reply key, never a reply: that is another event."""
+        """Make a request, and return its reply key. The reply is an event of its own, `response_event` on
+        `response_topic`."""
         must_be_text("response_event", response_event)
         event_id = await self.publish(
             EventTopic.ACTION_REQUESTS,
@@ -108,14 +115,16 @@ class BusClient:
     async def respond(
         self, event_type: str, data: Data, correlation_id: str, topic: EventTopic | str = EventTopic.ACTION_RESULTS
     ) -> str:
+        """Answer the request with this reply key."""
         return await self.publish(topic, event_type, data, correlation_id=correlation_id)
 
     async def announce(self, event_type: str, data: Data, *, correlation_id: str | None = None) -> str:
+        """Publish a fact on business-facts."""
         return await self.publish(EventTopic.BUSINESS_FACTS, event_type, data, correlation_id=correlation_id)
 
 
 class RegistryClient(Directory):
-    """The agents that there are and what they offer, in the tenant of the delivery in hand."""
+    """Agents and their offers, in the tenant of the present delivery."""
 
     def __init__(self, handling: Handling) -> None:
         event = handling.event
@@ -123,9 +132,9 @@ class RegistryClient(Directory):
         self._handling = handling
 
     async def register_event(self, definition: EventDefinition) -> None:
-        """An event that this agent may make from now on, so that plans can wait for it; it owns it until it starts
-        anew. What it always makes belongs into its `events_produced`. It is the agent's, not the tenant's in hand: that
-        of an agent which all tenants share is seen by all of them."""
+        """Register a further event of this agent, so that plans can wait for it, until the agent's next start.
+        Permanent events belong into `events_produced`. The event belongs to the agent's tenant, not to the delivery's:
+        an event of a shared agent is visible to all tenants."""
         given = cast("object", definition)
         if not isinstance(given, EventDefinition):
             raise LocalProtocolError(
@@ -137,10 +146,10 @@ class RegistryClient(Directory):
 
 
 class PlatformContext:
-    """`tenant_id`, `user_id` and `session_id` are those of the event in hand, or of the plan or the task that a wake-up
-    is for; no payload and no model can set them. `bus` publishes and asks, `memory` keeps what tasks and plans know,
-    `registry` finds agents, `tracker` tells how far plans are, `toolkit` looks through the events of live agents.
-    `task` is the `TaskContext` of a worker's delivery."""
+    """Context of a handler's call. `tenant_id`, `user_id` and `session_id` are those of the present event; on a
+    wake-up, those of its plan or task. No payload and no model can set them. `bus` publishes and requests, `memory`
+    stores notes of tasks and plans, `registry` finds agents, `tracker` shows the progress of plans, `toolkit` searches
+    the events of live agents. `task` is the `TaskContext` of a worker's delivery."""
 
     def __init__(self, handling: Handling, in_hand: TaskInHand | None = None, task: object | None = None) -> None:
         self.handling = handling
@@ -159,32 +168,35 @@ class PlatformContext:
 
     @property
     def tenant_id(self) -> str:
+        """Tenant of the delivery."""
         return self.lineage.tenant_id
 
     @property
     def user_id(self) -> str:
+        """User of the delivery."""
         return self.lineage.user_id
 
     @property
     def session_id(self) -> str | None:
+        """Session of the delivery; None without one."""
         return self.lineage.session_id
 
     @property
     def agent_id(self) -> str:
-        """Return the name of the agent in whose handler this is."""
+        """Return the name of the handler's agent."""
         return self.handling.agent
 
     @property
     def lineage(self) -> Lineage:
-        """Return what the events of this handler inherit: tenant, user, session, plan, deadline."""
+        """Return the inherited fields of the handler's events: tenant, user, session, plan, deadline."""
         return self.handling.lineage
 
     @property
     def attempt(self) -> int:
-        """Return how often this delivery was handed over, from 1."""
+        """Return the number of this attempt at the delivery, from 1."""
         return self.handling.delivery.attempt
 
     @property
     def idempotency_key(self) -> str:
-        """Return the key that is the same at every attempt: for what is done outside."""
+        """Return a key for outside effects; it is the same at every attempt."""
         return self.handling.idempotency_key

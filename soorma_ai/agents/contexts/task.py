@@ -1,4 +1,4 @@
-"""The contexts of a worker's handlers: its task, and the results of what the task asked others to do."""
+"""Contexts of a worker's handlers: its task, and the results of the task's requests."""
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,25 +23,38 @@ T = TypeVar("T", default=dict[str, Any])
 
 @dataclass
 class TaskContext(Generic[T]):
-    """One task, as a working copy that is saved when the handler returns, whether or not `save` is called.
+    """Task, as a working copy; it is saved at the handler's return, with or without `save`.
 
-    It ends with `complete` or `fail`, once; until then it must have something to wait for. `state` is the task's own
-    and holds JSON. `idempotency_key` is the same for every `attempt` at this delivery.
+    It ends by one call of `complete` or `fail`. Until then it needs something to wait for. `state` belongs to the task
+    and holds JSON. `idempotency_key` is the same for every `attempt` at this delivery. `context`, in all calls, is the
+    handler's.
     """
 
     task_id: str
+    """Id of the task; also the id of its request."""
     event_type: str
+    """Name of the request."""
     plan_id: str | None
+    """Requesting plan; None without one."""
     data: T
+    """Payload of the request."""
     response_event: str
+    """Name of the answer."""
     response_topic: EventTopic
+    """Topic of the answer."""
     state: dict[str, Any]
     tenant_id: str
+    """Tenant of the task."""
     user_id: str
+    """User of the task."""
     agent_id: str
+    """Name of the worker."""
     session_id: str | None
+    """Conversation of the task."""
     goal_id: str | None
+    """Id of the goal behind it."""
     correlation_id: str
+    """Reply key of the request."""
     idempotency_key: str
     attempt: int
     in_hand: TaskInHand = field(repr=False)
@@ -49,9 +62,9 @@ class TaskContext(Generic[T]):
 
     @classmethod
     async def restore(cls, sub_task_id: str, context: PlatformContext) -> "TaskContext[Any]":
-        """The task of the result in hand, by the id of one of its sub-tasks or by its own.
+        """Return the task of the present result, by its own id or the id of one of its sub-tasks.
 
-        Raises LocalProtocolError for any other: only its own events change a task.
+        Raises LocalProtocolError for any other task: only its own events change a task.
         """
         found = cast("TaskContext[Any] | None", context.task)
         if found is None or (sub_task_id != found.task_id and found.in_hand.parts.find(sub_task_id) is None):
@@ -60,13 +73,12 @@ class TaskContext(Generic[T]):
 
     @property
     def sub_tasks(self) -> Mapping[str, SubTaskInfo]:
-        """All that it asked of others, by their ids, in the order in which they were asked. They are read when they are
-        looked at: a handler that only waits for the last of a thousand had better ask for their group, or whether the
-        task `is_complete`."""
+        """Return all requests of the task by their ids, in the order of asking. They are read on access. A handler with
+        a thousand of them does better with their group, or with `is_complete`."""
         return self.in_hand.sub_tasks
 
     async def save(self) -> None:
-        """Do nothing: the working copy is saved when the handler returns."""
+        """Do nothing: the working copy is saved at the handler's return."""
 
     async def delegate(
         self,
@@ -78,10 +90,16 @@ class TaskContext(Generic[T]):
         response_topic: EventTopic | str = EventTopic.ACTION_RESULTS,
         timeout: float | timedelta | None = None,
     ) -> str:
-        """Ask another agent, and go on in the `on_result` handler of `response_event`. Returns the sub-task's id.
+        """Ask another agent; the `on_result` handler of `response_event` gets the answer. Return the sub-task's id.
 
-        `assigned_to` names the one agent, or the capability, that it is for. After `timeout` seconds, or at the
-        deadline of the task's own request, the handler gets a result that says so.
+        Args:
+            event_type: the name of the request.
+            data: its payload.
+            response_event: the name of the answer.
+            assigned_to: one agent, or one capability, to take the request; by default any taker.
+            response_topic: the topic of the answer.
+            timeout: seconds or a span. After it, or at the deadline of the task's own request, the handler gets a
+                result with this failure.
         """
         spec = DelegationSpec(event_type, data, response_event, assigned_to)
         return await self._delegate(spec, AnswerTerms(topic_of(response_topic), _span(timeout)))
@@ -89,7 +107,8 @@ class TaskContext(Generic[T]):
     async def delegate_parallel(
         self, sub_tasks: Iterable[DelegationSpec], *, timeout: float | timedelta | None = None
     ) -> str:
-        """Ask several at once. Returns the group's id, for `aggregate_parallel_results`."""
+        """Make several requests, `sub_tasks`, at once. Return the group's id, for `aggregate_parallel_results`.
+        `timeout` is in seconds, or a span, as for `delegate`."""
         specs = _specs(sub_tasks)
         if not specs:
             raise LocalProtocolError("delegate_parallel got nothing to delegate; its results would never come")
@@ -100,39 +119,39 @@ class TaskContext(Generic[T]):
         return group
 
     def update_sub_task_result(self, sub_task_id: str, result: Mapping[str, Any]) -> None:
-        """Replace what a sub-task came to. Its own reply has been put there before the handler was called."""
+        """Replace the `result` of a sub-task. Before the handler's call, it is the sub-task's own reply."""
         info = self.in_hand.parts.find(sub_task_id)
         if info is None:
             raise LocalProtocolError(f"task {self.task_id} has no sub-task {sub_task_id!r}")
         put_result(info, json_object("the result of a sub-task", result))
 
     def aggregate_parallel_results(self, parallel_group_id: str | None) -> "GroupResults":
-        """The replies of a group by sub-task, in the order in which they were asked. Awaited, None while one is
-        missing; looked at without that, empty.
+        """Return the replies of the group `parallel_group_id` by sub-task, in the order of asking. Awaited, it is None
+        while a reply is missing; without `await`, it is empty then.
 
-        One that failed has come as well: its reply says `success: false` and why.
+        The reply of a failed sub-task counts as well, with `success: false` and the reason.
         """
         return GroupResults(self.in_hand.parts, parallel_group_id)
 
     def is_complete(self) -> bool:
-        """Tell whether everything that was asked, of agents and of people, has been answered, well or badly."""
+        """Tell whether every request, to agents and to people, has an answer, good or bad."""
         return self.in_hand.is_answered
 
     async def complete(self, result: object = None) -> None:
-        """Reply with a result. Raise LocalProtocolError when the task has ended already, InvalidResult for one off its
+        """Reply with a `result`. Raise LocalProtocolError for an ended task, InvalidResult for a result off its
         schema."""
         written = await self._gives.write(self.tenant_id, f"the result of {self.event_type!r}", result)
         await self.in_hand.end(success_reply(written))
 
     async def fail(self, message: str, *, code: str = "failed") -> None:
-        """Reply with a failure: the requester goes on to decide what to do about it."""
+        """Reply with a failure, a `message` and a `code`; the requester decides about the next step."""
         for name, given in (("message", message), ("code", code)):
             must_be_text(f"fail: {name}", given)
         await self.in_hand.fail(code, message)
 
     async def report_progress(self, progress: float, message: str = "") -> None:
-        """Tell whoever watches which share of the whole is done, from 0 to 1. It is told at once, and not undone when
-        this handling fails; nothing is decided by it."""
+        """Publish the finished share of the task, `progress` from 0 to 1, with a `message`, for display. It is
+        published at once, and stays after a failure of this handling; no decision depends on it."""
         share = cast("object", progress)
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
             raise LocalProtocolError(f"report_progress({progress!r}): give a share of the whole, from 0 to 1")
@@ -145,7 +164,7 @@ class TaskContext(Generic[T]):
 
     @property
     def has_ended(self) -> bool:
-        """Tell whether the task was completed, or has failed, in this handler or before."""
+        """Tell whether the task is completed or failed, in this handler or before."""
         return self.in_hand.has_ended
 
     async def _delegate(self, spec: DelegationSpec, terms: AnswerTerms) -> str:
@@ -159,8 +178,8 @@ def _span(timeout: float | timedelta | None) -> timedelta | None:
 
 
 class GroupResults(Mapping[str, Any]):
-    """The replies of a group of sub-tasks, by their ids. Awaiting it reads this group alone; looking at it reads all
-    that the task has asked, on the spot."""
+    """Replies of a group of sub-tasks, by their ids. `await` reads this group alone; direct access reads all requests
+    of the task at once."""
 
     def __init__(self, parts: SubTasks, group_id: str | None) -> None:
         self._parts = parts
@@ -205,26 +224,29 @@ def _specs(given: object) -> list[DelegationSpec]:
 
 @dataclass
 class ResultContext:
-    """Context of what a task waited for: the reply of another agent, a person's answer, or that the time for it is
-    over.
+    """End of a task's wait: the reply of another agent, the answer of a person, or the end of the time for it.
 
-    `data` is the reply as it came ({success, status, result | error}), or what a person said; `result` is what is in
-    it. `sub_task_id` is the reply key, and so the id of the sub-task; for an answer of a person it is the wait's.
+    `data` is the reply as received ({success, status, result | error}), or the person's answer; `result` is its
+    content. `sub_task_id` is the reply key, and with it the id of the sub-task; for a person's answer, the id of the
+    wait.
     """
 
     event_type: str
+    """Name of the answer's event."""
     sub_task_id: str
     data: dict[str, Any]
     result: Any
     success: bool
+    """False for a failure, a rejection, and the end of the time."""
     error: str | None
+    """Reason of a failure; None for a success."""
     _task: TaskContext[Any] = field(repr=False)
 
     @property
     def correlation_id(self) -> str:
-        """Return the key by which the answer came, which is the id of what was asked."""
+        """Return the reply key of the answer: the id of its request."""
         return self.sub_task_id
 
     async def restore_task(self) -> TaskContext[Any]:
-        """The task that asked, with this result in its place."""
+        """Return the requesting task, with this result in its place."""
         return self._task

@@ -1,4 +1,4 @@
-"""The task of one delivery as a working copy: what it asks is recorded, what changed is saved with it."""
+"""Task of one delivery, as a working copy: its requests are recorded, its changes are saved with them."""
 
 from collections.abc import Mapping
 from copy import copy, deepcopy
@@ -32,7 +32,8 @@ from soorma_ai.kernel.runtime.handling.working_copies.sub_tasks import SubTasks
 
 
 class TaskInHand:
-    """`state` and `parts` are changed in place, by the task's author as well; `save` finds out what changed."""
+    """Task in a handling. `state` and `parts` are changed in place, by the task's author as well; `save` finds the
+    changes."""
 
     def __init__(self, handling: Handling, record: TaskRecord, parts: SubTasks, *, stored: bool) -> None:
         self.handling = handling
@@ -55,7 +56,7 @@ class TaskInHand:
 
     @property
     def is_abandoned(self) -> bool:
-        """Tell whether nobody waits for the task: arrival has looked at the row before such a word comes."""
+        """Tell whether the task has lost its requester: arrival has read the row before such an event comes."""
         event = self.handling.event
         return event.type == ABANDONED and event.source == SYSTEM and event.subject == self.record.answer_key
 
@@ -107,7 +108,7 @@ class TaskInHand:
         return (met, await read_reply(store.registry, met, event)) if met else None
 
     async def receive(self, met: Expectation, event: EventEnvelope) -> JsonObject:
-        """Put what a sub-task came to in its place, and return it; what a person said has none."""
+        """Put the result of a sub-task in its place, and return it; a person's answer has none."""
         if met.kind is ExpectationKind.WAIT:
             self._questions = max(0, self._questions - 1)  # one from before they were counted counts for nothing
         info = await self.parts.look_up(met.place, met.id) if met.kind is ExpectationKind.REPLY else None
@@ -123,14 +124,14 @@ class TaskInHand:
         self.handling.record(*end(self.record, answer, await self._open(), self.handling.moment(), stop=stop))
 
     async def cancel(self) -> None:
-        """End with whoever asked for it, and end those whom it asked."""
+        """End together with the requester, and end its own requests."""
         await self.end(failure_reply("cancelled", "whoever asked for it no longer wants it"), stop=True)
 
     async def fail(self, code: str, message: str) -> None:
         await self.end(failure_reply(code, message))
 
     async def save(self) -> None:
-        """Record what changed. Raises LocalProtocolError for a task that nothing would ever end."""
+        """Record the changes. Raises LocalProtocolError for a task without any possible end."""
         if self.has_ended:
             return
         record, changed = replace(self.parts.record_now(), questions=self._questions), self.parts.changes()

@@ -1,4 +1,4 @@
-"""The calls of programs outside, as one Protocol, and the clients that make them over HTTP.
+"""Clients of a platform over HTTP, and the Protocol of their calls.
 
-They need nothing of a platform: neither store nor model nor agents are loaded.
+They load no other part of the platform: no store, no model, no agents.
 """

@@ -1,4 +1,4 @@
-"""The place of a server, and what is said to it of who calls."""
+"""Address of a server, with the caller's token."""
 
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit
@@ -11,7 +11,7 @@ _WANTED = "give http://HOST:PORT or https://HOST, with the path where it is moun
 
 @dataclass(frozen=True)
 class Address:
-    """`url` has no slash at its end. The token is in no text that this prints as."""
+    """Address of a server. `url` has no slash at its end. The token is left out of its `repr`."""
 
     url: str
     token: str | None = field(default=None, repr=False)
@@ -24,17 +24,17 @@ class Address:
 
 
 def address_of(url: object, token: object) -> Address:
-    """Return the address. Raise ConfigError for what is none, and for a token that no header can carry."""
+    """Return the address. Raise ConfigError for an invalid URL, and for a token unfit for a header."""
     return Address(_checked_url(url), _checked_token(token))
 
 
 class PathTail(str):
-    """The last part of a path, which may have slashes."""
+    """Last part of a path, with slashes allowed."""
 
 
 def path_of(*parts: str) -> str:
-    """Return the path of these parts, each of which stays one: a name of dots leads nowhere else. Raise NotFound for
-    one with a slash, since servers read it as two."""
+    """Return the path of these parts, each kept as one: a name of dots has no effect. Raise NotFound for one with a
+    slash, since servers read it as two."""
     return "/v1/" + "/".join(map(_quote, parts))
 
 
@@ -62,7 +62,7 @@ def _checked_url(url: object) -> str:
 
 
 def _checked_token(token: object) -> str | None:
-    """Return the token if it can be sent. Errors are told without it, since they end up in logs."""
+    """Return a valid token. Errors do not contain it, since they end up in logs."""
     if token is None:
         return None
     if not isinstance(token, str):

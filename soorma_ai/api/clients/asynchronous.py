@@ -1,26 +1,29 @@
-"""The calls of a program outside, over HTTP."""
+"""Async client of a platform, over HTTP."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from datetime import timedelta
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, cast
 
-from soorma_ai.api.answers import HeldAnswer, OpenRequest, Outcome, PlacedEvent, Published, Submitted
+from typing_extensions import Unpack
+
+from soorma_ai.api.answers import OpenRequest, Outcome, PlacedEvent, Published, Submitted
 from soorma_ai.api.clients.address import address_of
-from soorma_ai.api.clients.messages import MOST_ITEMS, HttpRequest, HttpResponse, Page, get, post
+from soorma_ai.api.clients.messages import MOST_ITEMS, HttpRequest, Page, get, post
 from soorma_ai.api.clients.plan import AsyncPlan, cancel_plan, seconds
 from soorma_ai.api.clients.problems import error_of, problem_in
 from soorma_ai.api.clients.rows import ClientRows
 from soorma_ai.api.clients.sender import GRACE, CallBounds, Sender
 from soorma_ai.api.clients.streams import place_of, stream_events
 from soorma_ai.api.clients.transport import AsyncTransport, HttpTransport
-from soorma_ai.api.clients.views import AsyncRegistry
+from soorma_ai.api.clients.views import AsyncRegistry, unless_held
 from soorma_ai.errors import ConfigError, DeadlineExceeded, Held, LocalProtocolError, ServerUnavailable
+from soorma_ai.kernel.domain.call_options import PublishOptions, SendOptions, SubmitOptions, must_know
 from soorma_ai.kernel.domain.events import EventTopic, topic_of
 from soorma_ai.kernel.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerOutcome
 from soorma_ai.kernel.domain.plans import PlanFacts
-from soorma_ai.kernel.domain.values import Data, JsonObject, json_object
+from soorma_ai.kernel.domain.values import Data, Json, JsonObject, json_object
 from soorma_ai.kernel.ports import EventPage, StoredEvent
 
 if TYPE_CHECKING:
@@ -36,19 +39,22 @@ _NOT_COUNTED = {
 
 
 class ClientOptions(TypedDict, total=False):
-    """`timeout`: seconds for which a call is tried, beside those for which it waits for something to come. `tries`: how
-    often it is sent, at most. `most_bytes` of an answer."""
+    """Options of a client."""
 
     timeout: float | timedelta
+    """Seconds for the tries of a call, beside the seconds of its own wait."""
     tries: int
+    """Most sends of one call."""
     most_bytes: int
+    """Largest answer."""
 
 
 class AsyncKernelClient(ClientRows):
-    """A platform that is served at a URL, as the holder of a token: the calls of the kernel.
+    """Client of a platform at a URL, as the holder of a token: the calls of the kernel.
 
-    Only what is safe is sent again when an answer is lost: what reads, and what has a key of its own, which `submit`,
-    `request`, `ask`, `publish` and `answer` make where none is given. Close it by `async with`, or `aclose`.
+    After a lost answer, only safe calls are sent again: those without changes, and those with a key of their own.
+    `submit`, `request`, `ask`, `publish` and `answer` make a key if none is given. Close it by `async with`, or
+    `aclose`.
     """
 
     def __init__(
@@ -59,13 +65,20 @@ class AsyncKernelClient(ClientRows):
         transport: "httpx.AsyncBaseTransport | None" = None,
         **options: Unpack[ClientOptions],
     ) -> None:
-        """`transport` is another way than TCP, such as `httpx.AsyncHTTPTransport(uds=...)`. Raise ConfigError."""
+        """Read the address. Raise ConfigError.
+
+        Args:
+            url: URL of the server.
+            token: bearer token; None for an open server on this machine.
+            transport: another way than TCP, such as `httpx.AsyncHTTPTransport(uds=...)`.
+            options: see `ClientOptions`.
+        """
         address = address_of(url, token)
         self._begin(AsyncTransport(address, transport), address.url, bounds_of(options))
 
     @classmethod
     def over(cls, line: HttpTransport, url: str, bounds: CallBounds) -> Self:
-        """Return a client over a line of another kind."""
+        """Return a client over a `line` of another kind to this `url`, within these `bounds`."""
         made = cls.__new__(cls)
         made._begin(line, url, bounds)
         return made
@@ -87,30 +100,26 @@ class AsyncKernelClient(ClientRows):
         """Give up its connections."""
         await self._line.close()
 
-    async def submit(
-        self,
-        goal: str,
-        data: Data,
-        *,
-        session_id: str | None = None,
-        idempotency_key: str | None = None,
-        planner: str | None = None,
-        approve: bool = False,
-    ) -> AsyncPlan:
-        """Give a goal to its planner. The same `idempotency_key` submits it once, and finds the same plan.
+    async def submit(self, goal: str, data: Data, **options: Unpack[SubmitOptions]) -> AsyncPlan:
+        """Give a goal to its planner, and return the plan's handle.
 
-        Raise NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema
-        or the key was used for other data, Overloaded when too much is waiting or held, Held as `request` does.
+        Raise NotFound for a goal without any planner, LocalProtocolError for data off its schema or a key used for
+        other data, Overloaded when too much is waiting or held, Held as `request` does.
+
+        Args:
+            goal: the name of the goal.
+            data: its payload.
+            session_id: the conversation of the plan.
+            idempotency_key: the same key submits the goal once, and returns the same plan.
+            planner: one planner, where several take the goal.
+            approve: True approves a goal held for approval; this needs the right to approve it.
+            response_event: the name of the answer.
+            parent_plan_id: the plan with the limits, the deadline and the cancellation of the new one.
         """
-        body: JsonObject = {
-            "goal": goal,
-            "data": json_object(f"the data of {goal!r}", data),
-            "session_id": session_id,
-            "planner": planner,
-            "approve": approve,
-        }
-        response = await self._caller.ask(post("plans", body=body, key=self._key(idempotency_key)))
-        made = _unless_held(response, goal).read(Submitted)
+        must_know("submit", options, SubmitOptions)
+        body: JsonObject = {"goal": goal, "data": json_object(f"the data of {goal!r}", data), **_fields_of(options)}
+        response = await self._caller.ask(post("plans", body=body, key=self._key(options.get("idempotency_key"))))
+        made = unless_held(response, goal).read(Submitted)
         return AsyncPlan(made.plan_id, made.goal_id, self._caller)
 
     async def request(
@@ -125,8 +134,8 @@ class AsyncKernelClient(ClientRows):
     ) -> JsonObject:
         """Ask an agent, and wait for its reply: {request_id | task_id, success, status, result | error}.
 
-        Raise DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply. Raise Held
-        where a person must approve it first; who may do that says so with `approve`.
+        Raise DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply. Raise Held for
+        a request in need of a person's approval; `approve` gives it, with the right to.
         """
         begun, at_most = self._line.monotonic(), seconds(timeout)
         end, otherwise = begun + at_most, f"no reply to {event_type!r} came within {at_most} s"
@@ -149,8 +158,8 @@ class AsyncKernelClient(ClientRows):
         session_id: str | None = None,
         approve: bool = False,
     ) -> str:
-        """Ask an agent as `request` does, and return the id by which `reply` waits for its reply, for as long as
-        `timeout` from now. Raise Held as `request` does."""
+        """Ask an agent as `request` does, without waiting; return the request's id. `reply` waits for its reply, for as
+        long as `timeout` from now. Raise Held as `request` does."""
         body = _question(event_type, data, seconds(timeout), session_id, approve=approve)
         return await self._ask(event_type, body, idempotency_key)
 
@@ -162,35 +171,25 @@ class AsyncKernelClient(ClientRows):
         return asked.request_id
 
     async def reply(self, request_id: str, *, timeout: float | timedelta = REQUEST_SECONDS) -> JsonObject:
-        """Wait for the reply to a request of before, as `request` does. Raise NotFound, DeadlineExceeded."""
+        """Wait for the reply to an earlier request, as `request` does, for `timeout` seconds. Raise NotFound,
+        DeadlineExceeded."""
         at_most = seconds(timeout)
         return await self._reply(request_id, at_most, f"no reply to request {request_id} came within {at_most} s")
 
     async def publish(
-        self,
-        topic: EventTopic | str,
-        event_type: str,
-        data: Data,
-        *,
-        idempotency_key: str | None = None,
-        correlation_id: str | None = None,
-        plan_id: str | None = None,
-        session_id: str | None = None,
-        approve: bool = False,
+        self, topic: EventTopic | str, event_type: str, data: Data, **options: Unpack[PublishOptions]
     ) -> str:
         """Publish an event from outside, and return its id. `plan_id` or `correlation_id` say which plan waits for it.
         Raise Held as `request` does."""
+        must_know("publish", options, PublishOptions)
         body: JsonObject = {
             "topic": str(topic_of(topic)),
             "event_type": event_type,
             "data": json_object(f"the data of {event_type!r}", data),
-            "correlation_id": correlation_id,
-            "plan_id": plan_id,
-            "session_id": session_id,
-            "approve": approve,
+            **_fields_of(options),
         }
-        response = await self._caller.ask(post("events", body=body, key=self._key(idempotency_key)))
-        return _unless_held(response, event_type).read(Published).event_id
+        response = await self._caller.ask(post("events", body=body, key=self._key(options.get("idempotency_key"))))
+        return unless_held(response, event_type).read(Published).event_id
 
     async def answer(
         self,
@@ -201,9 +200,15 @@ class AsyncKernelClient(ClientRows):
         note: str = "",
         answer_id: str | None = None,
     ) -> AnswerOutcome:
-        """Answer a question: accepted | duplicate | late | superseded | invalid; its `detail` says why. Raise NotFound.
+        """Answer a question: accepted | duplicate | late | superseded | invalid, with the reason in `detail`. Raise
+        NotFound.
 
-        Without a `decision`, `approved` in the payload tells. `answer_id` makes saying it again the same answer.
+        Args:
+            wait_id: the id of the question.
+            payload: the answer; without a `decision`, `approved` in it decides.
+            decision: "approve", "edit", "reject" or "respond".
+            note: the reason, for the requester.
+            answer_id: the same id makes a repeated call the same answer.
         """
         body: JsonObject = {
             "payload": json_object("the answer", payload),
@@ -225,27 +230,27 @@ class AsyncKernelClient(ClientRows):
         raise error_of(response, request, self._url)
 
     async def cancel(self, plan_id: str, reason: str = "") -> bool:
-        """Ask a plan to stop. False when it had ended already. Raise NotFound."""
+        """Ask a plan to stop, for this `reason`. False for an ended plan. Raise NotFound."""
         return await cancel_plan(self._caller, plan_id, reason)
 
     async def resume(self, plan_id: str, data: Mapping[str, Any] | None = None, *, note: str = "") -> AnswerOutcome:
-        """Let a plan go on that was paused until somebody resumes it, with this input; or that needs an operator, with
-        all of its tree that does, now that its model's set-up is mended. Raise NotFound, Forbidden, and
-        LocalProtocolError where nobody has to resume it."""
+        """Resume a paused plan with this input; or a plan in need of an operator, together with all such plans of its
+        tree, after the repair of its model's set-up. Raise NotFound, Forbidden, and LocalProtocolError for a plan
+        without need of it."""
         body: JsonObject = {"data": json_object("the input", data or {}), "note": note}
         return await self._outcome(post("plans", plan_id, "resume", body=body))
 
     async def follow(self, plan_id: str) -> AsyncPlan:
-        """Return the handle of a plan that was submitted earlier. Raise NotFound."""
+        """Return the handle of an earlier plan. Raise NotFound."""
         plan = await self._caller.read(get("plans", plan_id), PlanFacts)
         return AsyncPlan(plan.plan_id, plan.goal_id, self._caller)
 
     async def events(
         self, *, after: int = 0, limit: int = 100, plan_id: str | None = None, newest: bool = False
     ) -> EventPage:
-        """Return events in order of arrival behind a place of the log: of a plan's tree, or all that this person sees.
-        With `newest` those before it, in the other order, and from the end where it is 0. A page may be short before
-        the end. Raise NotFound."""
+        """Return events in order of arrival behind the place `after` of the log: of a plan's tree, or all visible to
+        this person. With `newest` those before it, in the reverse order, and from the end if it is 0. A page may be
+        short before the end. Raise NotFound."""
         order = "newest" if newest else None
         asked = get("events", after=after, limit=min(limit, MOST_ITEMS), plan_id=plan_id, order=order)
         page = await self._caller.read(asked, Page[PlacedEvent])
@@ -255,15 +260,16 @@ class AsyncKernelClient(ClientRows):
         return EventPage(rows, place_of(page.next), is_end=False)
 
     async def events_stream(self, *, after: int | None = None) -> AsyncGenerator[StoredEvent]:
-        """Yield what this person sees of the log as it comes, from behind a place on, by default from its present end;
-        without end. A connection that is lost is made anew, and nothing is missed or comes twice."""
+        """Yield the events visible to this person as they arrive, from behind the place `after` of the log on, by
+        default from its present end; without end. A lost connection is made again, without a gap and without
+        duplicates."""
         async with aclosing(stream_events(self._caller, "events", "stream", after=after)) as rows:
             async for row in rows:
                 yield row
 
     @property
     def registry(self) -> AsyncRegistry:
-        """Return the calls that find agents and events."""
+        """Calls about agents and events."""
         return AsyncRegistry(self._caller)
 
     async def _reply(self, request_id: str, at_most: float, otherwise: str) -> JsonObject:
@@ -290,8 +296,13 @@ def _question(event_type: str, data: Data, timeout: float, session_id: str | Non
     }
 
 
+def _fields_of(options: SendOptions) -> JsonObject:
+    """Return the options that stand in a body."""
+    return {name: cast("Json", value) for name, value in options.items() if name != "idempotency_key"}
+
+
 def bounds_of(options: ClientOptions) -> CallBounds:
-    """Return what is allowed. Raise ConfigError for what cannot be meant."""
+    """Return the bounds of calls. Raise ConfigError for nonsense."""
     usual = CallBounds()
     try:
         timeout = seconds(options.get("timeout", usual.timeout))
@@ -301,11 +312,3 @@ def bounds_of(options: ClientOptions) -> CallBounds:
     if timeout <= 0 or bounds.tries < 1 or bounds.most_bytes < 1:
         raise ConfigError(f"{bounds}: give numbers above zero")
     return bounds
-
-
-def _unless_held(response: HttpResponse, event_type: str) -> HttpResponse:
-    """Raise Held for a request that waits for an approval."""
-    if response.status != HTTPStatus.ACCEPTED:
-        return response
-    held = response.read(HeldAnswer)
-    raise Held(event_type, held.wait_id, held.request_id)

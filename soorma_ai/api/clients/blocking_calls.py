@@ -49,5 +49,5 @@ class BlockingCalls(Blocking[BlockingCallsKind]):
 
     @property
     def registry(self) -> BlockingRegistry:
-        """Return the calls that find agents and events."""
+        """Calls about agents and events."""
         return BlockingRegistry(self.calls.registry)

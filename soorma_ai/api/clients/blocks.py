@@ -1,4 +1,4 @@
-"""Calls that block: those of an async client, over a line that blocks."""
+"""Blocking calls: those of an async client, over a blocking transport."""
 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from functools import wraps
@@ -13,21 +13,21 @@ Kind = TypeVar("Kind", covariant=True)
 
 
 class Blocking(Generic[Kind]):
-    """Calls that end before they return."""
+    """Base class of blocking clients."""
 
     def __init__(self, calls: Kind) -> None:
         self._calls = calls
 
     @property
     def calls(self) -> Kind:
-        """The calls of which these are made."""
+        """Async client below."""
         return self._calls
 
 
 def blocking(
     call: Callable[Concatenate[Calls, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[Blocking[Calls], P], T]:
-    """Return a call that blocks until its answer has come."""
+    """Return a call that blocks until its answer."""
 
     @wraps(call)
     def ask(self: Blocking[Calls], *args: P.args, **named: P.kwargs) -> T:
@@ -39,7 +39,7 @@ def blocking(
 def streaming(
     call: Callable[Concatenate[Calls, P], AsyncGenerator[T]],
 ) -> Callable[Concatenate[Blocking[Calls], P], Iterator[T]]:
-    """Return a stream that blocks until its next item has come."""
+    """Return a stream that blocks until its next item."""
 
     @wraps(call)
     def ask(self: Blocking[Calls], *args: P.args, **named: P.kwargs) -> Iterator[T]:

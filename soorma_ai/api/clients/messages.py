@@ -1,4 +1,4 @@
-"""What is asked over HTTP, and what is answered: requests made of values, and values read from answers. Pure."""
+"""HTTP messages of the clients: requests made of values, and values read from answers. Pure."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ Field = str | int | float | bool | None
 
 
 class HttpRequest(Struct, frozen=True):
-    """One call. `is_safe`: it may be sent again although it may have been carried out, since that changes nothing."""
+    """HTTP request. `is_safe`: a second send after a possible execution is allowed, since it changes nothing."""
 
     method: str
     path: str
@@ -43,7 +43,7 @@ class HttpRequest(Struct, frozen=True):
 
 
 class HttpResponse(Struct, frozen=True):
-    """An answer that came whole. Names of headers are in lower case."""
+    """Complete HTTP response. Names of headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -54,7 +54,7 @@ class HttpResponse(Struct, frozen=True):
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     def read(self, kind: type[T]) -> T:
-        """Return what the body says. Raise RemoteProtocolError for anything else than JSON of this kind."""
+        """Return the value of the body. Raise RemoteProtocolError for anything else than JSON of this kind."""
         try:
             found: T = _adapter(kind).validate_json(self.body)
         except ValidationError as error:
@@ -67,7 +67,7 @@ class HttpResponse(Struct, frozen=True):
         return found
 
     def read_key(self, key: str, kind: type[T]) -> T:
-        """Return what stands under a name in the body. Raise as `read`."""
+        """Return the value under a name in the body. Raise as `read`."""
         found: T = self.read(_with_key(key, kind))[key]
         return found
 
@@ -81,8 +81,8 @@ def delete(*parts: str, **query: Field) -> HttpRequest:
 
 
 def post(*parts: str, body: Mapping[str, object], key: str | None = None, is_safe: bool = False) -> HttpRequest:
-    """Return a request with a JSON body. With a `key` it counts once, however often it is sent. Raise
-    LocalProtocolError for a key that no header can carry, and for a body that no server keeps."""
+    """Return a request with a JSON body. With a `key` it counts once, after any number of sends. Raise
+    LocalProtocolError for a key unfit for a header, and for a body impossible to store."""
     headers = {"content-type": "application/json"}
     if key is not None:
         if not (0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()):
@@ -101,7 +101,7 @@ def post(*parts: str, body: Mapping[str, object], key: str | None = None, is_saf
 
 
 def spell(query: Mapping[str, Field]) -> dict[str, str]:
-    """Return the fields of a query as text, without those that are None."""
+    """Return the fields of a query as text, without those with None."""
     return {name: _text(value) for name, value in query.items() if value is not None}
 
 

@@ -1,11 +1,10 @@
-"""One plan, followed from elsewhere."""
+"""Handle of a plan, over HTTP."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from datetime import timedelta
 from http import HTTPStatus
-
-from typing_extensions import TypeVar
+from typing import Any, TypeVar, overload
 
 from soorma_ai.api.answers import End, NotEnded
 from soorma_ai.api.clients.messages import HttpResponse, Page, get, post
@@ -16,9 +15,9 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Untaken, Wait
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.records import Record
-from soorma_ai.kernel.domain.values import Json, JsonObject, read_as, span_of
+from soorma_ai.kernel.domain.values import JsonObject, read_as, span_of
 
-T = TypeVar("T", default=Json)
+T = TypeVar("T")
 
 MOST_WAITS = 1_000
 MOST_UNTAKEN = 1_000
@@ -40,19 +39,25 @@ class AsyncPlan:
         self._caller = caller
 
     async def status(self) -> PlanStatus:
-        """Return how it is with the plan; pending before a planner took it. Raise NotFound."""
+        """Return the status of the plan; pending before a planner takes it. Raise NotFound."""
         return (await self._caller.read(get("plans", self.plan_id), _Standing)).status
 
     async def cancel(self, reason: str = "") -> bool:
-        """Ask the plan to stop. False when it had ended already. Raise NotFound, Forbidden."""
+        """Ask the plan to stop, for this `reason`. False for an ended plan. Raise NotFound, Forbidden."""
         return await cancel_plan(self._caller, self.plan_id, reason)
 
-    async def result(self, timeout: float | timedelta | None = None, *, as_: type[T] | None = None) -> T:
-        """Return what the plan was completed with, as JSON or `as_` a model. `timeout` in seconds; None waits as long
-        as the plan lives, and the server with it.
+    @overload
+    async def result(self, timeout: float | timedelta | None = None) -> Any: ...
 
-        Raise PlanFailed, PlanCancelled, DeadlineExceeded (the plan itself goes on), and RemoteProtocolError for a
-        result that does not fit the model.
+    @overload
+    async def result(self, timeout: float | timedelta | None = None, *, as_: type[T]) -> T: ...
+
+    async def result(self, timeout: float | timedelta | None = None, *, as_: type[object] | None = None) -> object:
+        """Return the result of the completed plan, as JSON or `as_` a model. `timeout` in seconds, or a span; None
+        waits until the plan's end, or the server's.
+
+        Raise PlanFailed, PlanCancelled, DeadlineExceeded (the plan itself continues), and RemoteProtocolError for a
+        result off the model.
         """
         end = await self._end(None if timeout is None else seconds(timeout))
         match end.status if end else None:
@@ -66,8 +71,8 @@ class AsyncPlan:
                 raise DeadlineExceeded(f"plan {self.plan_id} has no result after {timeout} s; {await self.describe()}")
 
     async def events(self) -> AsyncGenerator[EventEnvelope]:
-        """Yield every event of the plan's tree, from its goal on, as they come; end when the plan has. A connection
-        that is lost is made anew, and nothing is missed or comes twice."""
+        """Yield every event of the plan's tree, from its goal on, as they arrive, until the plan's end. A lost
+        connection is made again, without a gap and without duplicates."""
         async with aclosing(stream_events(self._caller, "plans", self.plan_id, "events")) as rows:
             async for row in rows:
                 yield row.event
@@ -93,16 +98,16 @@ class AsyncPlan:
                 )
 
     async def untaken(self) -> list[Untaken]:
-        """Return the requests of the plan and its children that nobody takes yet, oldest first."""
+        """Return the requests of the plan and its children without a taker, oldest first."""
         return await self._caller.list(Page[Untaken], MOST_UNTAKEN, "tracker", "untaken", plan_id=self.plan_id)
 
     async def describe(self) -> str:
-        """Return in words how it is with the plan, and what it waits for or why it sleeps. Raise NotFound."""
+        """Return the state of the plan as a sentence, with its waits or the reason of its sleep. Raise NotFound."""
         response = await self._caller.ask(get("plans", self.plan_id, "result"))
         return response.read(NotEnded).state if _has_not_ended(response) else f"it is {response.read(End).status}"
 
     async def _end(self, timeout: float | None) -> End | None:
-        """Return how the plan ended; None where it has not after so many seconds."""
+        """Return the end of the plan; None without one after these seconds."""
         response = await self._caller.poll(
             lambda wait: get("plans", self.plan_id, "result", wait=wait), timeout, _has_not_ended
         )
@@ -119,7 +124,7 @@ def _has_not_ended(response: HttpResponse) -> bool:
 
 
 def seconds(timeout: object) -> float:
-    """Return how long is waited, 0 for not at all. Raise LocalProtocolError for what is no such span."""
+    """Return the seconds of a wait, 0 for no wait. Raise LocalProtocolError for an invalid span."""
     if timeout in (0, timedelta(0)) and not isinstance(timeout, bool):
         return 0.0
     return span_of("timeout", timeout).total_seconds()

@@ -1,4 +1,4 @@
-"""Answers that are none: as the class that was raised in the server, by its code. Pure."""
+"""Problem answers of a server, as the raised class, by its code. Pure."""
 
 from http import HTTPStatus
 from typing import Final
@@ -51,7 +51,7 @@ def is_answer(response: HttpResponse) -> bool:
 
 
 def problem_in(response: HttpResponse) -> JsonObject | None:
-    """Return the problem that the answer is; None where it is none of ours."""
+    """Return the problem of an answer; None for a foreign answer."""
     if response.content_type != PROBLEM:
         return None
     try:
@@ -62,7 +62,7 @@ def problem_in(response: HttpResponse) -> JsonObject | None:
 
 
 def error_of(response: HttpResponse, request: HttpRequest, url: str) -> SoormaError:
-    """Return what to raise for an answer that is not what was asked for."""
+    """Return the error for an unexpected answer."""
     if HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST:
         where = clip(response.headers.get("location", "nowhere"), _SHOWN)
         return RemoteProtocolError(
@@ -89,6 +89,6 @@ def _by_kind(status: int) -> type[SoormaError]:
 
 
 def _retry_after(response: HttpResponse) -> float | None:
-    """Return the seconds that are asked for; None for a date, which nobody's clock here is held against."""
+    """Return the wanted pause in seconds; None for a date: clocks of two machines are never compared."""
     said = response.headers.get("retry-after", "").strip()
     return float(said) if said.isascii() and said.isdigit() and len(said) <= 6 else None

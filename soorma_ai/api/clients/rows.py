@@ -25,8 +25,8 @@ class RegistryRows:
         topic: Topic | None = None,
         live: bool = True,
     ) -> list[DiscoveredAgent]:
-        """Return the agents that fit everything given, by name. `event` and `topic` are those of one event that the
-        agent registered. With `live=False`, those that are gone too."""
+        """Return the agents under all these conditions, by name. `event` and `topic` belong to one event of the agent.
+        With `live=False`, gone agents are included."""
         return await self._caller.list(
             Page[DiscoveredAgent],
             None,
@@ -41,8 +41,8 @@ class RegistryRows:
     async def events(
         self, *, owner: Name | None = None, name: Name | None = None, topic: Topic | None = None, live: bool = True
     ) -> list[RegisteredEvent]:
-        """Return what agents registered, each with the agent that owns it. One name on two topics is two events. What a
-        capability says that it produces is among them, as made by its agent."""
+        """Return the registered events, each with its agent. One name on two topics is two events. The results declared
+        by a capability are included, as events of its agent."""
         return await self._caller.list(
             Page[RegisteredEvent],
             None,
@@ -55,15 +55,15 @@ class RegistryRows:
         )
 
     async def backlogs(self) -> list[Backlog]:
-        """Return how much of the tenant's waits for which agent; of very much, a part. Raise Forbidden."""
+        """Return the tenant's waiting deliveries by agent; of very many, a part. Raise Forbidden."""
         return await self._caller.list(Page[Backlog], None, "backlogs")
 
     async def deregister(self, agent: Agent) -> list[EventDefinition]:
-        """Remove an agent that is gone for good, and return the definitions that it alone registered, also removed.
+        """Remove a gone agent for good, and return the definitions registered by it alone, also removed.
 
         Raises NotFound, and LocalProtocolError while it lives, or while a plan, a task or a delivery needs it. An
-        operator removes the tenant's agents, a key of an agent that one, and only the trusted root those that all
-        tenants share, else Forbidden."""
+        operator removes the tenant's agents, a key of an agent that one, and only the trusted root the shared ones,
+        else Forbidden."""
         return await self._caller.read_key(delete("agents", agent), "removed", list[EventDefinition])
 
 
@@ -74,8 +74,8 @@ class ClientRows:
         self._caller = caller
 
     async def resume_all(self, *, agent: str | None = None) -> list[str]:
-        """Let all plans of this person, or of the tenant for its operators, go on that need an operator; those of one
-        planner, if it is named. Return their ids."""
+        """Resume all plans in need of an operator: those of this person, for operators those of the tenant; with
+        `agent`, those of one planner. Return their ids."""
         return await self._caller.read_key(
             post("resumptions", body={"agent": agent}, is_safe=True), "plan_ids", list[str]
         )
@@ -83,28 +83,28 @@ class ClientRows:
     async def plans(
         self, *, status: Status | None = None, session_id: Id | None = None, limit: int = 50
     ) -> list[PlanRecord]:
-        """Return plans, the newest first. `status` may be 'active' too: every plan that has not ended."""
+        """Return plans, the newest first. `status` may be 'active', too: all running plans."""
         return await self._caller.list(Page[PlanRecord], limit, "plans", status=status, session_id=session_id)
 
     async def plan(self, plan_id: Id) -> PlanDetails:
-        """Return all that is known of a plan: its steps, decisions, usage, and what it waits for. Raise NotFound."""
+        """Return everything about a plan: its steps, decisions, usage and waits. Raise NotFound."""
         return await self._caller.read(get("plans", plan_id), PlanDetails)
 
     async def find_events(self, beginning: Id) -> list[EventEnvelope]:
-        """Return the events in sight of this person with ids of this beginning, by id, at most 500."""
+        """Return the events in sight of this person with ids of this `beginning`, by id, at most 500."""
         return (await self._caller.read(get("lookup", "events", beginning=beginning), Page[EventEnvelope])).items
 
     async def waits(self, *, limit: int = 50, plan_id: Id | None = None) -> list[Wait]:
-        """Return open questions that are this person's to see or to answer, the most urgent first; with a `plan_id`
-        those of its tree."""
+        """Return open questions for this person to see or to answer, the most urgent first; with a `plan_id` those of
+        its tree."""
         return await self._caller.list(Page[Wait], limit, "waits", plan_id=plan_id)
 
     async def wait(self, wait_id: Id) -> Wait:
-        """Return a question, open or closed. Raise NotFound for what is not theirs to see or to answer."""
+        """Return a question, open or closed. Raise NotFound without the right to see or answer it."""
         return await self._caller.read(get("waits", wait_id), Wait)
 
     async def find_waits(self, beginning: Id) -> list[Wait]:
-        """Return the questions of this person with ids of this beginning: the open ones, or without any the closed
+        """Return the questions of this person with ids of this `beginning`: the open ones, or without any the closed
         ones."""
         return (await self._caller.read(get("lookup", "waits", beginning=beginning), Page[Wait])).items
 

@@ -27,8 +27,8 @@ T = TypeVar("T")
 
 
 class CallBounds(Struct, frozen=True):
-    """`timeout`: seconds for which one call is tried, beside those for which it waits. `tries`: how often, at most.
-    `most_bytes` of an answer."""
+    """Bounds of a call. `timeout`: seconds for its tries, beside the seconds of its wait. `tries`: most sends.
+    `most_bytes`: bound of an answer."""
 
     timeout: float = 30.0
     tries: int = 8
@@ -44,9 +44,9 @@ class Sender:
     async def ask(
         self, request: HttpRequest, *, wait: float = 0.0, until: float | None = None, also: Collection[int] = ()
     ) -> HttpResponse:
-        """Return the answer, or one with a status of `also`. Raise what the server raised, and ServerUnavailable.
+        """Return the answer, or one with a status of `also`. Raise the server's error, and ServerUnavailable.
 
-        `wait`: seconds for which the server may keep it. `until`: the moment at which nobody waits for it any more.
+        `wait`: seconds for the server to keep the call. `until`: the moment of the caller's own end.
         """
         usual = self.line.monotonic() + wait + self._bounds.timeout
         end = usual if until is None else min(usual, until)
@@ -70,18 +70,18 @@ class Sender:
         return (await self.ask(request)).read(kind)
 
     async def read_key(self, request: HttpRequest, key: str, kind: type[T]) -> T:
-        """Return the part of an answer that stands under a name."""
+        """Return the part of an answer under a name."""
         return (await self.ask(request)).read_key(key, kind)
 
     async def find(self, request: HttpRequest, kind: type[T]) -> T | None:
-        """Return the answer, None where there is none."""
+        """Return the answer; None for a missing object."""
         try:
             return await self.read(request, kind)
         except NotFound:
             return None
 
     async def list(self, kind: type[Page[T]], limit: int | None, *parts: str, **query: Field) -> list[T]:
-        """Return so many items of a list, or all of them, page by page."""
+        """Return up to `limit` items of a list, or all of them, page by page."""
         found: list[T] = []
         after: str | None = None
         while limit is None or len(found) < limit:
@@ -96,8 +96,8 @@ class Sender:
     async def poll(
         self, request_of: Callable[[float], HttpRequest], timeout: float | None, is_open: Callable[[HttpResponse], bool]
     ) -> HttpResponse | None:
-        """Ask again and again, for so many seconds of waiting at a time, until what was waited for is there. Return
-        None where it is not after `timeout` seconds; a timeout None waits for ever."""
+        """Repeat a request, with some seconds of waiting each, until the wanted answer is there. Return None without it
+        after `timeout` seconds; a timeout None waits for ever."""
         begun = self.line.monotonic()
         while True:
             asked_at = self.line.monotonic()
@@ -121,10 +121,10 @@ class Sender:
     async def stream(
         self, request_of: Callable[[str | None], HttpRequest], last_id: str | None = None
     ) -> AsyncGenerator[SentEvent]:
-        """Yield what a stream sends, and when it is lost, what it sends behind that. `request_of` makes the request by
-        the id of the last event that came. It ends with 204; a reader that has come to its end leaves it.
+        """Yield the items of a stream; after a loss, continue behind the last one. `request_of` makes the request by
+        the id of the last event. It ends with 204; a reader at its own end leaves it.
 
-        Raise what the server raised, and ServerUnavailable when it is lost too often without an event between.
+        Raise the server's error, and ServerUnavailable after too many losses in a row without an event.
         """
         reader, attempt = EventReader(last_id or ""), 0
         while True:
@@ -164,7 +164,7 @@ class Sender:
             return HttpResponse(opened.status, opened.headers, await self._body(opened, request, end))
 
     async def _body(self, opened: OpenResponse, request: HttpRequest, end: float) -> bytes:
-        """Return the body. One that is too long, or too slow, is left as soon as it shows."""
+        """Return the body. One too long, or too slow, is left at once."""
         packed = opened.headers.get("content-encoding", "identity")
         if packed != "identity":
             raise RemoteProtocolError(f"{self._url} answered {request.name} as {clip(packed, 40)!r}, unasked")

@@ -10,7 +10,7 @@ LONGEST_EVENT = 16 * 2**20
 
 
 class SentEvent(Struct, frozen=True):
-    """One event; `last_id` is the id that was told last, by it or before it."""
+    """Server-sent event; `last_id` is the last id so far, its own or an earlier one."""
 
     name: str
     data: str
@@ -18,9 +18,9 @@ class SentEvent(Struct, frozen=True):
 
 
 class EventReader(Struct):
-    """Takes the bytes of one stream. An event that breaks off is none.
+    """Parser of one stream's bytes. An incomplete event is dropped.
 
-    `last_id` is that of the last event that came whole: what to say when the stream is asked for again.
+    `last_id` is that of the last complete event, for the next request of the stream.
     """
 
     last_id: str = ""
@@ -33,7 +33,7 @@ class EventReader(Struct):
     _was_return: bool = False
 
     def feed(self, chunk: bytes) -> Iterator[SentEvent]:
-        """Yield the events that end in this chunk. Raise RemoteProtocolError for one that is too long."""
+        """Yield the events complete with this chunk. Raise RemoteProtocolError for too long a one."""
         if self._was_return and chunk.startswith(b"\n"):
             chunk = chunk[1:]  # the other half of a line end
         if chunk:
@@ -79,5 +79,5 @@ class EventReader(Struct):
 
 
 def _lines_of(chunk: bytes) -> list[bytes]:
-    """Return the lines of a chunk, of which the last has no end; it ends lines by CR, LF or both."""
+    """Return the lines of a chunk, the last one without an end; lines end by CR, LF or both."""
     return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")

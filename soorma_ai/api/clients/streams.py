@@ -15,7 +15,7 @@ _LONGEST_PLACE = 18
 
 
 async def stream_events(caller: Sender, *parts: str, after: int | None = None) -> AsyncGenerator[StoredEvent]:
-    """Yield what a stream sends from behind a place on, each event once, until the server says that it has ended."""
+    """Yield the events of a stream from behind a place on, each once, until the server ends it."""
 
     def request_of(last_id: str | None) -> HttpRequest:
         request = get(*parts, after=after if last_id is None else None)
@@ -32,7 +32,7 @@ async def stream_events(caller: Sender, *parts: str, after: int | None = None) -
 
 
 def place_of(text: str) -> int:
-    """Return a place of the log. Raise RemoteProtocolError for what is none."""
+    """Return a place of the log. Raise RemoteProtocolError for an invalid one."""
     if text.isascii() and text.isdigit() and len(text) <= _LONGEST_PLACE:
         return int(text)
     raise RemoteProtocolError(f"the server names {clip(text, 40)!r} as a place of its log, which is a number")

@@ -1,4 +1,4 @@
-"""The way to a server, by httpx: one that is waited for, and one that blocks.
+"""Transports to a server, by httpx: an async one, and a blocking one.
 
 Methods of the blocking one never wait for an event loop, so a coroutine over it ends at its first step (`run`).
 """
@@ -34,7 +34,7 @@ class Unreachable(ServerUnavailable):
 
 
 class OpenResponse(Struct, frozen=True):
-    """An answer that has begun. Names of headers are in lower case."""
+    """Response with its headers read, and its body open. Names of headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -74,7 +74,7 @@ class _Common:
 
     @contextmanager
     def _translate_faults(self, request: HttpRequest, timeout: float) -> Generator[None]:
-        """Raise what httpx raises by our names, and say which URL was tried and what to do."""
+        """Raise httpx's errors as our own, with the URL and a cure."""
         url = self._address.url
         try:
             yield
@@ -145,7 +145,7 @@ class BlockingTransport(_Common):
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Return what a coroutine over a line that blocks comes to."""
+    """Return the result of a coroutine over a blocking transport."""
     try:
         work.send(None)
     except StopIteration as end:
@@ -161,7 +161,7 @@ async def _as_they_come(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def way_by(socket: Path) -> httpx.AsyncBaseTransport:
-    """Return the way to who listens at a local socket, on which no certificate is looked at."""
+    """Return the transport to a local socket, without a check of certificates."""
     return httpx.AsyncHTTPTransport(uds=str(socket), verify=False)
 
 

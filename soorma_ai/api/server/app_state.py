@@ -1,4 +1,4 @@
-"""What all calls of one application share: the platform, the newest events, and whether it is ending."""
+"""State of one application, for all its calls: the platform, the newest events, and whether it is ending."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Call(Struct, frozen=True):
-    """A call in hand: the client of its caller, the fields `asked` in path and query and `sent` in the body, its
+    """Call of an operation: the client of its caller, the fields `asked` in path and query and `sent` in the body, its
     idempotency key, and the place of the last event of its stream."""
 
     client: Client
@@ -32,8 +32,8 @@ class Call(Struct, frozen=True):
 
 
 class AppState:
-    """Of callers who are trusted, it is believed that they are the root; what they change is written down nowhere, as
-    what is changed on the spot by who owns the store."""
+    """State of an application. Trusted callers may name the root; their changes are not recorded, as with the owner's
+    direct use of the store."""
 
     def __init__(self, platform: Client, *, trusts_callers: bool = False) -> None:
         self._platform = platform
@@ -48,7 +48,7 @@ class AppState:
         self._kept[type(one)] = one
 
     def find(self, kind: type[T]) -> T | None:
-        """Return the object of this type; None where none was kept."""
+        """Return the object of this type; None without one."""
         return cast("T | None", self._kept.get(kind))
 
     @property
@@ -60,8 +60,7 @@ class AppState:
             raise StoreUnavailable("the platform is not open: try again later") from error
 
     def client_of(self, caller: Caller) -> Client:
-        """Return the calls of this person, who is never the root where callers are not trusted, whatever their token
-        says."""
+        """Return the calls of this person; without trust in callers it is never the root, with any token."""
         services = self.services
         if self._trusts_callers:
             return Client(services, caller.person)
@@ -73,7 +72,7 @@ class AppState:
         return self._ending.is_set()
 
     def end(self) -> None:
-        """End the streams, and answer what waits."""
+        """End the streams, and answer waiting calls."""
         self._ending.set()
         self.tail.wake_all()
 
@@ -86,8 +85,8 @@ class AppState:
         await self._ending.wait()
 
     async def wait_for(self, work: Coroutine[object, object, T], seconds: float) -> T:
-        """Return what `work` comes to, which raises DeadlineExceeded by itself after so many seconds. Raise
-        DeadlineExceeded when the server ends first."""
+        """Return the result of `work`; it raises DeadlineExceeded by itself after these seconds. Raise DeadlineExceeded
+        when the server ends first."""
         if seconds <= 0:
             return await work
         working, ending = asyncio.ensure_future(work), asyncio.ensure_future(self._ending.wait())

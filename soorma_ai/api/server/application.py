@@ -51,31 +51,38 @@ _JSON = {"content-type": "application/json"}
 
 
 class PageApp(Protocol):
-    """Pages for people, served beside the API at paths that nothing else has."""
+    """Pages for people, at paths beside the API's."""
 
     def routes(self, desk: "Dispatcher") -> Sequence[BaseRoute]: ...
 
 
 class Options(TypedDict, total=False):
-    """`hosts`: the names by which this server may be called. `origins`: sites, as https://shop.example, whose pages may
-    change something here. `roles`: those of `local`, beside operator, where there is no `auth`. `rate`: how often one
-    token may call, None for as often as it likes. `most_bytes` of a body. `most_streams` that are open at once,
-    `most_streams_each` of one key, or of one user who comes without, `most_streams_of_tenant` of one tenant.
-    `most_calls_of_tenant`: calls in hand, those that wait included. `inlets`: where others post who have no token, such
-    as hooks. `doors`: other protocols that are spoken here. `site`: pages, such as the console."""
+    """Options of `server.app`."""
 
     hosts: Collection[str]
+    """Names of this server, for the check of the Host header."""
     origins: Collection[str]
+    """Sites with the right to change something here from their pages, as https://shop.example."""
     roles: Collection[str]
+    """Roles of `local`, beside operator, without `auth`."""
     rate: Rate | None
+    """Calls of one token in a time; None for any number."""
     most_bytes: int
+    """Largest body of a call."""
     most_streams: int
+    """Open streams at once."""
     most_streams_each: int
+    """Open streams of one key, or of one user without a key."""
     most_streams_of_tenant: int
+    """Open streams of one tenant."""
     most_calls_of_tenant: int
+    """Calls of one tenant in hand, waiting ones included."""
     inlets: Collection[Inlet]
+    """Paths for posts without a token, such as webhooks."""
     doors: Collection[Door]
+    """Further protocols at this server."""
     site: PageApp
+    """Pages, such as the console."""
 
 
 def app(
@@ -85,8 +92,7 @@ def app(
     auth: Authenticator | None = None,
     **options: Unpack[Options],
 ) -> Starlette:
-    """Return the platform as an ASGI application with these operations. Raise ConfigError for an unknown option, and
-    for a value of another type."""
+    """Return the platform as an ASGI application with these operations. Raise ConfigError for an invalid option."""
     check_options("server.app", options, get_type_hints(Options), named=("auth",))
     check_origins(options.get("origins", ()))
     rate = options.get("rate", Rate())
@@ -117,7 +123,7 @@ def assemble(
     doors: Collection[Door] = (),
     pages: Iterable[BaseRoute] = (),
 ) -> Starlette:
-    """Return the application in which a desk answers these operations; where paths are the same, pages come last."""
+    """Return the application of a desk for these operations; for equal paths, pages come last."""
     surroundings = desk.surroundings
     by_path: defaultdict[str, dict[str, Operation]] = defaultdict(dict)
     for operation in operations:
@@ -136,7 +142,7 @@ def assemble(
 
 
 def stop(served: Starlette) -> None:
-    """End the streams of an application, and answer what waits in it, so that its server can end."""
+    """End the streams of an application, and answer its waiting calls, so its server can end."""
     surroundings: AppState = served.state.surroundings
     surroundings.end()
 
@@ -173,7 +179,7 @@ class Dispatcher:
         return answer
 
     async def take(self, inlet: Inlet, request: Request) -> ASGIApp:
-        """Let an inlet take what is posted to it."""
+        """Pass a post to its inlet."""
         return await _or_problem(self._take(inlet, request), inlet.path)
 
     async def _take(self, inlet: Inlet, request: Request) -> ASGIApp:
@@ -210,7 +216,7 @@ class Dispatcher:
         return Response(body, found.status, {**_JSON, **found.headers})
 
     async def visit(self, door: Door, request: Request, *, is_public: bool) -> ASGIApp:
-        """Let a door serve who calls there."""
+        """Pass a call to its mount."""
         return await _or_problem(self._visit(door, request, is_public=is_public), type(door).__name__)
 
     async def _visit(self, door: Door, request: Request, *, is_public: bool) -> ASGIApp:
@@ -240,8 +246,7 @@ class Dispatcher:
             raise CallRefused(unfit(error, "body")) from error
 
     async def read(self, request: Request) -> bytes:
-        """Return the body. Raise Refused for one that is too long: before it is read, or where its length is not told,
-        as soon as it is."""
+        """Return the body. Raise CallRefused for too long a one, before its read if its length is known."""
         told = request.headers.get("content-length", "0")
         if told.isascii() and told.isdigit() and len(told) < LONGEST_KEY and int(told) > self._most_bytes:
             raise self._too_long()
@@ -265,7 +270,7 @@ class Dispatcher:
 
 
 class Resource:
-    """What is at one path: its operations by method."""
+    """Resource of one path: its operations by method."""
 
     def __init__(self, desk: Dispatcher, operations: Mapping[str, Operation]) -> None:
         self._desk = desk
@@ -352,7 +357,7 @@ def _place_of(request: Request) -> int | None:
 
 
 async def _or_problem(answering: Awaitable[ASGIApp], called: str) -> ASGIApp:
-    """Return the answer, or the problem; an error that nobody expected is told of in the log only."""
+    """Return the answer, or the problem; details of an unexpected error go to the log only."""
     try:
         return await answering
     except CallRefused as refused:
@@ -371,7 +376,7 @@ def _wrong_method(method: str) -> Problem:
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
-    """Answer what belongs to no operation, such as a path that does not exist."""
+    """Answer a call without an operation, such as one to an unknown path."""
     status = HTTPStatus(error.status_code) if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
     if status is HTTPStatus.METHOD_NOT_ALLOWED:
         headers = error.headers if isinstance(error, HTTPException) else None

@@ -19,7 +19,7 @@ NEW_FORMAT = "application/schema+json;version=draft-2020-12"
 
 
 def document(agents: Iterable[DiscoveredAgent]) -> JsonObject:
-    """Return a channel for each event, and for each agent what it receives and sends, with the replies."""
+    """Return a channel for each event, and for each agent its received and sent events, with the replies."""
     channels: dict[str, Json] = {}
     operations: dict[str, Json] = {}
     for agent in agents:
@@ -43,7 +43,7 @@ def document(agents: Iterable[DiscoveredAgent]) -> JsonObject:
 
 
 def payload_of(schema: JsonObject) -> Json:
-    """Return a schema as AsyncAPI's tools read it: plain where it says nothing that only 2020-12 knows."""
+    """Return a schema for AsyncAPI's tools: plain without keywords of 2020-12 alone."""
     return {"schemaFormat": NEW_FORMAT, "schema": schema} if _has_new_words(schema) else schema
 
 
@@ -73,7 +73,7 @@ def _operation(agent: DiscoveredAgent, definition: EventDefinition, *, receives:
 
 
 def _reply_of(definition: EventDefinition) -> EventDefinition:
-    """Return what answers a request, as an event of its own."""
+    """Return the reply of a request, as an event of its own."""
     name = completion_of(definition.event_name)
     return EventDefinition(
         event_name=name,

@@ -1,4 +1,4 @@
-"""Who calls, and whether such a call is let in at all."""
+"""Authentication of callers, and admission of their calls."""
 
 from collections.abc import Callable, Collection
 from ipaddress import ip_address
@@ -24,7 +24,8 @@ _FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
 
 
 class AccessControl(Struct, frozen=True):
-    """`hosts` None lets in every name of this server. Without `auth`, whoever calls from this machine is `local`."""
+    """Access control of a server. `hosts` None allows every name of this server. Without `auth`, every caller from this
+    machine is `local`."""
 
     auth: Authenticator | None
     hosts: frozenset[str] | None
@@ -33,8 +34,8 @@ class AccessControl(Struct, frozen=True):
     buckets: Buckets | None
 
     async def admit(self, request: Request, clock: Clock, token_of: TokenOf | None = None) -> Caller:
-        """Return who calls, by the bearer token or that which `token_of` finds. Raise Unauthenticated, Forbidden, and
-        Overloaded for who calls too often."""
+        """Return the caller, by the bearer token or the result of `token_of`. Raise Unauthenticated, Forbidden, and
+        Overloaded for too frequent calls."""
         self._check_host(request)
         self._check_origin(request)
         caller = await self.identify(request, token_of)
@@ -45,7 +46,7 @@ class AccessControl(Struct, frozen=True):
         return caller
 
     def let_post(self, request: Request, clock: Clock) -> None:
-        """Raise Forbidden, and Overloaded for an address that posts too often, where no token says who calls."""
+        """Raise Forbidden, and Overloaded for an address with too frequent posts, without a token of a caller."""
         self._check_host(request)
         address = request.client.host if request.client else ""
         wait = self.buckets.take(f"post\n{address}", clock.monotonic()) if self.buckets is not None else None
@@ -53,12 +54,12 @@ class AccessControl(Struct, frozen=True):
             raise Overloaded("too many posts from this address: post again later", retry_after=wait)
 
     def let_by_link(self, request: Request, clock: Clock) -> None:
-        """Raise as `let_post` does, and Forbidden for what a page of another site asks for."""
+        """Raise as `let_post` does, and Forbidden for a request of another site's page."""
         self.let_post(request, clock)
         self._check_origin(request)
 
     async def sign_in(self, request: Request, clock: Clock, token: str) -> Caller:
-        """Return whom a token stands for that a page sent. Raise as `admit` does, and Overloaded by the address."""
+        """Return the caller of a token sent by a page. Raise as `admit` does, and Overloaded by the address."""
         self.let_by_link(request, clock)
         return await self.identify(request, lambda _: token)
 
@@ -71,7 +72,7 @@ class AccessControl(Struct, frozen=True):
         return True
 
     async def identify(self, request: Request, token_of: TokenOf | None = None) -> Caller:
-        """Return who calls, uncounted. Raise Unauthenticated, Forbidden."""
+        """Return the caller, uncounted. Raise Unauthenticated, Forbidden."""
         if self.auth is None:
             _must_be_local(request)
             return Caller(Person(roles=self.local_roles))
@@ -84,7 +85,7 @@ class AccessControl(Struct, frozen=True):
             raise Forbidden(f"Host {found!r} is none of this server's names: {', '.join(sorted(self.hosts))}")
 
     def _check_origin(self, request: Request) -> None:
-        """Raise Forbidden for what a page of another site asks a browser to change here."""
+        """Raise Forbidden for a change here requested by another site's page in a browser."""
         if request.method in _SAFE:
             return
         origin = request.headers.get("origin")
@@ -111,7 +112,7 @@ def host_of(header: str) -> str:
 
 
 def host_names(given: Collection[str] | None, *, is_open: bool) -> frozenset[str] | None:
-    """Return the names by which a server may be called: of an open one, which asks for no token, only local ones."""
+    """Return the valid names of a server: for an open one, without tokens, only local ones."""
     if given is not None:
         return frozenset(host_of(name) for name in given)
     return LOCAL_HOSTS if is_open else None
@@ -133,5 +134,5 @@ def _token(request: Request) -> str:
 
 
 def name_of(caller: Caller) -> str:
-    """Return under what a caller is counted: their key, or who they are."""
+    """Return the name of a caller for counting: their key, or their person."""
     return caller.key_id or f"{caller.person.tenant_id}\n{caller.person.user_id}"

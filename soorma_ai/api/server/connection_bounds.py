@@ -82,8 +82,8 @@ class OpenConnections:
 
 
 def address_of(host: str) -> str:
-    """Return the address that a client is counted by: an IPv4 address, or the network of an IPv6 address, of which one
-    client has as many as it likes."""
+    """Return the address of a client for counting: an IPv4 address, or the network of an IPv6 address; one client may
+    have any number of the latter."""
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:

@@ -114,7 +114,7 @@ class BoundedConnection(H11Protocol):
             self._expect_flush()
 
     def drop(self) -> None:
-        """Close at once, whatever is not sent yet."""
+        """Close at once, with any unsent rest."""
         self.transport.abort()
 
     def _look(self) -> None:
@@ -153,7 +153,7 @@ class BoundedConnection(H11Protocol):
             self._stalled = self.loop.call_later(self._bounds.stalled_seconds, self._check_flush, unsent)
 
     def _check_flush(self, unsent: int) -> None:
-        """Cut off a client that has taken nothing since so much was unsent."""
+        """Cut off a client with too much unsent data and no read for a while."""
         self._stalled = None
         if self.transport.get_write_buffer_size() >= unsent:
             self.drop()

@@ -1,4 +1,4 @@
-"""What whoever keeps a platform running asks: whether it lives, whether calls can be taken, and how it stands."""
+"""Health and metrics for operators: liveness, readiness for calls, and the present state."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -20,7 +20,7 @@ _JSON: Final = {"content-type": "application/json"}
 
 
 class HealthRoutes:
-    """`calls` are those of operations, by the tenant of who called; None: they were not let in."""
+    """Routes of health. `calls` are those of operations, by the caller's tenant; None: they were refused."""
 
     def __init__(self, entrance: AccessControl, surroundings: AppState) -> None:
         self._entrance = entrance

@@ -1,4 +1,4 @@
-"""The routes for the processes of one user of this machine: over connections that nobody else can open."""
+"""Routes for the processes of one user of this machine, over connections closed to everybody else."""
 
 import asyncio
 import socket
@@ -22,15 +22,15 @@ MOST_BYTES = 4 * 2**20
 
 
 class TrustedNames:
-    """Takes callers for whom they say they are."""
+    """Accepts callers under their own names."""
 
     async def authenticate(self, token: str) -> Caller:
         return Caller(read_name(token))
 
 
 def conversation(platform: Client, operations: tuple[Operation, ...]) -> Callable[[socket.socket], Awaitable[None]]:
-    """Return what serves a platform on one connection, until that ends. Its callers are trusted, and may be the root;
-    what only the owner of a file does is served here too."""
+    """Return the service of a platform on one connection, until its end. Its callers are trusted, and may be the root;
+    operations of a file's owner are served here too."""
     entrance = AccessControl(TrustedNames(), LOCAL_HOSTS, frozenset(), frozenset(), None)
     desk = Dispatcher(entrance, AppState(platform, trusts_callers=True), OpenStreams(), MOST_BYTES)
     config = Config(

@@ -1,6 +1,6 @@
-"""What a platform does and what stands in it, in the text form that Prometheus reads.
+"""Metrics of a platform, its work and its state, in the text form for Prometheus.
 
-Names that others chose are agents' alone, and of these so many are told at most; all other labels are our own words.
+The only foreign names are agents', and their number is bounded; all other labels are our own words.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ _COUNTERS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
 def metrics(
     standing: TenantStats, counted: Mapping[tuple[str, tuple[str, ...]], float], now: datetime, age: float = 0.0
 ) -> Iterator[Family]:
-    """Yield what stood in a tenant, `age` seconds ago, and what this process has done for it."""
+    """Yield the state of a tenant, `age` seconds ago, and the work of this process for it."""
     backlogs = _bound(standing.backlogs)
     yield _gauge("backlog", "Deliveries in line, by agent.", ((_of(one), one.waiting) for one in backlogs))
     yield _gauge("in_hand", "Deliveries in hand, by agent.", ((_of(one), one.in_hand) for one in backlogs))

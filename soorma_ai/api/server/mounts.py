@@ -29,7 +29,7 @@ def _nothing() -> None: ...
 
 
 class MountCall:
-    """The answer to a call at a door, whose body has been read; `end` is called when it is over."""
+    """Answer to a call at a mount, with its body read; `end` is called at its end."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class MountCall:
         await answer.send({"type": "http.response.body", "body": told.to_json()})
 
     def _replay(self) -> Callable[[], Coroutine[Any, Any, MutableMapping[str, Any]]]:
-        """Return what gives the body once, and then that the caller has left, as soon as they have."""
+        """Return a function for the body, once, and then for the caller's departure, at once."""
         is_given = False
 
         async def receive() -> MutableMapping[str, Any]:
@@ -102,8 +102,7 @@ class MountCall:
 
 
 class _MountResponse:
-    """What has been sent of an answer. Who takes nothing for a minute is left, and whose token is no longer good gets
-    no more."""
+    """Sent part of an answer. A reader idle for a minute is dropped, and a token no longer valid gets no more."""
 
     def __init__(self, send: Send, clock: Clock, may_go_on: Callable[[], Awaitable[bool]]) -> None:
         self._send = send

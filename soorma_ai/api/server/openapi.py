@@ -9,6 +9,7 @@ from typing import Any, cast
 from pydantic import BaseModel, TypeAdapter
 
 from soorma_ai.api.operation import Nothing, Operation
+from soorma_ai.api.server.parameter_texts import text_of
 from soorma_ai.api.server.problems import MEDIA_TYPE, Problem, status_of
 from soorma_ai.kernel.domain.records import Record
 from soorma_ai.kernel.domain.values import Json, JsonObject
@@ -80,15 +81,22 @@ def describe(operation: Operation, schemas: "Schemas") -> Json:
         described["description"] = rest
     if operation.sent is not Nothing:
         schema = schemas.of(operation.sent, "validation")
+        _describe_fields(operation, schemas.resolve(schema))
         described["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema}}}
     return described
 
 
 def _summary_of(words: str) -> tuple[str, str]:
-    """Return the first sentence of a text, and the rest."""
-    text = " ".join(words.split())
-    end = re.search(r"[.:](?= )", text)
-    return (text, "") if end is None else (text[: end.end() - 1] + ".", text[end.end() :].strip())
+    """Return the first sentence of a text, and the rest, without its list of arguments."""
+    text = " ".join(re.split(r"^Args:$", words, flags=re.MULTILINE)[0].split())
+    first, _, rest = text.partition(". ")
+    return (f"{first}." if rest else first), rest
+
+
+def _describe_fields(operation: Operation, form: JsonObject) -> None:
+    """Add the descriptions of a body's fields."""
+    for name, schema in cast("dict[str, JsonObject]", form.get("properties", {})).items():
+        schema["description"] = text_of(operation.name, name)
 
 
 class Schemas:
@@ -118,7 +126,7 @@ class Schemas:
 
 
 def _with_spans(schema: Json) -> Json:
-    """Return definitions in which spans of time are described as they are written."""
+    """Return definitions with spans of time described in their written form."""
     if isinstance(schema, dict):
         if schema.get("format") == "duration":
             return {**{key: value for key, value in schema.items() if key != "format"}, **_SPAN}
@@ -136,14 +144,15 @@ def _parameters(operation: Operation, schemas: Schemas) -> Iterable[Json]:
             "name": name,
             "in": "path" if is_in_path else "query",
             "required": is_in_path or name in required,
+            "description": text_of(operation.name, name),
             "schema": _without_null(schema),
         }
     if operation.takes_key:
-        said = "The same key is the same call, whatever became of the first."
+        said = "The same key is the same call, with any outcome of the first."
         key: JsonObject = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[ -~]+$"}
         yield {"name": "Idempotency-Key", "in": "header", "required": False, "description": said, "schema": key}
     if operation.streams:
-        said = "The id of the last event that came: the stream goes on behind it."
+        said = "The id of the last received event: the stream goes on behind it."
         yield {
             "name": "Last-Event-ID",
             "in": "header",
@@ -154,7 +163,7 @@ def _parameters(operation: Operation, schemas: Schemas) -> Iterable[Json]:
 
 
 def _without_null(schema: Json) -> Json:
-    """Return the schema of a parameter that is left out, and not null, where there is nothing to say."""
+    """Return the schema of a parameter without null: an unset parameter is left out."""
     if not isinstance(schema, dict) or not isinstance(choices := schema.get("anyOf"), list):
         return schema
     left: list[Json] = [one for one in choices if one != {"type": "null"}]

@@ -1,4 +1,4 @@
-"""Errors as they are told over HTTP: problems by RFC 9457, with our codes."""
+"""Errors over HTTP: problems by RFC 9457, with our codes."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -58,7 +58,7 @@ RETRY_AFTER_SECONDS = 1
 
 
 class Fault(BaseModel):
-    """One thing that is wrong with what was sent: where, and why."""
+    """Fault of the sent data: its place, and the reason."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -67,7 +67,7 @@ class Fault(BaseModel):
 
 
 class Problem(BaseModel):
-    """What went wrong, as RFC 9457 describes it. `code` is stable, `detail` is for people."""
+    """Problem, in the form of RFC 9457. `code` is stable, `detail` is for people."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -90,7 +90,7 @@ class Problem(BaseModel):
 
     @property
     def headers(self) -> dict[str, str]:
-        """Headers that say the same to those who read no bodies."""
+        """Return headers with the same content, for readers without the body."""
         headers = {"content-type": MEDIA_TYPE}
         if self.status == HTTPStatus.UNAUTHORIZED:
             headers["www-authenticate"] = "Bearer"
@@ -108,7 +108,7 @@ def status_of(kind: type[SoormaError]) -> HTTPStatus:
 
 
 def problem_of(error: SoormaError) -> Problem | None:
-    """Return what a caller is told; None for an error that is no caller's business."""
+    """Return the problem for a caller; None for an internal error."""
     status = status_of(type(error))
     if status is HTTPStatus.INTERNAL_SERVER_ERROR:
         return None
@@ -119,13 +119,13 @@ def problem_of(error: SoormaError) -> Problem | None:
 
 
 def internal(error_id: str) -> Problem:
-    """Return what is told of an error of our own: where the log says more."""
+    """Return the problem of an internal error, with a reference to the log."""
     said = f"the server failed; its log says why under {error_id}"
     return problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", said).model_copy(update={"error_id": error_id})
 
 
 def unfit(error: ValidationError, where: str) -> Problem:
-    """Return the problem of what does not parse, and say what was found and what was wanted."""
+    """Return the problem of unparsable data, with found and wanted."""
     faults = [
         Fault(at=_path(where, fault["loc"]), message=_say(fault["msg"], fault.get("input")))
         for fault in error.errors(include_url=False, include_context=False)[:MOST_FAULTS]

@@ -66,6 +66,6 @@ class CallsByAddress:
 
 
 def crowded(detail: str) -> Problem:
-    """Return the problem that a surplus connection or call is told."""
+    """Return the problem for a surplus connection or call."""
     told = problem(HTTPStatus.SERVICE_UNAVAILABLE, "overloaded", detail)
     return told.model_copy(update={"retry_after": RETRY.total_seconds()})

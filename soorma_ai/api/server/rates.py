@@ -19,7 +19,7 @@ RETRY = timedelta(seconds=10)
 
 
 class Rate(Struct, frozen=True):
-    """`burst` calls at once, and after that so many a second."""
+    """Rate of calls: `burst` at once, and after that this number a second."""
 
     per_second: float = 100.0
     burst: int = 200
@@ -30,7 +30,7 @@ class Rate(Struct, frozen=True):
 
 
 class Buckets:
-    """The buckets of those who called last; whoever is forgotten begins with a full one."""
+    """Buckets of the latest callers; a forgotten one begins with a full one."""
 
     def __init__(self, rate: Rate, most: int = MOST_BUCKETS) -> None:
         self._rate = rate
@@ -38,7 +38,7 @@ class Buckets:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, key: str, now: float) -> timedelta | None:
-        """Take a token; return how long to wait where there is none. `now` is in seconds, and never goes back."""
+        """Take a token; return the seconds to wait for one. `now` is in seconds, and never goes back."""
         tokens, at = self._left.pop(key, (float(self._rate.burst), now))
         tokens = min(float(self._rate.burst), tokens + (now - at) * self._rate.per_second)
         is_there = tokens >= 1
@@ -52,7 +52,7 @@ class Buckets:
 
 
 class CallsInHand:
-    """Counts the calls in hand of each tenant, those that wait for an answer among them."""
+    """Counter of the calls in hand of each tenant, waiting ones included."""
 
     def __init__(self, most_of_tenant: int = MOST_CALLS_OF_TENANT) -> None:
         if most_of_tenant < 1:
@@ -97,8 +97,8 @@ class OpenStreams:
         self._of_tenant = Counter[str]()
 
     def take(self, key: str, tenant_id: str) -> Callable[[], None]:
-        """Count one more, and return what ends it. Raise Overloaded when the caller or the tenant has too many, and
-        TransientError when too many are open."""
+        """Count one more, and return the function for its end. Raise Overloaded for too many of the caller or the
+        tenant, and TransientError for too many in all."""
         if self._open[key] >= self._most_each:
             raise Overloaded(f"{self._most_each} streams are yours already: close one first", retry_after=RETRY)
         if self._of_tenant[tenant_id] >= self._most_of_tenant:

@@ -1,4 +1,4 @@
-"""An application over a socket, until it is told to stop."""
+"""Server of an application on a socket."""
 
 import asyncio
 import resource
@@ -66,7 +66,7 @@ def most_connections(asked: int | None = None) -> int:
 
 
 def _raise_open_files(needed: int) -> int:
-    """Return how many files this process may open, up to so many."""
+    """Return the number of files open to this process, up to this bound."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return needed
@@ -85,7 +85,7 @@ async def serve(
     on_start: Callable[[], None],
     bounds: ConnectionBounds | None = None,
 ) -> None:
-    """Serve until the event is set; then end the streams, answer what waits, and return. The socket is closed."""
+    """Serve until the event is set; then end the streams, answer waiting calls, and return. The socket is closed."""
     if bounds is None:
         most = most_connections()
         bounds = ConnectionBounds(most, max(1, most // 2))
@@ -125,5 +125,5 @@ class _UvicornServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Leave the signals to who serves."""
+        """Leave the signals to the caller."""
         yield

@@ -1,4 +1,4 @@
-"""Server-sent events: what is new in the log, or in a plan's tree, as it comes."""
+"""Server-sent events: new events of the log, or of a plan's tree, as they arrive."""
 
 import asyncio
 import json
@@ -24,8 +24,8 @@ _PAGE = 4
 
 
 async def follow_log(client: Client, surroundings: AppState, after: int | None) -> AsyncIterator[bytes]:
-    """Yield what this person sees of the log, from behind a place on, by default from its present end; and something
-    at least every few seconds."""
+    """Yield the events visible to this person, from behind a place of the log on, by default from its present end; and
+    something at least every few seconds."""
     person, clock = client.person, client.services.clock
     user, tail = only_user(person), surroundings.tail
     with tail.follow(tenant_key(person.tenant_id), client.services) as woken:
@@ -55,8 +55,8 @@ async def follow_log(client: Client, surroundings: AppState, after: int | None) 
 
 
 async def follow_plan(client: Client, surroundings: AppState, plan_id: str, after: int) -> AsyncIterator[bytes]:
-    """Yield the events of a plan's tree behind a place of the log; then, when it has ended, one named `end`. Of a plan
-    that is removed there are no more; who comes again is told that it is not found."""
+    """Yield the events of a plan's tree behind a place of the log; then, after its end, one named `end`. A removed plan
+    has no more events; a client's next request gets a 404."""
     clock, plans = client.services.clock, client.services.store.plans
     plan = await plans.plan(plan_id)
     root = plan.root_plan_id if plan else plan_id
@@ -86,8 +86,8 @@ async def follow_plan(client: Client, surroundings: AppState, plan_id: str, afte
 
 
 def _hello(place: int) -> bytes:
-    """Return the beginning of a stream. Who is lost comes again after this time, in milliseconds, and says the last id
-    that they got: this one, where nothing has come yet."""
+    """Return the beginning of a stream. A lost client comes again after this time, in milliseconds, with the last id it
+    got: this one, if there was no event yet."""
     return f"retry: 2000\nid: {place}\n\n".encode()
 
 
@@ -97,7 +97,7 @@ async def _end_of(client: Client) -> int:
 
 
 class EventStream:
-    """The answer that sends a stream: as fast as it is read, and no longer than its caller may see it."""
+    """Answer with a stream: as fast as its reader, and no longer than the caller's right to it."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The newest events of the log, read once for all who follow it."""
+"""Newest events of the log, read once for all followers."""
 
 import asyncio
 from bisect import bisect_right
@@ -21,7 +21,7 @@ _PAUSE = 1.0
 
 
 class StreamRow(Struct, frozen=True):
-    """One event as a stream sends it, and what says who may get it."""
+    """Event in its form for a stream, and the data for the right to it."""
 
     seq: int
     tenant_id: str
@@ -31,7 +31,7 @@ class StreamRow(Struct, frozen=True):
 
 
 def chunk_of(row: StoredEvent) -> bytes:
-    """Return an event as a server-sent one, whose id is its place in the log."""
+    """Return an event as a server-sent one, with its place in the log as its id."""
     return f"id: {row.seq}\ndata: {row.event.to_json()}\n\n".encode()
 
 
@@ -44,9 +44,9 @@ def tree_key(root_plan_id: str) -> str:
 
 
 class Tail:
-    """Keeps the last few megabytes of the log while anybody follows it, and wakes those for whom something came.
+    """Cache of the last few megabytes of the log during a stream; it wakes streams with new events.
 
-    Who follows is not queued for: it reads what is kept here, or where it is too slow for that, the store.
+    There is no queue for a follower: it reads the cache, or when it is too slow for that, the store.
     """
 
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
@@ -84,8 +84,8 @@ class Tail:
         return self._end
 
     def behind(self, place: int, most: int) -> Sequence[StreamRow] | None:
-        """Return so many rows behind a place of the log; None where not all of them are kept any more. Whoever reads
-        them slowly holds no more of them than these."""
+        """Return up to this number of rows behind a place of the log; None when some of them are no longer cached. A
+        slow follower holds no more of them than these."""
         if not self._rows or not self._begin <= place <= self._end:
             return () if place == self._end and self._end else None
         begin = bisect_right(self._rows, place, key=_seq)
@@ -123,7 +123,7 @@ class Tail:
         self._forget(0)
 
     def _forget(self, place: int) -> None:
-        """Keep what is behind this place; 0 keeps nothing, so that all is read in the store."""
+        """Keep the rows behind this place; 0 keeps nothing, and everything is read in the store."""
         self._rows.clear()
         self._bytes, self._begin, self._end = 0, place, place
 
@@ -150,6 +150,6 @@ def _seq(row: StreamRow) -> int:
 
 
 def _keys_of(event: EventEnvelope) -> tuple[str, ...]:
-    """Return what an event is followed by: a goal has no plan of its own yet, so it is found in the store."""
+    """Return the keys for followers of an event: a goal has no plan of its own yet, so it is found in the store."""
     tenant = tenant_key(event.tenant_id)
     return (tenant, tree_key(event.root_plan_id)) if event.root_plan_id else (tenant,)

@@ -27,9 +27,9 @@ MOST_TENANTS = 1_000
 
 
 class TenantStats(Struct, frozen=True):
-    """Each count is of so many rows at most as were looked at. `questions` to people are counted by their kind and by
-    how many of `AGES` they are older than. `unsent`: events that no bus has brought to the inboxes yet, the first of
-    which was made at `unsent_since`."""
+    """Counts of a tenant, each up to the number of examined rows. `questions` to people are counted by their kind and
+    by the number of exceeded `AGES`. `unsent`: events still to be brought to the inboxes by a bus, the first of them
+    made at `unsent_since`."""
 
     backlogs: Sequence[Backlog] = ()
     questions: Mapping[tuple[ExpectationKind, int], int] = field(default_factory=dict[tuple[ExpectationKind, int], int])
@@ -56,8 +56,8 @@ class TenantCount(Struct, frozen=True):
 
 
 class TenantCounts:
-    """Counts of tenants, shared by all readers of this process. A reader gets the last count. One that is older than
-    some seconds is taken anew in the background; a reader waits only for the first, and for one that is too old."""
+    """Counts of tenants, shared by all readers of this process. A reader gets the last count. A count older than some
+    seconds is renewed in the background; a reader waits only for the first, and for a renewal of too old a one."""
 
     def __init__(self) -> None:
         self._last: OrderedDict[str, TenantCount] = OrderedDict()
@@ -88,7 +88,7 @@ class TenantCounts:
         )
 
     def _end(self, tenant_id: str, task: asyncio.Task[TenantCount]) -> None:
-        """Keep the count. Of one that failed the age tells, which grows."""
+        """Keep the count. After a failure, its growing age shows the fault."""
         self._counting.pop(tenant_id, None)
         with suppress(SoormaError, asyncio.CancelledError):
             self._last[tenant_id] = task.result()

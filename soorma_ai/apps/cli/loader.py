@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import cast
 
 from soorma_ai.agents.agent import Agent
-from soorma_ai.errors import ConfigError
+from soorma_ai.apps.cli.failures import UserCodeError
+from soorma_ai.errors import ConfigError, SoormaError
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Authenticator
 from soorma_ai.surfaces.terminal.escapes import one_line
@@ -16,25 +17,32 @@ WANTED = "an Agent, a sequence of Agents, or a function that returns them"
 
 
 def load_agents(place: str, folder: Path | None = None) -> tuple[Agent, ...]:
-    """Import the module, from the folder first, by default the current one, and return its agents.
-
-    Raise ConfigError; what the module itself raises goes on.
-    """
+    """Import the module, from the folder first, by default the current one, and return its agents. Raise ConfigError,
+    and UserCodeError for an exception of the module."""
     found = _find(place, WANTED, folder)
     if not isinstance(found, Agent) and callable(found):
-        found = cast(Callable[[], object], found)()
+        found = _made_by(cast(Callable[[], object], found), place)
     return _agents(found, place)
 
 
 def load_authenticator(place: str) -> Authenticator:
-    """Return what says who a token stands for: an object with `authenticate`, or a function that returns one."""
+    """Return an authenticator: an object with `authenticate`, or the one from a function. Raise as `load_agents`."""
     wanted = "an object with `async def authenticate(token) -> Caller`, or a function that returns one"
     found = _find(place, wanted)
     if callable(found) and (isinstance(found, type) or not hasattr(found, "authenticate")):
-        found = cast(Callable[[], object], found)()
+        found = _made_by(cast(Callable[[], object], found), place)
     if not callable(getattr(found, "authenticate", None)):
         raise ConfigError(f"{place} is {clip(one_line(repr(found)), 80)}; it must be {wanted}")
     return cast(Authenticator, found)
+
+
+def _made_by(function: Callable[[], object], place: str) -> object:
+    try:
+        return function()
+    except SoormaError:
+        raise
+    except Exception as error:
+        raise UserCodeError(place, error) from error
 
 
 def _find(place: str, wanted: str, folder: Path | None = None) -> object:
@@ -54,12 +62,14 @@ def _module(name: str, here: str) -> object:
         sys.path.insert(0, here)
     try:
         return import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise
-        raise ConfigError(
-            f"no module {error.name!r}, looked for from {here}; give the module of your agents"
-        ) from error
+    except SoormaError:
+        raise
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}."):
+            raise ConfigError(
+                f"no module {error.name!r}, looked for from {here}; give the module of your agents"
+            ) from error
+        raise UserCodeError(name, error) from error
 
 
 def _agents(found: object, place: str) -> tuple[Agent, ...]:

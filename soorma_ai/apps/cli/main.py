@@ -7,45 +7,42 @@ from typing import TYPE_CHECKING
 
 import click
 
+from soorma_ai.apps.cli.failures import failure_of
 from soorma_ai.errors import SoormaError
 from soorma_ai.surfaces.store_access import CommandSetup, OpenStore
-from soorma_ai.surfaces.terminal.escapes import one_line
 
 if TYPE_CHECKING:
     from soorma_ai.kernel.sql.storage import FeatureSet
 
 # For each command its module (a bare name is a module of `commands`), and its line of help.
 _COMMANDS = {
-    "init": ("init", "Write a small project to begin with, which runs and passes its tests offline."),
-    "dev": ("dev", "Run agents while you write them, with pages and a live log; without any, a shop to try."),
-    "run": ("run", "Run agents, and pursue a goal with them if one is given."),
+    "init": ("init", "Write a small project with tests, offline."),
+    "dev": ("dev", "Run agents during development, with console and live log; without agents, an example."),
+    "run": ("run", "Run agents, or pursue one goal with them."),
     "serve": ("serve", "Run agents, and serve their platform over HTTP."),
-    "submit": ("work", "Give a goal to agents that run in another process."),
-    "request": ("work", "Ask an agent, and print its reply."),
-    "publish": ("work", "Publish an event, for whoever hears it."),
-    "plans": ("plans", "List, show and cancel plans."),
-    "graph": ("graph", "Draw what caused what in a plan, or which agent's events reach whom."),
-    "why": ("why", "Show what a model decided in a plan, and what it was told."),
-    "inbox": ("soorma_ai.features.human_tasks.commands", "List what waits for a person, the most urgent first."),
-    "approve": ("answer", "Let go what a plan holds back for approval."),
-    "reject": ("answer", "Refuse what a plan holds back for approval."),
+    "submit": ("work", "Submit a goal to a running application."),
+    "request": ("work", "Send a request to an agent, and print the reply."),
+    "publish": ("work", "Publish an event."),
+    "plans": ("plans", "List, show, cancel and resume plans."),
+    "graph": ("graph", "Draw causes and effects of a plan, or the events of all agents."),
+    "why": ("why", "Show the decisions of a plan and their prompts."),
+    "inbox": ("soorma_ai.features.human_tasks.commands", "List open questions, the most urgent first."),
+    "approve": ("answer", "Approve a request that is waiting for approval."),
+    "reject": ("answer", "Reject a request that is waiting for approval."),
     "answer": ("answer", "Answer a question with data."),
-    "dead-letters": (
-        "soorma_ai.features.dead_letters.commands",
-        "List, show, redrive and discard what could not be handled.",
-    ),
+    "dead-letters": ("soorma_ai.features.dead_letters.commands", "List, show, redrive and discard dead letters."),
     "prune": ("soorma_ai.features.upkeep.commands.prune", "Remove plans that have ended, and old events."),
-    "forget": ("soorma_ai.features.upkeep.commands.forget", "Remove all that is a user's."),
+    "forget": ("soorma_ai.features.upkeep.commands.forget", "Delete all data of a user."),
     "backup": ("soorma_ai.features.upkeep.commands.backup", "Copy the store to a file, while it is in use."),
     "db": (
         "soorma_ai.features.upkeep.commands.db",
         "Bring a store's schema forward, and move a store from a file to PostgreSQL.",
     ),
     "keys": ("soorma_ai.features.identity.commands", "Make, list and revoke API keys."),
-    "events": ("events", "Look at the events of all plans and agents."),
+    "events": ("events", "Print the event log, and requests without a taker."),
     "registry": ("registry", "List, show and check what agents have registered."),
-    "doctor": ("doctor", "Say what is set up, where from, who is alive, and what to do about what is wrong."),
-    "completion": ("completion", "Print what makes a shell complete these commands."),
+    "doctor": ("doctor", "Check configuration, store and agents, and suggest fixes."),
+    "completion": ("completion", "Print the shell completion script."),
 }
 PROGRAM = "soorma"
 
@@ -75,8 +72,8 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
-        except SoormaError as error:
-            raise click.ClickException(one_line(str(error))) from error
+        except (SoormaError, click.ClickException) as error:
+            raise failure_of(error) from error
 
 
 def _load() -> OpenStore:
@@ -89,7 +86,7 @@ cli = LazyGroup(
     PROGRAM,
     commands={name: click.Command(name, short_help=line) for name, (_, line) in _COMMANDS.items()},
     context_settings={"obj": CommandSetup(_load, _load_features)},
-    help="""Run agents, see what their plans do and why, and answer what they ask.
+    help="""Run agents, follow their plans, and answer their questions.
 
     Exit codes: 0 done, 1 error, 2 wrong usage, 3 the plan failed or was cancelled, 4 it waits for a person.
     """,

@@ -9,9 +9,10 @@ from soorma_ai.adapters.single_writer.lock import AlreadyOwned
 from soorma_ai.agents.agent import Agent
 from soorma_ai.apps.cli.store_access import MOST_TRIES, PAUSE_SECONDS, PURPOSE
 from soorma_ai.apps.cli.view.live import Voice, VoiceHandler
-from soorma_ai.apps.cli.view.logs import ForPeople
 from soorma_ai.platform import Platform
+from soorma_ai.settings import hide_password
 from soorma_ai.surfaces.options import Access
+from soorma_ai.surfaces.terminal.escapes import one_line
 
 
 async def open_platform(stack: AsyncExitStack, access: Access, agents: Sequence[Agent]) -> Platform:
@@ -27,10 +28,10 @@ async def open_platform(stack: AsyncExitStack, access: Access, agents: Sequence[
     return await stack.enter_async_context(Platform(access.store_url, purpose=purpose))
 
 
-def log_to_stderr() -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(ForPeople())
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+def describe_agents(agents: Sequence[Agent], access: Access) -> str:
+    """Return what runs, on which store, and how to stop it."""
+    names = ", ".join(one_line(agent.name) for agent in agents)
+    return f"Agents: {names}. Store: {hide_password(access.store_url)}. Press Ctrl-C to stop."
 
 
 def log_by(voice: Voice, level: str) -> None:

@@ -16,23 +16,23 @@ class AsyncDeadLetters:
         self._caller = caller
 
     async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
-        """Return what could not be handled and waits for somebody to decide about it, the newest first."""
+        """Return dead letters, the newest first: failed deliveries with an open decision."""
         return await self._caller.list(Page[Letter], limit, "dead-letters")
 
     async def dead_letter(self, letter_id: Position) -> Letter:
-        """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
+        """Return a dead letter, even a redriven or discarded one. Raise NotFound."""
         return await self._caller.read(get("dead-letters", str(letter_id)), Letter)
 
     async def redrive(self, letter_id: Position) -> bool:
-        """Deliver it again, as if for the first time but with the same `idempotency_key`. False when it is not dead
-        (any more). Raise NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read.
+        """Deliver it again, as if for the first time but with the same `idempotency_key`. False for a letter no longer
+        dead. Raise NotFound, and LocalProtocolError for a letter of an ended plan or with an unreadable event.
 
-        Whoever asked was told of the failure when the letter died. A plan that went on does not take a second reply;
-        `request` with the same `idempotency_key` finds the success, once there is one."""
+        The requester got the failure at the letter's death. A plan past it does not take a second reply; `request` with
+        the same `idempotency_key` finds the success, once there is one."""
         return await self._caller.read_key(post("dead-letters", str(letter_id), "redrive", body={}), "redriven", bool)
 
     async def discard(self, letter_id: Position, note: Note = "") -> bool:
-        """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
+        """Discard it for good. False for a letter no longer dead. Raise NotFound."""
         return await self._caller.read_key(
             post("dead-letters", str(letter_id), "discard", body={"note": note}), "discarded", bool
         )

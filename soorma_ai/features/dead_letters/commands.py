@@ -37,14 +37,14 @@ _letter = click.argument("letter", metavar="ID")
 
 @click.group("dead-letters")
 def dead_letters() -> None:
-    """List, show, redrive and discard what could not be handled.
+    """List, show, redrive and discard dead letters: deliveries that failed for good.
 
     An ID is the number of a letter, or enough of the beginning of its event's id.
     """
 
 
 @dead_letters.command()
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Largest number of rows.")
 @as_json
 @with_platform
 def ls(access: Access, limit: int, as_json: bool) -> None:
@@ -58,7 +58,7 @@ def ls(access: Access, limit: int, as_json: bool) -> None:
 @as_json
 @with_platform
 def show(access: Access, letter: str, as_json: bool) -> None:
-    """Show a letter's event, why it died, and what can be done."""
+    """Show the event of a letter, the reason of its failure, and the next steps."""
     one = _open(access).look_up(lambda client: find_dead_letter(client, letter))
     if as_json:
         print_json(one)
@@ -71,7 +71,7 @@ def show(access: Access, letter: str, as_json: bool) -> None:
 @as_json
 @with_platform
 def redrive(access: Access, letter: str, as_json: bool) -> None:
-    """Deliver a letter again, once what was wrong is mended."""
+    """Deliver a letter again, after a fix."""
     runner = _open(access)
     one = runner.look_up(lambda client: find_dead_letter(client, letter))
     is_redriven = runner.steer(lambda client: client.redrive(one.letter_id))
@@ -88,7 +88,7 @@ def redrive(access: Access, letter: str, as_json: bool) -> None:
 @as_json
 @with_platform
 def discard(access: Access, letter: str, note: str, user_id: str, as_json: bool) -> None:
-    """Be done with a letter, for good."""
+    """Discard a letter for good."""
     runner = _open(access, Person(access.tenant_id, user_id))
     one = runner.look_up(lambda client: find_dead_letter(client, letter))
     is_discarded = runner.steer(lambda client: client.discard(one.letter_id, note))

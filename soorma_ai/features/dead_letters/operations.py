@@ -17,7 +17,7 @@ async def list_letters(call: Call, after: str | None, limit: int) -> Page[Letter
 
 
 def _place(after: str) -> Place:
-    """Return the place of a letter. Raise NotFound for what is no number of one."""
+    """Return the place of a letter. Raise NotFound for anything but the number of one."""
     if not (after.isascii() and after.isdigit() and len(after) < 19):
         raise NotFound(f"after={after[:40]!r} is no number of a dead letter; begin anew without it")
     return Place(after)

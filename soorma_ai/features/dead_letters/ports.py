@@ -10,8 +10,8 @@ FEATURE = "dead_letters"
 
 
 class DeadLetters(Protocol):
-    """Deliveries that could not be handled, set aside so that they hold up nothing else. A row whose event cannot be
-    read gets here by itself, from wherever it is met."""
+    """Failed deliveries, set aside to hold up nothing else. A row with an unreadable event becomes one by itself, at
+    its first read."""
 
     async def dead_letters(
         self, tenant_id: str | None, limit: int, *, user_id: str | None = None, beyond: Place | None = None
@@ -25,8 +25,8 @@ class DeadLetters(Protocol):
         ...
 
     async def redrive(self, letter: DeadLetterRow) -> bool:
-        """Back in line, behind what its owner has in hand. False, and nothing changes, when it is not dead, or not as
-        it was read any more."""
+        """Put a letter back in line, behind its owner's deliveries in hand. False, without any change, for one no
+        longer dead, or changed since it was read."""
         ...
 
     async def discard(self, seq: int, note: str, now: datetime) -> bool:

@@ -18,12 +18,12 @@ class LetterStatus(StrEnum):
 
 
 class Letter(Record, frozen=True):
-    """A delivery of `event` to `agent` that could not be handled, and what became of it since.
+    """Failed delivery of `event` to `agent`, and its history since.
 
-    `reason` begins with a stable code. `attempts` counts since the letter was last redriven. `at` is when it died, or
-    was discarded. `plan_id` is the plan that it came for, else that of its event. `hindrance` says why it cannot be
-    redriven; None: it can. The `agent` is "" where the event could be brought to none. Of an event that cannot be read,
-    `event` holds what is known, and none of its data.
+    `reason` begins with a stable code. `attempts` counts since the last redrive. `at` is the moment of its death, or of
+    its discard. `plan_id` is its plan, else that of its event. `hindrance` is the obstacle to a redrive; None: there is
+    none. The `agent` is "" for an event without any receiver. Of an unreadable event, `event` holds the known fields,
+    and none of its data.
     """
 
     letter_id: int

@@ -20,7 +20,7 @@ REDRIVE = Right("redrive", Act.STEER)
 
 
 class DeadLetterPage(Struct, frozen=True):
-    """Dead letters, the newest first; whether there are `older` ones behind them, and `newer` ones before."""
+    """Page of dead letters, the newest first. `older`: more behind them; `newer`: more before them."""
 
     letters: tuple[Letter, ...]
     older: bool
@@ -30,8 +30,8 @@ class DeadLetterPage(Struct, frozen=True):
 async def dead_letter_page(
     services: Services, person: Person, limit: int, beyond: Place | None = None
 ) -> DeadLetterPage:
-    """Return some of the dead letters that a person sees: from the newest on, or `beyond` the number of one. Less than
-    a page before one is the first page."""
+    """Return some of the dead letters visible to a person: from the newest on, or `beyond` the number of one. For less
+    than a page before a letter, it is the first page."""
     letters, user_id = services.store.part(LETTERS), only_user(person)
     found = await letters.dead_letters(person.tenant_id, limit + 1, user_id=user_id, beyond=beyond)
     if beyond is not None and beyond.is_back:
@@ -57,7 +57,7 @@ async def redrive_letter(services: Services, person: Person, letter_id: int) -> 
 
 
 async def own_row(services: Services, person: Person, letter_id: int, right: Right) -> DeadLetterRow:
-    """Return what is stored of a letter. Raise NotFound for what the person does not see, and Forbidden."""
+    """Return the row of a letter. Raise NotFound for a letter invisible to the person, and Forbidden."""
     row = await services.store.part(LETTERS).dead_letter(letter_id)
     missing = f"no dead letter {letter_id} in tenant {person.tenant_id!r}; `soorma dead-letters ls` lists them"
     if row is None:
@@ -92,23 +92,23 @@ class LetterCalls(OperatorCalls):
 
     @CALLS("GET /dead-letters", Act.SEE, "list_letters", by=lambda one: str(one.letter_id))
     async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
-        """Return what could not be handled and waits for somebody to decide about it, the newest first."""
+        """Return dead letters, the newest first: failed deliveries with an open decision."""
         must_be_outside()
         return [*(await dead_letter_page(self.services, self.person, limit)).letters]
 
     @CALLS("GET /dead-letters/{letter_id}", Act.SEE, "show_letter")
     async def dead_letter(self, letter_id: Position) -> Letter:
-        """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
+        """Return a dead letter, even a redriven or discarded one. Raise NotFound."""
         must_be_outside()
         return dead_letter_of(await own_row(self.services, self.person, letter_id, CALLS["dead_letter"]))
 
     @CALLS("POST /dead-letters/{letter_id}/redrive", REDRIVE, "redrive_letter", key="redriven", raises=_ENDED)
     async def redrive(self, letter_id: Position) -> bool:
-        """Deliver it again, as if for the first time but with the same `idempotency_key`. False when it is not dead
-        (any more). Raise NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read.
+        """Deliver it again, as if for the first time but with the same `idempotency_key`. False for a letter no longer
+        dead. Raise NotFound, and LocalProtocolError for a letter of an ended plan or with an unreadable event.
 
-        Whoever asked was told of the failure when the letter died. A plan that went on does not take a second reply;
-        `request` with the same `idempotency_key` finds the success, once there is one.
+        The requester got the failure at the letter's death. A plan past it does not take a second reply; `request` with
+        the same `idempotency_key` finds the success, once there is one.
         """
         must_be_outside()
         async with self._changing("redrive", str(letter_id)) as change:
@@ -116,7 +116,7 @@ class LetterCalls(OperatorCalls):
 
     @CALLS("POST /dead-letters/{letter_id}/discard", Act.STEER, "discard_letter", key="discarded", raises=_ENDED)
     async def discard(self, letter_id: Position, note: Note = "") -> bool:
-        """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
+        """Discard it for good. False for a letter no longer dead. Raise NotFound."""
         must_be_outside()
         said = f"discarded by {self.person.user_id}" + (f": {note}" if note else "")
         async with self._changing("discard", str(letter_id)) as change:

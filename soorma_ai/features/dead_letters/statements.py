@@ -1,7 +1,7 @@
-"""Dead letters: rows of the inbox that no claim takes, until a person has decided about them.
+"""Dead letters: rows of the inbox outside of every claim, until a person's decision.
 
-A row is a letter when it is dead, was redriven, or is done for a reason, which only a discarded one is. A letter to
-nobody is an event that could not be brought to any agent: redriving it sends it again.
+A row is a letter when it is dead, was redriven, or is done with a reason; only a discarded one has that. A letter
+without an agent is an event without any possible receiver: its redrive sends it again.
 """
 
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The rules for agents that live in other stores: what is said of our own, and what is taken of what others say."""
+"""Rules for agents of other stores: the announcement of our own, and the acceptance of others'."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class KnownAgent(Struct, frozen=True):
 
 @dataclass
 class AnnouncementOutcome:
-    """What is done about an announcement. `refused` are agents, each with why."""
+    """Effects of an announcement. `refused` are agents, each with the reason."""
 
     registered: list[AnnouncedAgent] = field(default_factory=list[AnnouncedAgent])
     alive: list[AnnouncedAgent] = field(default_factory=list[AnnouncedAgent])
@@ -40,8 +40,8 @@ class AnnouncementOutcome:
 
 
 def describe_outside(one: Registration) -> Registration | None:
-    """Return what other stores know of an agent: the requests that it takes, which alone travel; None where it takes
-    none. Approvals are not told: they are asked for where it lives."""
+    """Return an agent's description for other stores: its requests, the only travelling events; None for an agent
+    without any. Approvals are left out: they are asked for in the agent's own store."""
     taken = tuple(
         (EventRole.TAKES, _without_approval(definition))
         for role, definition in one.events
@@ -69,8 +69,8 @@ def announce(
     *,
     asks: bool = False,
 ) -> list[Announcement]:
-    """Return what a store says of its agents that live, each with how long it is silent, and of those that left: one
-    announcement for each of their tenants, or one that only `asks`."""
+    """Return a store's announcement of its live agents, each with the time of its silence, and of those that left: one
+    for each of their tenants, or one that only `asks`."""
     living: dict[str | None, list[AnnouncedAgent]] = {}
     gone: dict[str | None, list[str]] = {}
     for one, silent in known:
@@ -88,9 +88,9 @@ def announce(
 
 
 def hear(said: Announcement, known: Mapping[str, KnownAgent], count: int) -> AnnouncementOutcome:
-    """Decide what of an announcement is taken. A name that an agent of this store has is its own until it is
-    deregistered, and one of another store's for as long as that lives. `known` are agents of the names in it, and
-    `count` how many the announcing store has here, where one is not known."""
+    """Decide about an announcement. A name of an agent of this store stays its own until it is deregistered, and one of
+    another store's for as long as that lives. `known` are agents of the names in it, and `count` the number of the
+    announcing store's agents here, if one is unknown."""
     heard = AnnouncementOutcome()
     for announced in said.living:
         one = describe_outside(announced.registration)

@@ -27,7 +27,7 @@ _REFUSED_BEFORE = "it was refused before"
 
 
 class _ConfirmedEvents(Struct, frozen=True):
-    """Events that stores have told of, by store and tenant, each with the reason for which it is refused, if it is."""
+    """Confirmed events, by store and tenant, each with the reason for a refusal, if there is one."""
 
     told: defaultdict[tuple[str, str], dict[str, str | None]] = field(
         default_factory=lambda: defaultdict[tuple[str, str], dict[str, str | None]](dict)

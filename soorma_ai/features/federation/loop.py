@@ -35,8 +35,8 @@ SHORTEST_REST, LONGEST_REST = 0.25, 10.0
 
 
 async def keep_announcing(services: Services, others: Neighbourhood, neighbours: Neighbours) -> None:
-    """Say who lives here: at once, asking others for the same, with every heart-beat, and when that changes or somebody
-    asks."""
+    """Announce the live agents: at once, with a request for the same, at every heart-beat, at a change, and at a
+    request."""
     await neighbours.listen(lambda said: hear_announcement(services, others, neighbours.store_id, said))
     asks = True
     while True:
@@ -152,7 +152,7 @@ class _MailboxCopy(Struct, frozen=True):
 
 
 async def _empty(services: Services, others: Neighbourhood, neighbours: Neighbours, mailbox: str) -> int:
-    """Send some of what waits in a mailbox; return how much was claimed."""
+    """Send some of a mailbox's events; return the number of claims."""
     store_id, now, queue = store_of_mailbox(mailbox) or "", services.clock.now(), services.store.queue
     room = min(BATCH, others.room(store_id, now))
     claimed = await services.store.part(MAIL).claim_mail(mailbox, now, LEASE, BATCH, room)
@@ -185,7 +185,7 @@ async def _copies(services: Services, claimed: Sequence[Delivery]) -> list[_Mail
 
 
 async def _those_that_may(services: Services, letters: Sequence[_MailboxCopy]) -> list[_MailboxCopy]:
-    """Return letters that may leave; a requester is told why its letter may not. A letter whose time is over ends: by
+    """Return letters ready to leave; a requester gets the reason against its letter. A letter past its time ends: by
     then the notice of silence was published for a request, and a reply becomes a dead letter."""
     leaving: list[_MailboxCopy] = []
     now = services.clock.now()
@@ -232,7 +232,7 @@ async def _keep(services: Services, deliveries: Sequence[Delivery]) -> None:
 async def _set_aside(
     services: Services, neighbours: Neighbours, store_id: str, letter: _MailboxCopy, error: LocalProtocolError
 ) -> None:
-    """Tell who waits that nothing can come: here of a request, there of a reply."""
+    """Tell the waiting one that nothing can come: here of a request, there of a reply."""
     event, reason = letter.delivery.event, cannot_arrive(error)
     warn("event_set_aside", event_type=event.type, event_id=event.id, reason=reason)
     if letter.copy.answers is None:
@@ -246,7 +246,7 @@ async def _set_aside(
 
 
 async def _refuse(services: Services, delivery: Delivery, code: str, reason: str, disposition: Disposition) -> None:
-    """End the delivery of a request, and tell who asked for it."""
+    """End the delivery of a request, and tell its requester."""
     told = refuse(delivery.event, code, reason, services.clock.now())
     try:
         await _end(services, [delivery], disposition, (Publish(told),))

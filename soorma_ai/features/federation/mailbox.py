@@ -35,14 +35,13 @@ _OF_ONE_STORE = ("goal_id", "plan_id", "root_plan_id", "causation_id", "unchecke
 
 
 def copy_of_request(request: EventEnvelope, depth: int | None) -> EventEnvelope:
-    """Return what is sent of a request to the store where it is taken. `depth` is that of the plan that asks, if one
-    does."""
+    """Return the copy of a request for the store of its taker. `depth` is that of the asking plan, if there is one."""
     own = {"hops": (request.hops or 0) + 1, "depth": depth or request.depth, "correlation_id": None, "answers": None}
     return request.model_copy(update={**dict.fromkeys(_OF_ONE_STORE), **own})
 
 
 def copy_of_reply(reply: EventEnvelope, home: Home) -> EventEnvelope:
-    """Return what is sent of a reply to the store that asked."""
+    """Return the copy of a reply for the asking store."""
     own = {"correlation_id": None, "answers": home.request_id}
     return reply.model_copy(update={**dict.fromkeys(_OF_ONE_STORE), **own})
 
@@ -55,14 +54,14 @@ def hops_fault(copy: EventEnvelope) -> str:
 
 
 def refusal_of_copy(copy: EventEnvelope, reason: str) -> EventEnvelope:
-    """Return what is sent in the place of a reply that cannot be carried."""
+    """Return the copy in the place of a reply impossible to carry."""
     return copy.model_copy(update={"data": {"request_id": copy.answers, **failure_reply(CANNOT_ARRIVE, reason)}})
 
 
 def take_request(copy: EventEnvelope, sender: str, now: datetime) -> tuple[Effect, ...]:
-    """Take a request of another store as one of a client: it is checked, and held where a person must approve, as it is
-    handed over. Its reply is expected in the mailbox of that store. Its id is made of where it comes from, so that it
-    takes nobody's, and the copy that comes again is known. Raise RemoteProtocolError for what is no such request."""
+    """Take a request of another store as one of a client: it is checked, and held for an approval if it needs one, at
+    its delivery. Its reply is expected in the mailbox of that store. Its id is made of its origin, against collisions,
+    and to recognise a second copy. Raise RemoteProtocolError for anything else."""
     reply_event = copy.response_event or completion_of(copy.type)
     topic = copy.response_topic or EventTopic.ACTION_RESULTS
     try:
@@ -96,7 +95,7 @@ def take_request(copy: EventEnvelope, sender: str, now: datetime) -> tuple[Effec
 
 
 def record_refusal(copy: EventEnvelope, sender: str, now: datetime) -> tuple[Effect, ...]:
-    """Return what stands in the place of a request that is not taken, so that no copy of it is taken later."""
+    """Return the record of a refused request, so that no copy of it is taken later."""
     refused = ExpectationSpec(id_here(copy, sender), ExpectationKind.REPLY, _REFUSED, subject=copy.type)
     lineage = Lineage(tenant_id=copy.tenant_id, user_id=copy.user_id)
     closed = expectation_of(Waiter(mailbox_of(sender), lineage, None), refused, now)
@@ -111,10 +110,10 @@ def is_refusal(recorded: Expectation) -> bool:
 def take_reply(
     copy: EventEnvelope, sender: str, lives_in: str | None, request: EventEnvelope | None
 ) -> EventEnvelope | None:
-    """Return the reply of another store as it counts here: as that of its agent, or of that store about its agents, to
-    the request that stands in the log. None where that is gone: it was forgotten, and does not come back. `lives_in` is
-    where the agent lives that says it is its source, None where nobody knows it. Raise RemoteProtocolError for one who
-    speaks for others."""
+    """Return the reply of another store in its form here: as that of its agent, or of that store about its agents, to
+    the request in the log. None for a request no longer there: it was removed, and does not come back. `lives_in` is
+    the store of the declared source, None for an unknown one. Raise RemoteProtocolError for a reply in another's name.
+    """
     if request is None or request.topic is not EventTopic.ACTION_REQUESTS:
         return None
     if request.tenant_id != copy.tenant_id:

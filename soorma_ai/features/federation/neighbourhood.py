@@ -27,7 +27,7 @@ class Neighbourhood:
         self._lines[store] = post(self._line(store, now), count, now)
 
     def note_receipt(self, store: str, count: int) -> None:
-        """Note the number of events for which a store has sent receipts."""
+        """Note the number of events with a receipt of a store."""
         if line := self._lines.get(store):
             self._lines[store] = confirm(line, count)
 

@@ -17,14 +17,14 @@ class Mail(Protocol):
         ...
 
     async def claim_mail(self, mailbox: str, now: datetime, lease: timedelta, fresh: int, again: int) -> list[Delivery]:
-        """Claim from a mailbox as `claim` does from an agent's inbox: up to `fresh` deliveries that were never in hand,
-        and up to `again` others."""
+        """Claim from a mailbox as `claim` does from an agent's inbox: up to `fresh` deliveries without an earlier
+        claim, and up to `again` others."""
         ...
 
     async def claim_named(
         self, mailbox: str, tenant_id: str, event_ids: Sequence[str], now: datetime, lease: timedelta
     ) -> list[Delivery]:
-        """Claim the deliveries of these events of a tenant that are not done, from their holders, too."""
+        """Claim the open deliveries of these events of a tenant, even from their holders."""
         ...
 
 

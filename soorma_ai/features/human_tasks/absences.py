@@ -1,7 +1,7 @@
-"""Absences: whether a person may be away as they say.
+"""Absences: checks of their declaration.
 
-What is lent is not lent on: a deputy who is away as well has a deputy for their own questions alone. So nobody who is
-away can be named, and no chain of deputies comes round.
+Lent rights are not lent on: an absent deputy has a deputy for their own questions alone. So no absent person can be
+named, and no chain of deputies comes round.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ MOST_STOOD_IN_FOR = 20
 
 
 def absence_fault(wanted: Absence, of_deputy: Absence | None, stood_in_for: Sequence[Absence]) -> str:
-    """Return why somebody cannot be away like this; empty where they can. `of_deputy` is an absence of the one who is
-    to answer that lasts on, `stood_in_for` those of others for whom that one answers already."""
+    """Return the reason against an absence; empty for none. `of_deputy` is a present absence of the deputy,
+    `stood_in_for` those of others with this deputy already."""
     if not wanted.deputy or not wanted.deputy.isprintable():
         return f"{wanted.deputy!r} is nobody's name: say who answers for you"
     if wanted.deputy == wanted.user_id:

@@ -18,7 +18,7 @@ from soorma_ai.kernel.domain.parameters import Id, Name, Short
 
 
 class InboxCalls(Protocol):
-    """Calls about questions beside answering them."""
+    """Calls about questions, beside `answer`."""
 
     async def claim(self, wait_id: Id, *, insist: bool = False) -> Claim: ...
 

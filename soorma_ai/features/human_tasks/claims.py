@@ -1,7 +1,7 @@
-"""Claims: who has a question in hand, which tells others and stops none of them.
+"""Claims: the assignees of questions. A claim informs others, and stops none of them.
 
-A claim is no lock: a question must not wait for somebody who went to lunch. So whoever may answer answers, claimed or
-not; another takes a claim over by insisting; and it ends by itself.
+A claim is no lock: a question must not wait for a person at lunch. So every person with the right to answer may do so,
+in spite of a claim; another takes a claim over by insisting; and it ends by itself.
 """
 
 from collections.abc import Iterable
@@ -20,13 +20,13 @@ LASTS = timedelta(hours=1)
 
 
 def current_claim(claim: Claim | None, now: datetime) -> Claim | None:
-    """Return a claim that lasts on; None for none, and for one whose time is over."""
+    """Return a present claim; None for none, and for an ended one."""
     return claim if claim is not None and claim.lasts_at(now) else None
 
 
 def claim_fault(asked: Expectation, found: Claim | None, user_id: str, now: datetime, *, insists: bool) -> str:
-    """Return why somebody cannot take a question in hand that they may answer; empty where they can. `found` is a claim
-    that lasts on."""
+    """Return the reason against a claim by a person with the right to answer; empty for none. `found` is a present
+    claim."""
     if fault := not_open_fault(asked, now):
         return fault
     if found is not None and found.user_id != user_id and not insists:
@@ -36,8 +36,8 @@ def claim_fault(asked: Expectation, found: Claim | None, user_id: str, now: date
 
 
 def assign_fault(asked: Expectation, to: str, known_as: frozenset[str] | None, now: datetime) -> str:
-    """Return why a question cannot be handed to somebody; empty where it can. `known_as` are the roles that they are
-    known to have, None where nobody knows them here."""
+    """Return the reason against an assignment; empty for none. `known_as` are the known roles of the colleague, None
+    for an unknown one."""
     if fault := not_open_fault(asked, now):
         return fault
     colleague = Person(asked.tenant_id, to, known_as or frozenset())
@@ -63,7 +63,7 @@ def make_claim(asked: Expectation, user_id: str, now: datetime, given_by: str = 
 
 
 def announce_claim(asked: Expectation, made: Claim) -> EventEnvelope:
-    """Return what tells a person that a question was put into their hands: one event for each time."""
+    """Return the event for a person about the assignment of a question: one event for each time."""
     return EventEnvelope(
         id=derived_id("handed over", made.wait_id, made.user_id, made.at.isoformat()),
         source=SYSTEM,
@@ -82,8 +82,8 @@ def announce_claim(asked: Expectation, made: Claim) -> EventEnvelope:
 def roles_of_person(
     keys: Iterable[ApiKey], seen: Colleague | None, user_id: str, now: datetime
 ) -> frozenset[str] | None:
-    """Return the roles that a person is known to have: of their keys that are good, and those by which they came last;
-    None for somebody of whom nothing is known."""
+    """Return the known roles of a person: of their valid keys, and those of their last call; None for an unknown
+    person."""
     good = [one.roles for one in keys if one.user_id == user_id and one.is_good(now)]
     found = [*good, *([seen.roles] if seen else [])]
     return frozenset[str]().union(*found) if found else None

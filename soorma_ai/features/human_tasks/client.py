@@ -20,46 +20,44 @@ from soorma_ai.kernel.domain.parameters import Id, Name, Short
 
 
 class AsyncInbox:
-    """Calls about questions beside answering them."""
+    """Calls about questions, beside `answer`."""
 
     def __init__(self, caller: Sender) -> None:
         self._caller = caller
 
     async def claim(self, wait_id: Id, *, insist: bool = False) -> Claim:
-        """Claim a question, for an hour or until it is answered, and return the claim. It is told to others and stops
-        none of them. Again, it stays what it was. With `insist`, take it from another person. Raise LocalProtocolError
-        where another person has it, unless this one insists, and where it is closed."""
+        """Claim a question, for an hour or until its answer, and return the claim. It informs others and stops none of
+        them. A repeated call changes nothing. With `insist`, take it from another person. Raise LocalProtocolError for
+        another person's claim without `insist`, and for a closed question."""
         return await self._caller.read(post("waits", wait_id, "claim", body={"insist": insist}, is_safe=True), Claim)
 
     async def release(self, wait_id: Id) -> bool:
-        """End a claim of this person. False where there is none."""
+        """End a claim of this person. False for none."""
         return await self._caller.read_key(post("waits", wait_id, "release", body={}, is_safe=True), "released", bool)
 
     async def hand_over(self, wait_id: Id, to: Name) -> Claim:
-        """Assign a question to a colleague, tell them, and return the claim. Again, it stays what it was, and nobody is
-        told. The colleague is known to be allowed to answer it and gets no right by this; raise LocalProtocolError for
-        others. A person that steers the question need not be allowed to answer it."""
+        """Assign a question to a colleague, inform them, and return the claim. A repeated call changes nothing, and
+        informs nobody. The colleague needs the right to answer it beforehand; raise LocalProtocolError for others. A
+        person with the right to steer the question needs no right to answer it."""
         return await self._caller.read(post("waits", wait_id, "hand-over", body={"to": to}, is_safe=True), Claim)
 
     async def snooze(self, wait_id: Id, until: datetime) -> Snooze:
-        """Put off the reminders and the escalation of a question `until` then, and return the snooze, which takes the
-        place of an earlier one. Only an approver may. Raise LocalProtocolError for a question that is not open, and for
-        a moment that is over, not before the deadline, before the end of an earlier snooze, or more than 30 days from
-        the first."""
+        """Postpone the reminders and the escalation of a question `until` then, and return the snooze, in place of an
+        earlier one. Only an approver may. Raise LocalProtocolError for a closed question, and for a moment in the past,
+        at or after the deadline, before the end of an earlier snooze, or more than 30 days from the first."""
         return await self._caller.read(post("waits", wait_id, "snooze", body={"until": until}, is_safe=True), Snooze)
 
     async def colleagues(self, wait_id: Id) -> list[str]:
-        """List the names of others that are known to be allowed to answer a question."""
+        """List the names of other people known to have the right to answer a question."""
         return (await self._caller.read(get("waits", wait_id, "colleagues"), Page[str])).items
 
     async def away(self, until: datetime, deputy: Name) -> Absence:
-        """Let a colleague, the `deputy`, answer the questions of this person `until` then, by the roles of this person
-        now. It takes the place of the absence before. Raise LocalProtocolError where that cannot be."""
+        """Let a colleague, the `deputy`, answer the questions of this person `until` then, with the present roles of
+        this person. It replaces an earlier absence. Raise LocalProtocolError for an impossible one."""
         return await self._caller.read(post("absences", body={"until": until, "deputy": deputy}, is_safe=True), Absence)
 
     async def back(self, user_id: Name | None = None) -> bool:
-        """End an absence before its time is over: one's own, or as an operator that of `user_id`. False where there is
-        none."""
+        """End an absence early: one's own, or as an operator that of `user_id`. False for none."""
         return await self._caller.read_key(
             post("absences", "end", body={"user_id": user_id}, is_safe=True), "back", bool
         )
@@ -69,7 +67,7 @@ class AsyncInbox:
         return (await self._caller.read(get("absences"), Page[Absence])).items
 
     async def notices(self, wait_id: Id) -> list[Notice]:
-        """List the persons that were told about a question, by channel, and those that have looked at it."""
+        """List the people informed about a question, by channel, and its viewers."""
         return (await self._caller.read(get("waits", wait_id, "notices"), Page[Notice])).items
 
     async def make_link(
@@ -81,12 +79,12 @@ class AsyncInbox:
         roles: Roles | None = None,
         lasts: Lasting | None = None,
     ) -> NewLink:
-        """Make a link by which a person answers without signing in: one question, the questions of a plan's tree, or
-        all of their inbox. Its path, below the address of the server, is shown this once; it is empty where the server
-        opens no links. In process, `Links(secret).path(...)` signs it. It takes the place of the one before of the
-        same. It is this person's own, with those of their roles that are needed; the trusted root makes one for any
-        `user_id`, with `roles`. A link to a question lasts as long as that, `lasts` at most; over HTTP, in `hours`.
-        Raise LocalProtocolError, Forbidden."""
+        """Make a link for answers without signing in: to one question, to the questions of a plan's tree, or to all of
+        a person's inbox. Its path, below the address of the server, is shown this once; it is empty for a server
+        without links. In process, `Links(secret).path(...)` signs it. It replaces the earlier link of the same kind. It
+        is this person's own, with the needed ones of their roles; the trusted root makes one for any `user_id`, with
+        `roles`. A link to a question lasts as long as that, `lasts` at most; over HTTP, in `hours`. Raise
+        LocalProtocolError, Forbidden."""
         return await self._caller.read(
             post(
                 "links",
@@ -107,9 +105,9 @@ class AsyncInbox:
         return (await self._caller.read(get("links", about=about or None), Page[MadeLink])).items
 
     async def revoke_link(self, kind: LinkKind, about: Short = "", *, user_id: Name | None = None) -> bool:
-        """End the links of a person about the same, those of agents too, that were made until now. Kind `session` ends
-        sessions of the console: the one of this id, or all of the person; `user_id="*"` means everybody of the tenant.
-        False where they are revoked. An operator does it for another. Raise NotFound."""
+        """End the links of a person about the same, those of agents too, made until now. Kind `session` ends sessions
+        of the console: the one of this id, or all of the person; `user_id="*"` means everybody of the tenant. False for
+        revoked ones. An operator does it for another. Raise NotFound."""
         return await self._caller.read_key(
             post("links", "revoke", body={"kind": kind, "about": about, "user_id": user_id}, is_safe=True),
             "revoked",
@@ -118,7 +116,7 @@ class AsyncInbox:
 
 
 class BlockingInbox(Blocking[AsyncInbox]):
-    """Calls about questions beside answering them."""
+    """Calls about questions, beside `answer`."""
 
     claim = blocking(AsyncInbox.claim)
     release = blocking(AsyncInbox.release)

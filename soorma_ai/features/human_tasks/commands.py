@@ -14,8 +14,9 @@ from soorma_ai.features.human_tasks.records import EVERYBODY, Claim, LinkKind, N
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.settings import place_of_store
+from soorma_ai.surfaces.completion import PlanId, WaitId
 from soorma_ai.surfaces.ids import find_plan, find_wait, goals_of
-from soorma_ai.surfaces.options import Access, Age, Id, as_json, with_person, with_platform
+from soorma_ai.surfaces.options import Access, Age, as_json, with_person, with_platform
 from soorma_ai.surfaces.secret import link_secret, secret_of_store
 from soorma_ai.surfaces.store_access import StoreAccess, open_store
 from soorma_ai.surfaces.terminal.escapes import one_line
@@ -33,11 +34,11 @@ class InboxClient(KernelCalls, Protocol):
     def inbox(self) -> InboxCalls: ...
 
 
-_wait = click.argument("wait", type=Id())
+_wait = click.argument("wait", type=WaitId())
 
 
 @click.group(invoke_without_command=True)
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Largest number of rows.")
 @as_json
 @with_platform
 def inbox(access: Access, limit: int, as_json: bool) -> None:
@@ -181,8 +182,8 @@ def away(
 
 
 @inbox.command()
-@click.argument("wait", type=Id(), required=False)
-@click.option("--plan", type=Id(), help="To all questions of a plan and its children, instead of one.")
+@click.argument("wait", type=WaitId(), required=False)
+@click.option("--plan", type=PlanId(), help="To all questions of a plan and its children, instead of one.")
 @click.option("--for", "for_user", metavar="NAME", help="Who answers by it; over HTTP it is you.")
 @click.option("--role", "roles", multiple=True, metavar="NAME", help="A role they have; again for several.")
 @click.option("--lasts", type=Age(), metavar="AGE", help="As in 36h, 7d; until the deadline at most.")

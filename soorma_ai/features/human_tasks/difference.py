@@ -1,4 +1,4 @@
-"""What is different in two payloads, field by field."""
+"""Difference of two payloads, field by field."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -12,7 +12,7 @@ MOST_CHANGES = 50
 
 
 class ValueChange(Struct, frozen=True):
-    """A place, as `$.lines[0].amount`, with what was there and what is; either may be absent, and null is not."""
+    """Changed place, as `$.lines[0].amount`, with its old and new value; either may be absent, and null is a value."""
 
     path: str
     was: Found

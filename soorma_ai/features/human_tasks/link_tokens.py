@@ -1,6 +1,6 @@
-"""Links by which one person answers, without any other way to say who they are.
+"""Links for one person's answers, without any other proof of identity.
 
-What a link says is signed, not hidden: whoever has it can read for whom it is, and answer as them until it ends.
+The content of a link is signed, not hidden: its holder can read its person, and answer as them until it ends.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Links by which a person answers without signing in: for whom one may be made, and whether it is still good."""
+"""Links for answers without signing in: the right to make one, and its validity."""
 
 from datetime import datetime, timedelta
 from typing import get_args
@@ -15,8 +15,8 @@ _WIDER = frozenset({"operator", "auditor"})
 
 
 def maker_fault(link: Link, maker: Person) -> str:
-    """Return why somebody may not make a link; empty where they may. Only the trusted root makes one for another: it
-    is a right to answer as them. One's own says no more than who made it is."""
+    """Return the reason against the making of a link; empty for none. Only the trusted root makes one for another: it
+    is a right to answer as them. One's own gives no more than its maker's rights."""
     if maker.roles is None:
         return ""
     if link.user_id != maker.user_id:
@@ -51,16 +51,16 @@ def link_fault(link: Link, asked: Expectation | None, now: datetime) -> str:
 
 
 def narrow(roles: frozenset[str], asked: Expectation | None) -> frozenset[str]:
-    """Return those of a person's roles that a link needs: those that its question names, or those that see no more than
-    what they are asked."""
+    """Return the roles of a person for a link: those of its question, or those with sight of the person's own questions
+    only."""
     if asked is None or asked.ask is None:
         return roles - _WIDER
     return roles & {*asked.ask.approvers, *asked.ask.escalate_to}
 
 
 def begin_at(found: MadeLink | None, now: datetime) -> datetime:
-    """Return from when on a link is good, in milliseconds as a token says it: from now on, and behind all that were
-    revoked, which stay so. `found` is what is listed of this person's about the same."""
+    """Return the beginning of a link's validity, in milliseconds as a token has it: now, and behind all revoked ones;
+    these stay so. `found` is the listed link of this person about the same."""
     revoked_at = found.revoked_at if found else None
     begun = _cut(now)
     return begun if revoked_at is None or begun > revoked_at else _cut(revoked_at) + timedelta(milliseconds=1)
@@ -71,8 +71,8 @@ def _cut(moment: datetime) -> datetime:
 
 
 def revocation(link: Link, found: MadeLink | None, *, is_listed: bool) -> str:
-    """Return why a link that was signed is no good any more; empty where it is. `found` is what is listed of this
-    person's about the same; a link that has to be listed is revoked with its row."""
+    """Return the reason against a signed link; empty for a valid one. `found` is the listed link of this person about
+    the same; a link that has to be listed is revoked with its row."""
     if found is None:
         return "this link was revoked; ask for another, or answer in another way" if is_listed else ""
     is_revoked = found.revoked_at is not None and link.made_at <= found.revoked_at

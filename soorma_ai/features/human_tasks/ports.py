@@ -1,4 +1,4 @@
-"""What people do about questions, beside answering them."""
+"""Port for claims, absences, notices and links, beside answers."""
 
 from datetime import datetime
 from typing import Protocol
@@ -30,7 +30,7 @@ class People(Colleagues, Protocol):
         ...
 
     async def absences(self, tenant_id: str, now: datetime) -> list[Absence]:
-        """Return those that last on, by name; one of a person at most."""
+        """Return the present ones, by name; one of a person at most."""
         ...
 
     async def leave(self, absence: Absence) -> None:
@@ -42,19 +42,19 @@ class People(Colleagues, Protocol):
         ...
 
     async def notices(self, wait_id: str) -> list[Notice]:
-        """Return what is known of who was told about a question, in the order of time."""
+        """Return the notices of a question, in the order of time."""
         ...
 
     async def tell(self, notice: Notice) -> None:
-        """Keep how far the telling of a person by a channel is, in the place of what was known before."""
+        """Record the state of a notice to a person by a channel, in place of the former one."""
         ...
 
     async def look(self, notice: Notice, colleague: Colleague) -> bool:
-        """Keep that a person has looked at a question, and by which roles. False where they had before."""
+        """Record a person's look at a question, with their roles. False for a further look."""
         ...
 
     async def colleagues(self, tenant_id: str, limit: int) -> list[Colleague]:
-        """Return people who have looked at questions, those who did last first."""
+        """Return people with a look at questions, by their last look, newest first."""
         ...
 
     async def colleague(self, tenant_id: str, user_id: str) -> Colleague | None: ...
@@ -76,7 +76,7 @@ class People(Colleagues, Protocol):
         ...
 
     async def revoke_link(self, made: MadeLink) -> bool:
-        """Keep that a link is revoked. False where it was before; what was made before that is no good any more."""
+        """Revoke a link. False for a revoked one; links made before that are no longer valid."""
         ...
 
 

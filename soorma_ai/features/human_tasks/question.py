@@ -1,4 +1,4 @@
-"""A question to people with what helps to answer it, put together for one person."""
+"""A question to people with everything helpful for its answer, for one person."""
 
 from datetime import datetime
 
@@ -47,11 +47,11 @@ class Reasoning(Struct, frozen=True):
 
 
 class QuestionDetails(Struct, frozen=True):
-    """`rule` is the condition that stopped a request. `plan`, what its tree has `spent`, and `reasoning` are None where
-    no plan asks, or its plan is not this person's to see. `since` is the difference from what was let go last. `claim`
-    and `snooze` are those that last on; `for_user` is who is away, and for whom this person would answer it;
-    `may_answer` is whether they may, for themselves or for that one. `colleagues` may be handed it; `links` to it are
-    told to who oversees."""
+    """Question with its details. `rule` is the condition behind the hold. `plan`, the amounts `spent` by its tree, and
+    `reasoning` are None without an asking plan, or with one invisible to this person. `since` is the difference from
+    the last approved request. `claim` and `snooze` are the present ones; `for_user` is the absent colleague of this
+    substitute; `may_answer`: with a right of their own, or that one's. `colleagues` are possible assignees; `links` to
+    it are shown to operators."""
 
     asked: Expectation
     standing: QuestionState
@@ -72,7 +72,7 @@ class QuestionDetails(Struct, frozen=True):
 
 
 async def question_details(services: Services, person: Person, wait_id: str) -> QuestionDetails:
-    """Raise NotFound for what is not theirs to see or to answer."""
+    """Return the details of a question. Raise NotFound without the right to see or answer it."""
     now = services.clock.now()
     asked = await own_question(services.store, person, wait_id, now)
     held = asked.ask.proposal if asked.ask else None
@@ -136,7 +136,7 @@ async def _earlier(services: Services, person: Person, asked: Expectation, now: 
 
 
 def _when_answered(one: Expectation, now: datetime) -> datetime:
-    """Return the moment by which it is judged who was asked, which changes as time passes."""
+    """Return the moment for the judgement of the approvers; they change as time passes."""
     return one.answer.answered_at if one.answer else now
 
 

@@ -1,4 +1,4 @@
-"""What people do about a question before it is answered: who has it in hand, who answers for whom, who was told."""
+"""Records about a question before its answer: claims, substitutes, notices."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -16,7 +16,8 @@ from soorma_ai.kernel.domain.records import Record
 
 
 class Snooze(Record, frozen=True):
-    """A question whose reminders and escalation `user_id` has put off `until` then. `at` is the first snooze of it."""
+    """Question with its reminders and escalation postponed by `user_id` `until` then. `at` is the first snooze of
+    it."""
 
     wait_id: str
     tenant_id: str
@@ -26,7 +27,7 @@ class Snooze(Record, frozen=True):
 
 
 class Colleague(Struct, frozen=True):
-    """A person with the roles by which they were let in when they looked at a question last."""
+    """Person with the roles of their last look at a question."""
 
     tenant_id: str
     user_id: str
@@ -70,8 +71,8 @@ Lasting = Annotated[timedelta, WireForm(name="hours", unit=timedelta(hours=1)), 
 
 
 class Link(Record, frozen=True):
-    """A right to answer as a person without any other way to say who they are, `until` then: one question, those of
-    the tree of a plan, or all that are asked of them (then `about` is empty)."""
+    """Right to answer as a person without any other proof of identity, `until` then: one question, those of the tree of
+    a plan, or all of that person's (then `about` is empty)."""
 
     kind: LinkKind
     about: str
@@ -83,8 +84,8 @@ class Link(Record, frozen=True):
 
 
 class MadeLink(Record, frozen=True):
-    """A link that was made, as it is listed: what it was signed to is nowhere. `made_by` is who asked for it. At
-    `revoked_at` all were revoked that had been made by then; one that was made later is good."""
+    """Listed link, without its signed content. `made_by` is its maker. At `revoked_at` all links made by then were
+    revoked; a later one is valid."""
 
     link: Link
     made_by: str
@@ -97,8 +98,8 @@ class MadeLink(Record, frozen=True):
 
 @dataclass(frozen=True)
 class NewLink:
-    """A link with the path at which it is opened, below the address of a server; it is shown this once, and empty where
-    who made it opens none."""
+    """Link with its path, below the address of a server; it is shown this once, and empty if its maker's server opens
+    none."""
 
     made: MadeLink
     path: str = field(default="", repr=False)

@@ -69,8 +69,8 @@ CALLS = CallTable("inbox.")
 
 
 class Inbox:
-    """Acts as one person of one tenant. Every call about a question raises NotFound for what is not theirs to see or to
-    answer, and Forbidden for who sees it and is not asked."""
+    """Inbox of one person of one tenant. Every call about a question raises NotFound without the right to see or answer
+    it, and Forbidden with the right to see it alone."""
 
     def __init__(
         self, services: Services, person: Person, caller: Caller | None = None, links: Links | None = None
@@ -83,9 +83,9 @@ class Inbox:
 
     @CALLS("POST /waits/{wait_id}/claim", Act.SEE, "claim_wait", is_safe=True)
     async def claim(self, wait_id: Id, *, insist: bool = False) -> Claim:
-        """Claim a question, for an hour or until it is answered, and return the claim. It is told to others and stops
-        none of them. Again, it stays what it was. With `insist`, take it from another person. Raise LocalProtocolError
-        where another person has it, unless this one insists, and where it is closed."""
+        """Claim a question, for an hour or until its answer, and return the claim. It informs others and stops none of
+        them. A repeated call changes nothing. With `insist`, take it from another person. Raise LocalProtocolError for
+        another person's claim without `insist`, and for a closed question."""
         must_be_outside()
         async with changing(self._services, self._caller, "inbox.claim", wait_id) as change:
             for _ in range(MOST_TRIES):
@@ -102,7 +102,7 @@ class Inbox:
 
     @CALLS("POST /waits/{wait_id}/release", Act.SEE, "release_wait", key="released", is_safe=True)
     async def release(self, wait_id: Id) -> bool:
-        """End a claim of this person. False where there is none."""
+        """End a claim of this person. False for none."""
         must_be_outside()
         async with changing(self._services, self._caller, "inbox.release", wait_id) as change:
             await own_question(self._services.store, self._person, wait_id, self._now())
@@ -113,9 +113,9 @@ class Inbox:
 
     @CALLS("POST /waits/{wait_id}/hand-over", Act.STEER, "hand_over_wait", is_safe=True)
     async def hand_over(self, wait_id: Id, to: Name) -> Claim:
-        """Assign a question to a colleague, tell them, and return the claim. Again, it stays what it was, and nobody is
-        told. The colleague is known to be allowed to answer it and gets no right by this; raise LocalProtocolError for
-        others. A person that steers the question need not be allowed to answer it."""
+        """Assign a question to a colleague, inform them, and return the claim. A repeated call changes nothing, and
+        informs nobody. The colleague needs the right to answer it beforehand; raise LocalProtocolError for others. A
+        person with the right to steer the question needs no right to answer it."""
         must_be_outside()
         async with changing(self._services, self._caller, "inbox.hand_over", wait_id) as change:
             for _ in range(MOST_TRIES):
@@ -132,10 +132,9 @@ class Inbox:
 
     @CALLS("POST /waits/{wait_id}/snooze", Act.SEE, "snooze_wait", is_safe=True)
     async def snooze(self, wait_id: Id, until: datetime) -> Snooze:
-        """Put off the reminders and the escalation of a question `until` then, and return the snooze, which takes the
-        place of an earlier one. Only an approver may. Raise LocalProtocolError for a question that is not open, and for
-        a moment that is over, not before the deadline, before the end of an earlier snooze, or more than 30 days from
-        the first."""
+        """Postpone the reminders and the escalation of a question `until` then, and return the snooze, in place of an
+        earlier one. Only an approver may. Raise LocalProtocolError for a closed question, and for a moment in the past,
+        at or after the deadline, before the end of an earlier snooze, or more than 30 days from the first."""
         must_be_outside()
         async with changing(self._services, self._caller, "inbox.snooze", wait_id) as change:
             for _ in range(MOST_TRIES):
@@ -151,7 +150,7 @@ class Inbox:
 
     @CALLS("GET /waits/{wait_id}/colleagues", Act.SEE, "list_colleagues")
     async def colleagues(self, wait_id: Id) -> list[str]:
-        """List the names of others that are known to be allowed to answer a question."""
+        """List the names of other people known to have the right to answer a question."""
         asked, now = await self._question(wait_id, to_steer=True), self._now()
         store, tenant_id = self._services.store, self._person.tenant_id
         seen = await store.part(PEOPLE).colleagues(tenant_id, MOST_COLLEAGUES)
@@ -163,8 +162,8 @@ class Inbox:
 
     @CALLS("POST /absences", Act.BEGIN, "be_away", is_safe=True)
     async def away(self, until: datetime, deputy: Name) -> Absence:
-        """Let a colleague, the `deputy`, answer the questions of this person `until` then, by the roles of this person
-        now. It takes the place of the absence before. Raise LocalProtocolError where that cannot be."""
+        """Let a colleague, the `deputy`, answer the questions of this person `until` then, with the present roles of
+        this person. It replaces an earlier absence. Raise LocalProtocolError for an impossible one."""
         must_be_outside()
         person, now = self._person, self._now()
         if person.roles is None:
@@ -188,8 +187,7 @@ class Inbox:
 
     @CALLS("POST /absences/end", Act.STEER, "end_absence", key="back", raises=(NotFound,), is_safe=True)
     async def back(self, user_id: Name | None = None) -> bool:
-        """End an absence before its time is over: one's own, or as an operator that of `user_id`. False where there is
-        none."""
+        """End an absence early: one's own, or as an operator that of `user_id`. False for none."""
         must_be_outside()
         name = user_id or self._person.user_id
         async with changing(self._services, self._caller, "inbox.back", name) as change:
@@ -204,18 +202,18 @@ class Inbox:
 
     @CALLS.local(Act.BEGIN)
     async def stands_in_for(self) -> list[str]:
-        """Return the names of those who are away and for whom this person answers now."""
+        """Return the names of the absent people with this person as their substitute now."""
         return [one.user_id for one in await absent_of(self._services.store, self._person, self._now())]
 
     @CALLS("GET /waits/{wait_id}/notices", Act.SEE, "list_notices")
     async def notices(self, wait_id: Id) -> list[Notice]:
-        """List the persons that were told about a question, by channel, and those that have looked at it."""
+        """List the people informed about a question, by channel, and its viewers."""
         await own_question(self._services.store, self._person, wait_id, self._now())
         return await self._services.store.part(PEOPLE).notices(wait_id)
 
     @CALLS.local(Act.SEE)
     async def look(self, wait_id: str, known: Sequence[Notice]) -> None:
-        """Keep that this person has looked at a question, the first time that they do. `known` are its notices."""
+        """Record this person's first look at a question. `known` are its notices."""
         person, now = self._person, self._now()
         if any(one.user_id == person.user_id and one.state is NoticeState.OPENED for one in known):
             return
@@ -237,12 +235,12 @@ class Inbox:
         roles: Roles | None = None,
         lasts: Lasting | None = None,
     ) -> NewLink:
-        """Make a link by which a person answers without signing in: one question, the questions of a plan's tree, or
-        all of their inbox. Its path, below the address of the server, is shown this once; it is empty where the server
-        opens no links. In process, `Links(secret).path(...)` signs it. It takes the place of the one before of the
-        same. It is this person's own, with those of their roles that are needed; the trusted root makes one for any
-        `user_id`, with `roles`. A link to a question lasts as long as that, `lasts` at most; over HTTP, in `hours`.
-        Raise LocalProtocolError, Forbidden."""
+        """Make a link for answers without signing in: to one question, to the questions of a plan's tree, or to all of
+        a person's inbox. Its path, below the address of the server, is shown this once; it is empty for a server
+        without links. In process, `Links(secret).path(...)` signs it. It replaces the earlier link of the same kind. It
+        is this person's own, with the needed ones of their roles; the trusted root makes one for any `user_id`, with
+        `roles`. A link to a question lasts as long as that, `lasts` at most; over HTTP, in `hours`. Raise
+        LocalProtocolError, Forbidden."""
         must_be_outside()
         person, now = self._person, self._now()
         async with changing(self._services, self._caller, "inbox.make_link", about or "inbox") as change:
@@ -277,9 +275,9 @@ class Inbox:
 
     @CALLS("POST /links/revoke", Act.STEER, "revoke_link", key="revoked", raises=(NotFound,), is_safe=True)
     async def revoke_link(self, kind: LinkKind, about: Short = "", *, user_id: Name | None = None) -> bool:
-        """End the links of a person about the same, those of agents too, that were made until now. Kind `session` ends
-        sessions of the console: the one of this id, or all of the person; `user_id="*"` means everybody of the tenant.
-        False where they are revoked. An operator does it for another. Raise NotFound."""
+        """End the links of a person about the same, those of agents too, made until now. Kind `session` ends sessions
+        of the console: the one of this id, or all of the person; `user_id="*"` means everybody of the tenant. False for
+        revoked ones. An operator does it for another. Raise NotFound."""
         must_be_outside()
         person, now = self._person, self._now()
         async with changing(self._services, self._caller, "inbox.revoke_link", about or "inbox") as change:
@@ -293,8 +291,8 @@ class Inbox:
 
     @CALLS.local(Act.BEGIN)
     async def check_link(self, link: Link, *, is_listed: bool) -> None:
-        """Raise Unauthenticated for a link that was signed and is no good any more. Where it `is_listed`, it is good
-        only as long as its row stands."""
+        """Raise Unauthenticated for a signed link no longer valid. With `is_listed`, it is valid only as long as its
+        row exists."""
         found = await self._services.store.part(PEOPLE).link(link.tenant_id, link.kind, link.about, link.user_id)
         if fault := revocation(link, found, is_listed=is_listed):
             raise Unauthenticated(fault)
@@ -306,7 +304,7 @@ class Inbox:
         return name
 
     async def _question(self, wait_id: str, *, to_steer: bool = False) -> Expectation:
-        """Return a question that this person may answer, for themselves or for somebody, or may steer. Raise
+        """Return a question with the right to answer it, in one's own name or as a substitute, or to steer it. Raise
         LocalProtocolError for another."""
         store, now = self._services.store, self._now()
         asked = await own_question(store, self._person, wait_id, now)
@@ -323,7 +321,7 @@ class Inbox:
         return returning_deadline(asked, await self._services.store.plans.plan(asked.root_plan_id), now)
 
     async def _claims(self, wait_id: str) -> tuple[Claim | None, Claim | None]:
-        """Return what stands, and that as far as it lasts on."""
+        """Return the present claims, and those still valid."""
         found = await self._services.store.part(PEOPLE).claims([wait_id])
         return (found[0], current_claim(found[0], self._now())) if found else (None, None)
 

@@ -1,4 +1,4 @@
-"""Links, read: those that are made here, and others."""
+"""Readers of links: those made here, and others."""
 
 import re
 from datetime import datetime
@@ -16,20 +16,20 @@ _ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
 class ReadsLinks(Protocol):
     def read(self, token: str, now: datetime) -> Link:
-        """Return what a token was signed to. Raise Unauthenticated."""
+        """Return the signed content of a token. Raise Unauthenticated."""
         ...
 
 
 class LinkReader(Struct, frozen=True):
-    """Reads links: those that are made here, which have to be listed still, and `others`. Pages of the sites `embed_in`
-    may show what they open."""
+    """Reads links: those made here, still to be listed, and `others`. Pages of the sites `embed_in` may show their
+    pages."""
 
     own: Links
     others: ReadsLinks | None
     embed_in: tuple[str, ...]
 
     def read(self, token: str, now: datetime) -> tuple[Link, bool]:
-        """Return what a link opens, and whether it has to be listed. Raise Unauthenticated."""
+        """Return the content of a link, and whether it has to be listed. Raise Unauthenticated."""
         try:
             return self.own.read(token, now), True
         except Unauthenticated:

@@ -1,4 +1,4 @@
-"""Snooze: puts off the reminders and the escalation of a question until a moment. Who may answer by then, and the
+"""Snooze: puts off the reminders and the escalation of a question until a moment. The right to answer by then, and the
 deadline, stay as they are. All snoozes of a question together last 30 days at most, and none shortens another. The time
 left in a pause of the plan bounds a snooze, since the plan may resume at once."""
 

@@ -1,4 +1,4 @@
-"""What people do about questions, beside answering them."""
+"""Statements for claims, absences, notices and links, beside answers."""
 
 import json
 from collections.abc import Sequence
@@ -118,8 +118,8 @@ def release(db: Connection, claim: Claim) -> bool:
 
 
 def snooze(db: Connection, wanted: Snooze, now: datetime) -> bool:
-    """Put off what the question's timers tell from now on, in the place of an earlier snooze. False where it is not
-    open, ends before, or was snoozed for longer meanwhile."""
+    """Postpone the question's timers from now on, in place of an earlier snooze. False for a closed question, one with
+    an earlier end, and one snoozed for longer meanwhile."""
     found, before = expectations.find(db, wanted.wait_id), snoozed(db, wanted.wait_id)
     if found is None or found.status is not ExpectationStatus.OPEN:
         return False
@@ -268,7 +268,7 @@ def find_alike(db: Reader, asked: Expectation, limit: int) -> list[Expectation]:
 
 
 def add_link(db: Connection, made: MadeLink) -> None:
-    """Keep a link. What was revoked before stays so, and its row stays as long as there may be a link of those."""
+    """Keep a link. Revoked ones stay so, and its row stays as long as one of those may exist."""
     link = made.link
     add_row(
         db,
@@ -299,8 +299,8 @@ def links(db: Reader, tenant_id: str, about: str, limit: int) -> list[MadeLink]:
 
 
 def revoke_link(db: Connection, made: MadeLink) -> bool:
-    """A link that stands in no list, as those that agents send out, is listed by this. The row stays until the link
-    that is given would end, so that it outlasts all that it revokes."""
+    """Revoke a link. An unlisted one, as sent out by agents, is listed by this. The row stays until the end of the
+    given link, so that it outlasts every revoked one."""
     link = made.link
     add_row(
         db,

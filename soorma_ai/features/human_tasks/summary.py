@@ -1,4 +1,4 @@
-"""A question to people, told: what its answers lead to, how urgent it is, and how others like it were answered."""
+"""Summary of a question to people: the consequences of its answers, its urgency, and the answers to similar ones."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -33,7 +33,7 @@ def urgency(opened_at: datetime, deadline: datetime | None, now: datetime) -> Ur
 
 
 class Consequences(Struct, frozen=True):
-    """What happens after a yes, a no, and at the deadline, in a sentence each; `no` is empty where none is possible."""
+    """Consequences of a yes, of a no, and of the deadline, in a sentence each; `no` is empty if none is possible."""
 
     yes: str
     no: str
@@ -72,7 +72,7 @@ def _may_reject(asked: Expectation) -> bool:
 
 
 class QuestionState(Struct, frozen=True):
-    """What became of a question: whether it `is_open`, and if not, why, in words."""
+    """State of a question: whether it `is_open`, and if not, the reason, in words."""
 
     is_open: bool
     words: str = ""
@@ -98,7 +98,7 @@ def question_state(asked: Expectation, now: datetime) -> QuestionState:
 
 
 class AnswerCounts(Struct, frozen=True):
-    """How often people said yes, changed it, and said no to what was held of one event; and what they let go last."""
+    """Numbers of approvals, changes and rejections of held requests of one event; and the last approved one."""
 
     approved: int = 0
     edited: int = 0
@@ -109,7 +109,7 @@ class AnswerCounts(Struct, frozen=True):
 
 
 def count_answers(answered: Iterable[Expectation]) -> AnswerCounts:
-    """Return the count of gates, the last answered of which comes first."""
+    """Return the count of gates, given with the last answered first."""
     counts = dict.fromkeys(AnswerDecision, 0)
     last: tuple[JsonObject, str, datetime] | None = None
     for one in answered:

@@ -1,7 +1,7 @@
-"""Tables of what people do about questions, beside answering them.
+"""Tables of claims, absences, notices and links, beside answers.
 
-`claim`, `snooze`: a row is of an open question. `colleague.roles`, `absence.body`, `link.body`: JSON. `link`: one of
-a person about one thing; `about` is the id of a question or a plan, or empty.
+`claim`, `snooze`: a row is of an open question. `colleague.roles`, `absence.body`, `link.body`: JSON. `link`: one of a
+person about one thing; `about` is the id of a question or a plan, or empty.
 """
 
 PEOPLE_TABLES = """

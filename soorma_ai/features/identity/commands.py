@@ -67,7 +67,7 @@ def create(
 
 
 @keys.command()
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Largest number of rows.")
 @as_json
 @with_access
 def ls(access: Access, limit: int, as_json: bool) -> None:

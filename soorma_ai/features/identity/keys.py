@@ -33,7 +33,7 @@ class KeyRing:
 
     @CALLS.local(Act.GRANT)
     async def ls(self, *, limit: int = 50) -> list[ApiKey]:
-        """Return the keys, those that are revoked or expired too, the newest first."""
+        """Return the keys, revoked and expired ones too, the newest first."""
         self._check(CALLS["ls"], self._person.tenant_id)
         return await self._services.store.part(KEYS).ls(self._person.tenant_id, limit)
 

@@ -9,7 +9,7 @@ BlockingMemosKind = TypeVar("BlockingMemosKind", bound=AsyncMemos, covariant=Tru
 
 
 class BlockingMemos(Blocking[BlockingMemosKind]):
-    """Memory that outlives plans."""
+    """Long-term memory."""
 
     store_knowledge = blocking(AsyncMemos.store_knowledge)
     get_knowledge = blocking(AsyncMemos.get_knowledge)

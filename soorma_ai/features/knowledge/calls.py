@@ -11,7 +11,7 @@ from soorma_ai.kernel.domain.parameters import Id, Name
 
 
 class MemoCalls(Protocol):
-    """Memory that outlives plans."""
+    """Long-term memory."""
 
     async def store_knowledge(
         self,

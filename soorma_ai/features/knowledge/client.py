@@ -1,4 +1,4 @@
-"""What is remembered beyond plans, of a platform elsewhere: the calls that are more than one request."""
+"""Long-term memory over HTTP: the calls of more than one request."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -17,8 +17,8 @@ _KNOWLEDGE, _INTERACTIONS, _SKILLS = "knowledge", "interactions", "skills"
 
 
 class AsyncMemos(MemoRows):
-    """Memos of who calls, or of another `user_id` for who may see or steer theirs; what is `shared` is the tenant's:
-    everybody reads it, and an operator changes it."""
+    """Memos of the caller, or of another `user_id` with the right to see or steer theirs. A `shared` memo is the
+    tenant's: everybody reads it, and an operator changes it."""
 
     async def store_knowledge(
         self,
@@ -29,7 +29,7 @@ class AsyncMemos(MemoRows):
         user_id: str | None = None,
         **about: Unpack[About],
     ) -> str:
-        """Keep a text, in the place of what has this key, and return its key. For `about` see `About`."""
+        """Keep a text, in place of the former one of this key, and return its key. For `about` see `About`."""
         body: dict[str, object] = {**about, "content": content, "key": key, "shared": shared, "user_id": user_id}
         if isinstance(span := about.get("expires_in"), timedelta):
             body["expires_in"] = span.total_seconds()
@@ -53,13 +53,13 @@ class AsyncMemos(MemoRows):
         user_id: str | None = None,
         **given: Unpack[Filter],
     ) -> list[Memo]:
-        """Return what is known about it, best first; without a query, the newest first. `shared` None looks through the
+        """Return the knowledge about a query, best first; without a query, the newest first. `shared` None searches the
         user's and the tenant's. For the conditions see `Filter`."""
         body = {**given, "query": query, "limit": limit, "shared": shared, "user_id": user_id}
         return await self._search(_KNOWLEDGE, body)
 
     async def get_recent_history(self, agent: str, *, limit: int = 20, user_id: str | None = None) -> list[Memo]:
-        """Return what was said last between an agent and a user, the newest first."""
+        """Return the last messages between an agent and a user, the newest first."""
         return await self._search(_INTERACTIONS, {"agent": agent, "limit": limit, "user_id": user_id})
 
     async def search_interactions(
@@ -78,7 +78,7 @@ class AsyncMemos(MemoRows):
         shared: bool = False,
         user_id: str | None = None,
     ) -> None:
-        """Keep a prompt or a rule, in the place of the one of this name; with an `agent`, for that one alone."""
+        """Keep a prompt or a rule, in place of the former one of this name; with an `agent`, for that agent alone."""
         body = {"name": name, "text": text, "when_to_use": when_to_use, "agent": agent, "shared": shared}
         await self._keep(_SKILLS, {**body, "user_id": user_id})
 

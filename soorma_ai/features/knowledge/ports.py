@@ -1,4 +1,4 @@
-"""What is kept beyond plans, as a store keeps it."""
+"""Port of long-term memory."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,8 +15,8 @@ class Memos(Protocol):
     async def memo(self, shelf: Shelf, key: str, now: datetime) -> Memo | None: ...
 
     async def search(self, query: MemoQuery, now: datetime) -> list[Memo]:
-        """Return, by full text, the best first, by BM25 of words on their shelf; what only marks tell, the newest
-        first."""
+        """Return memos by full text, the best first, by BM25 of words on their shelf; those found by marks only, the
+        newest first."""
         ...
 
     async def signs(self, shelves: Sequence[Shelf], embedder: str) -> list[tuple[int, bytes]]:
@@ -26,7 +26,7 @@ class Memos(Protocol):
     async def numbers(self, seqs: Sequence[int], embedder: str) -> dict[int, bytes]: ...
 
     async def memos_at(self, seqs: Sequence[int], query: MemoQuery, now: datetime) -> list[Memo]:
-        """Return, in this order, those that have the marks of the query."""
+        """Return, in this order, those with the marks of the query."""
         ...
 
     async def change(self, changes: Sequence[MemoChange], now: datetime) -> None:

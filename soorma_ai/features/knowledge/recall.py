@@ -1,4 +1,4 @@
-"""Memories that a planner is shown: found by the words of what is to be done, for the user of the plan."""
+"""Recall: memories for a planner's prompt, found by the words of its goal, for the user of the plan."""
 
 from collections.abc import Sequence
 
@@ -12,14 +12,14 @@ MOST_OF_KIND = 20
 
 
 async def recall(handling: Handling, recollection: Recollection, words: str) -> tuple[JsonObject, ...]:
-    """Return what fits, the best of each kind in turn."""
+    """Return the fitting memories, the best of each kind in turn."""
     found = [await _recall_kind(handling, kind, words) for kind in recollection.kinds]
     in_turn = [memos[place] for place in range(MOST_FOUND) for memos in found if place < len(memos)]
     return tell(in_turn, recollection.tokens)
 
 
 async def _recall_kind(handling: Handling, kind: MemoKind, words: str) -> Sequence[Memo]:
-    """Return memos of one kind about the words; of what was said, the last, whatever it was about."""
+    """Return memos of one kind about the words; of messages, the last ones about anything."""
     lineage = handling.plan.lineage
     shelves = shelves_of(lineage.tenant_id, lineage.user_id, kind, handling.agent, shared=None)
     text = "" if kind is MemoKind.INTERACTION else words

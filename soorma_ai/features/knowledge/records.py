@@ -36,8 +36,8 @@ class MemoVector(Struct, frozen=True):
 
 
 class KeepMemo(FeatureEffect, frozen=True):
-    """Keep a memo in the place of one of its key. `title` and `content` are its terms, spaces between; `marks` what
-    filters look for. Of more than `most` on the shelf the oldest goes, where it `is_diary`; else it is refused."""
+    """Keep a memo, in place of the former one of its key. `title` and `content` are its terms, spaces between; `marks`
+    are for filters. Of more than `most` on the shelf the oldest goes, if it `is_diary`; else it is refused."""
 
     feature: ClassVar[str] = FEATURE
 
@@ -61,7 +61,7 @@ MemoChange = KeepMemo | DropMemo
 
 
 class MemoQuery(Struct, frozen=True):
-    """A search of shelves for any of `terms`, among what has all `marks`, best first. Without a text (`terms` None) the
+    """Search of shelves for any of `terms`, among memos with all `marks`, best first. Without a text (`terms` None) the
     newest come first."""
 
     shelves: tuple[Shelf, ...]

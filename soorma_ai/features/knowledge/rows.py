@@ -13,13 +13,13 @@ from soorma_ai.kernel.domain.values import json_object
 
 
 class MemoRows:
-    """Memory that outlives plans."""
+    """Long-term memory."""
 
     def __init__(self, caller: Sender) -> None:
         self._caller = caller
 
     async def delete_knowledge(self, key: Name, *, shared: bool = False, user_id: Id | None = None) -> bool:
-        """Remove the text of a key. False when there was nothing."""
+        """Remove the text of a key. False for an unknown one."""
         return await self._caller.read_key(
             delete("memory", "knowledge", PathTail(key), shared=shared, user_id=user_id), "deleted", bool
         )
@@ -33,8 +33,8 @@ class MemoRows:
         *,
         user_id: Id | None = None,
     ) -> str:
-        """Write down what was said between an agent and a user; `role` says by whom. Return its key. The newest
-        thousand are kept."""
+        """Record a message between an agent and a user; `role` is its author. Return its key. The newest thousand are
+        kept."""
         return await self._caller.read_key(
             post(
                 "memory",
@@ -54,7 +54,8 @@ class MemoRows:
     async def get_relevant_skills(
         self, context: Context, *, agent: AgentName = "", limit: LookupResult = 5, user_id: Id | None = None
     ) -> list[Memo]:
-        """Return the prompts and rules that are about this, for all agents and for the one named, best first."""
+        """Return the prompts and rules for this context, best first: those for all agents, and those for the named
+        one."""
         return (
             await self._caller.read(
                 post(

@@ -1,7 +1,8 @@
-"""Memos made, asked for and put together with what one handling does to them: rules, bounds, and no ranking of a store.
+"""Rules for memos: making, queries, and the merge of a store's results with one handling's changes, without a ranking
+of the store's own.
 
-All that is written by others is bounded by structure before it is worked on: a query by characters and terms, a memo by
-characters, its tags and metadata by number.
+All foreign text is bounded by structure before its use: a query by characters and terms, a memo by characters, its tags
+and metadata by number.
 """
 
 import hashlib
@@ -70,7 +71,7 @@ def shelves_of(tenant_id: str, user_id: str, kind: MemoKind, agent: str, *, shar
 
 
 def make_memo(shelf: Shelf, key: str, content: str, by: str, now: datetime, about: About) -> Memo:
-    """Raise LocalProtocolError for what cannot be kept, or is too much to be searched."""
+    """Return a memo. Raise LocalProtocolError for one impossible to store, or too large to search."""
     must_be_text("content", content)
     must_be_text("key", key)
     _must_fit("key", key, LONGEST_NAME)
@@ -87,7 +88,7 @@ def make_memo(shelf: Shelf, key: str, content: str, by: str, now: datetime, abou
 
 
 def keep(memo: Memo, embedded: MemoVector | None = None) -> KeepMemo:
-    """Return the change that keeps a memo, with all by which it is found."""
+    """Return the change for a memo, with all its terms."""
     kind = memo.shelf.kind
     is_diary = kind is MemoKind.INTERACTION
     title = terms(memo.title, MOST_TITLE_CHARS) if is_diary else terms(f"{memo.key} {memo.title}", 2 * MOST_TITLE_CHARS)
@@ -102,13 +103,13 @@ def keep(memo: Memo, embedded: MemoVector | None = None) -> KeepMemo:
 
 
 def text_of(memo: Memo) -> str:
-    """Return the text of which a memo's vector is made."""
+    """Return the text for a memo's vector."""
     return "\n".join(filter(None, (memo.title, memo.content)))
 
 
 def make_query(shelves: tuple[Shelf, ...], text: str, limit: int, given: Filter) -> MemoQuery:
-    """Raise LocalProtocolError for a condition that cannot be meant. Of a long text its beginning counts, and of its
-    terms those that it repeats most."""
+    """Return a query. Raise LocalProtocolError for a nonsensical condition. Of a long text its beginning counts, and of
+    its terms the most frequent ones."""
     if not 1 <= limit <= MOST_FOUND:
         raise LocalProtocolError(f"limit={limit!r}: give a number from 1 to {MOST_FOUND}")
     wanted = [_mark("tag", tag) for tag in _tags(given.get("tags", ()))]
@@ -124,8 +125,8 @@ def make_query(shelves: tuple[Shelf, ...], text: str, limit: int, given: Filter)
 
 
 def with_changes(found: Sequence[Memo], changes: Iterable[MemoChange], query: MemoQuery, now: datetime) -> list[Memo]:
-    """Return what a search comes to once these changes are stored. Their weights do not compare with a store's, so the
-    two rankings are put together by their places."""
+    """Return the results of a search after these changes. Their weights do not compare with a store's, so the two
+    rankings are merged by their places."""
     last = {(_place(change)): change for change in changes}
     if not last:
         return list(found)
@@ -153,7 +154,7 @@ def memo_with_changes(stored: Memo | None, changes: Iterable[MemoChange], shelf:
 
 
 def tell(memos: Sequence[Memo], tokens: int) -> tuple[JsonObject, ...]:
-    """Return as many memos as fit, the first first, each cut to its share: what they say, and no id or time."""
+    """Return as many memos as fit, in order, each cut to its share: their texts, without ids and times."""
     rows, room = list[JsonObject](), tokens * CHARS_PER_TOKEN
     for memo in memos:
         row: JsonObject = {"kind": str(memo.shelf.kind), "text": clip(memo.content, LINE_CHARS)}
@@ -190,7 +191,7 @@ def _must_fit(what: str, text: object, most: int, advice: str = "give less") -> 
 
 
 def _mark(name: str, value: Json) -> str:
-    """Return one word for a condition, whatever stands in it."""
+    """Return one word for a condition, with any content."""
     return hashlib.sha256(compact([name, value]).encode()).hexdigest()[:24]
 
 

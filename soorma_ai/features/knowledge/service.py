@@ -1,4 +1,4 @@
-"""What is remembered beyond plans, from outside of every handler, where a call acts at once."""
+"""Long-term memory for clients; a call acts at once."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -27,8 +27,8 @@ CALLS = CallTable("memory.")
 
 
 class PersonMemos:
-    """Memos of a person, or of another `user_id` for who may see or steer theirs (else NotFound, Forbidden); what is
-    `shared` is the tenant's: everybody reads it, and an operator changes it."""
+    """Memos of a person, or of another `user_id` with the right to see or steer theirs (else NotFound, Forbidden). A
+    `shared` memo is the tenant's: everybody reads it, and an operator changes it."""
 
     def __init__(self, services: Services, person: Person, caller: Caller | None = None) -> None:
         self._services = services
@@ -45,7 +45,7 @@ class PersonMemos:
         user_id: str | None = None,
         **about: Unpack[About],
     ) -> str:
-        """Keep a text, in the place of what has this key, and return its key. For `about` see `About`."""
+        """Keep a text, in place of the former one of this key, and return its key. For `about` see `About`."""
         shelf = self._shelf(MemoKind.KNOWLEDGE, user_id, shared=shared)
         made = self._services.clock.new_id() if key is None else key
         await self._keep(CALLS["store_knowledge"], shelf, made, content, about)
@@ -53,7 +53,7 @@ class PersonMemos:
 
     @CALLS("GET /memory/knowledge/{key:path}", Act.SEE, "get_knowledge", missing="nothing is known as {key!r}")
     async def get_knowledge(self, key: Name, *, shared: bool = False, user_id: Id | None = None) -> Memo | None:
-        """Return the text of a key, None where there is none."""
+        """Return the text of a key; None for an unknown one."""
         self._check(CALLS["get_knowledge"], user_id)
         shelf = self._shelf(MemoKind.KNOWLEDGE, user_id, shared=shared)
         return await self._services.store.part(MEMOS).memo(shelf, key, self._services.clock.now())
@@ -68,14 +68,14 @@ class PersonMemos:
         user_id: str | None = None,
         **given: Unpack[Filter],
     ) -> list[Memo]:
-        """Return what is known about it, best first; without a query, the newest first. `shared` None looks through the
+        """Return the knowledge about a query, best first; without a query, the newest first. `shared` None searches the
         user's and the tenant's. For the conditions see `Filter`."""
         self._check(CALLS["search_knowledge"], user_id)
         return await self._find(self._shelves(MemoKind.KNOWLEDGE, user_id, "", shared), query, limit, given)
 
     @CALLS("DELETE /memory/knowledge/{key:path}", Act.STEER, "delete_knowledge", key="deleted")
     async def delete_knowledge(self, key: Name, *, shared: bool = False, user_id: Id | None = None) -> bool:
-        """Remove the text of a key. False when there was nothing."""
+        """Remove the text of a key. False for an unknown one."""
         shelf = self._shelf(MemoKind.KNOWLEDGE, user_id, shared=shared)
         return await self._drop(CALLS["delete_knowledge"], shelf, key)
 
@@ -89,8 +89,8 @@ class PersonMemos:
         *,
         user_id: Id | None = None,
     ) -> str:
-        """Write down what was said between an agent and a user; `role` says by whom. Return its key. The newest
-        thousand are kept."""
+        """Record a message between an agent and a user; `role` is its author. Return its key. The newest thousand are
+        kept."""
         about = About(title=role, metadata=json_object("metadata", metadata or {}))
         key = self._services.clock.new_id()
         await self._keep(CALLS["log_interaction"], self._diary(agent, user_id), key, content, about)
@@ -98,7 +98,7 @@ class PersonMemos:
 
     @CALLS.local(Act.SEE)
     async def get_recent_history(self, agent: str, *, limit: int = 20, user_id: str | None = None) -> list[Memo]:
-        """Return what was said last between an agent and a user, the newest first."""
+        """Return the last messages between an agent and a user, the newest first."""
         self._check(CALLS["get_recent_history"], user_id)
         return await self._find((self._diary(agent, user_id),), "", limit, {})
 
@@ -106,7 +106,7 @@ class PersonMemos:
     async def search_interactions(
         self, agent: str, query: str, *, limit: int = 10, user_id: str | None = None
     ) -> list[Memo]:
-        """Return what was said between an agent and a user, best first."""
+        """Return messages between an agent and a user, best first."""
         self._check(CALLS["search_interactions"], user_id)
         return await self._find((self._diary(agent, user_id),), query, limit, {})
 
@@ -121,7 +121,7 @@ class PersonMemos:
         shared: bool = False,
         user_id: str | None = None,
     ) -> None:
-        """Keep a prompt or a rule, in the place of the one of this name; with an `agent`, for that one alone."""
+        """Keep a prompt or a rule, in place of the former one of this name; with an `agent`, for that agent alone."""
         shelf = self._shelf(MemoKind.SKILL, user_id, agent, shared=shared)
         await self._keep(CALLS["store_skill"], shelf, name, text, About(title=when_to_use))
 
@@ -129,7 +129,8 @@ class PersonMemos:
     async def get_relevant_skills(
         self, context: Context, *, agent: AgentName = "", limit: LookupResult = 5, user_id: Id | None = None
     ) -> list[Memo]:
-        """Return the prompts and rules that are about this, for all agents and for the one named, best first."""
+        """Return the prompts and rules for this context, best first: those for all agents, and those for the named
+        one."""
         self._check(CALLS["get_relevant_skills"], user_id)
         return await self._find(self._shelves(MemoKind.SKILL, user_id, agent, None), context, limit, {})
 

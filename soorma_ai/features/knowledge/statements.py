@@ -1,7 +1,7 @@
 """Memos on their shelves, found by full text.
 
-Each word stands behind the number of its shelf, so that no query reaches another shelf, whatever it says, and a word is
-as rare as it is there. Marks stand in a column of their own, behind two underscores.
+Each word stands behind the number of its shelf, so no query reaches another shelf, with any text, and a word is as rare
+as it is there. Marks stand in a column of their own, behind two underscores.
 """
 
 import json
@@ -63,7 +63,7 @@ def search(db: Reader, query: domain.MemoQuery, now: datetime) -> list[domain.Me
 
 
 def memos_at(db: Reader, seqs: Sequence[int], query: domain.MemoQuery, now: datetime) -> list[domain.Memo]:
-    """Return those that meet a query's marks, in the order of `seqs`."""
+    """Return those with a query's marks, in the order of `seqs`."""
     wanted = _spellings(_numbers(db, query.shelves), query.marks)
     found = dict(db.words(MEMO).among(db, seqs, wanted, now))
     return [_MEMO.record(found[seq]) for seq in seqs if seq in found]
@@ -103,7 +103,7 @@ def drop_expired(db: Connection, now: datetime, limit: int = EXPIRED_AT_ONCE) ->
 
 
 def remove(db: Connection, rows: Sequence[tuple[int, int]]) -> None:
-    """Remove memos by number and shelf, with all by which they are found."""
+    """Remove memos by number and shelf, with all their terms."""
     for seq, shelf in rows:
         db.execute("DELETE FROM memo WHERE seq = ?", (seq,))
         db.words(MEMO).drop(db, seq)
@@ -171,8 +171,7 @@ def _numbers(db: Reader, shelves: Iterable[domain.Shelf]) -> list[int]:
 
 
 def _rarest(db: Reader, shelves: Sequence[int], query: domain.MemoQuery) -> list[str]:
-    """Return the words to look for, the rarest first, as many as there is room for. What has a rare mark is looked at
-    whole."""
+    """Return the words to look for, the rarest first, within the room. All memos with a rare mark are read."""
     words = [f"{shelf}_{term}" for term in query.terms or () if term.isalnum() for shelf in shelves]
     marks = [f"{shelf}__{mark}" for mark in query.marks for shelf in shelves]
     counts = db.words(MEMO).counts(db, [*words, *marks])

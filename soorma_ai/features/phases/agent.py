@@ -1,4 +1,4 @@
-"""The agent that works in phases: goes back when it learns something, stops at checkpoints, tells what it thinks."""
+"""Agent with phases: it returns to earlier phases, stops at checkpoints, and streams its thoughts."""
 
 from abc import ABC
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -52,13 +52,13 @@ class PhaseOptions(PlannerOptions, total=False, extra_items=Any):
 
 
 class PhaseAgent(PhaseFlow, ABC):
-    """Works in the phases of a graph, each of them with its prompt and its tools; one plan is one journey.
+    """Agent for the phases of a graph, each with its prompt and its tools; one plan is one journey.
 
-    A subclass gives its `Phase` enum, `phase_transitions`, `initial_phase` and `complete_phase`, and how a phase is
-    run, which most do by `decide_and_act`. Journeys begin with an event of `goals`, by itself "<name>.wanted", whose
-    data hold a `brief`. For the options see `PhaseOptions`; an agent whose phases ask no model needs none. By
-    `message_event` a person speaks to a journey. In a handler, `current_phase`, `journey_brief`, `transition_history`,
-    `visits_in` and `max_actions_in` are those of the journey in hand.
+    A subclass gives its `Phase` enum, `phase_transitions`, `initial_phase` and `complete_phase`, and the run of a
+    phase, mostly by `decide_and_act`. Journeys begin with an event of `goals`, by default "<name>.wanted", with a
+    `brief` in its data. For the options see `PhaseOptions`; without a model, none is needed. `message_event` carries a
+    person's messages to a journey. In a handler, `current_phase`, `journey_brief`, `transition_history`, `visits_in`
+    and `max_actions_in` are those of the present journey.
     """
 
     prompt_id: ClassVar[str | None] = STEP
@@ -90,9 +90,14 @@ class PhaseAgent(PhaseFlow, ABC):
         session_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> Journey:
-        """Begin a journey, and follow it: `process_message` and `get_state` are about this one from now on.
+        """Begin a journey, and follow it: `process_message` and `get_state` belong to this one from now on. Raise as
+        `submit` does.
 
-        `client` is who begins it, by itself the platform that the agent was started on. Raise as `submit` does.
+        Args:
+            journey_brief: the brief of the journey.
+            client: the client of the person; by default the agent's own platform.
+            session_id: the conversation of the journey.
+            idempotency_key: the same key begins one journey.
         """
         given = journey_brief.model_dump(mode="json") if isinstance(journey_brief, BaseModel) else journey_brief
         client = self._client_or_own(client)
@@ -106,20 +111,21 @@ class PhaseAgent(PhaseFlow, ABC):
     async def process_message(
         self, message: str = "", context: Mapping[str, Any] | None = None
     ) -> AsyncGenerator[EventEnvelope]:
-        """Say something to the journey that is followed, and yield its events; see `Journey.process_message`."""
+        """Send a `message` to the followed journey, with the decision of a checkpoint in `context`, and yield its
+        events; see `Journey.process_message`."""
         async with aclosing(self._journey.process_message(message, context)) as events:
             async for event in events:
                 yield event
 
     def get_state(self) -> JsonObject:
-        """Return the state of the journey: of the one in hand, else of the followed one as it was last looked at."""
+        """Return the state of the present journey; outside of a handling, the last known state of the followed one."""
         rows, plan_id = self._rows
         return export(rows, self.agent_type, plan_id)
 
     async def restore_state(self, state: Mapping[str, Any], client: KernelCalls | None = None) -> Journey:
-        """Follow the journey of an exported state. Where its plan is there, that is the one; else a new plan goes on
-        from it, and the same one however often the same state is imported. Raise LocalProtocolError for what this agent
-        cannot go on with."""
+        """Follow the journey of an exported `state`, by the `client` of the person. If its plan is gone, a new plan
+        continues it; repeated imports of one state share this plan. Raise LocalProtocolError for a state useless to
+        this agent."""
         given, client = json_object("the state", state), self._client_or_own(client)
         plan_id = given.get("plan_id")
         if isinstance(plan_id, str):
@@ -146,7 +152,8 @@ class PhaseAgent(PhaseFlow, ABC):
 
     @property
     def phase_context(self) -> BasePhaseContext:
-        """What the agent knows of the journey in hand, a working copy; outside of a handling, of the followed one."""
+        """Return the agent's knowledge of the present journey, a working copy; outside of a handling, of the followed
+        one."""
         if self._is_in_hand:
             return self._turn.context
         context, rows = self._create_phase_context(), self._rows[0]
@@ -164,11 +171,11 @@ class PhaseAgent(PhaseFlow, ABC):
 
     @property
     def current_work(self) -> Json:
-        """What the visit in hand has come to; None before that."""
+        """Return the result of the present visit; None before there is one."""
         return self._turn.journey.work
 
     def _get_phase_work(self, phase: Enum) -> Json:
-        """Return what earlier visits of a phase have come to, by their numbers, shortened where it is much."""
+        """Return the results of a phase's earlier visits, by their numbers, large ones shortened."""
         standing = self._turn.journey.journey_state
         works = self._turn.journey.works_of(name_of(phase))
         return shorten({f"visit {n}": work for n, work in works.items() if n < standing.visit}, WORK_CHARS)
@@ -180,8 +187,8 @@ class PhaseAgent(PhaseFlow, ABC):
     def _get_reentry_prompt(
         self, phase: Enum, visit_count: int, trigger: str | None = None, existing_work: Json = None
     ) -> str:
-        """Return the prompt of a visit after the first: where we are, why, what in detail, what is done already and
-        not to be redone. What people and models wrote stands between fences."""
+        """Return the prompt of a later visit: the phase, the reason of the return with its details, and the finished
+        work, not to be redone. Text of people and models stands between fences."""
         standing = self._turn.journey.journey_state
         given = {
             "phase": name_of(phase),

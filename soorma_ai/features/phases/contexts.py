@@ -19,7 +19,7 @@ _BASE = frozenset(field.name for field in fields(BasePhaseContext))
 
 
 def rows_of(context: BasePhaseContext) -> JsonObject:
-    """Return what the agent's own fields hold, as JSON. Raise LocalProtocolError for what is none."""
+    """Return the agent's own fields as JSON. Raise LocalProtocolError for other values."""
     told: dict[str, Any] = {}
     for name, adapter in _adapters(type(context)).items():
         try:
@@ -30,7 +30,7 @@ def rows_of(context: BasePhaseContext) -> JsonObject:
 
 
 def take_rows(context: BasePhaseContext, rows: Mapping[str, Json]) -> None:
-    """Fill the agent's own fields from what is kept. Raise LocalProtocolError for what does not fit."""
+    """Fill the agent's own fields from stored rows. Raise LocalProtocolError for unfitting ones."""
     for name, adapter in _adapters(type(context)).items():
         if CONTEXT + name in rows:
             try:

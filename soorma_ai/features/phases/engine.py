@@ -1,4 +1,4 @@
-"""The journey of the plan in hand: how it stands with its phases, what it decides in them, what people see of it."""
+"""Journey of the present plan: its phases, its decisions in them, its events for people."""
 
 from collections.abc import Mapping
 
@@ -68,7 +68,7 @@ _HOLDS = object_schema({"reasoning": {"type": "string"}, "holds": {"type": "bool
 
 
 class PhaseFrame(Struct, frozen=True):
-    """What a phase may use: the events of these names; and the schema of its work. `check` refuses a work."""
+    """Frame of a phase: the names of its events, and the schema of its work. `check` refuses a work."""
 
     prompt: str
     tools: tuple[str, ...]
@@ -80,7 +80,7 @@ class PhaseFrame(Struct, frozen=True):
 
 
 class JourneyInHand:
-    """The journey of a plan whose values have been read. Everything of it is a row by key: see the constants."""
+    """Journey of a plan with its values read. Everything of it is a row by key: see the constants."""
 
     def __init__(self, handling: Handling, graph: PhaseGraph) -> None:
         self.handling = handling
@@ -117,7 +117,7 @@ class JourneyInHand:
 
     @property
     def place(self) -> str:
-        """The phase and its visit: what was decided in another one does not count as decided here."""
+        """Return the phase and its visit: a decision in another one does not count here."""
         standing = self.journey_state
         return f"{standing.phase} {standing.visit}: "
 
@@ -126,12 +126,12 @@ class JourneyInHand:
         return moves_in(self.rows)
 
     def works_of(self, phase: str) -> dict[int, Json]:
-        """Return what the visits of a phase have come to, by their numbers."""
+        """Return the results of a phase's visits, by their numbers."""
         return works_in(self.rows, phase)
 
     @property
     def work(self) -> Json:
-        """What this visit has come to; None before that."""
+        """Return the result of this visit; None before it."""
         standing = self.journey_state
         return self.works_of(standing.phase).get(standing.visit)
 
@@ -144,14 +144,14 @@ class JourneyInHand:
         self.rows[MESSAGES] = keep_message(self.messages, text)
 
     def hear_messages(self) -> list[str]:
-        """Return what people said since the last move; it counts as told by now."""
+        """Return people's messages since the last move; they count as shown by now."""
         if self.messages:
             self.rows[MESSAGES] = tell_messages(self.messages)
         return texts_in(self.messages)
 
     async def say(self, event: SSEEvent) -> None:
-        """Tell people: at once, or with all else that happens. What is told at once is the same event however often
-        this is handled, so that the store and every reader drop it the second time."""
+        """Send an event to people: at once, or with all other effects. An event sent at once has the same id in every
+        handling, so the store and every reader drop a second one."""
         topic, lineage = EventTopic.PLAN_EVENTS, self.plan.lineage
         if not event.leaves_at_once:
             told = self.handling.moment().event(lineage, topic, event.type, event.data)
@@ -175,7 +175,7 @@ class JourneyInHand:
         await services.store.queue.send([told], None, now, delivery=self.handling.delivery)
 
     async def decide(self, settings: PlannerSettings, frame: PhaseFrame, trigger: Trigger) -> AcceptedDecision:
-        """Ask the model for one step of the phase. Raise Parked where nobody takes what the phase asks, else as
+        """Ask the model for one step of the phase. Raise PlanParked without a taker for the phase's requests, else as
         `decide` does."""
         handling, settings = self.handling, replace(settings, instructions=_join(settings.instructions, frame.prompt))
         offer = narrow_offer(await offer_now(handling, settings), frame.tools, frame.schema)
@@ -189,7 +189,7 @@ class JourneyInHand:
         return await decide(handling, settings, offer, question)
 
     async def carry_out(self, frame: PhaseFrame, judged: AcceptedDecision, trigger: Trigger) -> None:
-        """Do what was decided, unless that ends the phase. Raise LimitExceeded."""
+        """Carry out the decision, unless it ends the phase. Raise LimitExceeded."""
         handling = self.handling
         asked = len(requests_in(judged.decision))
         if asked:
@@ -200,7 +200,7 @@ class JourneyInHand:
         handling.apply(carry_out(going, judged, placed, open_now, moment, frame.terms))
 
     def keep_work(self, work: Json) -> None:
-        """Keep what this visit has come to, and as the last of its phase among the plan's results."""
+        """Keep the result of this visit, and as the last of its phase among the plan's results."""
         standing = self.journey_state
         self.rows[work_key(standing.phase, standing.visit)] = work
         self.handling.values.results[standing.phase] = work
@@ -208,7 +208,7 @@ class JourneyInHand:
     async def ask_condition(
         self, settings: PlannerSettings, transition: PhaseTransition, custom: JsonObject
     ) -> tuple[bool, str]:
-        """Ask the model whether a condition holds, and what is to be done about it."""
+        """Ask the model whether a condition holds, and for the details of the next work."""
         said, standing = self.hear_messages(), self.journey_state
         inputs: JsonObject = {
             "agent": self.plan.agent,
@@ -224,7 +224,7 @@ class JourneyInHand:
         return await ask_model(self.handling, settings.must_have_model(), inquiry, self.plan.payer)
 
     async def move(self, leading: OpenTransition, most_visits: Mapping[str, int | None]) -> None:
-        """Go to the next phase. What people said before is told no more. Raise LimitExceeded."""
+        """Go to the next phase. Earlier messages of people are shown no more. Raise LimitExceeded."""
         handling, before = self.handling, self.journey_state
         entered = move_on(before, leading, most_visits)
         record = record_of(before, leading, handling.services.clock.now())
@@ -259,7 +259,7 @@ class JourneyInHand:
             await self.say(AgentThinkingEvent(message=f"Returning to {standing.phase}: {standing.reason}{detail}"))
 
     async def stop_at(self, checkpoint: Checkpoint, leading: OpenTransition) -> None:
-        """Show people a checkpoint, and wait for them where it waits."""
+        """Show people a checkpoint, and wait for their answer if its kind waits."""
         asked: PlanChange | None = None
         if checkpoint.waits:
             is_optional = checkpoint.kind is CheckpointKind.OPTIONAL
@@ -304,7 +304,7 @@ class JourneyInHand:
         self.handling.apply(self._ask(question))
 
     async def finish(self, summary: Json, schema: JsonObject | None, complete_event: SSEEvent) -> None:
-        """End the plan with this summary as its answer, or fail it where its goal's caller was promised another."""
+        """End the plan with this summary as its answer, or fail it for a goal with another promised result."""
         handling = self.handling
         await check_ahead(self.plan.lineage.tenant_id, schema, summary)
         if faults := violations(schema or {}, summary):

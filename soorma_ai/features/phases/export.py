@@ -1,4 +1,4 @@
-"""The state of a journey as it is exported and imported: the rows that its plan keeps, in the form of `get_state`."""
+"""Export and import of a journey's state: the rows of its plan, in the form of `get_state`."""
 
 from collections.abc import Iterator, Mapping
 
@@ -38,7 +38,7 @@ def moves_in(rows: Mapping[str, Json]) -> list[JsonObject]:
 
 
 def works_in(rows: Mapping[str, Json], phase: str) -> dict[int, Json]:
-    """Return what the visits of a phase have come to, by their numbers."""
+    """Return the results of a phase's visits, by their numbers."""
     first = f"{WORK}{phase}:"
     return {int(key[len(first) :]): row for key, row in sorted(rows.items()) if key.startswith(first)}
 
@@ -66,7 +66,7 @@ def export(rows: Mapping[str, Json], agent_type: str, plan_id: str) -> JsonObjec
 
 
 def read_state(state: JsonObject, agent_type: str, graph: PhaseGraph) -> JsonObject:
-    """Return the rows of an exported state. Raise LocalProtocolError for what this agent cannot go on with."""
+    """Return the rows of an exported state. Raise LocalProtocolError for one useless to this agent."""
     if state.get("agent_type") != agent_type:
         raise LocalProtocolError(f"the state is one of {state.get('agent_type')!r}, and this agent is {agent_type!r}")
     context, mode = _object(state, "phase_context"), _object(state, "mode_data")

@@ -1,4 +1,4 @@
-"""What happens in one handling of a phase agent: what came is taken in, the phase goes on, its end leads somewhere."""
+"""One handling of a phase agent: the event is taken in, the phase goes on, its end leads to the next."""
 
 from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
 from contextlib import aclosing
@@ -75,7 +75,7 @@ class PhaseFlow(PhaseHooks):
 
     @property
     def transition(self) -> "planning.planner.Transition":
-        """Return what goes on with a journey, as the planning calls it."""
+        """Return the continuation of a journey, as a function for the planning."""
 
         async def transition(handling: Handling, trigger: Trigger, view: MachineView) -> None:
             await self._work(self._begin_turn(handling, trigger))
@@ -83,8 +83,8 @@ class PhaseFlow(PhaseHooks):
         return transition
 
     async def decide_and_act(self, phase: Enum) -> AsyncGenerator[SSEEvent]:
-        """Let the model decide one step of the phase, and do it: a request, a question to people, or the phase's work,
-        which ends the visit."""
+        """Let the model decide one step of the `phase`, and do it: a request, a question to people, or the phase's
+        work, the end of the visit."""
         hand, frame = self._turn, self._frame(phase)
         judged = await hand.journey.decide(self.settings, frame, hand.trigger)
         decision = judged.decision
@@ -239,7 +239,7 @@ class PhaseFlow(PhaseHooks):
         return bool(self._evaluate_transition_condition(one)), DecidedBy.METHOD, ""
 
     async def _take_in(self, hand: JourneyTurn) -> bool:
-        """Take in what came; False where that ends the visit."""
+        """Take in the event; False at the end of the visit."""
         journey, closed = hand.journey, hand.journey.handling.closed
         if closed is None:
             await journey.tell_return()
@@ -258,7 +258,7 @@ class PhaseFlow(PhaseHooks):
         return True
 
     async def _tell_results(self, hand: JourneyTurn) -> None:
-        """Tell what came of requests that were published together."""
+        """Show the results of requests published together."""
         data = hand.trigger.data if hand.trigger.join_id is not None else None
         for one in data if isinstance(data, list) else ():
             if isinstance(one, dict):
@@ -267,7 +267,7 @@ class PhaseFlow(PhaseHooks):
                 await hand.journey.say(_tool_event(str(one.get("event")), said, worked=worked))
 
     async def _leave_checkpoint(self, hand: JourneyTurn) -> bool:
-        """Do what a person said at a checkpoint, or nobody in time; False where that ends the visit."""
+        """Carry out a person's answer at a checkpoint, or its absence in time; False at the end of the visit."""
         journey, closed = hand.journey, hand.journey.handling.closed
         assert closed is not None
         verdict, leading = verdict_of(closed[0]), journey.pass_checkpoint()
@@ -288,7 +288,7 @@ class PhaseFlow(PhaseHooks):
         return True
 
     async def _take_message(self, event: EventEnvelope, context: PlatformContext) -> None:
-        """Keep what a person says to a plan that does not wait for it. It is told in the phase that the plan is in."""
+        """Keep a person's message outside of the plan's waits. It is shown in the present phase of the plan."""
         handling = context.handling
         if event.source != CLIENT or event.plan_id is None:
             return
@@ -315,7 +315,7 @@ class PhaseFlow(PhaseHooks):
 
     @property
     def agent_type(self) -> str:
-        """The kind of the agent, by which its exported states are known."""
+        """The kind of the agent, as a mark of its exported states."""
         return type(self).__name__
 
 

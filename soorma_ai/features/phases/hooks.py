@@ -1,4 +1,4 @@
-"""What a phase agent's author gives, and may give: the graph, its phases, their tools, prompts and checkpoints."""
+"""Hooks of a phase agent's author: the graph, its phases, their tools, prompts and checkpoints."""
 
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ PhaseTool: TypeAlias = Tool | EventDefinition | str
 
 
 class JourneyTurn(Struct):
-    """The journey in hand, what its agent knows, and what just happened."""
+    """Present journey, the agent's knowledge, and the latest event."""
 
     journey: JourneyInHand
     context: BasePhaseContext
@@ -33,7 +33,7 @@ class JourneyTurn(Struct):
 
 
 class PhaseHooks(BasePlanner):
-    """Methods that `PhaseFlow` calls while a journey is in hand."""
+    """Methods called by `PhaseFlow` during a journey's handling."""
 
     Phase: ClassVar[type[Enum]] = Enum
     message_event: str
@@ -73,7 +73,7 @@ class PhaseHooks(BasePlanner):
     def _get_phase_tools(self, phase: Enum) -> Sequence[PhaseTool]: ...
 
     def _get_work_schema(self, phase: Enum) -> SchemaSource | None:
-        """Return what the work of a phase looks like, as a type or a JSON Schema; None for any object."""
+        """Return the form of a phase's work, a type or a JSON Schema; None for any object."""
         return None
 
     def _get_checkpoint(self, phase: Enum) -> Checkpoint | None:
@@ -84,23 +84,22 @@ class PhaseHooks(BasePlanner):
         return BasePhaseContext()
 
     def _take_work(self, phase: Enum, work: JsonObject) -> Iterable[SSEEvent]:
-        """Put the work that ends a visit into the phase context; return what people are told of it."""
+        """Put the final work of a visit into the phase context; return its summary for people."""
         return ()
 
     async def _check_work(self, phase: Enum, work: JsonObject) -> str:
-        """Return what is wrong with the work of a phase, in words for the model, which is asked again; empty for
-        nothing."""
+        """Return the fault of a phase's work, in words for the model; it is asked again. Empty for none."""
         return ""
 
     def _apply_user_modifications(self, modifications: JsonObject) -> None:
-        """Put what a person changed at a checkpoint into the phase context; the phase goes on with it."""
+        """Put a person's changes at a checkpoint into the phase context; the phase goes on with it."""
 
     def _tell_context(self, phase: Enum) -> JsonObject:
-        """Return what the model is told in this phase beside the history."""
+        """Return the text for the model in this phase beside the history."""
         return {}
 
     def _get_trigger_detail(self, transition: PhaseTransition) -> str:
-        """Return what exactly is to be done about a condition that holds."""
+        """Return the exact work for a true condition."""
         return ""
 
     def _generate_completion_summary(self) -> Json:

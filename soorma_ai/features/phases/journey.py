@@ -1,4 +1,4 @@
-"""A journey, followed from outside: messages go to its plan, and what comes of them is told until it rests."""
+"""Client's view of a journey: messages go to its plan, and its events come back until it rests."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
@@ -40,11 +40,11 @@ class Journey:
     async def process_message(
         self, message: str = "", context: Mapping[str, Any] | None = None
     ) -> AsyncGenerator[EventEnvelope]:
-        """Say something to the plan, and yield its events until it rests with people, or has ended.
+        """Send a message to the plan, and yield its events until it rests with people, or has ended.
 
         `context` with a `decision` (approve, modify with `modifications`, reject with a `reason` and the condition to
-        go `back` by) answers its checkpoint. A message answers a question that its model asked; else it is told in the
-        phase that the journey is in. Without either, what has happened since is yielded, and what still does.
+        go `back` by) answers its checkpoint. A message answers its model's question; else it is shown in the present
+        phase of the journey. Without either, past and further events are yielded.
         """
         is_new = await self._send(message, json_object("the context of a message", context or {}))
         if not is_new and await self._rests():
@@ -82,7 +82,7 @@ class Journey:
         return True
 
     async def _answer(self, asked: Expectation, payload: JsonObject, decision: AnswerDecision, note: str) -> bool:
-        """Return whether it is what the plan goes on with; somebody else may have been first."""
+        """Return whether the plan goes on with it; another person may have been first."""
         outcome = await self._client.answer(asked.id, payload, decision=decision, note=note)
         if outcome == "invalid":
             raise LocalProtocolError(f"the answer does not count: {outcome.detail}")
@@ -102,7 +102,7 @@ class Journey:
         return asked and details.status is PlanStatus.PAUSED
 
     async def _past(self) -> AsyncGenerator[EventEnvelope]:
-        """Yield what has happened and was not told yet."""
+        """Yield past events not shown yet."""
         after = 0
         while True:
             page = await self._client.events(after=after, plan_id=self.plan_id)

@@ -1,4 +1,4 @@
-"""Phases of a journey: the transitions between them, what is kept of each visit, checkpoints, and what people see."""
+"""Records of a journey: its phases and transitions, the visits, checkpoints, and events for people."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -20,23 +20,28 @@ MESSAGE_KEPT = "agent.message.kept"
 
 
 class PhaseTransition(Struct, frozen=True):
-    """A way from one phase to another, taken when its condition holds.
+    """Way from one phase to another, taken when its condition holds.
 
-    The condition is what the agent's `_evaluate_transition_condition` says of it; with `expression`, CEL over
-    `context`, `work`, `visits`, `messages` and `brief`; with `question`, what the model answers to that.
+    The condition is the result of the agent's `_evaluate_transition_condition`; with `expression`, CEL over `context`,
+    `work`, `visits`, `messages` and `brief`; with `question`, the model's answer to it.
     """
 
     from_phase: Enum
+    """Phase before."""
     to_phase: Enum
+    """Phase after."""
     condition: str
+    """Name of the condition."""
     is_backward: bool
+    """True for a return to an earlier phase."""
     priority: int = 0
+    """Order among the open ways, the highest first, after backward ones."""
     expression: str = ""
     question: str = ""
 
 
 class DecidedBy(StrEnum):
-    """What decided that a transition is taken."""
+    """Origin of a decision for a transition."""
 
     METHOD = "method"
     EXPRESSION = "expression"
@@ -45,7 +50,7 @@ class DecidedBy(StrEnum):
 
 
 class TransitionRecord(Struct, frozen=True):
-    """A transition that was taken: why, in detail where there is any, and what decided it."""
+    """Taken transition: its reason, in detail if there is one, and the origin of its decision."""
 
     from_phase: Enum
     to_phase: Enum
@@ -57,7 +62,7 @@ class TransitionRecord(Struct, frozen=True):
 
 
 class OpenTransition(Record, frozen=True):
-    """A transition whose condition holds."""
+    """Transition with a true condition."""
 
     to_phase: str
     reason: str
@@ -90,22 +95,27 @@ class JourneyState(Record, frozen=True):
 
     @property
     def trigger(self) -> str | None:
-        """Reason of the backward transition that led here; None where none did."""
+        """Reason of the last backward transition; None without one."""
         return self.reason if self.is_back else None
 
 
 @dataclasses.dataclass(kw_only=True)
 class BasePhaseContext:
-    """What an agent knows across the visits of its phases; an agent's own adds fields, each of which is a row."""
+    """Knowledge of an agent across the visits of its phases; a subclass adds fields, each of which is a row."""
 
     phase_visits: dict[Enum, int] = dataclasses.field(default_factory=dict[Enum, int])
+    """Number of visits by phase."""
     transition_history: list[TransitionRecord] = dataclasses.field(default_factory=list[TransitionRecord])
+    """Taken transitions, oldest first."""
     backward_trigger: str | None = None
+    """Condition of the last return; None without one."""
     backward_trigger_detail: str | None = None
+    """Exact work for this condition."""
 
 
 class CheckpointKind(StrEnum):
-    """BLOCKING waits for a person; OPTIONAL goes on when its time is over; INFORMATIONAL waits for nobody."""
+    """Kind of a checkpoint. BLOCKING waits for a person; OPTIONAL goes on after its time; INFORMATIONAL does not
+    wait."""
 
     BLOCKING = "blocking"
     OPTIONAL = "optional"
@@ -116,14 +126,19 @@ OPTIONS = ("approve", "modify", "reject")
 
 
 class Checkpoint(Struct, frozen=True):
-    """A gate for people between a phase and the next one. `about` is shown to them; `approvers` are roles. `changes` is
-    the JSON Schema of the modifications that they may give: what is off it is no answer, and the gate stays."""
+    """Gate for people between a phase and the next one. `about` is shown to them; `approvers` are roles. `changes` is
+    the JSON Schema of their modifications: unfitting ones are no answer, and the gate stays."""
 
     id: str
+    """Id of the checkpoint."""
     message: str
+    """Question to people."""
     options: tuple[str, ...] = OPTIONS
+    """Possible decisions."""
     kind: CheckpointKind = CheckpointKind.BLOCKING
+    """Kind of the gate."""
     timeout: timedelta | None = None
+    """Time of an optional one, after which the journey goes on; None for the others."""
     approvers: tuple[str, ...] = ()
     about: JsonObject = field(default_factory=dict[str, Json])
     changes: JsonObject = field(default_factory=lambda: dict(ANY_OBJECT))
@@ -141,16 +156,19 @@ class Checkpoint(Struct, frozen=True):
 
 
 class JourneyDesignBrief(Frozen):
-    """What a journey is for: its topic, what it is to come to, and whatever else its agent is to know."""
+    """Brief of a journey: its topic, its goal, and further data for its agent."""
 
     topic: str
+    """Topic of the journey."""
     purpose: str = ""
+    """Goal of the journey."""
     details: JsonObject = Field(default_factory=dict)
+    """Further data for the agent."""
 
 
 class SSEEvent(Struct, frozen=True, kw_only=True):
-    """Something that people see while an agent works. What `leaves_at_once` is told before anything of it is
-    committed, and not told again when its handling is repeated; the rest happens with the handling."""
+    """Event for people during an agent's work. One that `leaves_at_once` is sent before any commit of its cause, and
+    not sent again by a second handling; the rest is sent with the handling."""
 
     event_type: ClassVar[str]
     leaves_at_once: ClassVar[bool] = False
@@ -230,7 +248,7 @@ class ToolErrorEvent(SSEEvent, frozen=True, kw_only=True):
 
 
 class DataEvent(SSEEvent, frozen=True, kw_only=True):
-    """An update of what the agent knows: `data.<name>`, as in `data.question.added`."""
+    """Update of the agent's knowledge: `data.<name>`, as in `data.question.added`."""
 
     event_type: ClassVar[str] = "data"
     name: str

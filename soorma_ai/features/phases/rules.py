@@ -1,6 +1,6 @@
-"""The rules of a journey through phases: which way is tried first, what a move leads to, what a person's answer means.
+"""Rules of a journey through phases: the order of ways, the effects of a move, the meaning of a person's answer.
 
-Phases go by their names here; the enum that they are of is their author's.
+Phases go by their names here; their enum is the author's.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,7 +44,7 @@ class PhaseGraph(Struct, frozen=True):
 
 
 class Say(StrEnum):
-    """What a person says at a checkpoint; GO_ON is what their silence means at an optional one."""
+    """Person's decision at a checkpoint; GO_ON is the meaning of their silence at an optional one."""
 
     APPROVE = "approve"
     MODIFY = "modify"
@@ -62,7 +62,8 @@ class CheckpointAnswer(Struct, frozen=True):
 
 
 def name_of(phase: Enum) -> str:
-    """Raise ConfigError for a phase whose value is no text: it is told and kept by that."""
+    """Return the name of a phase. Raise ConfigError for a phase with a value other than text: it is shown and stored by
+    that."""
     value: object = phase.value
     if not isinstance(value, str) or not value or ":" in value:
         raise ConfigError(f"phase {phase!r} has the value {value!r}; give it text without a colon, by which it is kept")
@@ -114,8 +115,8 @@ def begin_in(phase: str) -> JourneyState:
 
 
 def move_on(standing: JourneyState, leading: OpenTransition, most_visits: Mapping[str, int | None]) -> JourneyState:
-    """Enter the next phase. What led to the visit before is told no more. Raise LimitExceeded where that phase has been
-    entered as often as it may be."""
+    """Enter the next phase. The cause of the visit before is shown no more. Raise LimitExceeded after the largest
+    number of entries of that phase."""
     entered, most = leading.to_phase, most_visits.get(leading.to_phase, MOST_VISITS)
     count = standing.visits.get(entered, 0) + 1
     if most is not None and count > most:
@@ -131,7 +132,7 @@ def move_on(standing: JourneyState, leading: OpenTransition, most_visits: Mappin
 
 
 def record_of(standing: JourneyState, leading: OpenTransition, now: datetime) -> JsonObject:
-    """Return what is kept of a transition, as `get_state` tells it."""
+    """Return the record of a transition, in the form of `get_state`."""
     return {
         "from": standing.phase,
         "to": leading.to_phase,
@@ -153,12 +154,12 @@ def count_actions(standing: JourneyState, more: int, most: int | None) -> Journe
 
 
 def expression_holds(transition: PhaseTransition, values: JsonObject) -> bool:
-    """Tell whether a condition in CEL holds over what is known, see KNOWN; one that cannot be decided does not."""
+    """Tell whether a condition in CEL holds over the known values, see KNOWN; an undecidable one does not."""
     return holds(transition.expression, values)
 
 
 def answer_schema(changes: JsonObject) -> JsonObject:
-    """Return what an answer at a checkpoint looks like; the decision may be told beside it."""
+    """Return the form of an answer at a checkpoint; the decision may be given beside it."""
     back = "the condition of the backward transition that is to be taken"
     return {
         "type": "object",
@@ -173,7 +174,7 @@ def answer_schema(changes: JsonObject) -> JsonObject:
 
 
 def verdict_of(met: Expectation) -> CheckpointAnswer:
-    """Return what became of a checkpoint that is closed."""
+    """Return the outcome of a closed checkpoint."""
     if met.status is ExpectationStatus.EXPIRED or met.answer is None:
         return CheckpointAnswer(Say.GO_ON)
     payload, said = met.answer.payload, _say(met.answer)
@@ -188,8 +189,7 @@ def verdict_of(met: Expectation) -> CheckpointAnswer:
 
 
 def _say(answer: Answer) -> Say:
-    """Return what is said. An action that is named counts beside a yes: approved, but with changes. Nothing makes a no
-    a yes."""
+    """Return the decision. A named action counts beside a yes: approved, but with changes. Nothing makes a no a yes."""
     match answer.decision:
         case AnswerDecision.REJECT:
             return Say.REJECT
@@ -206,7 +206,7 @@ def _text(value: Json) -> str:
 
 
 def back_by(graph: PhaseGraph, phase: str, verdict: CheckpointAnswer) -> OpenTransition | None:
-    """Return the backward transition that a person's no leads to: the one whose condition they name."""
+    """Return the backward transition for a person's no: the one with their named condition."""
     for one in in_order(graph, phase):
         if one.is_backward and verdict.back == one.condition:
             return OpenTransition(name_of(one.to_phase), one.condition, True, DecidedBy.PERSON, verdict.reason)
@@ -220,7 +220,7 @@ def keep_message(messages: Sequence[Json], text: str) -> list[Json]:
 
 
 def tell_messages(messages: Sequence[Json]) -> list[Json]:
-    """Return them as told: the next transition takes them away."""
+    """Return the messages as shown: the next transition takes them away."""
     return [{**one, "told": True} for one in messages if isinstance(one, dict)]
 
 
@@ -237,7 +237,7 @@ def write_journey_state(standing: JourneyState) -> JsonObject:
 
 
 def read_journey_state(stored: Json) -> JourneyState:
-    """Raise LocalProtocolError for what is no standing."""
+    """Return the state. Raise LocalProtocolError for an invalid one."""
     try:
         return _STANDING.validate_python(stored)
     except ValidationError as error:
@@ -262,8 +262,8 @@ def answers_checkpoint(met: Expectation, standing: JourneyState) -> bool:
 
 
 def narrow_offer(offer: Offer, names: Sequence[str], result_schema: JsonObject) -> Offer:
-    """Return what is offered of the events, goals and waits of these names, with this schema for the result. The same
-    things make the same offer, which is put together once."""
+    """Return the part of an offer with the events, goals and waits of these names, and with this schema for the result.
+    The same things make the same offer, put together once."""
     return _narrow(Same(offer), tuple(dict.fromkeys(names)), Same(result_schema))
 
 

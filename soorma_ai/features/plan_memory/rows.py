@@ -12,7 +12,7 @@ from soorma_ai.kernel.domain.values import JsonObject, json_object
 
 
 class MemoryRows:
-    """The working memory of plans."""
+    """Working memory of plans."""
 
     def __init__(self, caller: Sender) -> None:
         self._caller = caller
@@ -22,7 +22,7 @@ class MemoryRows:
         return await self._caller.read_key(get("working-memory", plan_id), "keys", list[str])
 
     async def delete(self, key: Name, plan_id: Id) -> bool:
-        """Remove a value from a plan's working memory. False when there was nothing."""
+        """Remove a value from a plan's working memory. False for an unknown key."""
         return await self._caller.read_key(delete("working-memory", plan_id, PathTail(key)), "deleted", bool)
 
     async def get_plan_context(self, plan_id: Id) -> JsonObject:
@@ -30,28 +30,48 @@ class MemoryRows:
         return await self._caller.read(get("memory", "plan-context", plan_id), JsonObject)
 
     async def get_plan_by_correlation(self, correlation_id: Id) -> JsonObject:
-        """Return the context of a plan by the reply key of anything that it or one of its workers asked, or of its
-        goal."""
+        """Return the context of a plan by the reply key of its goal, of one of its requests, or of a request of its
+        workers."""
         return await self._caller.read(get("memory", "plan-context", "by-correlation", correlation_id), JsonObject)
 
-    async def store_plan_context(self, plan_id: Id, session_id: Id | None, context: Mapping[str, Any]) -> None:
-        """Store each key in the plan's working memory, all of them or none. Raise LocalProtocolError for a session that
-        the plan does not belong to."""
-        await self._caller.ask(
+    async def store_plan_context(self, plan_id: Id, session_id: Id | None, context: Mapping[str, Any]) -> bool:
+        """Store each key in the plan's working memory, all of them or none, and return True. Raise LocalProtocolError
+        for another session than the plan's."""
+        return await self._caller.read_key(
             post(
                 "memory",
                 "plan-context",
                 body={"plan_id": plan_id, "session_id": session_id, "context": json_object("context", context)},
-            )
+            ),
+            "stored",
+            bool,
         )
 
     async def get_task_context(self, task_id: Id) -> JsonObject:
-        """Return a task that has not ended. Raise NotFound."""
+        """Return a running task. Raise NotFound."""
         return await self._caller.read(get("memory", "task-context", task_id), JsonObject)
 
     async def get_task_by_subtask(self, sub_task_id: Id) -> JsonObject:
-        """Return the task that asked for it, while it has not ended. Raise NotFound."""
+        """Return the running task with this sub-task. Raise NotFound."""
         return await self._caller.read(get("memory", "task-context", "by-subtask", sub_task_id), JsonObject)
+
+    async def store_task_context(self, task_id: Id, plan_id: Id | None, context: Mapping[str, Any]) -> bool:
+        """Store each key in the `state` of an open task, and return True. A handler with that task in hand runs again,
+        on the new state. Raise LocalProtocolError for another plan than the task's."""
+        return await self._caller.read_key(
+            post(
+                "memory",
+                "task-context",
+                body={"task_id": task_id, "plan_id": plan_id, "context": json_object("context", context)},
+            ),
+            "stored",
+            bool,
+        )
+
+    async def delete_task_context(self, task_id: Id) -> bool:
+        """Return False for a task that has ended: its row went with it. Raise IllegalTransition for an open one: its
+        worker ends it."""
+        return await self._caller.read_key(delete("memory", "task-context", task_id), "deleted", bool)
 
 
 class SessionRows:
@@ -61,5 +81,5 @@ class SessionRows:
         self._caller = caller
 
     async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
-        """Return conversations, the one in which something happened last first."""
+        """Return conversations, by their last event, newest first."""
         return await self._caller.list(Page[SessionSummary], limit, "memory", "sessions")

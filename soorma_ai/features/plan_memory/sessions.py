@@ -26,7 +26,7 @@ class SessionCalls(OperatorCalls):
 
     @CALLS("GET /memory/sessions", Act.SEE, "list_sessions", by=lambda one: one.session_id)
     async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
-        """Return conversations, the one in which something happened last first."""
+        """Return conversations, by their last event, newest first."""
         person = self.person
         return await self.services.store.memory.sessions(person.tenant_id, limit, user_id=only_user(person))
 
@@ -34,8 +34,8 @@ class SessionCalls(OperatorCalls):
     async def create_session(
         self, name: Name | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: Id | None = None
     ) -> SessionSummary:
-        """Make a session with a name, or return the one that exists. A plan that names a new session makes it too.
-        Raise NotFound for the session of another user."""
+        """Make a session with a `name`, or return the existing one. A plan in a new session makes it too. Raise
+        NotFound for the session of another user."""
         must_be_outside()
         about, now = json_object("the metadata of a session", metadata or {}), self._now()
         wanted = SessionSummary(
@@ -46,8 +46,8 @@ class SessionCalls(OperatorCalls):
 
 
 async def make_session(store: Store, person: Person, wanted: SessionSummary) -> SessionSummary:
-    """Make the session, or fill in what the one that exists does not have yet, and return it as it is then. Raise as
-    `check_session`, also where somebody else was first."""
+    """Make the session, or complete the existing one, and return the result. Raise as `check_session`, also after a
+    race."""
     found = await check_session(store, person, wanted.session_id)
     made = wanted if found is None else replace(wanted, user_id=found.user_id)
     try:

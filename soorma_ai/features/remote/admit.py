@@ -1,8 +1,8 @@
-"""What an agent in another process may have done: its acts become effects of the delivery that was lent to it.
+"""Admission of a remote agent's acts: they become effects of the delivery lent to it.
 
-Nothing is taken over that an act does not have to say. Who speaks, for which tenant, user and plan, because of what and
-when, and all that follows from an act (deadlines, timers, announcements) is made here, of what is known of the delivery
-and of its task. So nothing can be said in another's name, and there is no act that changes a plan.
+Nothing beyond an act's own content is taken over. The sender, tenant, user and plan, the cause and the time, and all
+consequences of an act (deadlines, timers, announcements) are made here, from the delivery and its task. So nothing can
+be done in another's name, and no act changes a plan.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -53,11 +53,11 @@ from soorma_ai.kernel.rules.waits.replies import check_address, check_author
 
 
 class DeliveryFacts(Struct, frozen=True):
-    """What is known of a delivery that is lent, and none of it by the agent's own word.
+    """Known facts of a lent delivery, none of them by the agent's own word.
 
-    `task` is the one in hand, stored or about to be; a tool has none. `waiting` is what it waits for. `makes` are the
-    events that the agent may make; None: whatever it likes. `plans` are those whose memory it may change. `requests`
-    are the definitions of what it asks for, `producers` those who may answer its questions, by event.
+    `task` is the present one, stored or about to be; a tool has none. `waiting` is its wait. `makes` are the allowed
+    events of the agent; None: any. `plans` are those with memory open to its changes. `requests` are the definitions of
+    its requests, `producers` those with the right to answer its questions, by event.
     """
 
     agent: str
@@ -81,7 +81,8 @@ class DeliveryFacts(Struct, frozen=True):
 
 
 def admit(acts: Iterable[AnyAct], standing: DeliveryFacts) -> tuple[Effect, ...]:
-    """Return the effects of acts, in order. Raise LocalProtocolError for what this delivery, or this agent, may not."""
+    """Return the effects of acts, in order. Raise LocalProtocolError for an act forbidden to this delivery, or this
+    agent."""
     made: list[Effect] = []
     for act in acts:
         made += _effects(act, standing, made)
@@ -160,7 +161,7 @@ def _event(act: Publishing, at: DeliveryFacts) -> EventEnvelope:
 
 
 def _is_reply_wanted(act: Publishing, at: DeliveryFacts) -> bool:
-    """Tell whether it is the reply for which the request in hand gave a name."""
+    """Tell whether it is the reply named by the present request."""
     name = at.cause.response_event or completion_of(at.cause.type)
     topic = at.cause.response_topic or EventTopic.ACTION_RESULTS
     return act.answers and (act.type, act.topic, act.response_event) == (name, topic, None)

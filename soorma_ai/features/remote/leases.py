@@ -1,6 +1,6 @@
-"""Deliveries that are lent to an agent in another process, by what its token says and what is stored, and nothing else.
+"""Deliveries lent to remote agents, by their token and the stored rows, and nothing else.
 
-What it did comes back as acts. They are made into effects here, checked as those of any handling, and committed under
+A handling comes back as acts. They are made into effects here, checked as those of any handling, and committed under
 its lease and fence.
 """
 
@@ -49,8 +49,8 @@ SHORTEST_REST = 0.01
 
 
 async def register(services: Services, caller: Caller, given: Sequence[Registration]) -> None:
-    """Register agents that run elsewhere, all of them or none, for the tenant of who calls. Raise Forbidden for what
-    their token does not allow, and ConfigError."""
+    """Register remote agents, all of them or none, for the caller's tenant. Raise Forbidden for missing rights of their
+    token, and ConfigError."""
     async with changing(services, caller, "agents.register", ", ".join(one.name for one in given)) as change:
         tenant_id, registry = caller.person.tenant_id, change.store.registry
         known = await registry.all_events(tenant_id)
@@ -64,8 +64,8 @@ async def register(services: Services, caller: Caller, given: Sequence[Registrat
 
 
 class AgentLeases:
-    """The deliveries of one agent. Every call raises Forbidden for a token that is not for it, and NotFound while it is
-    not registered in the tenant of who calls."""
+    """Deliveries of one agent. Every call raises Forbidden for another agent's token, and NotFound for an agent not
+    registered in the caller's tenant."""
 
     def __init__(self, services: Services, caller: Caller, agent: str) -> None:
         self._services = services
@@ -81,7 +81,7 @@ class AgentLeases:
         await self._services.store.registry.heartbeat([self._agent], self._services.clock.now())
 
     async def leave(self) -> None:
-        """Note that it has ended. What comes for it is kept."""
+        """Note its end. Its deliveries are kept."""
         await self._row()
         async with changing(self._services, self._caller, "agents.leave", self._name) as change:
             await change.store.registry.leave([self._agent])
@@ -105,23 +105,23 @@ class AgentLeases:
                 await until(notice, clock, min(left, rest))
 
     async def lend(self, limit: int, held: Sequence[int]) -> list[Delivery]:
-        """Lend deliveries, none of those that are held. What ends this process was none of theirs, so a suspect is
-        lent too, by itself."""
+        """Lend deliveries, none of those already held. The ends of this process are none of theirs, so a poison
+        candidate is lent too, by itself."""
         await self._row()
         return await self._leases.lend(self._agent, self._services.clock.now(), LEASE, min(limit, MOST_LENT), held)
 
     async def lend_to(
         self, process: str, last: int | None, limit: int, held: Sequence[int]
     ) -> tuple[list[Delivery], int]:
-        """Lend to a process that says which loan was the last that came to it, and return the number of this one. What
-        was lent to it since is taken back, which is no attempt."""
+        """Lend to a process with the number of its last received loan, and return the number of this one. Deliveries
+        lent to it since are taken back, without an attempt."""
         await self._row()
         borrower = Borrower(process, 1 + randbelow(MOST_LOANS), last)
         now, most = self._services.clock.now(), min(limit, MOST_LENT)
         return await self._leases.lend(self._agent, now, LEASE, most, held, borrower), borrower.loan
 
     async def renew(self, leases: Sequence[Lease]) -> list[Lease]:
-        """Prolong leases; return those that still are."""
+        """Prolong leases; return those still valid."""
         await self._row()
         await self._services.store.registry.heartbeat([self._agent], self._services.clock.now())
         found = [one for lease in leases if (one := await self._find_leased(lease))]
@@ -129,7 +129,7 @@ class AgentLeases:
         return [Lease(seq=one.seq, fence=one.fence) for one in kept]
 
     async def release(self, leases: Sequence[Lease]) -> None:
-        """Take back what was not handled, which is no attempt."""
+        """Take back unhandled deliveries, without an attempt."""
         await self._row()
         await self._queue.release([one for lease in leases if (one := await self._find_leased(lease))])
 
@@ -150,14 +150,14 @@ class AgentLeases:
         await self._queue.send([event], None, now, delivery=delivery)
 
     async def delivery(self, lease: Lease) -> Delivery:
-        """Return what is lent. Raise LeaseLost."""
+        """Return the lent delivery. Raise LeaseLost."""
         await self._row()
         return await self._delivery(lease)
 
     async def commit(self, lease: Lease, acts: Sequence[AnyAct], ending: AnyEnding) -> None:
-        """Commit what became of a delivery. Said again, since the answer was lost, it is the same and changes nothing.
-        Raise LeaseLost, for other acts under a lease that has ended too, VersionConflict, and LocalProtocolError for
-        what this delivery or its agent may not."""
+        """Commit the outcome of a delivery. Repeated after a lost answer, it is the same and changes nothing. Raise
+        LeaseLost, also for other acts under an ended lease, VersionConflict, and LocalProtocolError for acts forbidden
+        to this delivery or its agent."""
         row, said = await self._row(), _digest(acts, ending)
         try:
             handling = await self._handling(row, await self._delivery(lease), acts, ending)
@@ -219,7 +219,7 @@ class AgentLeases:
         return [one.plan_id for one in found if one and (one.lineage.tenant_id, one.root_plan_id) == (tenant_id, root)]
 
     async def _task(self, row: AgentRow, delivery: Delivery) -> TaskRecord | None:
-        """Return the task in hand: the stored one, or that which a request begins."""
+        """Return the present task: the stored one, or that of a new request."""
         if row.registration.kind is not AgentKind.WORKER:
             return None
         event = delivery.event

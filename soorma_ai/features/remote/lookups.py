@@ -1,5 +1,5 @@
-"""What an agent in another process looks up while it handles a delivery: what belongs to the user or the tree of plans
-that the delivery is for, and what all of the tenant may know."""
+"""Lookups of a remote agent during a delivery: data of the user or the tree of plans of the delivery, and data open to
+all of the tenant."""
 
 from collections.abc import Iterable
 from typing import assert_never
@@ -19,7 +19,7 @@ MOST_EVENTS = 500
 
 
 async def readings_for(services: Services, delivery: Delivery) -> "Lookups":
-    """Return the readings of a delivery. Whose it is, its task knows best: what comes for a task does not say it."""
+    """Return the lookups of a delivery. Its owner is that of its task: a task's delivery does not name it."""
     task = await services.store.plans.task(delivery.agent, delivery.owner)
     event = delivery.event
     nobodys = Lineage(tenant_id=event.tenant_id, user_id=NO_USER)
@@ -35,7 +35,7 @@ class Lookups:
         self._own = own
 
     async def read(self, read: Read) -> object:
-        """Return what is read, of the type that `ANSWERS` names; what is not near is as if it did not exist."""
+        """Return the result of a lookup, of its type in `ANSWERS`; distant data count as missing."""
         match read.what:
             case (
                 Reading.STANDING
@@ -182,7 +182,7 @@ class Lookups:
         return tenant_id == own.tenant_id and (is_users or is_of_tree)
 
     def _near(self, found: Iterable[Expectation]) -> list[Expectation]:
-        """Return those that are near, or that this agent has opened."""
+        """Return the near ones, or those opened by this agent."""
         tenant_id, agent = self._own.tenant_id, self._delivery.agent
         return [
             one
@@ -213,7 +213,7 @@ class Lookups:
         return found if found and (is_own or self._is_near(found.lineage)) else None
 
     async def _event(self, event_id: str) -> EventEnvelope | None:
-        """An event of the user or the tree, or the one by which this delivery was closed."""
+        """Return an event of the user or the tree, or the one that closed this delivery."""
         found = await self._store.events.event(event_id)
         is_cause = event_id == self._delivery.event.causation_id
         if found is None or found.tenant_id != self._own.tenant_id:

@@ -1,4 +1,4 @@
-"""Agents that run in other processes: they register, are lent what comes for them, and say what became of it."""
+"""Remote agents: they register, lease their deliveries, and commit the outcome."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -28,7 +28,7 @@ from soorma_ai.features.remote.records import (
 )
 from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.identity import Caller
-from soorma_ai.kernel.domain.parameters import Id, Name, Patience
+from soorma_ai.kernel.domain.parameters import Fields, Id, Name, Patience
 from soorma_ai.kernel.domain.values import Json
 from soorma_ai.kernel.ports import Delivery
 from soorma_ai.kernel.rules.authority import REGISTER_AGENT
@@ -38,6 +38,16 @@ MOST_LEASES = 1_000
 HANDLERS = CallTable("agents.")
 Leases = Annotated[list[Lease], Field(max_length=MOST_LEASES)]
 _ENDED = (IllegalTransition,)
+
+
+class ProgressFields(Fields, frozen=True):
+    """Fields of a report of progress."""
+
+    report_id: Id
+    progress: Annotated[float, Field(ge=0, le=1)]
+    message: Annotated[str, Field(max_length=10 * LONGEST_NAME)] = ""
+
+
 _OF_ALL = "/agents/{name}/deliveries"
 _OF_ONE = "/agents/{name}/deliveries/{seq}/{fence}"
 
@@ -46,21 +56,20 @@ _OF_ONE = "/agents/{name}/deliveries/{seq}/{fence}"
 async def register_agents(
     call: Call, agents: Annotated[list[Newcomer], Field(min_length=1, max_length=100)]
 ) -> RegistrationResult:
-    """Register agents that run elsewhere, for the tenant of who calls: all of them, or none. Registering again is what
-    a restart does."""
+    """Register remote agents, for the caller's tenant: all of them, or none. A restart registers them again."""
     await register(call.surroundings.services, _caller(call), agents)
     return RegistrationResult(agents=[one.name for one in agents], tenant_id=_caller(call).person.tenant_id)
 
 
 @HANDLERS("POST /agents/{name}/confirm", REGISTER_AGENT, "confirm_agent", raises=_ENDED)
 async def confirm_agent(call: Call, name: Name) -> None:
-    """Say that an agent lives. Who says nothing for five minutes is gone."""
+    """Confirm that an agent lives. After five minutes of silence it is gone."""
     await _lending(call, name).confirm()
 
 
 @HANDLERS("POST /agents/{name}/leave", REGISTER_AGENT, "leave", raises=_ENDED)
 async def leave(call: Call, name: Name) -> None:
-    """Say that an agent has ended. What comes for it is kept until it registers again."""
+    """Note the end of an agent. Its deliveries are kept until it registers again."""
     await _lending(call, name).leave()
 
 
@@ -82,10 +91,10 @@ async def lease_deliveries(
     process: Id | None = None,
     last: RowId | None = None,
 ) -> LeasedDeliveries:
-    """Lease what has come for an agent, one delivery for each plan, task or request, for thirty seconds.
+    """Lease an agent's deliveries, one for each plan, task or request, for thirty seconds.
 
-    `limit` is the room for deliveries, `held` the rows in hand. A `process` that names itself, and the `last` loan that
-    came to it, is lent again what did not come, and no attempt is counted for that.
+    `limit` is the room for deliveries, `held` the rows in hand. A `process` with a name, and with the `last` loan it
+    received, gets lost deliveries again, without an attempt.
     """
     lending, number = _lending(call, name), None
     if process is None:
@@ -97,13 +106,13 @@ async def lease_deliveries(
 
 @HANDLERS(f"POST {_OF_ALL}/renew", REGISTER_AGENT, "renew_leases", key="leases", raises=_ENDED)
 async def renew_leases(call: Call, name: Name, leases: Leases) -> list[Lease]:
-    """Prolong leases. One that is not in the answer is lost: what was done under it cannot be committed."""
+    """Prolong leases. One missing in the answer is lost: its work cannot be committed."""
     return await _lending(call, name).renew(leases)
 
 
 @HANDLERS(f"POST {_OF_ALL}/release", REGISTER_AGENT, "release_leases", raises=_ENDED)
 async def release_leases(call: Call, name: Name, leases: Leases) -> None:
-    """Give back what was not handled, which is no attempt."""
+    """Give back unhandled deliveries, without an attempt."""
     await _lending(call, name).release(leases)
 
 
@@ -114,22 +123,14 @@ async def begin_delivery(call: Call, name: Name, seq: RowId, fence: RowId) -> No
 
 
 @HANDLERS(f"POST {_OF_ONE}/progress", REGISTER_AGENT, "report_progress", raises=_ENDED)
-async def report_progress(
-    call: Call,
-    name: Name,
-    seq: RowId,
-    fence: RowId,
-    report_id: Id,
-    progress: Annotated[float, Field(ge=0, le=1)],
-    message: Annotated[str, Field(max_length=10 * LONGEST_NAME)] = "",
-) -> None:
+async def report_progress(call: Call, name: Name, seq: RowId, fence: RowId, report: ProgressFields) -> None:
     """Tell how far the task in hand is: the share that is done. `report_id` makes a repetition the same report."""
-    await _lending(call, name).report(Lease(seq=seq, fence=fence), report_id, progress, message)
+    await _lending(call, name).report(Lease(seq=seq, fence=fence), report.report_id, report.progress, report.message)
 
 
 @HANDLERS(f"POST {_OF_ONE}/read", REGISTER_AGENT, "read_for_delivery", key="value", raises=_ENDED)
 async def read_for_delivery(call: Call, name: Name, seq: RowId, fence: RowId, read: Read) -> Json:
-    """Read what a handler may look up: of the user or the tree of plans that its delivery is for."""
+    """Read data for a handler: of the user or the tree of plans of its delivery."""
     delivery = await _lending(call, name).delivery(Lease(seq=seq, fence=fence))
     readings = await readings_for(call.surroundings.services, delivery)
     return _write(read.what, await readings.read(read))
@@ -144,8 +145,8 @@ async def commit_delivery(
     acts: Annotated[list[Act], Field(max_length=MOST_ACTS)],
     ending: Ending,
 ) -> None:
-    """Commit what became of a delivery, its acts in their order and its end, under its lease: all of it, or nothing.
-    Said again, it is the same call."""
+    """Commit the outcome of a delivery, its acts in their order and its end, under its lease: all of it, or nothing.
+    Repeated, it is the same call."""
     await _lending(call, name).commit(Lease(seq=seq, fence=fence), acts, ending)
 
 

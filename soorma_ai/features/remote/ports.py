@@ -13,8 +13,8 @@ MOST_LOANS = 2**29 - 1
 
 
 class Borrower(Struct, frozen=True):
-    """A process elsewhere that asks for deliveries: its name, the number of this loan to it, and that of the last loan
-    that it got."""
+    """Remote process with a request for deliveries: its name, the number of this loan to it, and that of the last loan
+    it got."""
 
     process: str
     loan: int
@@ -33,9 +33,9 @@ class Leases(Protocol):
         held: Sequence[int] = (),
         borrower: Borrower | None = None,
     ) -> list[Delivery]:
-        """Claim for an agent in another process than this one, with which these leases do not end; a suspect by itself
-        where there is nothing else. Take back what was lent to this `borrower` since the last loan that it got, unless
-        it is held: its answer was lost, which is no attempt."""
+        """Claim for an agent in another process; these leases outlive this one. A poison candidate comes by itself, if
+        there is nothing else. Take back the deliveries lent to this `borrower` since the last loan it got, unless it
+        holds them: its answer was lost, and this is no attempt."""
         ...
 
     async def find_leased(self, seq: int, fence: int) -> Delivery | None:
@@ -43,8 +43,8 @@ class Leases(Protocol):
         ...
 
     async def outcome(self, agent: str, seq: int, fence: int) -> str | None:
-        """Return the `outcome` with which a delivery of this agent was committed under this fence; None where it was
-        not, or nothing was said."""
+        """Return the `outcome` of a delivery of this agent, committed under this fence; None without a commit, or
+        without one."""
         ...
 
     async def has_work(self, agent: str, now: datetime) -> bool:

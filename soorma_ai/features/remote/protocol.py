@@ -1,5 +1,5 @@
-"""What a handler in a process without a store did, as it is said to the process of the store: as acts. Effects that
-follow from others, such as timers and announcements, are made there, and not said (`features.remote.admit`)."""
+"""Protocol of remote handlers: their work as acts for the process of the store. Derived effects, such as timers and
+announcements, are made there, and not sent (`features.remote.admit`)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import assert_never
@@ -41,8 +41,7 @@ from soorma_ai.kernel.rules.waits.opening import ORDINALS_APART
 
 
 def acts_of(effects: Sequence[Effect], cause: EventEnvelope, agent: str, redriven: int = 0) -> list[AnyAct]:
-    """Return what a handler did, as it is said to the process of the store. Raise LocalProtocolError for what is done
-    beside the store only."""
+    """Return a handler's effects as acts. Raise LocalProtocolError for an effect possible beside the store only."""
     return list(_EffectEncoder(effects, cause, agent, redriven).acts())
 
 
@@ -63,7 +62,7 @@ def ending_of(disposition: done.Disposition) -> AnyEnding:
 
 
 class _EffectEncoder:
-    """The effects of one handling; those that follow from others are left out."""
+    """Encoder of one handling's effects; derived ones are left out."""
 
     def __init__(self, effects: Sequence[Effect], cause: EventEnvelope, agent: str, redriven: int) -> None:
         self._effects = effects

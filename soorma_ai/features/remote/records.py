@@ -1,7 +1,6 @@
-"""An agent in another process: what is lent to it, what it looks up meanwhile, and how it says what its handler did.
+"""Records of remote agents: loans, lookups, and the acts of a handler.
 
-What a handler did is said as acts, which name nobody: whose an event is, of which tenant, user and plan, and because of
-what, is known by the delivery that is lent and nothing else.
+Acts name no owner: the tenant, user, plan and cause of an event follow from the lent delivery and nothing else.
 """
 
 from collections.abc import Mapping
@@ -127,7 +126,7 @@ class Asking(Frozen):
 
 
 class KeepingTask(Frozen):
-    """What the task in hand remembers, and its counts. `expected_version` None: it has no row yet."""
+    """State of the present task, and its counts. `expected_version` None: it has no row yet."""
 
     kind: Literal["keep_task"] = "keep_task"
     state: JsonObject
@@ -145,7 +144,7 @@ class KeepingSubTask(Frozen):
 
 
 class EndingTask(Frozen):
-    """The answer of the task in hand; with `stop`, those whom it asked are told that nobody waits for them."""
+    """Answer of the present task; with `stop`, the asked agents are told of the end of its waits."""
 
     kind: Literal["end_task"] = "end_task"
     ordinal: Ordinal
@@ -213,7 +212,7 @@ class GivenUp(Frozen):
 
 
 class Doubted(Frozen):
-    """Nobody knows whether it was done, so people are asked."""
+    """Unknown outcome: people are asked."""
 
     end: Literal["doubted"] = "doubted"
     reason: _Text
@@ -224,7 +223,7 @@ Ending = Annotated[AnyEnding, Field(discriminator="end")]
 
 
 class Reading(StrEnum):
-    """What a handler may look up; each is a read of the store."""
+    """Lookups of a handler; each is a read of the store."""
 
     STANDING = "standing"
     PLAN = "plan"
@@ -291,8 +290,8 @@ ANSWERS: Final[Mapping[Reading, object]] = {
 
 
 class Read(Frozen):
-    """One reading: `id` is the id or the name of what is read, `ids` those of several, and the others are the
-    parameters of the read of a store that have these names."""
+    """One lookup: `id` is the id or the name of its object, `ids` those of several, and the others are the parameters
+    of the store's read under these names."""
 
     what: Reading
     id: Annotated[str, Field(max_length=LONGEST_NAME)] = ""

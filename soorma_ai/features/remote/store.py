@@ -46,7 +46,7 @@ def lend(
     held: Sequence[int] = (),
     borrower: Borrower | None = None,
 ) -> list[Delivery]:
-    """Claim for an agent elsewhere, a suspect by itself where there is nothing else. Its lease does not end with this
+    """Claim for a remote agent, a poison candidate by itself if there is nothing else. Its lease does not end with this
     process."""
     if borrower is not None:
         _settle(db, agent, held, borrower)
@@ -59,7 +59,7 @@ def lend(
 
 
 def _settle(db: Connection, agent: str, held: Sequence[int], borrower: Borrower) -> None:
-    """End the open loans to this process. What did not come is taken back, which is no attempt."""
+    """End the open loans to this process. Deliveries without an arrival are taken back, without an attempt."""
     last = None if borrower.last is None else _mark(borrower.process, borrower.last)
     values = agent, _mark(borrower.process, MOST_LOANS), _mark(borrower.process, 0)
     lent = db.execute(_OPEN_LOANS, values).fetchall()

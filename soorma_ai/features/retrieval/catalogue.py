@@ -19,8 +19,8 @@ DESCRIPTION_CHARS = 2_000
 
 
 class Catalogue(Struct, frozen=True, dict=True):
-    """`events` by name; of one name those that somebody takes first, requests before others. `agents` are the first
-    agents behind the names."""
+    """Events on offer. `events` by name; of one name those with a taker first, requests before others. `agents` are the
+    first agents behind the names."""
 
     events: tuple[EventDefinition, ...]
     agents: Mapping[str, str]
@@ -48,7 +48,7 @@ class Catalogue(Struct, frozen=True, dict=True):
 
     @cached_property
     def index(self) -> EventIndex:
-        """Return the index by which events are found. It takes seconds to make of ten thousand that are all new."""
+        """Return the index for searches. It takes seconds to make of ten thousand new events."""
         return index_of(tuple(map(Same, self.events)))
 
     @cached_property
@@ -72,7 +72,7 @@ def _catalogue_of(registered: Same[tuple[RegisteredEvent, ...]]) -> Catalogue:
 
 @lru_cache(maxsize=16)
 def _make(registered: tuple[tuple[str, EventRole, Same[EventDefinition]], ...]) -> Catalogue:
-    """Make it by the word of whoever takes an event, who knows what must be in it; of others where nobody takes it."""
+    """Make it from the taker's definitions, with the required data; without a taker, from the others'."""
     taken: defaultdict[tuple[str, EventTopic], list[EventDefinition]] = defaultdict(list)
     others: dict[tuple[str, EventTopic], EventDefinition] = {}
     agents: dict[str, str] = {}
@@ -91,7 +91,7 @@ def _make(registered: tuple[tuple[str, EventRole, Same[EventDefinition]], ...]) 
 
 
 def row_of(definition: EventDefinition) -> JsonObject:
-    """Return what a model is told of an event: its name, its description, and its schema as far as one can be read."""
+    """Return an event's row for a model: its name, its description, and its schema as far as one can be read."""
     return {
         "name": definition.event_name,
         "description": clip(definition.description, DESCRIPTION_CHARS),

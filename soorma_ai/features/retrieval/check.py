@@ -18,7 +18,7 @@ _MOST_CHARS = 2_000
 
 
 class EventFault(StrEnum):
-    """Faults, and notes (`is_note`) of what may well be meant."""
+    """Faults, and notes (`is_note`) about possibly intended states."""
 
     NO_DESCRIPTION = "no_description"
     SAME_WORDS = "same_words"
@@ -58,14 +58,14 @@ class FoundEvent(Struct, frozen=True):
 
 
 class EventFinding(Struct, frozen=True):
-    """A problem, and the events that have it; of those with the same words, the ones that get into each other's way."""
+    """Problem, with its events; for those with the same words, the conflicting ones."""
 
     problem: EventFault
     events: tuple[FoundEvent, ...]
 
 
 def check_events(registered: Iterable[RegisteredEvent]) -> list[EventFinding]:
-    """Return what is wrong with the requests and goals that agents take, as far as finding them goes, by name."""
+    """Return the faults of requests and goals with takers, as far as a search for them goes, by name."""
     takers: defaultdict[str, dict[str, EventDefinition]] = defaultdict(dict)
     for one in registered:
         if one.role in TAKEN and one.definition.topic is EventTopic.ACTION_REQUESTS:
@@ -79,7 +79,7 @@ def check_events(registered: Iterable[RegisteredEvent]) -> list[EventFinding]:
 
 
 def by_problem(findings: Iterable[EventFinding]) -> dict[EventFault, list[EventFinding]]:
-    """Return findings by what is wrong, in the order of the problems."""
+    """Return findings by problem, in the order of the problems."""
     found = defaultdict[EventFault, list[EventFinding]](list)
     for one in findings:
         found[one.problem].append(one)
@@ -96,13 +96,13 @@ def marks_of(findings: Iterable[EventFinding]) -> dict[str, Mark]:
 
 
 def _text(definitions: Iterable[EventDefinition]) -> str:
-    """Return the words by which an event is asked for; empty where there are none."""
+    """Return the words of a search for an event; empty without any."""
     told = (f"{one.description} {one.when_to_use}" for one in definitions)
     return next((text for text in told if terms(text, _MOST_CHARS)), "")
 
 
 def _with_twins(index: EventIndex, name: str, text: str) -> tuple[str, ...]:
-    """Return the event, and those that are found by its own words before it or as well as it, by name."""
+    """Return the event, and the ones ranked before it or equal to it by its own words, by name."""
     found = dict(index.weigh(text, MOST_TWINS + 1))
     own = found.get(name, 0.0)
     twins: Sequence[str] = [other for other, weight in found.items() if other != name and weight >= own]

@@ -1,4 +1,4 @@
-"""The choice of one event of a topic, outside of any decision of a plan: what there is, and what an answer means."""
+"""Choice of one event of a topic, outside of any decision of a plan: its offer, and the meaning of an answer."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -16,7 +16,8 @@ from soorma_ai.kernel.domain.values import Json, JsonObject, Same
 from soorma_ai.kernel.rules.choices.form import NONE
 from soorma_ai.kernel.rules.choices.lookups import unseen_in, with_whole_schemas
 from soorma_ai.kernel.rules.choices.offer import Offer, merge_definitions
-from soorma_ai.kernel.rules.decisions.judge import check_payload, event_offered, parse_decision, prepare_decision
+from soorma_ai.kernel.rules.decisions.judge import check_payload, event_offered, prepare_decision
+from soorma_ai.kernel.rules.decisions.wire_form import parse_decision
 
 
 class NoChoice(Struct, frozen=True):
@@ -26,8 +27,8 @@ class NoChoice(Struct, frozen=True):
 
 
 def offer_on(topic: EventTopic, agent: str, live: Iterable[RegisteredEvent]) -> Offer:
-    """Return what an agent can publish on a topic: what others take there, goals too, and beside requests what it says
-    that it makes. The same registrations make the same offer, which is put together once."""
+    """Return the publishable events of a topic: those with other agents as takers, goals too, and beside requests the
+    agent's own declared ones. The same registrations make the same offer, put together once."""
     return _offer_of(topic, agent, Same(tuple(live)))
 
 
@@ -57,8 +58,8 @@ def _is_for(one: RegisteredEvent, agent: str) -> bool:
 
 
 def parse_choice(value: Json, fault: str, offer: Offer) -> Slices[EventDecision | NoChoice]:
-    """Return what the wire form means. `fault` is what kept the answer from being JSON, if any. Raises
-    MalformedDecision, and NotAllowed for what only a plan can decide."""
+    """Return the choice of the wire form. `fault` is the reason for an answer without JSON, if any. Raises
+    MalformedDecision, and NotAllowed for a decision reserved to plans."""
     if isinstance(value, dict) and isinstance(step := value.get("step"), dict) and step.get("action") == NONE:
         reasoning = value.get("reasoning")
         return NoChoice(reasoning if isinstance(reasoning, str) else "")
@@ -70,7 +71,7 @@ def parse_choice(value: Json, fault: str, offer: Offer) -> Slices[EventDecision 
 
 
 def unseen_choice(chosen: EventDecision, offer: Offer, showing: Showing) -> list[str]:
-    """Return what was chosen although its schema has not been shown."""
+    """Return a chosen event without its schema shown."""
     return unseen_in(_as_step(chosen), offer, showing)
 
 
@@ -81,7 +82,7 @@ def check_of_choice(chosen: EventDecision, offer: Offer) -> tuple[JsonObject | N
 
 
 def judge_choice(chosen: EventDecision, offer: Offer) -> None:
-    """Raise UnknownEvent for what is not offered, PayloadMismatch for data that does not fit; in this order."""
+    """Raise UnknownEvent for an event not on offer, PayloadMismatch for unfitting data; in this order."""
     definition = event_offered(chosen.event_type, offer)
     try:
         check_payload(f"data for event {chosen.event_type!r}", definition, chosen.data)

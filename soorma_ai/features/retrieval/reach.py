@@ -17,9 +17,9 @@ _ANSWERED = (EventTopic.ACTION_RESULTS, EventTopic.NOTIFICATION_EVENTS, EventTop
 def check_reach(
     registered: Iterable[RegisteredEvent], live: Collection[str] = (), published: Iterable[EventEnvelope] = ()
 ) -> list[EventFinding]:
-    """Return requests that nobody takes, goals that nobody pursues, facts that nobody hears, and circles. `live` are
-    the agents that live; where there is none, nothing runs, and those that are gone count as well. Events that agents
-    have `published` close circles, too: a request is made without being declared."""
+    """Return requests without a taker, goals without a planner, facts without a listener, and circles. `live` are the
+    live agents; without any, nothing runs, and gone ones count as well. Events `published` by agents close circles,
+    too: a request is made without being declared."""
     known = list(registered)
     makers, takers = _by_event(known, (EventRole.MAKES,)), _by_event(known, TAKEN)
     heard = _by_event(known, (*TAKEN, EventRole.AWAITS))
@@ -46,7 +46,7 @@ def check_reach(
 def _with_published(
     makers: Mapping[Key, Collection[str]], published: Iterable[EventEnvelope]
 ) -> Mapping[Key, Collection[str]]:
-    """Return who makes which event, by registrations and by the log. A client's events begin something anew."""
+    """Return the makers of each event, by registrations and by the log. A client's events are new beginnings."""
     made = {key: set(agents) for key, agents in makers.items()}
     for event in published:
         if event.source not in (CLIENT, SYSTEM):
@@ -55,8 +55,8 @@ def _with_published(
 
 
 def circles_in(makers: Mapping[Key, Collection[str]], takers: Mapping[Key, Collection[str]]) -> list[list[Key]]:
-    """Return the groups of events of which each can lead to every other, or to itself, by who takes one and makes
-    another. Results lead back to who asked, and count for none."""
+    """Return the groups of events with a way from each to every other, or to itself, by the takers of one as makers of
+    another. Results lead back to the requester, and do not count."""
     keys = [key for key in sorted({*makers} & {*takers}) if key[0] is not EventTopic.ACTION_RESULTS]
     made = defaultdict[str, list[Key]](list)
     for key in keys:

@@ -1,4 +1,4 @@
-"""One event chosen by a model, in a handler of any agent that is no planner."""
+"""Choice of one event by a model, for handlers of every agent but planners."""
 
 import asyncio
 from collections.abc import Mapping
@@ -6,12 +6,12 @@ from typing import Any
 
 from typing_extensions import Unpack
 
-from soorma_ai.agents.arguments import must_know
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.planner_options import RoomOptions, room_of
 from soorma_ai.errors import ConfigError
 from soorma_ai.features.retrieval.choice import check_of_choice, judge_choice
 from soorma_ai.features.retrieval.choose import ChoiceSettings, choose, offer_for_choice
+from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.decisions import EventDecision
 from soorma_ai.kernel.domain.events import EventTopic, topic_of
 from soorma_ai.kernel.domain.values import json_object
@@ -39,11 +39,11 @@ class SelectorOptions(RoomOptions, total=False):
 
 
 class EventSelector:
-    """Lets a model choose one event of a topic, of those that live agents of this tenant take, and fill in its data.
+    """Choice of one event by a model, with its data filled in: among a topic's events with a live taker in this tenant.
 
-    Its answers are journalled and judged as decisions of planners are, at most two are asked for again, and handling
-    again uses what was answered. In a delivery of a plan its tree pays, by the plan's limits. For the options see
-    `SelectorOptions`.
+    Its answers are journalled and judged as decisions of planners are; at most two are asked for again, and a second
+    handling uses the recorded answer. In a delivery of a plan its tree pays, within the plan's limits. `context` is
+    that of the handler. For the options see `SelectorOptions`.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class EventSelector:
         self._settings = ChoiceSettings(topic_of(topic), instructions, room, max_llm_calls)
 
     async def select_event(self, state: Mapping[str, Any]) -> EventDecision:
-        """Return the event that serves best in this state, which is all that the model is told beside what there is.
-        Nothing is published yet. Of several that a handler asks for at once, one is chosen after the other.
+        """Return the best event for this `state`. The model sees the state and the offered events, and nothing else.
+        Nothing is published yet. Concurrent calls of one handler choose one after the other.
 
-        Raises NotFound where no live agent offers any event of the topic, or none of them serves; DecisionError when
-        the model does not get it right in three tries, LimitExceeded, ModelRefused, ContentFiltered; ConfigError for a
-        model that cannot be called.
+        Raises NotFound without any live event of the topic, and without a useful one; DecisionError after three invalid
+        answers of the model; LimitExceeded, ModelRefused, ContentFiltered; ConfigError for a model without a working
+        set-up.
         """
         told = json_object("the state", state)
         async with self._context.handling.asking:
@@ -89,9 +89,17 @@ class EventSelector:
         response_event: str | None = None,
         response_topic: EventTopic | str = EventTopic.ACTION_RESULTS,
     ) -> str:
-        """Publish the event as `context.bus.publish` does, and return its id: a person who must approve it is asked.
+        """Publish the event as `context.bus.publish` does, and return its id. An approval is asked for where it is
+        needed.
 
-        It is checked once more against what live agents take now. Raises NotFound and DecisionError as `select_event`.
+        It is checked again, against the events taken by live agents now. Raises NotFound and DecisionError as
+        `select_event`.
+
+        Args:
+            decision: the decision of `select_event`.
+            correlation_id: the reply key.
+            response_event: the name of the wanted answer.
+            response_topic: the topic of the wanted answer.
         """
         topic = self._settings.topic
         handling = self._context.handling

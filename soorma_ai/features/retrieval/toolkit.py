@@ -1,4 +1,4 @@
-"""What there is to publish, for an author or for a model of the author's own: found, shown, checked."""
+"""Search, display and checks of publishable events, for authors and for models of their own."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -21,10 +21,10 @@ MOST_FOUND = 20
 
 
 class EventToolkit:
-    """The events of live agents, in the tenant of `registry`: that of the delivery in hand, or of a client.
+    """Events of live agents, in the tenant of `registry`: the delivery's, or a client's.
 
-    An event that several agents take is one, and its data has to fit all of them. `agent` is whose own requests are not
-    actionable: it would ask itself.
+    An event with several takers is one event, and its data must fit all of them. `agent` is the present agent: its own
+    requests are not actionable, since it would ask itself. `event_name` is the name of an event in all calls.
     """
 
     def __init__(self, registry: Directory, agent: str = "") -> None:
@@ -34,22 +34,22 @@ class EventToolkit:
     async def discover_events(
         self, topic: EventTopic | str | None = None, event_name_pattern: str | None = None
     ) -> list[EventDefinition]:
-        """Return the events of a topic by name, of a family where the pattern is one ('order.*'). Raises ConfigError
-        for a star that stands elsewhere."""
+        """Return the events of a topic by name, or by an `event_name_pattern` of a family ('order.*'). Raises
+        ConfigError for a star in another place."""
         return (await self._catalogue()).on(None if topic is None else topic_of(topic), event_name_pattern)
 
     async def discover_actionable_events(
         self, topic: EventTopic | str = EventTopic.ACTION_REQUESTS
     ) -> list[EventDefinition]:
-        """Return the events of a topic that other agents take, and those that this agent itself says it makes."""
+        """Return the events of a topic with other agents as takers, and the declared events of this agent."""
         return [*offer_on(topic_of(topic), self._agent, await self._registry.live_events()).events]
 
     async def get_event_info(self, event_name: str, *, topic: EventTopic | str | None = None) -> EventDefinition | None:
-        """Return an event; of one name on several topics, one that somebody takes, requests before others."""
+        """Return an event. For one name on several topics: an event with a taker, requests before others."""
         return (await self._catalogue()).find_named(event_name, None if topic is None else topic_of(topic))
 
     async def find_events(self, words: str, most: int = MOST_FOUND) -> list[EventDefinition]:
-        """Return at most so many events that are about these words, best first."""
+        """Return at most `most` events about these `words`, best first."""
         if most < 1:
             raise LocalProtocolError(f"find_events(most={most}): give a number from 1")
         catalogue = await self._catalogue()
@@ -59,21 +59,21 @@ class EventToolkit:
 
     @staticmethod
     def format_for_llm(events: Iterable[EventDefinition]) -> list[JsonObject]:
-        """Return {"name", "description", "schema"} of each event. A schema that is too large to be read is an outline
-        of what its data must have."""
+        """Return {"name", "description", "schema"} of each of the `events`. A schema too large to read becomes an
+        outline of its required data."""
         return [row_of(event) for event in events]
 
     @staticmethod
     def format_as_prompt_text(events: Iterable[EventDefinition]) -> str:
-        """Return the same as lines of JSON between fences, which nothing that other agents wrote can end."""
+        """Return the same `events` as lines of JSON between fences; no text of other agents can end a fence."""
         return fence_rows([row_of(event) for event in events])
 
     async def create_payload(
         self, event_name: str, data: Mapping[str, Any], *, topic: EventTopic | str | None = None
     ) -> JsonObject:
-        """Return the data as it fits the event: nulls that stand for what is left out are left out.
+        """Return the data in the event's form: nulls for left-out values are left out.
 
-        Raises NotFound, which names what may be meant, and DecisionError, which says path, rule, found and wanted.
+        Raises NotFound, with similar names, and DecisionError, with path, rule, found and wanted.
         """
         event = await self._event(event_name, topic)
         given, schema = json_object(f"the data of {event_name!r}", data), event.payload_schema
@@ -83,7 +83,7 @@ class EventToolkit:
     async def validate_response(
         self, event_name: str, data: Mapping[str, Any], *, topic: EventTopic | str | None = None
     ) -> JsonObject:
-        """Return the result, as it fits what the request of this name promises. Raises as `create_payload` does."""
+        """Return the result in the form promised by the request of this name. Raises as `create_payload` does."""
         event = await self._event(event_name, topic)
         result = json_object(f"the response to {event_name!r}", data)
         return await self._fit(f"the response to {event_name!r}", result, event.response_schema or ANY_OBJECT)

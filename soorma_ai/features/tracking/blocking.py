@@ -17,7 +17,7 @@ class BlockingPlanReader(Blocking[BlockingPlanReaderKind]):
 
 
 class BlockingTracker(Blocking[AsyncTracker]):
-    """The progress of plans. Every call raises NotFound for what is not there for its caller."""
+    """Progress of plans. Every call raises NotFound for a plan invisible to its caller."""
 
     plan_progress = blocking(AsyncTracker.plan_progress)
     actions = blocking(AsyncTracker.actions)

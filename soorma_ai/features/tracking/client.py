@@ -9,5 +9,5 @@ class AsyncPlanReader(PlanReaderRows):
     """Reads plans for people."""
 
     async def trace(self, plan_id: str) -> Trace:
-        """Return why everything in a plan happened: who did what because of what, and when. Raise NotFound."""
+        """Return the causes of everything in a plan: each effect with its author, cause and time. Raise NotFound."""
         return await self._caller.read(get("plans", plan_id, "trace"), Trace)

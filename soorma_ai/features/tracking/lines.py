@@ -38,7 +38,7 @@ class LineKind(StrEnum):
 
 
 class Thought(JournalEntry, frozen=True, kw_only=True):
-    """An answer of a model, and what became of it. `refusal` says why it could not be done."""
+    """Answer of a model, and its outcome. `refusal` is the reason against it."""
 
     action: str
     data: JsonObject
@@ -63,10 +63,9 @@ class Asked(Record, frozen=True):
 
 
 class Line(Record, frozen=True):
-    """One line: `who` did something about `what`. `time` counts from the start of the plan that is shown, `took` from
-    what this line answers. `because` is the event that caused it, `event_id` its own. `lines` are what followed from
-    it. `plan_id` is set where a plan begins.
-    """
+    """Line of a trace: `who` did something about `what`. `time` counts from the start of the shown plan, `took` from
+    the answered line. `because` is the id of the causing event, `event_id` its own. `lines` are its consequences.
+    `plan_id` is set at a plan's beginning."""
 
     kind: LineKind
     time: timedelta
@@ -85,7 +84,7 @@ class Line(Record, frozen=True):
 
 
 def flatten(lines: Iterable[Line]) -> Iterator[Line]:
-    """Yield every line of a tree, each before those that followed from it."""
+    """Yield every line of a tree, each before its consequences."""
     for line in lines:
         yield line
         yield from flatten(line.lines)
@@ -193,7 +192,7 @@ _UNMET = {
 
 
 def unmet_line(expected: Expectation, note: str, start: datetime, now: datetime) -> Line:
-    """Make the line of an expectation that nothing met (yet). `note` is what the plan's history says of it."""
+    """Make the line of an unmet expectation. `note` is the text of the plan's history about it."""
     kind, words = _UNMET[expected.status]
     until = expected.closed_at or now
     return Line(
@@ -232,7 +231,7 @@ ARRIVALS = {
 
 
 def heading(came: Step) -> tuple[str, str]:
-    """Return (what it is about, what happened to it) for one of the ARRIVALS."""
+    """Return (subject, event) for one of the ARRIVALS."""
     if came.kind is StepKind.REPLIED and came.note == "failed":
         return came.name, "failed"
     return came.name, ARRIVALS[came.kind].format(came.note.partition(":")[0])

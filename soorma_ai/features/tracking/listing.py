@@ -73,7 +73,7 @@ def _page(
 
 
 def _conditions(user_id: str | None, session_id: str | None, status: PlanStatus | None) -> tuple[str, str]:
-    """Return what the narrowest index is asked for, and what is left to be asked of its rows."""
+    """Return the conditions for the narrowest index, and the other conditions on its rows."""
     by = {"session_id = :session": session_id, "user_id = :user": user_id, "status = :status": status}
     given = [condition for condition, value in by.items() if value is not None]
     if not given:

@@ -1,4 +1,4 @@
-"""What is told while it happens, each thing once: the lines of a trace that are new, and those of one event."""
+"""News of a plan during its run, each once: the new lines of a trace, and the lines of one event."""
 
 from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
@@ -52,7 +52,7 @@ _ENDS = frozenset({PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED
 
 class LiveLine(Struct, frozen=True):
     """One line, and when it happened. `mark` is the same for what is the same, whenever it is looked at. `wait` is the
-    question to people that the line is about."""
+    question to people that the line is about, `subject` the event of an answered question."""
 
     at: datetime
     line: Line
@@ -60,11 +60,12 @@ class LiveLine(Struct, frozen=True):
     plan_id: str | None = None
     tenant_id: str = ""
     wait: Wait | None = None
+    subject: str = ""
 
 
 def news(trace: Trace, told: AbstractSet[Hashable]) -> list[LiveLine]:
-    """Return what of a trace is not `told` yet, by its marks, in order of time. Of turns only that of the goal: what
-    began others is there. What still lasts is no news, but for a request that nobody takes."""
+    """Return the lines of a trace not yet `told`, by their marks, in order of time. Of turns only that of the goal: the
+    causes of the others are in it. An unfinished line is no news, but for a request without a taker."""
     found: dict[Hashable, LiveLine] = {}
     for line in sorted(flatten(trace.lines), key=lambda line: line.time):
         lasts = line.kind is LineKind.OPEN and line.event_id is None
@@ -78,7 +79,7 @@ def news(trace: Trace, told: AbstractSet[Hashable]) -> list[LiveLine]:
 
 
 def _mark(line: Line, at: datetime) -> Hashable:
-    """Return what stays the same of a line, though the start of the plan that its time counts from may move."""
+    """Return the constant part of a line; the start of its plan may move."""
     if line.thought is not None:
         return line.kind, line.thought.key
     if line.asked is not None:
@@ -90,8 +91,8 @@ def _mark(line: Line, at: datetime) -> Hashable:
 
 
 class RowNames(Struct, frozen=True):
-    """Names of rows to be looked up for the lines of an event: the handling in which a model may have decided on it,
-    as (agent, cause), the expectation that it is about, and the request that it answers."""
+    """Names of rows for the lines of an event: the handling with a possible decision of a model on it, as (agent,
+    cause), its expectation, and the answered request."""
 
     handling: tuple[str, str] | None = None
     expectation_id: str | None = None
@@ -99,7 +100,7 @@ class RowNames(Struct, frozen=True):
 
 
 class LineRows(Struct, frozen=True):
-    """The rows of a `RowNames`, as far as they are there. Of `decisions` those that are not told yet."""
+    """Rows of a `RowNames`, as far as they exist. Of `decisions` the new ones."""
 
     decisions: Sequence[JournalEntry] = ()
     expectation: Expectation | None = None
@@ -107,7 +108,7 @@ class LineRows(Struct, frozen=True):
 
 
 def lookups_of(event: EventEnvelope) -> RowNames:
-    """Return what has to be looked up for the lines of an event."""
+    """Return the rows to look up for the lines of an event."""
     made_by = (
         (event.source, event.causation_id) if event.causation_id and event.source not in (CLIENT, SYSTEM) else None
     )
@@ -121,12 +122,13 @@ def lookups_of(event: EventEnvelope) -> RowNames:
 
 
 def lines_of(event: EventEnvelope, found: LineRows) -> list[LiveLine]:
-    """Return what an event tells, in order: the decisions that led to it, and what it is itself."""
+    """Return the lines of an event, in order: the decisions leading to it, and the event itself."""
     decisions = [LiveLine(entry.at, _decision(entry)) for entry in found.decisions]
     itself = _line_of(event, found)
     asked = found.expectation if itself and itself.asked else None
     wait = Wait.of(asked) if asked else None
-    told = [*decisions, *([LiveLine(event.time, itself, event.id, wait=wait)] if itself else [])]
+    subject = found.expectation.event_type if found.expectation else ""
+    told = [*decisions, *([LiveLine(event.time, itself, event.id, wait=wait, subject=subject)] if itself else [])]
     return [replace(one, plan_id=event.plan_id, tenant_id=event.tenant_id) for one in told]
 
 

@@ -13,7 +13,7 @@ HANDLERS = CallTable()
 
 @HANDLERS("GET /plans/{plan_id}/trace", CALLS["trace"], "show_trace")
 async def show_trace(call: Call, plan_id: Id) -> Trace:
-    """Return why everything in a plan happened: who did what because of what, and when."""
+    """Return the causes of everything in a plan: each effect with its author, cause and time."""
     return await reader_of(call.client).trace(plan_id)
 
 

@@ -1,4 +1,4 @@
-"""The graph of a plan: what caused what. An event that answers one thing and leads to another is one node."""
+"""Graph of a plan's causes. An event with an answer to one thing and a lead to another is one node."""
 
 from collections.abc import Collection, Iterable, Iterator
 
@@ -44,7 +44,7 @@ def graph_of_plan(trace: Trace, most: int = MOST_NODES) -> Graph:
 
 
 class _GraphBuilder:
-    """Nodes and edges, gathered while the lines are walked, each before those that followed from it."""
+    """Nodes and edges, gathered during a walk of the lines, each before its consequences."""
 
     def __init__(self, lines: tuple[Line, ...]) -> None:
         self.nodes: list[Node] = []
@@ -62,7 +62,7 @@ class _GraphBuilder:
         self.edges += [edge for edge in self._ends(lines) if edge.target in ids]
 
     def _lead_here(self, line: Line, here: str, last: str, ids: set[str]) -> None:
-        """Draw what a turn comes after, where no line says what it answers."""
+        """Draw the predecessors of a turn, if no line names its cause."""
         cause = f"event {line.because}"
         if line.because and cause in ids and cause != here:
             self.edges.append(Edge(cause, here))
@@ -83,8 +83,8 @@ class _GraphBuilder:
             ahead += reversed(list(self._causes(line, here)))
 
     def _causes(self, line: Line, here: str) -> Iterator[tuple[Line, str]]:
-        """Yield each line below with the node that led to it: in a turn, an answer of a model leads to the next and to
-        what was done."""
+        """Yield each line below with its causing node: in a turn, an answer of a model leads to the next and to its
+        effects."""
         cause = here
         for below in line.lines:
             if line.asked is not None and below.kind is LineKind.OPEN:
@@ -94,7 +94,7 @@ class _GraphBuilder:
                 cause = self._id_of(below)
 
     def _ends(self, lines: tuple[Line, ...]) -> Iterator[Edge]:
-        """Yield what the end of a plan is answered to."""
+        """Yield the answers at the end of a plan."""
         for line in flatten(lines):
             if line.kind is LineKind.END and line.event_id:
                 yield Edge(self._id_of(line), f"event {line.event_id}")
@@ -146,7 +146,7 @@ def decisions_of(lines: Iterable[Line]) -> list[tuple[str, Line]]:
 
 
 def graph_of_machine(states: States, current: str, visited: Collection[str] = ()) -> Graph:
-    """Return the graph. `visited` are states of which there is a result; what leads away from elsewhere is faint."""
+    """Return the graph. `visited` are states with a result; ways from other states are faint."""
     nodes = [_node(name, config, name == current) for name, config in states.items()]
     been = {*visited, current}
     return make_graph(nodes, (edge for name, config in states.items() for edge in _edges(name, config, name in been)))

@@ -76,7 +76,7 @@ def _need(line: PlanLine | None) -> str:
 
 
 def _wait_of(one: Awaited) -> str:
-    """Return whom a plan waits for, and for what."""
+    """Return the people or agents of a plan's wait, and its subject."""
     if one.kind in FOR_PEOPLE:
         return f"{', '.join(one.whom) or 'anybody'}: {one.what}"
     return f"no agent takes {one.what}" if one.kind is ExpectationKind.OFFER else f"answer to {one.what}"

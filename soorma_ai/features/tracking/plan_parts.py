@@ -1,4 +1,4 @@
-"""A part of a long plan, for a page: what it costs to read depends on the part, and not on the plan."""
+"""Part of a long plan, for a page: the cost of a read depends on the part, and not on the plan."""
 
 from datetime import timedelta
 
@@ -27,8 +27,8 @@ MOST_ROWS = 300
 
 
 class ShownPart(Struct, frozen=True):
-    """Steps of a plan that are told, counted from 0, of so many. `decisions_before` counts the decisions before them,
-    `begins` is when the first of them was, from the plan's beginning on."""
+    """Shown steps of a plan, counted from 0, with the number of all. `decisions_before` counts the earlier decisions,
+    `begins` is the moment of the first of them, from the plan's beginning on."""
 
     trace: Trace
     first: int
@@ -76,7 +76,7 @@ async def show_part(services: Services, plan: PlanRecord, wanted: int | None) ->
 
 
 async def _steps_between(services: Services, plan_id: str, first: int, last: int) -> list[Step]:
-    """Return these steps, with those before them that belong to the first one's turn."""
+    """Return these steps, with the earlier ones of the first one's turn."""
     lead = max(0, first - LEAD)
     steps = await services.store.plans.steps_at(plan_id, range(lead, last))
     begun = [step.ordinal for step in steps if step.kind in ARRIVALS and step.ordinal <= first]
@@ -98,7 +98,7 @@ async def _rows(services: Services, plan: PlanRecord, steps: list[Step], last: i
 
 
 async def _child_plans(services: Services, plan: PlanRecord, events: tuple[EventEnvelope, ...]) -> list[PlanRecord]:
-    """Return plans that this part of the plan has led to, a few of them."""
+    """Return child plans of this part of the plan, a few of them."""
     goals = [e for e in events if e.topic is EventTopic.ACTION_REQUESTS and e.target and e.plan_id == plan.plan_id]
     ids = [plan_id_of(goal.id, goal.target or "") for goal in goals][:MOST_CHILDREN]
     found = [await services.store.plans.plan(plan_id) for plan_id in ids]

@@ -23,7 +23,7 @@ MOST_HELD = 500
 
 
 async def plan_page(services: Services, person: Person, wanted: PlanFilter, before: int, limit: int) -> PlanPage:
-    """Return plans that a person sees, newest first, with what they spent and what they wait for."""
+    """Return the plans visible to a person, newest first, with their spent amounts and their waits."""
     found = await services.store.part(PLAN_LISTS).plan_page(person.tenant_id, only_user(person), wanted, before, limit)
     going = [row.plan.plan_id for row in found.rows if not row.plan.status.is_final]
     awaited = defaultdict[str | None, list[Expectation]](list)

@@ -15,8 +15,8 @@ FEATURE = "tracking"
 
 
 class PlanFilter(Struct, frozen=True):
-    """Plans that a list is of: in one of these statuses, or in any where there is none; of a session; `search` is a
-    part of the id, of the goal's name, of the planner's or of the user's."""
+    """Filter of a list of plans: one of these statuses, or any without one; a session; `search` is a part of the id, of
+    the goal's name, of the planner's or of the user's."""
 
     statuses: tuple[PlanStatus, ...] = ()
     session_id: str | None = None
@@ -24,7 +24,7 @@ class PlanFilter(Struct, frozen=True):
 
 
 class StoredPlan(Struct, frozen=True):
-    """A plan, its place in the order in which plans began, and what its tree has spent."""
+    """Plan, its place in the order of beginning, and the spent amounts of its tree."""
 
     seq: int
     plan: PlanRecord
@@ -40,8 +40,8 @@ class StoredPlans(Struct, frozen=True):
 
 
 class WantedPart(Struct, frozen=True):
-    """Part of a plan whose rows are wanted: the events that its turns are about, and the expectations that its steps
-    name. `until` is the event behind which the next part begins. At most `most` decisions, and events, are read."""
+    """Wanted part of a plan: the events of its turns, and the expectations of its steps. `until` is the last event
+    before the next part. At most `most` decisions, and events, are read."""
 
     causes: tuple[str, ...]
     expectations: tuple[str, ...]
@@ -52,8 +52,8 @@ class WantedPart(Struct, frozen=True):
 
 
 class ActivePlans(Struct, frozen=True):
-    """Counts of active plans. Waiting are those that are paused, ask people, or need an operator. `is_part`: there may
-    be more, and the `oldest` is not known."""
+    """Counts of active plans. Waiting are the paused ones, those with a question to people, and those in need of an
+    operator. `is_part`: there may be more, and the `oldest` is not known."""
 
     running: int
     waiting: int

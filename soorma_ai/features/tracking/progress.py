@@ -65,7 +65,7 @@ def action(
     report: Report | None,
     untaken: Untaken | None = None,
 ) -> Action:
-    """Describe a request. `reply` is the event that met its expectation; without one, what looks like an answer."""
+    """Describe a request. `reply` is the event at its expectation; without one, the most likely answer."""
     status = _status(expected, reply, handed)
     ended = expected.closed_at if expected else None
     return Action(

@@ -1,15 +1,15 @@
-"""What a model was sent, made again from what is stored and compared with the digest in the journal."""
+"""Prompts of decisions, rendered again from stored data and compared with the digest in the journal."""
 
 from collections.abc import Sequence
 
 from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.features.tracking.questions import StoredQuestion, find_faults, make_inputs, parts_in, parts_of
-from soorma_ai.kernel.domain.history import NO_ANSWER, JournalEntry, Said, Sent, SentPrompt
+from soorma_ai.kernel.domain.history import JournalEntry, Said, Sent, SentPrompt
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.values import Json
 from soorma_ai.kernel.rules.authority import SEE_PROMPT
-from soorma_ai.kernel.rules.decisions.sent import digest_messages
+from soorma_ai.kernel.rules.decisions.sent import digest_messages, retold_answer
 from soorma_ai.kernel.rules.plans.joins import tell_results
 from soorma_ai.kernel.rules.prompting.fence import fence_quotations
 from soorma_ai.kernel.runtime.handling.handling import Services
@@ -17,7 +17,7 @@ from soorma_ai.kernel.runtime.views.plans import own_plan
 
 
 async def prompt_of(services: Services, person: Person, plan_id: str, decision: int | None) -> SentPrompt:
-    """Return what was sent for a decision of a plan, the last one where none is said. Raise NotFound."""
+    """Return the messages to the model for a decision of a plan, by default the last one. Raise NotFound."""
     plan = await own_plan(services, person, plan_id, SEE_PROMPT)
     number, entry, count = await decision_of(services, plan_id, decision)
     handled = await services.store.plans.journal(entry.key.agent, entry.key.cause_id)
@@ -54,7 +54,7 @@ async def decision_of(services: Services, plan_id: str, number: int | None) -> t
 async def _read(
     services: Services, plan: PlanRecord, entry: JournalEntry, before: Sequence[JournalEntry]
 ) -> StoredQuestion:
-    """Read what the question refers to, and no more."""
+    """Read the rows of the question's references, and no more."""
     sent, plans, tenant_id = entry.sent, services.store.plans, plan.lineage.tenant_id
     if sent is None:
         return StoredQuestion(plan, entry)
@@ -71,7 +71,7 @@ async def _read(
 
 
 async def _results(services: Services, plan: PlanRecord, sent: Sent) -> Json:
-    """Return what the trigger tells of a join; None where it is not stored any more."""
+    """Return the results of a trigger's join; None when they are no longer stored."""
     plans = services.store.plans
     if sent.join_id is None:
         return None
@@ -83,7 +83,7 @@ async def _results(services: Services, plan: PlanRecord, sent: Sent) -> Json:
 
 
 def _fill(services: Services, stored: StoredQuestion) -> tuple[Said, ...]:
-    """Return the messages. Raise ConfigError and KeyError for what is lacking."""
+    """Return the messages. Raise ConfigError and KeyError for missing parts."""
     entry, prompts, parts = stored.entry, services.prompts, stored.parts or {}
     if entry.sent is None:
         return ()
@@ -92,5 +92,5 @@ def _fill(services: Services, stored: StoredQuestion) -> tuple[Said, ...]:
     refused = {one.key.ordinal: one for one in stored.before}
     for one in (refused[ordinal] for ordinal in entry.sent.after):
         told = prompts.fill(parts[entry.sent.again], {"refusal": fence_quotations(one.refusal)})
-        messages += [Said("assistant", one.raw or NO_ANSWER), Said("user", told["user"])]
+        messages += [Said("assistant", retold_answer(one)), Said("user", told["user"])]
     return (*messages,)

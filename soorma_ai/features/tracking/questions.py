@@ -1,4 +1,4 @@
-"""Questions to models, put together again from what is stored."""
+"""Questions to models, put together again from stored data."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ class StoredQuestion(Struct, frozen=True):
 
 
 def parts_of(entry: JournalEntry) -> set[str]:
-    """Return the digests of the parts that a question refers to, but for those that its frame names."""
+    """Return the digests of a question's parts, without those of its frame."""
     sent = entry.sent
     if sent is None:
         return set()
@@ -42,7 +42,7 @@ def parts_in(frame: str) -> set[str]:
 
 
 def make_inputs(stored: StoredQuestion) -> JsonObject:
-    """Return the inputs of the prompt, as far as they can be had: what `find_faults` names is not among them."""
+    """Return the inputs of the prompt, as far as they exist; the ones named by `find_faults` are left out."""
     sent, parts = stored.entry.sent, stored.parts or {}
     if sent is None:
         return {}
@@ -52,7 +52,7 @@ def make_inputs(stored: StoredQuestion) -> JsonObject:
 
 
 def find_faults(stored: StoredQuestion) -> list[str]:
-    """Return in words what of a question is not there any more, and what is not as it was."""
+    """Return in words the missing and the changed parts of a question."""
     entry, parts = stored.entry, stored.parts or {}
     sent = entry.sent
     if sent is None:

@@ -17,23 +17,23 @@ class PlanReaderRows:
         self._caller = caller
 
     async def prompt(self, plan_id: Id, decision: Ordinal | None = None) -> SentPrompt:
-        """Return what a model was sent for a decision of a plan, counted from 1; by default the last one. It is made
-        again of what is stored, and says where it is not what was sent. Raise NotFound."""
+        """Return the messages to the model for a `decision` of a plan, counted from 1; by default the last one. They
+        are rendered again from stored data, with a mark at every difference from the original. Raise NotFound."""
         return await self._caller.read(get("plans", plan_id, "prompt", decision=decision), SentPrompt)
 
 
 class AsyncTracker:
-    """The progress of plans. Every call raises NotFound for what is not there for its caller."""
+    """Progress of plans. Every call raises NotFound for a plan invisible to its caller."""
 
     def __init__(self, caller: Sender) -> None:
         self._caller = caller
 
     async def plan_progress(self, plan_id: Id) -> PlanProgress:
-        """Return how far a plan is: how many of its requests have ended, and how."""
+        """Return the progress of a plan: the numbers of its requests by their status."""
         return await self._caller.read(get("tracker", "plans", plan_id), PlanProgress)
 
     async def actions(self, plan_id: Id) -> list[Action]:
-        """Return each request of the plan, and those that its workers made for parts of their tasks, in order."""
+        """Return each request of the plan, and those of its workers for parts of their tasks, in order."""
         return await self._caller.list(Page[Action], None, "tracker", "plans", plan_id, "actions")
 
     async def timeline(self, plan_id: Id) -> list[TimelineEntry]:
@@ -49,8 +49,8 @@ class AsyncTracker:
         before: Position = 0,
         limit: Limit = 50,
     ) -> PlanPage:
-        """Return plans, the newest first, with what they spent and wait for. `search` is a part of the id, or of the
-        goal's, the planner's or the user's name; `before` is that of the page before. `status` may be 'active'. A
+        """Return plans, the newest first, with their spent amounts and their waits. `search` is a part of the id, or of
+        the goal's, the planner's or the user's name; `before` is that of the page before. `status` may be 'active'. A
         page may be short, or empty, before the end."""
         return await self._caller.read(
             get("tracker", "plans", status=status, session_id=session_id, search=search, before=before, limit=limit),
@@ -58,7 +58,7 @@ class AsyncTracker:
         )
 
     async def plan_tree(self, plan_id: Id) -> PlanNode:
-        """Return the plan, and those that it led to, as a tree."""
+        """Return the plan and its descendants as a tree."""
         return await self._caller.read(get("tracker", "plans", plan_id, "tree"), PlanNode)
 
     async def session_plans(self, session_id: Id, *, limit: int = 50) -> list[PlanSummary]:
@@ -66,9 +66,9 @@ class AsyncTracker:
         return await self._caller.list(Page[PlanSummary], limit, "tracker", "sessions", session_id, "plans")
 
     async def delegation_group(self, group_id: Id) -> DelegationGroup:
-        """Return what a worker asked for with `delegate_parallel`, also when its task has ended."""
+        """Return the requests of one `delegate_parallel` of a worker, even of an ended task."""
         return await self._caller.read(get("tracker", "groups", group_id), DelegationGroup)
 
     async def untaken(self, plan_id: Id | None = None, *, task_id: Id | None = None, limit: int = 50) -> list[Untaken]:
-        """Return requests that nobody takes yet, oldest first: of all, of a plan's tree, or for parts of a task."""
+        """Return requests without a taker, oldest first: of all, of a plan's tree, or for parts of a task."""
         return await self._caller.list(Page[Untaken], limit, "tracker", "untaken", plan_id=plan_id, task_id=task_id)

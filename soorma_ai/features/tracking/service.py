@@ -20,8 +20,8 @@ class PlanReader(OperatorCalls):
 
     @CALLS("GET /plans/{plan_id}/prompt", SEE_PROMPT, "show_prompt")
     async def prompt(self, plan_id: Id, decision: Ordinal | None = None) -> SentPrompt:
-        """Return what a model was sent for a decision of a plan, counted from 1; by default the last one. It is made
-        again of what is stored, and says where it is not what was sent. Raise NotFound."""
+        """Return the messages to the model for a `decision` of a plan, counted from 1; by default the last one. They
+        are rendered again from stored data, with a mark at every difference from the original. Raise NotFound."""
         # Few programs look at prompts, and what makes them is large.
         from soorma_ai.features.tracking.prompts import prompt_of
 
@@ -29,7 +29,7 @@ class PlanReader(OperatorCalls):
 
     @CALLS.local(Act.SEE)
     async def trace(self, plan_id: Id) -> "Trace":
-        """Return why everything in a plan happened: who did what because of what, and when. Raise NotFound.
+        """Return the causes of everything in a plan: each effect with its author, cause and time. Raise NotFound.
 
         `soorma_ai.features.tracking.story.print_trace` prints it.
         """

@@ -40,8 +40,8 @@ _ENDS = frozenset({StepKind.COMPLETED, StepKind.FAILED, StepKind.CANCELLED})
 
 
 class Trace(PlanDetails, frozen=True, kw_only=True):
-    """The story of a plan. `lines` are its turns (what came, what was decided about it, what was done) and, for a root,
-    the events of its tree whose cause is in none of them. `untaken` are those of all plans that are shown."""
+    """Trace of a plan. `lines` are its turns (event, decision, action) and, for a root, the events of its tree with a
+    cause in none of them. `untaken` are those of all shown plans."""
 
     started_at: datetime
     shares: Shares
@@ -59,7 +59,7 @@ class TurnRange(Struct, frozen=True):
     first: int | None = None
 
     def of(self, count: int) -> range:
-        """Return the numbers of those that are meant, of so many."""
+        """Return the numbers of the selected turns among all."""
         last = max(0, count - self.most)
         first = last if self.first is None else min(self.first, last)
         return range(first, min(first + self.most, count))
@@ -72,9 +72,9 @@ def trace(
     now: datetime,
     part: TurnRange | None = None,
 ) -> Trace:
-    """Build the trace of a plan. `others` are plans of the same tree; those that this one led to are shown in their
-    place. `events` are the tree's, in order. What is open has lasted until `now`. Of a `part`, only these turns have
-    lines; all else is of the whole plan."""
+    """Build the trace of a plan. `others` are plans of the same tree; descendants of this one are shown in their place.
+    `events` are the tree's, in order. Open lines last until `now`. With a `part`, only these turns have lines; all else
+    is of the whole plan."""
     tree = _Tree(plan, others, events, now)
     if part is not None:
         tree.leave_out_others(plan, part)
@@ -94,8 +94,8 @@ def trace_of_part(
     part: tuple[datetime, datetime],
     now: datetime,
 ) -> Trace:
-    """Build the trace of what is at hand of a long plan: some of its turns, made between two moments, with their rows.
-    The shares are those of that time."""
+    """Build the trace of a part of a long plan: some of its turns, made between two moments, with their rows. The
+    shares are those of that time."""
     tree = _Tree(plan, others, events, now)
     lines = (*tree.turns(plan, 0), *tree.orphans(near=True))
     shares = shares_of(tree.shown_plans.values(), *part)
@@ -192,8 +192,8 @@ class _Tree:
         return tuple(self._turn(plan, turn, level + 1) for turn in self._turns[plan.plan_id])
 
     def orphans(self, *, near: bool = False) -> tuple[Line, ...]:
-        """Return the lines of events of the tree whose cause is none of its lines. `near`: as far as their cause is at
-        hand, since where it is not, another part shows them."""
+        """Return the lines of events of the tree with a cause in none of its lines. `near`: as far as their cause is
+        loaded; another part shows the others."""
         left = [e for e in self._events.values() if e.source != SYSTEM and not self._is_of_a_step(e)]
         left = [e for e in left if e.id not in self._left_out and (not near or e.causation_id in self._events)]
         return tuple(self._event(event, 1) for event in left if event.id not in self._shown)
@@ -312,7 +312,7 @@ class _Tree:
         return (self._what_met(expected, level),)
 
     def _what_met(self, expected: Expectation, level: int) -> Line:
-        """Return the line of the event; of one that is not at hand, what the history says of it."""
+        """Return the line of the event; for one not loaded, the text of the history."""
         event = self._events.get(expected.met_by or "")
         if event is not None:
             return self._event(event, level + 1, since=expected.opened_at)
@@ -321,7 +321,7 @@ class _Tree:
         return reply_line("", expected.event_type, data, at - self.start, at - expected.opened_at, expected.met_by)
 
     def _consequences(self, cause_id: str, level: int) -> list[Line]:
-        """Return the lines of the plans that the event began, and of what others chose and published because of it."""
+        """Return the lines of the event's plans, and of events chosen and published by others because of it."""
         lines: list[Line] = []
         causes = deque([cause_id])
         while causes:

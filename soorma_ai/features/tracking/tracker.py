@@ -1,4 +1,4 @@
-"""The progress of plans, read from the rows and from the events that came over the bus."""
+"""Progress of plans, read from the rows and from the events on the bus."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ CALLS = CallTable("tracker.")
 
 
 class Tracker:
-    """Reads the progress of what a person sees. Every call raises NotFound for what they do not see."""
+    """Progress of the plans visible to a person. Every call raises NotFound for an invisible one."""
 
     def __init__(self, services: Services, person: Person) -> None:
         self._services = services
@@ -33,13 +33,13 @@ class Tracker:
 
     @CALLS("GET /tracker/plans/{plan_id}", Act.SEE, "track_plan")
     async def plan_progress(self, plan_id: Id) -> PlanProgress:
-        """Return how far a plan is: how many of its requests have ended, and how."""
+        """Return the progress of a plan: the numbers of its requests by their status."""
         plan = await self._plan(plan_id)
         return tracking.progress(plan, await self._actions(plan))
 
     @CALLS("GET /tracker/plans/{plan_id}/actions", Act.SEE, "track_actions", by=lambda one: one.action_id)
     async def actions(self, plan_id: Id) -> list[Action]:
-        """Return each request of the plan, and those that its workers made for parts of their tasks, in order."""
+        """Return each request of the plan, and those of its workers for parts of their tasks, in order."""
         return await self._actions(await self._plan(plan_id))
 
     @CALLS("GET /tracker/plans/{plan_id}/timeline", Act.SEE, "track_timeline", by=None)
@@ -57,15 +57,15 @@ class Tracker:
         before: Position = 0,
         limit: Limit = 50,
     ) -> PlanPage:
-        """Return plans, the newest first, with what they spent and wait for. `search` is a part of the id, or of the
-        goal's, the planner's or the user's name; `before` is that of the page before. `status` may be 'active'. A
+        """Return plans, the newest first, with their spent amounts and their waits. `search` is a part of the id, or of
+        the goal's, the planner's or the user's name; `before` is that of the page before. `status` may be 'active'. A
         page may be short, or empty, before the end."""
         wanted = PlanFilter(reading.statuses_of(status), session_id, search)
         return await plan_views.plan_page(self._services, self._person, wanted, before, limit)
 
     @CALLS("GET /tracker/plans/{plan_id}/tree", Act.SEE, "track_tree")
     async def plan_tree(self, plan_id: Id) -> PlanNode:
-        """Return the plan, and those that it led to, as a tree."""
+        """Return the plan and its descendants as a tree."""
         plan = await self._plan(plan_id)
         return tracking.tree(plan, await reading.tree_plans(self._services, self._tenant_id, plan.root_plan_id))
 
@@ -77,7 +77,7 @@ class Tracker:
 
     @CALLS("GET /tracker/groups/{group_id}", Act.SEE, "track_group")
     async def delegation_group(self, group_id: Id) -> DelegationGroup:
-        """Return what a worker asked for with `delegate_parallel`, also when its task has ended."""
+        """Return the requests of one `delegate_parallel` of a worker, even of an ended task."""
         missing = f"no group {group_id} in tenant {self._tenant_id!r}; delegate_parallel returns its id"
         members = await self._services.store.plans.group(group_id)
         if not members:
@@ -93,7 +93,7 @@ class Tracker:
 
     @CALLS("GET /tracker/untaken", Act.SEE, "track_untaken", by=lambda one: one.request_id)
     async def untaken(self, plan_id: Id | None = None, *, task_id: Id | None = None, limit: int = 50) -> list[Untaken]:
-        """Return requests that nobody takes yet, oldest first: of all, of a plan's tree, or for parts of a task."""
+        """Return requests without a taker, oldest first: of all, of a plan's tree, or for parts of a task."""
         root = (await self._plan(plan_id)).root_plan_id if plan_id is not None else None
         return await self._untaken(root, task_id, limit)
 
@@ -147,7 +147,7 @@ class Tracker:
     async def _replies(
         self, requests: Sequence[EventEnvelope], expected: dict[str, Expectation], events: Sequence[EventEnvelope]
     ) -> dict[str, EventEnvelope]:
-        """Return the replies by request. A reply without lineage, which is not in the tree, counts as well."""
+        """Return the replies by request. A reply without lineage, outside of the tree, counts as well."""
         by_id = {event.id: event for event in events}
         by_key = tracking.replies_by_key(events)
         replies: dict[str, EventEnvelope | None] = {}

@@ -1,4 +1,4 @@
-"""All that a file holds, read by whoever moves it into another database."""
+"""Contents of a file, for a move into another database."""
 
 import sqlite3
 from collections.abc import Generator, Iterable
@@ -21,7 +21,7 @@ _IS_THERE = "SELECT 1 FROM sqlite_master WHERE name = ?"
 
 @contextmanager
 def contents_of(path: Path) -> Generator[Contents]:
-    """Yield what the file holds, to be read while this lasts. Raise as `files.open_reader` does."""
+    """Yield the contents of the file, to be read while this lasts. Raise as `files.open_reader` does."""
     with closing(files.open_reader(path)) as db:
         try:
             db.execute("BEGIN")

@@ -1,8 +1,8 @@
-"""Removal of all that is a user's, done or not, in short transactions. The place is kept in a row of `forgetting`, so
-that after a kill it goes on from there.
+"""Erasure of a user's data, done or not, in short transactions. The place is kept in a row of `forgetting`; after a
+kill it continues from there.
 
-What is on its way is gone with the rest: whoever has it in hand finds the lease lost, and nothing of it is committed.
-Pages are overwritten (`secure_delete`), and the words of the index are merged away.
+Events on their way are removed with the rest: a handler with one in hand finds the lease lost, and nothing of it is
+committed. Pages are overwritten (`secure_delete`), and the words of the index are merged away.
 """
 
 import json
@@ -69,8 +69,8 @@ _SESSIONS = """
 
 
 def must_not_be_forgotten(db: Reader, users: Iterable[tuple[str, str]]) -> None:
-    """Raise TransientError for one, by tenant and id, of whom not everything is removed yet: what they begin now would
-    go with the rest, or stay where it has been removed already."""
+    """Raise TransientError for a user, by tenant and id, with an unfinished erasure: new data would go with the rest,
+    or stay where the removal has passed already."""
     for tenant_id, user_id in set(users):
         query = "SELECT 1 FROM forgetting WHERE tenant = ? AND user_id = ?"
         if db.execute(query, (tenant_id, user_id)).fetchone() is not None:
@@ -78,7 +78,7 @@ def must_not_be_forgotten(db: Reader, users: Iterable[tuple[str, str]]) -> None:
 
 
 def users(db: Reader) -> set[tuple[str, str]]:
-    """Return users who are being forgotten, by tenant and id."""
+    """Return users with an unfinished erasure, by tenant and id."""
     return set(db.execute("SELECT tenant, user_id FROM forgetting").fetchall())
 
 
@@ -89,7 +89,8 @@ def begin(db: Connection, tenant_id: str, user_id: str, now: datetime) -> int:
 
 
 def go_on(db: Connection, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:
-    """Remove about so many rows of this user, or of any who is to be forgotten; `is_done` when there is none."""
+    """Remove about this number of rows of this user, or of any user with an unfinished erasure; `is_done` when there is
+    none."""
     row = db.execute(
         "SELECT tenant, user_id, stage, after_seq FROM forgetting "
         "WHERE (CAST(:tenant AS TEXT) IS NULL OR (tenant = :tenant AND user_id = :user)) LIMIT 1",
@@ -112,7 +113,7 @@ class _ErasureBatch:
         self.plans = self.events = self.memos = 0
 
     def do(self, stage: str, after: int) -> None:
-        """Remove a batch. What came into a tree meanwhile goes first, whatever the stage."""
+        """Remove a batch. New events in a tree go first, at any stage."""
         if self._remove_trees():
             return
         stages = {_EVENTS: self._remove_events, _ASKED: self._remove_asked, _MEMOS: self._remove_memos}
@@ -143,7 +144,7 @@ class _ErasureBatch:
         return True
 
     def _remove_part(self, roots: str) -> bool:
-        """Remove what grows with a plan. False when nothing of it is left."""
+        """Remove the growing tables of a plan. False when nothing of them is left."""
         seqs = [seq for (seq,) in self._find(_OF_TREES, roots=roots)]
         self._remove_seqs(seqs)
         room = self._limit - len(seqs)

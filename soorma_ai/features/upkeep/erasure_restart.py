@@ -22,7 +22,7 @@ async def keep_forgetting(services: Services) -> None:
 
 
 async def forget_pending(services: Services) -> None:
-    """Go on with it, until nothing of any user who was to be forgotten is left."""
+    """Continue unfinished erasures, until nothing of these users is left."""
     upkeep, is_done = services.store.part(UPKEEP), False
     while not is_done:
         is_done = (await upkeep.forget(BATCH)).is_done

@@ -1,4 +1,4 @@
-"""What one database holds, on its way to another, and what tells that all of it is there."""
+"""Contents of one database, on the way to another, and the proof of their completeness."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ _BYTES = 16
 
 
 class TableRows(Struct, frozen=True):
-    """`rows` begins anew whenever it is called, in the order in which they were made, where that counts."""
+    """Rows of a table. Each call of `rows` starts again, in the order of their making, if that matters."""
 
     name: str
     columns: Sequence[str]

@@ -1,4 +1,4 @@
-"""Taking in what another database holds: all of it, compared, in one transaction, or nothing."""
+"""Intake of another database's contents: all of them, compared, in one transaction, or nothing."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -25,8 +25,8 @@ _NUMBERED = """
 
 
 def take_in(url: str, contents: Contents, features: FeatureSet) -> list[MovedTable]:
-    """Make the tables, those of the features too, and fill them. Raise ConfigError for a database that is not empty or
-    that others work on, and StoreUnavailable where what has come is not what was there; then nothing has."""
+    """Make the tables, those of the features too, and fill them. Raise ConfigError for a database with rows or with
+    other processes at work, and StoreUnavailable for contents other than the source's; then nothing is kept."""
     with connection_to(url) as made:
         prepare(made, features)
         with made.transaction():

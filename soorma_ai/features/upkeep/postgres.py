@@ -1,4 +1,4 @@
-"""What is done to a whole database, by whoever keeps it."""
+"""Operator's work on a whole database."""
 
 from datetime import UTC, datetime
 from typing import cast
@@ -14,15 +14,15 @@ from soorma_ai.kernel.sql.storage import FeatureSet
 
 
 def upgrade(url: str, features: FeatureSet) -> tuple[int, int]:
-    """Return the version that the schema had, 0 for none, and that which it has now. Raise as `reached` does, and
-    ConfigError for a database that is newer, or that other processes work on."""
+    """Return the version of the schema before, 0 for none, and the version now. Raise as `reached` does, and
+    ConfigError for a newer database, or one with other processes at work."""
     with connection_to(url) as made:
         return migrations.upgrade(made, features)
 
 
 class DatabaseState(Struct, frozen=True):
-    """What a database says of itself. `schema` 0: it has no store yet. `at`: the moment by its clock. `unguarded`: why
-    its rows are kept from nobody who connects by this URL; nothing where they are, and where the schema is another."""
+    """State of a database. `schema` 0: it has no store yet. `at`: the moment by its clock. `unguarded`: the reason for
+    unprotected rows at this URL; empty for protected ones, and for another schema."""
 
     server: str
     schema: int
@@ -40,7 +40,7 @@ def look_at(url: str) -> DatabaseState:
 
 
 def time_at(url: str) -> datetime:
-    """Return the moment by the clock of the server, by which all go who share the database. Raise as `reached`."""
+    """Return the moment by the clock of the server, common to all processes of the database. Raise as `reached`."""
     with connection_to(url, StatementLimit(CONNECTED_WITHIN)) as made:
         return _time_of(made)
 

@@ -1,11 +1,13 @@
-"""Removal of what is over, in batches that let others write between them."""
+"""Removal of old data, in batches with room for other writers between them."""
 
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from typing_extensions import TypedDict, Unpack
+
 from soorma_ai.errors import ConfigError, LocalProtocolError, TransientError
-from soorma_ai.features.upkeep.ports import UPKEEP
+from soorma_ai.features.upkeep.ports import UPKEEP, AgeConditions
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.values import must_be_text
@@ -24,25 +26,32 @@ PAUSE = timedelta(milliseconds=200)
 PRUNE, FORGET = Right("prune", Act.MANAGE), Right("forget", Act.MANAGE)
 
 
+class PruneRun(TypedDict, total=False):
+    """Options of one run of removal."""
+
+    after: str | None
+    """Place behind which it goes on."""
+    dry_run: bool
+    """True to count, and remove nothing."""
+    batches: int | None
+    """Most batches; None for all."""
+
+
 async def prune(
     services: Services,
     person: Person,
     older_than: timedelta,
     statuses: Sequence[PlanStatus | str],
-    *,
-    after: str | None = None,
-    dry_run: bool = False,
-    batches: int | None = None,
+    **run: Unpack[PruneRun],
 ) -> Pruned:
-    """Remove as many batches as there are, or so many, of the person's tenant. Raise LocalProtocolError for what cannot
-    be asked, and Forbidden for who may not."""
+    """Remove all batches, or this number, of the person's tenant. Raise LocalProtocolError for an invalid request, and
+    Forbidden."""
     check(person, PRUNE, Owner(person.tenant_id), "")
     wanted, now = _final(statuses), services.clock.now()
-    before, total = _moment(now, older_than), Pruned(after=after)
+    old, total = AgeConditions(person.tenant_id, _moment(now, older_than), wanted, now), Pruned(after=run.get("after"))
+    dry_run, batches = run.get("dry_run", False), run.get("batches")
     while True:
-        batch = await services.store.part(UPKEEP).prune(
-            before, wanted, BATCH, tenant_id=person.tenant_id, now=now, after=total.after, dry_run=dry_run
-        )
+        batch = await services.store.part(UPKEEP).prune(old, BATCH, after=total.after, dry_run=dry_run)
         total = add(total, batch)
         batches = None if batches is None else batches - 1
         if batch.after is None or batches == 0:
@@ -51,8 +60,8 @@ async def prune(
 
 
 async def forget(services: Services, person: Person, user_id: str, *, batches: int | None = None) -> Forgotten:
-    """Remove all that is a user's, in as many batches as that takes, or so many. Raise Forbidden for who may not, and
-    LocalProtocolError for nobody."""
+    """Remove all data of a user, in all batches, or this number. Raise Forbidden, and LocalProtocolError for an empty
+    user."""
     must_be_text("user_id", user_id)
     check(person, FORGET, Owner(person.tenant_id), "")
     upkeep, tenant_id = services.store.part(UPKEEP), person.tenant_id
@@ -79,7 +88,7 @@ def add(total: Pruned, more: Pruned) -> Pruned:
 
 
 async def keep_pruning(services: Services, older_than: timedelta) -> None:
-    """Remove what is older than that, of every tenant, once in a while, and never more than a batch at a time."""
+    """Remove data older than that, of every tenant, once in a while, and never more than a batch at a time."""
     while True:
         try:
             total = Pruned()
@@ -104,7 +113,7 @@ async def _prune_gently(services: Services, tenant_id: str, older_than: timedelt
 
 
 def must_be_kept_long_enough(older_than: object) -> timedelta:
-    """Raise ConfigError for what is no span of a day or more."""
+    """Raise ConfigError for anything but a span of a day or more."""
     try:
         _moment(datetime.max.replace(tzinfo=UTC), older_than)
     except LocalProtocolError as error:

@@ -26,11 +26,12 @@ class UpkeepCalls(OperatorCalls):
         after: str | None = None,
         batches: int | None = None,
     ) -> Pruned:
-        """Remove plans of this tenant that ended, in one of `statuses`, longer ago than this, and old events of none.
+        """Remove plans of this tenant that ended, in one of `statuses`, longer ago than `older_than`, and old events
+        outside of plans. A `dry_run` counts and removes nothing.
 
-        What is not done stays, with its whole tree (`kept`). What went is forgotten: an event that comes again, or an
-        idempotency key used again, is new. Raise LocalProtocolError for less than 24 hours, and Forbidden for who is no
-        operator. With `batches`, remove so many, from behind the place `after` on, and say where to go on.
+        Unfinished work stays, with its whole tree (`kept`). Removed data are forgotten: a repeated event, or a reused
+        idempotency key, is new. Raise LocalProtocolError for less than 24 hours, and Forbidden without the operator's
+        role. With `batches`, remove this number, from behind the place `after` on, and return the next place.
         """
         must_be_outside()
         async with self._changing("prune", f"older than {older_than}") as change:
@@ -40,9 +41,9 @@ class UpkeepCalls(OperatorCalls):
 
     @CALLS.local(FORGET)
     async def forget(self, user_id: str, *, batches: int | None = None) -> Forgotten:
-        """Remove all of this tenant that is a user's: plans, done or not, with their journals and events, sessions and
-        memos; revoke their keys. Rows of keys and of the audit stay, as does what is another's or shared. After a kill
-        it goes on by itself. With `batches`, remove so many. Raise Forbidden for who is no operator."""
+        """Remove all data of a user of this tenant: plans, done or not, with their journals and events, sessions and
+        memos; revoke their keys. Rows of keys and of the audit stay, and so do other people's and shared data. After a
+        kill it continues by itself. With `batches`, remove this number. Raise Forbidden without the operator's role."""
         must_be_outside()
         async with self._changing("forget", user_id) as change:
             return await forget(change.services, self.person, user_id, batches=batches)

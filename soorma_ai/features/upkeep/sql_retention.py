@@ -1,20 +1,18 @@
-"""Removing what is over: plan trees that ended long ago, and old events of no plan.
+"""Removal of old data: plan trees ended long ago, and old events outside of plans.
 
-A tree goes whole or not at all. It stays while anything of it may still be handed over (a delivery that is not done,
-a dead letter, an event on its way or kept for a wait to come), and while another plan needs what began it.
+A tree goes whole or not at all. It stays while anything of it may still be delivered (an open delivery, a dead letter,
+an event on its way or kept for a later wait), and while another plan needs its goal.
 """
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any, NamedTuple
 
-from msgspec import Struct
-
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.features.upkeep.ports import AgeConditions
 from soorma_ai.kernel.domain.identity import AUDIT_KEPT
 from soorma_ai.kernel.domain.limits import DRAWN
-from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.ports import Pruned
 from soorma_ai.kernel.sql.codec import epoch
 from soorma_ai.kernel.sql.connection import PARTS_IN_USE, Reader
@@ -239,19 +237,8 @@ _REMOVE_PARTS = """
 _REMOVE_OLD = (_REMOVE_REQUESTS, _REMOVE_GATES, _REMOVE_AUDIT, _REMOVE_PARTS)
 
 
-class AgeConditions(Struct, frozen=True):
-    """Conditions under which a row may go, and the moment at which it is looked for. `of_features` are statements that
-    remove what is old of features."""
-
-    tenant_id: str
-    before: datetime
-    statuses: Sequence[PlanStatus]
-    now: datetime
-    of_features: tuple[str, ...] = ()
-
-
 class _PrunePosition(NamedTuple):
-    """Place to which a run has come: the next batch looks behind (`since`, `seq`)."""
+    """Place of a run: the next batch looks behind it (`since`, `seq`)."""
 
     stage: str
     since: float = -1e18
@@ -266,9 +253,11 @@ class _PrunePosition(NamedTuple):
             raise LocalProtocolError(f"{text!r} is no place to go on from; give `after` of the batch before") from error
 
 
-def prune(db: Reader, old: AgeConditions, limit: int, after: str | None, *, dry_run: bool) -> tuple[Pruned, bool]:
-    """Return what one batch comes to, and whether it has written anything."""
-    batch = _PruneBatch(db, old, limit, dry_run)
+def prune(
+    db: Reader, old: AgeConditions, statements: Sequence[str], limit: int, after: str | None, *, dry_run: bool
+) -> tuple[Pruned, bool]:
+    """Return the sum of one batch, and whether it has written. `statements` remove old rows of features."""
+    batch = _PruneBatch(db, old, () if dry_run else (*_REMOVE_OLD, *statements), limit, dry_run)
     place = _PrunePosition(_TREES) if after is None else _PrunePosition.read(after)
     stages = {_TREES: batch.trees, _REQUESTS: batch.requests}
     then = stages.get(place.stage, batch.loose)(place)
@@ -276,11 +265,11 @@ def prune(db: Reader, old: AgeConditions, limit: int, after: str | None, *, dry_
 
 
 class _PruneBatch:
-    def __init__(self, db: Reader, old: AgeConditions, limit: int, dry_run: bool) -> None:
+    def __init__(self, db: Reader, old: AgeConditions, statements: Sequence[str], limit: int, dry_run: bool) -> None:
         self._db = db
         self._limit = limit
         self._dry_run = dry_run
-        self._old = () if dry_run else (*_REMOVE_OLD, *old.of_features)
+        self._old = statements
         self._values = {
             "tenant": old.tenant_id,
             "before": epoch(old.before),
@@ -313,8 +302,8 @@ class _PruneBatch:
         return then
 
     def requests(self, place: _PrunePosition) -> _PrunePosition:
-        """Requests of clients that were not answered, long after they stopped waiting, what people said and did about
-        some, what is known of old changes, and texts that models are told no more."""
+        """Remove clients' requests without an answer, long after the end of their wait, answers and notices of some,
+        records of old changes, and unused prompt texts."""
         removed = max(map(self._change, self._old), default=0)
         return place if removed == self._limit else _PrunePosition(_LOOSE)
 
@@ -328,7 +317,7 @@ class _PruneBatch:
         return {plan_id, *(root for (root,) in self._find(_SAME_GOAL, root=plan_id))}
 
     def _is_first(self, plan_id: str, roots: set[str]) -> bool:
-        """Tell whether it is the first of those that go together, at which all of them are looked at."""
+        """Tell whether it is the first of a group to go together; at that one all of them are checked."""
         return len(roots) == 1 or self._find(_FIRST, roots=_json(roots)) == [(plan_id,)]
 
     def _is_live(self, roots: set[str]) -> bool:
@@ -336,7 +325,7 @@ class _PruneBatch:
         return any(self._find(f"{one} LIMIT 1", roots=_json(roots), going=going) for one in LIVE)
 
     def _has_room(self, roots: set[str]) -> bool:
-        """Return False when they wait for the next batch. What is too big for any goes in parts, its plans last."""
+        """Return False when they wait for the next batch. A tree too big for any goes in parts, its plans last."""
         ((size,),) = self._find(_SIZE, roots=_json(roots))
         if self._rows and self._rows + size > self._limit:
             return False

@@ -1,8 +1,8 @@
-"""A2A, the protocol between agents of several makers: `A2AGateway` lets others ask for goals here, and `A2AAgent` makes
-another's skills into requests here.
+"""A2A, the Agent2Agent protocol: `A2AGateway` serves goals of this platform to foreign agents, and `A2AAgent` serves
+the skills of a foreign agent as requests here.
 
-The forms that the seed documents print (`A2ATask` and its kin, `A2AGatewayHelper`) need nothing; all else needs the
-extra `[a2a]`.
+The forms of the seed documents (`A2ATask` and its kin, `A2AGatewayHelper`) need nothing; all else needs the extra
+`[a2a]`.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""What another's server may send us: so much, and no more."""
+"""Bounds for answers of a foreign server."""
 
 from collections.abc import AsyncIterator
 
@@ -9,15 +9,15 @@ from soorma_ai.gateways.webhooks.addresses import PublicOnly
 
 
 class BoundedTransport(httpx.AsyncBaseTransport):
-    """Reads at most `most_bytes` of each answer, as they are after what packs them is undone by nobody: packed answers
-    are not asked for."""
+    """Transport with a limit of `most_bytes` for each answer. Answers are asked for without compression, so the limit
+    applies to the bytes as sent."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport, most_bytes: int) -> None:
         self._inner = inner
         self._most_bytes = most_bytes
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Raise RemoteProtocolError while the answer is read, where it is too long or packed."""
+        """Raise RemoteProtocolError, during the read, for too long or a compressed answer."""
         request.headers["accept-encoding"] = "identity"
         answer = await self._inner.handle_async_request(request)
         if answer.headers.get("content-encoding", "identity") != "identity":
@@ -49,8 +49,8 @@ class _CountedStream(httpx.AsyncByteStream):
 
 
 def open_bounded(*, allow_private: bool, seconds: float, token: str | None, most_bytes: int) -> httpx.AsyncClient:
-    """Return a client that goes to public addresses, unless others are allowed, follows no redirection, and reads no
-    more of an answer than this."""
+    """Return a client for public addresses, others only if allowed, without redirections, with a limit for an
+    answer."""
     plain = httpx.AsyncHTTPTransport(trust_env=False)
     reached = plain if allow_private else PublicOnly(plain)
     headers = {"authorization": f"Bearer {token}"} if token else {}

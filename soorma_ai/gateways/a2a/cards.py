@@ -1,4 +1,4 @@
-"""Cards: what can be asked of a platform, as the protocol tells it. Goals are skills."""
+"""Agent cards: the offer of a platform in the protocol's terms. Goals are skills."""
 
 from collections.abc import Iterable, Sequence
 
@@ -29,7 +29,7 @@ BEARER = "bearer"
 
 
 class Front(Struct, frozen=True):
-    """What a card says of a gateway beside its skills."""
+    """Contents of a gateway's card beside its skills."""
 
     name: str
     description: str
@@ -40,7 +40,7 @@ class Front(Struct, frozen=True):
 
 
 def goals_of(known: Iterable[RegisteredEvent], only: Sequence[str] | None) -> list[RegisteredEvent]:
-    """Return the goals that may be asked for, by name."""
+    """Return the offered goals, by name."""
     goals = (one for one in known if one.role is EventRole.TAKES_AS_GOAL)
     return sorted(
         (one for one in goals if only is None or one.definition.event_name in only),
@@ -71,7 +71,7 @@ def card_of(front: Front, goals: Sequence[RegisteredEvent]) -> AgentCard:
 
 
 def early_card_of(front: Front, goals: Sequence[RegisteredEvent]) -> A2AAgentCard:
-    """Return the card in the form that the seed documents print."""
+    """Return the card in the form of the seed documents."""
     scheme = A2AAuthType.API_KEY if front.asks_for_token else A2AAuthType.NONE
     return A2AAgentCard(
         name=front.name,

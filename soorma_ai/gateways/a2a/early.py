@@ -26,7 +26,7 @@ _STATUS = {
 
 
 def parse(body: bytes) -> A2ATask:
-    """Return the task that was posted. Raise InvalidParamsError."""
+    """Return the posted task. Raise InvalidParamsError."""
     try:
         return A2ATask.model_validate_json(body)
     except ValidationError as error:
@@ -38,7 +38,7 @@ def parse(body: bytes) -> A2ATask:
 async def earlier_goal_of(
     client: Client, goals: list[RegisteredEvent], task: A2ATask
 ) -> tuple[RegisteredEvent, PlanTaskState] | None:
-    """Return what this task has begun before, None where it is new."""
+    """Return the goal begun by this task before; None for a new task."""
     for goal in goals:
         goal_id = client.event_id(goal.definition.event_name, task.id)
         for task_id in (plan_id_of(goal_id, goal.agent), goal_id):
@@ -50,9 +50,9 @@ async def earlier_goal_of(
 
 
 def message_of(task: A2ATask, begun: PlanTaskState | None) -> Message:
-    """Return a task as a message of the protocol: a goal, or where it has begun, the answer to a question.
+    """Return a task as a message of the protocol: a goal, or for a begun one, the answer to a question.
 
-    All messages of a task come under its one id, so an answer is known by its content and the question that it names.
+    All messages of a task come under its one id, so an answer is known by its content and the id of its question.
     """
     about = task.metadata or {}
     said: JsonObject = {"said": data_of(task.message), WAIT_ID: about.get(WAIT_ID)}
@@ -67,7 +67,7 @@ def message_of(task: A2ATask, begun: PlanTaskState | None) -> Message:
 
 
 async def says_again(client: Client, message: Message, goal: RegisteredEvent, begun: PlanTaskState) -> bool:
-    """Tell whether a message is the one that its task began with, also where people have approved another goal."""
+    """Tell whether a message repeats the first one of its task, even after people have approved another goal."""
     words, data = read(message.parts)
     held = request_of(await client.services.store.plans.expectation(gate_id(begun.plan.goal_id)))
     sent = held.data if held else begun.plan.goal_data

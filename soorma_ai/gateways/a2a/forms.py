@@ -1,6 +1,6 @@
-"""The forms of A2A as the seed documents print them, and how an agent, a task and a reply are told in them.
+"""Forms of A2A in the seed documents, with the conversion of agents, tasks and replies.
 
-They are older than the protocol's 1.0, which the gateway speaks beside them by its own library.
+They are older than the protocol's 1.0; the gateway speaks that beside them by its own library.
 """
 
 from collections.abc import Sequence
@@ -106,11 +106,11 @@ class AgentDescription(Protocol):
 
 
 class A2AGatewayHelper:
-    """Tells in the printed forms what an agent can do, what is asked of it, and what came of that."""
+    """Conversion of an agent, a request and a reply into the forms of the seed documents."""
 
     @staticmethod
     def agent_to_card(agent: AgentDescription, gateway_url: str, auth: A2AAuthentication) -> A2AAgentCard:
-        """Return the card of an agent: each capability that it describes, or only names, is a skill."""
+        """Return the card of an agent: each of its capabilities, described or only named, is a skill."""
         tenant = getattr(agent, "tenant_id", None)
         return A2AAgentCard(
             name=str(getattr(agent, "name", None) or getattr(agent, "agent", "")),
@@ -127,8 +127,8 @@ class A2AGatewayHelper:
     def task_to_event(
         task: A2ATask, event_type: str, response_event: str, *, time: datetime | None = None
     ) -> EventEnvelope:
-        """Return the request that a task is. Its words are `text` of the data, its data parts are the rest. The same
-        task is the same event, also by its time, where none is given."""
+        """Return the request of a task. Its words are `text` of the data, its data parts are the rest. The same task is
+        the same event; without a time of its own, by its time too."""
         return new_event(
             Lineage(session_id=task.sessionId),
             event_id=derived_id("a2a", task.id, event_type),
@@ -142,7 +142,7 @@ class A2AGatewayHelper:
 
     @staticmethod
     def event_to_response(event: EventEnvelope, task_id: str) -> A2ATaskResponse:
-        """Return what the reply to a task is told as."""
+        """Return the response for a task's reply."""
         content = content_of(event.data)
         if is_failure(event.data):
             return A2ATaskResponse(id=task_id, status=A2ATaskStatus.FAILED, error=_words(content))
@@ -160,7 +160,7 @@ def data_of(message: A2AMessage) -> JsonObject:
 
 
 def message_of_agent(content: Json) -> A2AMessage:
-    """Return content as a message. What is no object is data under the name `result`."""
+    """Return content as a message. Anything but an object is data under the name `result`."""
     data: JsonObject = content if isinstance(content, dict) else {"result": content}
     return A2AMessage(role="agent", parts=[A2APart(type="data", data=data)])
 

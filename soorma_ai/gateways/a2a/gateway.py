@@ -1,4 +1,4 @@
-"""The gateway: an agent whose door speaks A2A."""
+"""The gateway agent, with a mount for A2A."""
 
 from collections.abc import Collection, MutableMapping
 from datetime import timedelta
@@ -37,12 +37,12 @@ _CARD_AGE = "max-age=60"
 
 
 class A2AGateway(Agent):
-    """Lets agents of others ask for goals by A2A: goals are skills, plans are tasks, questions are INPUT_REQUIRED.
+    """Serves goals to foreign agents by A2A: goals are skills, plans are tasks, questions are INPUT_REQUIRED.
 
-    `skills` are the goals that may be asked for, by default all that the caller's tenant knows; the public card tells
-    those of `tenant_id` (else of tenant default). A message that names no skill means `default`, or the only one
-    there is. `url` is where others find this server, where that is not what they called. A caller who waits is
-    answered after `patience` at the latest, with the task as it is by then.
+    `skills` are the offered goals, by default all of the caller's tenant; the public card lists those of `tenant_id`
+    (else of tenant default). A message without a skill means `default`, or the only one. `url` is the server's public
+    address, if it differs from the called one. A waiting caller gets its answer after `patience` at the latest, with
+    the task in its state by then.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class A2AGateway(Agent):
         return goals_of(await registry.all_events(self.tenant_id or Lineage().tenant_id), self._only)
 
     async def _send(self, request: Request) -> Response:
-        """Take a task of the early form, and answer with how it is when its turn is over."""
+        """Take a task of the early form, and answer with its state at the end of its turn."""
         visit, client = caller_of(request.scope[VISIT])
         try:
             with as_a2a():
@@ -140,7 +140,7 @@ class A2AGateway(Agent):
 
 
 class _Contexts(ServerCallContextBuilder):
-    """Tells the operations who calls, and where."""
+    """Context of the operations: the caller and its path."""
 
     def __init__(self, gateway: A2AGateway) -> None:
         self._gateway = gateway
@@ -155,7 +155,7 @@ class _Contexts(ServerCallContextBuilder):
 
 
 def _refusal(path: str, body: bytes, error: A2AError) -> Response:
-    """Return the answer to a call that is not taken, in the form of its binding."""
+    """Return the answer to a refused call, in the form of its binding."""
     told = build_rest_error_payload(error)
     if path != RPC:
         return JSONResponse(told, told["error"]["code"])

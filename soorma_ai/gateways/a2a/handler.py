@@ -1,4 +1,4 @@
-"""The protocol's operations, each of which looks at plans or steers them: there is no other store of tasks."""
+"""Operations of the protocol. Each reads plans or steers them; there is no other store of tasks."""
 
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from contextlib import aclosing, contextmanager
@@ -73,8 +73,7 @@ NOTE = "note"
 
 
 class GoalOffer(Struct, frozen=True):
-    """Goals that may be asked for: all of a tenant, or `only` these; and the one that a message means which names
-    none."""
+    """Offered goals: all of a tenant, or `only` these; and the goal of a message without a skill."""
 
     only: tuple[str, ...] | None
     default: str | None
@@ -82,7 +81,7 @@ class GoalOffer(Struct, frozen=True):
 
 
 class PlanTasks(RequestHandler):
-    """Answers for whoever the server has let in, as `context.state[VISIT]` says."""
+    """Request handler for authenticated callers; `context.state[VISIT]` holds the caller."""
 
     def __init__(self, offer: GoalOffer) -> None:
         self._offer = offer
@@ -199,8 +198,8 @@ class PlanTasks(RequestHandler):
         return goals_of(known, self._offer.only)
 
     async def take(self, client: Client, message: Message, *, names_gates: bool = False) -> str:
-        """Take a message: a goal, or the answer to a question of a task; where it `names_gates`, none that approves
-        something without saying which question it answers. Return the task's id."""
+        """Take a message: a goal, or the answer to a question of a task. With `names_gates`, an approval must name its
+        question. Return the task's id."""
         if message.role == Role.ROLE_AGENT:
             raise InvalidParamsError("a message to this agent is its user's: role ROLE_USER")
         words, data = read(message.parts)
@@ -226,7 +225,7 @@ class PlanTasks(RequestHandler):
         return plan.plan_id
 
     def _find_goal(self, goals: Sequence[RegisteredEvent], about: JsonObject) -> RegisteredEvent:
-        """Return the goal that a message means. Raise InvalidParamsError where it could mean several."""
+        """Return the goal of a message. Raise InvalidParamsError for an ambiguous one."""
         named, planner = about.get(SKILL) or self._offer.default, about.get(PLANNER)
         fitting = [one for one in goals if named in (None, one.definition.event_name) and planner in (None, one.agent)]
         if len(fitting) == 1:
@@ -243,7 +242,8 @@ class PlanTasks(RequestHandler):
 async def _answer(
     client: Client, message: Message, words: str, data: JsonObject, about: JsonObject, names_gates: bool
 ) -> None:
-    """Answer a question of a task. The same message again is the same answer, whatever is asked by then."""
+    """Answer a question of a task. The same message again is the same answer, even with another question open by
+    then."""
     standing = await find(client, message.task_id)
     if message.context_id and message.context_id != standing.context_id:
         raise InvalidParamsError(f"contextId: the task belongs to {standing.context_id}")
@@ -266,7 +266,7 @@ async def _answer(
 
 
 async def _was_said_before(client: Client, standing: PlanTaskState, answer_id: str) -> bool:
-    """Tell whether an answer has counted: in the tree of the plan, or for the goal that people had to approve."""
+    """Tell whether an answer has counted: in the tree of the plan, or for the goal's approval by people."""
     plan, plans = standing.plan, client.services.store.plans
     gate = await plans.expectation(gate_id(plan.goal_id))
     if gate is not None and gate.answer is not None and gate.answer.answer_id == answer_id:
@@ -275,7 +275,7 @@ async def _was_said_before(client: Client, standing: PlanTaskState, answer_id: s
 
 
 def _find_question(standing: PlanTaskState, about: JsonObject) -> Wait:
-    """Return the question that a message answers. Raise where that is none, or could be several."""
+    """Return the question of a message. Raise for none, and for several."""
     named = about.get(WAIT_ID)
     asked = [wait for wait in standing.asked if named in (None, wait.wait_id)]
     if len(asked) == 1:
@@ -288,7 +288,8 @@ def _find_question(standing: PlanTaskState, about: JsonObject) -> Wait:
 
 
 def answer_of(wait: Wait, words: str, data: JsonObject, about: JsonObject) -> tuple[JsonObject, str | None]:
-    """Return payload and decision of an answer. The word approve or reject alone is that decision, where it may be."""
+    """Return payload and decision of an answer. The word approve or reject alone is that decision, where it is
+    allowed."""
     given = about.get(DECISION)
     decision = given if isinstance(given, str) else None
     word = words.strip().lower()
@@ -299,7 +300,7 @@ def answer_of(wait: Wait, words: str, data: JsonObject, about: JsonObject) -> tu
 
 
 async def _whole(client: Client, standing: PlanTaskState, how: HistoryLengthConfig | None) -> Task:
-    """Return a task with what was said until now, as far as it is asked for."""
+    """Return a task with its history, as far as requested."""
     if how is not None and how.HasField("history_length") and how.history_length == 0:
         return task_of(standing)
     expectations = await client.services.store.plans.expectations(plan_id=standing.plan.plan_id, only_open=False)
@@ -309,7 +310,7 @@ async def _whole(client: Client, standing: PlanTaskState, how: HistoryLengthConf
 async def _follow(
     visit: Visit, client: Client, task_id: str, how: HistoryLengthConfig | None
 ) -> AsyncGenerator[tuple[PlanTaskState, Event], None]:
-    """Yield a task, and what changes of it until it is over."""
+    """Yield a task, and its changes until its end."""
     is_first = True
     async with aclosing(follow(visit, client, task_id)) as changes:
         async for standing in changes:
@@ -337,7 +338,7 @@ def caller_of(visit: Visit) -> tuple[Visit, Client]:
 
 @contextmanager
 def as_a2a() -> Generator[None]:
-    """Let errors out as the protocol's own. What is not a caller's to see does not exist."""
+    """Raise errors as the protocol's own. Data invisible to a caller count as missing."""
     try:
         yield
     except A2AError:

@@ -15,7 +15,7 @@ MOST_VALUES = 1_000  # beside the data
 
 
 def with_data_as_text(body: bytes) -> bytes:
-    """Return the body of a call, in which the data of a large message is JSON text. Invalid JSON stays as it is.
+    """Return the body of a call with the data of a large message as JSON text. Invalid JSON stays as it is.
 
     Raise InvalidParamsError for too many other values.
     """

@@ -15,7 +15,7 @@ MOST_LISTED = 1_000
 
 
 async def list_tasks(client: Client, params: ListTasksRequest) -> list[PlanTaskState]:
-    """Return the newest tasks that this caller sees, the one that changed last first."""
+    """Return the newest tasks visible to this caller, by their last change, newest first."""
     plans = await client.plans(session_id=params.context_id or None, limit=MOST_LISTED)
     asked: dict[str, list[Wait]] = {}
     for wait in await client.waits(limit=MOST_LISTED):
@@ -35,7 +35,7 @@ def is_asked_for(standing: PlanTaskState, params: ListTasksRequest) -> bool:
 
 
 def behind(listed: Sequence[PlanTaskState], token: str) -> Sequence[PlanTaskState]:
-    """Return what is behind the place that a token names. Raise InvalidParamsError for one that is none of ours."""
+    """Return the tasks behind the place of a token. Raise InvalidParamsError for a foreign token."""
     if not token:
         return listed
     cursor = decode_list_tasks_cursor(token)
@@ -50,5 +50,5 @@ def _cursor(standing: PlanTaskState) -> ListTasksCursor:
 
 
 def token_of(last: PlanTaskState) -> str:
-    """Return what a page that ends with this task is continued by."""
+    """Return the token for the page after this task."""
     return encode_list_tasks_cursor(_cursor(last))

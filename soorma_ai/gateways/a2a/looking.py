@@ -24,7 +24,7 @@ LOOK_AGAIN_SECONDS = 5.0
 
 
 async def find(client: Client, task_id: str) -> PlanTaskState:
-    """Return how it is with a task: a plan, or a goal that people have to approve first. Raise NotFound."""
+    """Return the state of a task: a plan, or a goal before its approval by people. Raise NotFound."""
     try:
         plan = await own_plan(client.services, client.person, task_id)
     except NotFound:
@@ -35,7 +35,7 @@ async def find(client: Client, task_id: str) -> PlanTaskState:
 async def follow(
     visit: Visit, client: Client, task_id: str, seconds: float | None = None
 ) -> AsyncGenerator[PlanTaskState, None]:
-    """Yield how it is with a task now, and whenever that has changed, until it is over or the time is."""
+    """Yield the state of a task now, and after every change, until its end or the end of the time."""
     clock = client.services.clock
     end = None if seconds is None else clock.monotonic() + seconds
     root, last = (await find(client, task_id)).plan.root_plan_id, None
@@ -55,7 +55,7 @@ async def follow(
 async def turn_of(
     visit: Visit, client: Client, task_id: str, seconds: float, over: Collection[TaskState] = TURN_OVER
 ) -> PlanTaskState:
-    """Return how it is with a task when its turn is over, or when the time is."""
+    """Return the state of a task at the end of its turn, or of the time."""
     standing: PlanTaskState | None = None
     async with aclosing(follow(visit, client, task_id, seconds)) as changes:
         async for standing in changes:
@@ -65,7 +65,7 @@ async def turn_of(
 
 
 def request_of(gate: Expectation | None) -> EventEnvelope | None:
-    """Return the request that a gate holds or held, as it was made."""
+    """Return the request of a gate, open or closed, as it was made."""
     return gate.ask.proposal.request if gate and gate.ask and gate.ask.proposal else None
 
 
@@ -78,7 +78,7 @@ async def _plan_task_state(client: Client, plan: PlanRecord, task_id: str) -> Pl
 
 
 async def _find_held(client: Client, goal_id: str) -> PlanTaskState:
-    """Return how it is with a goal that people had to approve, which is known by its own id from the beginning."""
+    """Return the state of a goal with an approval, known by its own id from the beginning."""
     plans, missing = client.services.store.plans, f"no task {goal_id} of {client.person.user_id}"
     reply, gate = await plans.expectation(goal_id), await plans.expectation(gate_id(goal_id))
     goal = request_of(gate)
@@ -95,7 +95,7 @@ async def _find_held(client: Client, goal_id: str) -> PlanTaskState:
 
 
 def _rejection(gate: Expectation) -> str | None:
-    """Return why a goal was not let go; None where it was."""
+    """Return the reason of a goal's refusal; None without one."""
     if gate.answer is None:
         waited = gate.status is ExpectationStatus.EXPIRED and gate.ask is not None
         silence = gate.ask.on_expiry if gate.ask else AnswerDecision.REJECT

@@ -1,6 +1,6 @@
-"""Content of messages: JSON as parts, and parts as the JSON that a schema asks for.
+"""Content of messages: JSON as parts, and parts as JSON for a schema.
 
-A number is a float in the protocol. What a float cannot hold goes as JSON text, so that it comes as it was sent.
+A number is a float in the protocol. A value beyond a float goes as JSON text, and arrives as it was sent.
 """
 
 import math
@@ -32,8 +32,7 @@ def part_of(content: Json) -> Part:
 
 
 def small_part_of(content: Json) -> Part:
-    """Return a part whose data is small; large data goes as JSON text, of which the protocol's library makes no
-    objects."""
+    """Return a part for small data; large data goes as JSON text, so the protocol's library makes no objects of it."""
     is_large = not isinstance(content, str) and (length_of(content) or 0) > MOST_AS_DATA
     return Part(text=compact(content), media_type=JSON) if is_large else part_of(content)
 
@@ -45,7 +44,7 @@ def _value_of(content: Json) -> Value:
 
 
 def json_of(value: Value) -> Json:
-    """Return a value as JSON, whole numbers as such. Raise InvalidParamsError for what is no number."""
+    """Return a value as JSON, whole numbers as such. Raise InvalidParamsError for NaN and infinities."""
     match value.WhichOneof("kind"):
         case "number_value":
             number = value.number_value
@@ -69,8 +68,8 @@ def object_of(struct: Struct) -> JsonObject:
 
 
 def read(parts: Iterable[Part]) -> tuple[str, JsonObject]:
-    """Return the words and the data of a message, of which later parts win. Raise ContentTypeNotSupportedError for
-    files and links, InvalidParamsError for data that is no object."""
+    """Return the words and the data of a message; later parts win. Raise ContentTypeNotSupportedError for files and
+    links, InvalidParamsError for data other than an object."""
     words: list[str] = []
     data: JsonObject = {}
     for part in parts:
@@ -91,9 +90,9 @@ def read(parts: Iterable[Part]) -> tuple[str, JsonObject]:
 
 
 def payload_of(words: str, data: JsonObject, schema: JsonObject) -> JsonObject:
-    """Return what a schema asks for: the data, with the words in the field that is theirs.
+    """Return the payload for a schema: the data, with the words in their field.
 
-    Raise InvalidParamsError for words alone that have no field.
+    Raise InvalidParamsError for words alone without a field.
     """
     if not words:
         return data
@@ -106,7 +105,7 @@ def payload_of(words: str, data: JsonObject, schema: JsonObject) -> JsonObject:
 
 
 def _field_of_words(schema: JsonObject) -> str | None:
-    """Return `text` where it may be given, else the only field that is text: the only required one, if there is one."""
+    """Return `text` if the schema allows it, else the only text field: the only required one, if there is one."""
     properties = schema.get("properties")
     if not isinstance(properties, dict) or not properties:
         return None if schema.get("additionalProperties") is False else WORDS

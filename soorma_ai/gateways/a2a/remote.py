@@ -29,7 +29,7 @@ from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import AgentOptions, EventLike, span
 from soorma_ai.agents.agent import definitions_of as events_of
-from soorma_ai.agents.arguments import must_know, options_of
+from soorma_ai.agents.arguments import options_of
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.contexts.task import ResultContext, TaskContext
 from soorma_ai.agents.worker import Worker
@@ -39,6 +39,7 @@ from soorma_ai.gateways.a2a.handler import SKILL
 from soorma_ai.gateways.a2a.parts import WORDS, part_of
 from soorma_ai.gateways.a2a.skills import content_of, definitions_of, must_be_its_own, result_of, words_of
 from soorma_ai.gateways.a2a.tasks import FINAL, struct_of
+from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.states import HUMAN_INPUT
@@ -65,14 +66,14 @@ class RemoteOptions(AgentOptions, total=False):
 
 
 class A2AAgent(Worker):
-    """Takes requests here, and asks another's agent for its skills by A2A: `book` of the agent `flights` is the request
+    """Serves the skills of a foreign agent as requests here, by A2A: `book` of the agent `flights` is the request
     `flights.book`.
 
-    `skills` are those that may be asked for, by their names or as definitions of events; `A2AAgent.connect` reads them
-    from the other's card. What is asked goes out under one message id, however often it is tried; a try behind the
-    first looks for the task first. A question of the other is a question to people here, for `answer_timeout`.
-    `timeout` is that of one call; a task may take as long as `handler_timeout`. Only public addresses are called, by
-    https and without redirections, unless `allow_private`; `token` goes to `url` and nowhere else.
+    `skills` are the offered ones, by their names or as definitions of events; `A2AAgent.connect` reads them from the
+    other's card. A request goes out under one message id, in every try; a later try looks for the task first. A
+    question of the other is a question to people here, for `answer_timeout`. `timeout` is that of one call; a task may
+    take as long as `handler_timeout`. Only public addresses are called, by https and without redirections, unless
+    `allow_private`; `token` goes to `url` and to no other place.
     """
 
     def __init__(self, name: str, url: str, *, skills: Iterable[EventLike], **options: Unpack[RemoteOptions]) -> None:
@@ -94,8 +95,8 @@ class A2AAgent(Worker):
 
     @classmethod
     async def connect(cls, name: str, url: str, **options: Unpack[RemoteOptions]) -> Self:
-        """Return an agent with all the skills of another's card. Raise ConfigError for one that cannot be used,
-        TransientError where it cannot be had now."""
+        """Return an agent with all the skills of a foreign card. Raise ConfigError for an unusable card, TransientError
+        for one out of reach now."""
         home = _check(url, options)
         async with _open(name, options) as http:
             try:
@@ -105,7 +106,7 @@ class A2AAgent(Worker):
         return cls(name, url, skills=definitions_of(name, card), **options)
 
     def _offer(self, given: EventDefinition) -> None:
-        """Take a request that stands for a skill. What has no name of ours before it gets it."""
+        """Take the request of a skill. A name without our prefix gets it."""
         event_name = given.event_name
         event_name = event_name if event_name.startswith(f"{self.name}.") else f"{self.name}.{event_name}"
         self.on_task(
@@ -118,7 +119,7 @@ class A2AAgent(Worker):
         )(self._pass_over)
 
     async def _pass_over(self, task: TaskContext[dict[str, Any]], context: PlatformContext) -> None:
-        """Ask for a skill there, and go on with what comes of it."""
+        """Ask for a skill there, and continue with its outcome."""
         context_id = derived_id("a2a", self.name, task.task_id)
         task.state[_CONTEXT], task.state[_ASKED] = context_id, 0
         found = await self._find(context_id) if task.attempt > 1 else None
@@ -133,7 +134,7 @@ class A2AAgent(Worker):
             await self._go_on(task, context, found or await self._say(asked))
 
     async def _pass_on(self, result: ResultContext, context: PlatformContext) -> None:
-        """Give an answer of people to who asked there. Where it does not fit there, ask again."""
+        """Give an answer of people to the foreign agent. If it does not fit there, ask again."""
         task = await result.restore_task()
         said: JsonObject = result.data
         words = said.get(WORDS) if set(said) == {WORDS} else None
@@ -201,7 +202,7 @@ class A2AAgent(Worker):
         raise A2AClientError("it answered nothing")
 
     async def _find(self, context_id: str) -> Task | None:
-        """Return the task that an earlier try began there, where the other can tell."""
+        """Return the task begun there by an earlier try, if the other can tell."""
         try:
             listed = await (await self._there()).list_tasks(ListTasksRequest(context_id=context_id, page_size=1))
         except A2AError:
@@ -241,7 +242,7 @@ async def _card(http: httpx.AsyncClient, url: str) -> AgentCard:
 
 @contextmanager
 def _as_ours() -> Generator[None]:
-    """Let errors of the other out as what they mean for a try: another time, or never."""
+    """Raise errors of the other by their meaning for a try: again later, or never."""
     try:
         yield
     except A2AClientTimeoutError as error:

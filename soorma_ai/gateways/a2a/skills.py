@@ -1,4 +1,4 @@
-"""Another's card, as requests here; and what another answers, as a result here. All of it is a stranger's word."""
+"""Foreign card as requests here, and foreign answers as results here. All of it is untrusted."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -21,8 +21,8 @@ _SKILL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def definitions_of(name: str, card: AgentCard) -> list[EventDefinition]:
-    """Return the requests that stand for the skills of a card: each under the name of our agent, so that no card can
-    take the events of another. Raise ConfigError for a card that offers nothing that can be asked for."""
+    """Return the requests for the skills of a card: each under the name of our agent, so no card can take the events of
+    another. Raise ConfigError for a card without a usable skill."""
     schemas = _schemas_of(card)
     found = [skill for skill in card.skills if _SKILL.fullmatch(skill.id)][:MOST_SKILLS]
     if not found:
@@ -39,14 +39,14 @@ def definitions_of(name: str, card: AgentCard) -> list[EventDefinition]:
 
 
 def must_be_its_own(card: AgentCard, url: str) -> None:
-    """Raise ConfigError for a card that leads elsewhere than to where it was found: our token would go there."""
+    """Raise ConfigError for a card with another address than its own: our token would go there."""
     home = _origin(url)
     if elsewhere := [one.url for one in card.supported_interfaces if _origin(one.url) != home]:
         raise ConfigError(f"the card of {url} leads to {clip(elsewhere[0], 200)}; only {home} is asked")
 
 
 def result_of(task: Task) -> JsonObject:
-    """Return what a task came to: the data of its artifacts, with its words as `text`, and files by their names."""
+    """Return the result of a task: the data of its artifacts, with its words as `text`, and files by their names."""
     parts = [part for artifact in task.artifacts for part in artifact.parts]
     return content_of(parts or task.status.message.parts)
 
@@ -78,7 +78,7 @@ def content_of(parts: Iterable[Part]) -> JsonObject:
 
 
 def words_of(message: Message) -> str:
-    """Return the words of a message; empty where it has none."""
+    """Return the words of a message; empty without any."""
     return "\n".join(part.text for part in message.parts if part.HasField("text") and part.media_type != JSON)
 
 

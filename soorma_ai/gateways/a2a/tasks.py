@@ -29,8 +29,8 @@ MOST_MESSAGES = 100
 
 
 class PlanTaskState(msgspec.Struct, frozen=True):
-    """How it is with a task. `task_id` is the plan's id, or the goal's where people had to approve that first.
-    `rejected` says why its goal was not let go."""
+    """State of a task. `task_id` is the plan's id, or the goal's after an approval by people. `rejected` is the reason
+    for the goal's refusal."""
 
     task_id: str
     plan: PlanRecord
@@ -53,7 +53,7 @@ class PlanTaskState(msgspec.Struct, frozen=True):
 
 
 def context_of(plan: PlanRecord) -> str:
-    """Return the conversation that a plan belongs to: one of its own, where it has no session."""
+    """Return the conversation of a plan: one of its own without a session."""
     return plan.lineage.session_id or plan.plan_id
 
 
@@ -100,7 +100,7 @@ def artifacts_of(standing: PlanTaskState) -> list[Artifact]:
 
 
 def history_of(standing: PlanTaskState, expectations: Iterable[Expectation]) -> list[Message]:
-    """Return what was said until now: the goal, the questions that are closed, and their answers."""
+    """Return the messages so far: the goal, the closed questions, and their answers."""
     plan, said = standing.plan, list[Message]()
     said.append(_message(standing, Role.ROLE_USER, plan.goal_id, [small_part_of(plan.goal_data)]))
     open_now = {wait.wait_id for wait in standing.asked}
@@ -140,7 +140,7 @@ def _message_of(standing: PlanTaskState) -> Message | None:
 
 
 def question_data(wait: Wait) -> JsonObject:
-    """Return all that an answer has to know of a question beside its words."""
+    """Return the data of a question for its answer, beside its words."""
     about: JsonObject = {
         "wait_id": wait.wait_id,
         "reason": wait.reason,

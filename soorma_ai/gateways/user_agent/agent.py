@@ -1,4 +1,4 @@
-"""The agent that brings questions to people, and their answers back."""
+"""Agent for questions to people: it delivers them by a channel, and takes their answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -44,15 +44,15 @@ class _AnswerBody(BaseModel):
 
 
 class Recipient(Struct, frozen=True):
-    """Somebody who is asked, and where: `address` is what the channel understands."""
+    """Person to ask; `address` is in the channel's terms."""
 
     person: Person
     address: str = ""
 
 
 class Question(Struct, frozen=True):
-    """A question for one person, as it is brought `at` this moment, with the link by which they answer it, if links are
-    made. `claim` is that by which it was put into their hands, where a colleague did that."""
+    """Question to one person, delivered `at` this moment, with a link for the answer, if links are made. `claim` is the
+    assignment by a colleague, if there is one."""
 
     wait: Wait
     recipient: Recipient
@@ -68,24 +68,24 @@ class Question(Struct, frozen=True):
 
     @property
     def message_id(self) -> str:
-        """Return what names this message to its receiver, who may get it more than once."""
+        """Return the id of this message for its receiver, to recognise a duplicate."""
         named = f"{self.wait.wait_id}:{self.recipient.person.user_id}"
         return f"{named}:{self.claim.at.isoformat()}" if self.claim else named
 
 
 class Channel(Protocol):
     async def __call__(self, question: Question) -> None:
-        """Bring a question to its recipient. Whatever is raised is tried again later, over two days."""
+        """Deliver a question to its recipient. Any exception is tried again later, over two days."""
         ...
 
 
 class UserAgent(Agent):
-    """Brings each question to people by one channel; start one for each channel that there is.
+    """Delivers each question to people by one channel; start one for each channel.
 
-    `who` are those who are asked, by the question: a channel shows it as it is kept, not what an event says of it.
-    A question that is closed by then is not brought any more. Each recipient is told once or more often: those whom an
-    announcement has come to are left out when it is tried again for others. How it went stands beside the question.
-    Somebody to whom a colleague hands a question is told of that, if they are among those of `who`.
+    `who` returns the recipients of a question, shown as stored and not as an event tells it. A question closed by then
+    is not delivered any more. Each recipient is told once or more often: a new try for the others leaves out those with
+    a successful delivery of this announcement. The results stand beside the question. An assignee is told about an
+    assignment by a colleague, if they are among the recipients of `who`.
     """
 
     def __init__(
@@ -109,12 +109,12 @@ class UserAgent(Agent):
         return self._links
 
     async def bring(self, event: EventEnvelope, context: PlatformContext) -> None:
-        """Bring the question that this event announces to all who are asked."""
+        """Deliver the announced question to all recipients."""
         if wait := await _find_open(event, context):
             await self._bring(event, context, wait, self._who(wait))
 
     async def bring_to_hand(self, event: EventEnvelope, context: PlatformContext) -> None:
-        """Bring a question to whom it was handed, as long as they have it in hand."""
+        """Deliver a question to its assignee, as long as the assignment lasts."""
         wait = await _find_open(event, context)
         if wait is None:
             return
@@ -137,7 +137,7 @@ class UserAgent(Agent):
         recipients: Sequence[Recipient],
         claim: Claim | None = None,
     ) -> None:
-        """Bring a question to those of them to whom this event has not brought it."""
+        """Deliver a question to those without a delivery of this event."""
         reached = await _find_reached(context, self.name, wait.wait_id, event.id)
         faults: dict[str, Exception | None] = {}
         for recipient in recipients:
@@ -152,7 +152,7 @@ class UserAgent(Agent):
     async def _tell(
         self, context: PlatformContext, wait: Wait, recipient: Recipient, claim: Claim | None
     ) -> Exception | None:
-        """Bring the question to one of those who are asked, and return why that did not work."""
+        """Deliver the question to one recipient; return the reason of a failure."""
         now = context.handling.services.clock.now()
         try:
             await self._channel(Question(wait, recipient, now, self._link(wait, recipient.person, now), claim))
@@ -163,7 +163,7 @@ class UserAgent(Agent):
     async def _keep(
         self, context: PlatformContext, event: EventEnvelope, wait: Wait, faults: Mapping[str, Exception | None]
     ) -> None:
-        """Keep who was told, and who was not at one of their addresses."""
+        """Record the reached recipients, and those without a delivery at one of their addresses."""
         services = context.handling.services
         for name, fault in faults.items():
             state = NoticeState.FAILED if fault else NoticeState.DELIVERED
@@ -173,7 +173,7 @@ class UserAgent(Agent):
             )
 
     def _link(self, wait: Wait, person: Person, now: datetime) -> str | None:
-        """Return the link by which a person answers. Raise ConfigError for the root, who is asked for no role."""
+        """Return the link for a person's answer. Raise ConfigError for the root, a person without a role."""
         if self._links is None:
             return None
         if person.roles is None:
@@ -188,7 +188,7 @@ class UserAgent(Agent):
         return "/v1/answers/{token}"
 
     async def take(self, post: Post) -> JsonObject:
-        """Take the answer that was posted to a link, as {payload, decision, note}, and return {outcome, detail}."""
+        """Take the answer posted to a link, as {payload, decision, note}, and return {outcome, detail}."""
         try:
             given = _AnswerBody.model_validate_json(post.body)
         except ValidationError as error:
@@ -200,7 +200,7 @@ class UserAgent(Agent):
     async def answer(
         self, token: str, payload: Mapping[str, Any], *, decision: str | None = None, note: str = ""
     ) -> AnswerOutcome:
-        """Answer as the person whom the link of this `token` is for. Raise Unauthenticated, and as `Client.answer`."""
+        """Answer as the person of this link `token`. Raise Unauthenticated, and as `Client.answer`."""
         if self._links is None:
             raise ConfigError(f"{self.name!r} makes no links; give it links=Links(secret, base_url)")
         if self._services is None:
@@ -215,7 +215,7 @@ class UserAgent(Agent):
 
 
 async def _find_open(event: EventEnvelope, context: PlatformContext) -> Wait | None:
-    """Return the question that an event is about; None where it is not open any more, or none of this tenant's."""
+    """Return the question of an event; None for a closed one, and for one of another tenant."""
     asked = await context.handling.services.store.plans.expectation(str(event.data.get("wait_id", "")))
     if asked is None or asked.tenant_id != event.tenant_id or asked.status is not ExpectationStatus.OPEN:
         return None
@@ -223,7 +223,7 @@ async def _find_open(event: EventEnvelope, context: PlatformContext) -> Wait | N
 
 
 async def _find_reached(context: PlatformContext, via: str, wait_id: str, event_id: str) -> set[str]:
-    """Return the names of those who were told by this channel of this very announcement."""
+    """Return the names of the people already told by this channel of this very announcement."""
     notices = await context.handling.services.store.part(PEOPLE).notices(wait_id)
     about = (one for one in notices if one.via == via and one.event_id == event_id)
     return {one.user_id for one in about if one.state is NoticeState.DELIVERED}

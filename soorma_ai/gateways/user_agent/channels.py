@@ -1,4 +1,4 @@
-"""Channels by which questions reach people: a terminal, a URL, a mailbox."""
+"""Channels of questions to people: a terminal, a URL, a mailbox."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ SECONDS = 30.0
 
 
 def tell(question: Question) -> str:
-    """Return a question as text, for who reads nothing else."""
+    """Return a question as text, complete in itself."""
     wait = question.wait
     lines = [f"{question.claim.given_by} hands you this.", ""] if question.claim else []
     lines += [wait.message or wait.reason, ""]
@@ -34,7 +34,7 @@ def tell(question: Question) -> str:
 
 @dataclass(frozen=True)
 class Console:
-    """Prints each question to a terminal, without what a terminal would take for commands."""
+    """Prints each question to a terminal, with terminal commands removed."""
 
     to: TextIO = field(default_factory=lambda: sys.stdout)
 
@@ -87,7 +87,7 @@ class Mail:
         await asyncio.to_thread(self._send, self._message(question))
 
     def _message(self, question: Question) -> EmailMessage:
-        """Return the message, whose headers hold no line that a question has brought along."""
+        """Return the message; its headers hold no line of the question's own."""
         message = EmailMessage()
         message["From"], message["To"] = self.sender, question.recipient.address
         message["Subject"] = " ".join(question.subject.split())[:200]

@@ -1,6 +1,6 @@
-"""Webhooks: `Webhook` carries events to a URL, `Hook` takes what another system posts.
+"""Webhooks: `Webhook` posts events to a URL, `Hook` receives posts of other systems.
 
-Both are agents, so that what they carry is leased, tried again and set aside like every other delivery.
+Both are agents: their events are leased, tried again and set aside like every other delivery.
 """
 
 from soorma_ai.agents.mounts import Post

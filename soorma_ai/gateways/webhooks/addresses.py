@@ -1,7 +1,6 @@
-"""Addresses that a webhook may connect to: those of the public Internet, unless more is allowed.
+"""Addresses open to a webhook: those of the public Internet, unless more is allowed.
 
-A name is looked up once, for the connection itself, so that it cannot be one address when it is looked at and another
-when it is used.
+A name is resolved once, for the connection itself: the checked address is the used one.
 """
 
 import asyncio
@@ -14,7 +13,7 @@ from soorma_ai.errors import ConfigError
 
 
 def is_public(address: str) -> bool:
-    """Tell whether anybody on the Internet may be meant. What wraps an IPv4 address is as public as that is."""
+    """Tell whether an address is public. A wrapper of an IPv4 address is as public as that one."""
     found = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(found, ipaddress.IPv6Address):
         inner = found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
@@ -31,13 +30,13 @@ _RESERVED = tuple(map(ipaddress.ip_network, ("fec0::/10", "64:ff9b:1::/48", "::/
 
 
 class PublicOnly(httpx.AsyncBaseTransport):
-    """Connects to public addresses only. Certificates are checked for the name that was asked for."""
+    """Transport to public addresses only. Certificates are checked for the requested name."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
         self._inner = inner
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Raise ConfigError where the name means an address that is not public, in whatever way it is spelled."""
+        """Raise ConfigError for a name of a non-public address, in any spelling."""
         host = request.url.host
         found = await asyncio.get_running_loop().getaddrinfo(host, request.url.port or 443, type=socket.SOCK_STREAM)
         addresses = [str(address[0]) for *_, address in found]
@@ -52,7 +51,7 @@ class PublicOnly(httpx.AsyncBaseTransport):
 
 
 def open_client(*, allow_private: bool, seconds: float) -> httpx.AsyncClient:
-    """Return a client that goes to public addresses, unless others are allowed, straight to them and nowhere else."""
+    """Return a client for public addresses, others only if allowed, without proxies and redirections."""
     plain = httpx.AsyncHTTPTransport(trust_env=False)
     transport = plain if allow_private else PublicOnly(plain)
     return httpx.AsyncClient(transport=transport, timeout=seconds, follow_redirects=False)

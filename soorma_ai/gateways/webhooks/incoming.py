@@ -1,4 +1,4 @@
-"""What another system posts here, as an event."""
+"""Incoming webhooks: posts of another system, as events."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -24,7 +24,7 @@ _FORM = "application/x-www-form-urlencoded"
 
 
 class Came(Struct, frozen=True):
-    """The event that a post is. `correlation_id` or `plan_id` say who waits for it, and `topic` where it is a reply."""
+    """Event of a post. `correlation_id` or `plan_id` name the waiting plan, and `topic` is given for a reply."""
 
     event_type: str
     data: JsonObject
@@ -34,11 +34,12 @@ class Came(Struct, frozen=True):
 
 
 class Hook(Agent):
-    """Takes posts that `verifier` knows, and publishes what `to_event` makes of them: a `Came`, or None for nothing.
+    """Receives webhooks: verifies the signature with `verifier`, maps the body with `to_event`, publishes the event.
+    `to_event` returns a `Came`, or None for nothing.
 
-    It is a producer, by its name, of the facts in `events_produced`. With `for_agent` what comes is the word of that
-    agent, and may answer what was asked of it. A post that comes again, by its sender's id, is the same event. What it
-    starts belongs to its tenant, and to nobody there.
+    It is a producer, by its name, of the facts in `events_produced`. With `for_agent` its events count as those of that
+    agent, and may answer the agent's requests. A repeated post, by its sender's id, is the same event. Its plans belong
+    to its tenant, and to no user.
     """
 
     def __init__(
@@ -62,9 +63,9 @@ class Hook(Agent):
         return f"/v1/hooks/{self.name}"
 
     async def take(self, post: Post) -> JsonObject:
-        """Return {event_id}, nothing for what is no event, or the answer to a question whether we are there. Raise
-        Unauthenticated for who is not known, RemoteProtocolError for what cannot be read, LocalProtocolError for an
-        event that this hook does not make, or the same id with other content."""
+        """Return {event_id}, nothing for a post without an event, or the answer to a probe of the endpoint. Raise
+        Unauthenticated for an invalid signature, RemoteProtocolError for an unreadable body, LocalProtocolError for an
+        event outside of this hook's, or the same id with other content."""
         services = self._services
         if services is None:
             raise LocalProtocolError(f"hook {self.name!r} is not started; start it beside the other agents")
@@ -81,7 +82,7 @@ class Hook(Agent):
         return {"event_id": event.id}
 
     async def _find_source(self, services: Services, now: datetime) -> str:
-        """Return the key of the agent whose word it is."""
+        """Return the key of the event's agent."""
         named = self._for_agent
         if named is None:
             return self.agent_id
@@ -112,7 +113,7 @@ class Hook(Agent):
 
 
 def read(post: Post) -> JsonObject:
-    """Return what was posted, as JSON or as a form. Raise RemoteProtocolError."""
+    """Return the posted body, JSON or a form. Raise RemoteProtocolError."""
     if post.headers.get("content-type", "").partition(";")[0].strip().lower() == _FORM:
         try:
             pairs = parse_qsl(post.body.decode(), keep_blank_values=True, strict_parsing=True, max_num_fields=1_000)

@@ -1,4 +1,4 @@
-"""Events that are carried to a URL, as CloudEvents, signed, until they are taken."""
+"""Outgoing webhooks: events posted to a URL, as signed CloudEvents, until they are accepted."""
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
@@ -23,13 +23,13 @@ _GONE = 410
 
 
 class Webhook(Agent):
-    """Posts every event of these types to a URL, once or more often, in no sure order: its `webhook-id` is the event's,
-    by which a receiver knows what it has had.
+    """Posts every event of these types to a URL, once or more often, in no fixed order. Its `webhook-id` is the
+    event's, for a receiver to recognise duplicates.
 
-    `events` are types by topic, as {"business-facts": ["order.*"]}. `secret` begins with `whsec_`. An event that is not
-    taken is tried again after growing pauses, over two days, and then is a dead letter. 410 means that nobody wants it
-    any more: a dead letter at once. Addresses that are not public are refused unless `allow_private`; redirections are
-    not followed.
+    `events` are types by topic, as {"business-facts": ["order.*"]}. `secret` begins with `whsec_`. A refused event is
+    tried again after growing pauses, over two days, and then is a dead letter. 410 means the end of the subscription: a
+    dead letter at once. Addresses that are not public are refused unless `allow_private`; redirections are not
+    followed.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Webhook(Agent):
         self.on_shutdown(self._close)
 
     async def carry(self, event: EventEnvelope, context: PlatformContext) -> None:
-        """Raise Retry where the URL does not take it now, ConfigError where it never will."""
+        """Post one event. Raise Retry for a temporary refusal of the URL, ConfigError for a final one."""
         body = event.to_json().encode()
         headers = self._signatures.sign(event.id, body, context.handling.services.clock.now())
         headers = {**headers, "content-type": CONTENT_TYPE}

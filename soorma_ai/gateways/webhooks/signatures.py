@@ -1,7 +1,7 @@
-"""Signatures of webhooks, by the kinds of those who send them. Each is an HMAC with SHA-256 over the bytes that came.
+"""Signatures of webhooks, by kind of sender. Each is an HMAC with SHA-256 over the received bytes.
 
-What is too old is refused where the moment is signed with it, so that what was listened to cannot be sent again
-for long; within that time it is the same delivery by its id.
+With a signed moment, an old post is refused, so a recorded one cannot be replayed for long; within that time it is the
+same delivery by its id.
 """
 
 import base64
@@ -24,10 +24,10 @@ _SHORTEST_KEY = 16
 
 
 class Verifier(Protocol):
-    """Knows whether a post comes from who shares a secret with us."""
+    """Check of a post's signature by a shared secret."""
 
     def verify(self, post: Post, now: datetime) -> str:
-        """Return the sender's id of what it delivers, the same for every try. Raise Unauthenticated."""
+        """Return the sender's id of the delivery, the same for every try. Raise Unauthenticated."""
         ...
 
 
@@ -47,7 +47,7 @@ class StandardWebhooks:
         return [key_of(one) for one in ((self.secret,) if isinstance(self.secret, str) else self.secret)]
 
     def sign(self, message_id: str, body: bytes, now: datetime) -> dict[str, str]:
-        """Return the headers by which a receiver knows whose it is; one signature for each secret."""
+        """Return the headers of the signature; one signature for each secret."""
         at = str(int(now.timestamp()))
         signed = [f"v1,{_base64(_mac(key, f'{message_id}.{at}.'.encode() + body))}" for key in self._keys]
         return {"webhook-id": message_id, "webhook-timestamp": at, "webhook-signature": " ".join(signed)}
@@ -65,8 +65,8 @@ class StandardWebhooks:
 
 @dataclass(frozen=True)
 class GitHub:
-    """Posts of GitHub. Its `X-GitHub-Delivery` is not signed, so a delivery is known by the digest of its body, which
-    is: the same body under another id is the same event, and another body under the same id is another event."""
+    """Posts of GitHub. Its `X-GitHub-Delivery` is not signed, so a delivery is known by the digest of its signed body:
+    the same body under another id is the same event, and another body under the same id is another event."""
 
     secret: str = field(repr=False)
 
@@ -100,7 +100,7 @@ class Stripe:
 
 @dataclass(frozen=True)
 class Slack:
-    """Posts of Slack: events, which have an id, and commands, of which each post is one."""
+    """Posts of Slack: events, with an id, and commands, each post one of its own."""
 
     secret: str = field(repr=False)
     tolerance: timedelta = TOLERANCE
@@ -117,7 +117,7 @@ class Slack:
 
 
 def key_of(secret: str) -> bytes:
-    """Return the key of a secret that begins with `whsec_`. Raise ConfigError."""
+    """Return the key of a secret with `whsec_`. Raise ConfigError."""
     try:
         key = base64.b64decode(secret.removeprefix(_PREFIX), validate=True)
     except binascii.Error as error:
@@ -133,7 +133,7 @@ def _must_be_long_enough(secret: str) -> None:
 
 
 def _must_be_recent(at: str, now: datetime, tolerance: timedelta) -> None:
-    """Raise Unauthenticated for a moment, in seconds of Unix time, that is too old, or still to come."""
+    """Raise Unauthenticated for an old or future moment, in seconds of Unix time."""
     seconds = int(at) if at.isascii() and at.isdigit() and len(at) < 12 else None
     if seconds is None:
         raise Unauthenticated("the timestamp is not in seconds")
@@ -152,7 +152,7 @@ def _must_fit(given: Iterable[str], expected: Iterable[str]) -> None:
 
 
 def _id_in(body: bytes, name: str) -> str:
-    """Return the id that stands in a signed body; where there is none, the body's own name."""
+    """Return the id of a signed body; without one, the body's own name."""
     try:
         found: object = json.loads(body)
     except ValueError:

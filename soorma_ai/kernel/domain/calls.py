@@ -36,11 +36,11 @@ class Right(Struct, frozen=True):
 class RowOptions(TypedDict, total=False):
     """Options of a row.
 
-    `key`: name of the answer in its JSON object, for an answer that is no object. `by`: place of an item, None for its
-    number; the list comes in pages. `raises`: errors, or their statuses, beside NotFound for a path or a cursor.
+    `key`: name of the answer in its JSON object, for an answer other than an object. `by`: place of an item, None for
+    its number; the list comes in pages. `raises`: errors, or their statuses, beside NotFound for a path or a cursor.
     `missing`: text of NotFound for the answer None, with the parameters. `is_safe`: a client may send it again.
-    `status`: the HTTP status of its answer. `answers`: types of the bodies by status, for a call that chooses it.
-    `form`: name of its body.
+    `status`: the HTTP status of its answer. `answers`: types of the bodies by status, for a call with several. `form`:
+    name of its body.
     """
 
     key: str
@@ -83,7 +83,7 @@ class CallTable:
         return partial(self._note, act, *place.split(" "), operation, options)
 
     def local(self, act: Act | Right) -> Callable[[AnyCall], AnyCall]:
-        """Note the right of a call that is made in this process only."""
+        """Note the right of an in-process call."""
         return partial(self._note, act, "", "", "", RowOptions())
 
     def _note(

@@ -1,4 +1,4 @@
-"""Conditions of approvals and transitions: CEL, which cannot reach out or change anything, within a bounded time."""
+"""Conditions of approvals and transitions: CEL, without access or side effects, within a bounded time."""
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,8 +24,8 @@ class _Program(Protocol):
 
 
 class _Condition(Struct, frozen=True):
-    """An expression that can be evaluated. `uses` are the fields of values that it looks at, `numbers` the paths that
-    it takes for numbers."""
+    """Expression ready for evaluation. `uses` are the accessed fields of values, `numbers` the paths taken for
+    numbers."""
 
     structure: Term
     uses: frozenset[tuple[str, str]]
@@ -37,7 +37,7 @@ class _Condition(Struct, frozen=True):
         return {name for name, _ in self.uses}
 
     def evaluate(self, values: Mapping[str, Json]) -> object:
-        """Return what it comes to. Raise one of `_UNDECIDED`, of which RuntimeError where it would take too long."""
+        """Return its value. Raise one of `_UNDECIDED`; RuntimeError among them is for too long a run."""
         seen = {name: self._narrow(name, values[name]) for name in self.names if name in values}
         cost = cost_of(self.structure, {name: size_of(value) for name, value in seen.items()})
         if cost > MOST_STEPS:
@@ -62,7 +62,7 @@ def check_condition(expression: str) -> None:
 
 
 def fault_of(expression: str, known: Sequence[str]) -> str:
-    """Return why this is no condition over these values, or one that would take too long; empty when it is one."""
+    """Return the fault of a condition over these values, too long a run included; empty for a good one."""
     try:
         condition = _compile(expression)
     except ConfigError as error:
@@ -79,7 +79,7 @@ def fault_of(expression: str, known: Sequence[str]) -> str:
 
 
 def holds(expression: str, values: Mapping[str, Json]) -> bool:
-    """Tell whether a condition holds; one that cannot be decided, or not in time, does not."""
+    """Tell whether a condition holds; an undecidable or too slow one does not."""
     try:
         return _compile(expression).evaluate(values) is True
     except _UNDECIDED:
@@ -87,7 +87,7 @@ def holds(expression: str, values: Mapping[str, Json]) -> bool:
 
 
 def any_of(expressions: Sequence[str]) -> str:
-    """Return one condition that holds where any of these does; where that would be too large a one, `ALWAYS`."""
+    """Return the disjunction of conditions; `ALWAYS` for too large a result."""
     distinct = list(dict.fromkeys(expressions))
     if ALWAYS in distinct or len(distinct) == 1:
         return ALWAYS if ALWAYS in distinct else distinct[0]
@@ -100,8 +100,8 @@ def any_of(expressions: Sequence[str]) -> str:
 
 
 def applies(expression: str, payload: JsonObject, context: JsonObject | None) -> bool:
-    """Tell whether an approval is needed; it is where that cannot be decided (a field is missing, say, or there is no
-    context to look at), or not in time."""
+    """Tell whether an approval is needed. An undecidable or too slow condition needs one (a missing field, say, or a
+    missing context)."""
     if expression == ALWAYS:
         return True
     try:
@@ -128,7 +128,7 @@ def _compile(expression: str) -> _Condition:
 
 @contextmanager
 def _without_panic() -> Generator[None]:
-    """Raise RuntimeError where the library panics, which no `except Exception` would meet."""
+    """Raise RuntimeError at a panic of the library, past the reach of `except Exception`."""
     try:
         yield
     except BaseException as error:

@@ -9,6 +9,6 @@ MOST_OF_A_REASON = 500
 
 
 def cannot_arrive(error: Exception) -> str:
-    """Return the reason for which an event is set aside that would fail whenever it came."""
+    """Return the reason to set aside an event that would fail at every arrival."""
     code = error.code if isinstance(error, SoormaError) else type(error).__name__
     return clip(" ".join(f"{CANNOT_ARRIVE}: {code}: {error}".split()), MOST_OF_A_REASON)

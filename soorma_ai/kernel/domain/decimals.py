@@ -72,7 +72,7 @@ def _operands(part: Term, bound: Mapping[str, Path]) -> set[Path]:
 
 
 def _path_of(part: Term, bound: Mapping[str, Path]) -> Path:
-    """Return the path of a value; an empty one for what is calculated."""
+    """Return the path of a value; an empty one for a calculated value."""
     if part.kind == "name":
         return bound.get(part.word, (part.word,))
     if part.kind != "field":

@@ -17,20 +17,25 @@ class PublishAction(Frozen):
     """Ask a live agent to do something."""
 
     action: Literal["publish"] = "publish"
+    """Kind of the action."""
     event_type: str
+    """Name of the request."""
     data: JsonObject = Field(default_factory=dict)
+    """Payload of the request."""
 
 
 class PublishAllAction(Frozen):
-    """Ask for several things at once, and decide again when `need` of them have come (all, if it is None), or when
-    `timeout_seconds` are over. A failure, a refusal by a person and silence after a deadline count as come, too.
+    """Publish several requests at once, and decide again after `need` answers (all, if it is None), or after
+    `timeout_seconds`. A failure, a person's refusal and silence past a deadline count as answers, too.
 
-    All of them are published, or none: each is checked as if it were alone. One that a person must approve is held,
-    and the others go. An answer that comes after the join wakes nobody; the planner is told it at its next decision.
+    All of them are published, or none: each is checked on its own. A request in need of an approval is held, and the
+    others are sent. An answer after the join wakes nobody; the next decision sees it.
     """
 
     action: Literal["publish_all"] = "publish_all"
+    """Kind of the action."""
     requests: tuple[PublishAction, ...] = Field(min_length=1)
+    """Requests, in order."""
     need: int | None = Field(None, ge=1)
     timeout_seconds: float | None = Field(None, gt=0, le=LONGEST_WAIT_SECONDS)
 
@@ -54,8 +59,10 @@ class CompleteAction(Frozen):
     """
 
     action: Literal["complete"] = "complete"
+    """Kind of the action."""
     result: Json = None
     outcome: Literal["achieved", "not_achieved"] = "achieved"
+    """Outcome of the goal."""
     reason: str = ""
     missing: tuple[str, ...] = ()
 
@@ -76,21 +83,27 @@ class CompleteAction(Frozen):
 
 
 class WaitAction(Frozen):
-    """Stop until `expected_event` comes, or a person answers `message`.
+    """Wait for `expected_event`, or for a person's answer to `message`.
 
-    Without `timeout_seconds` the wait may last as long as the plan. Who may answer, who is reminded when, and who may
-    answer beside them after a while is for code to say; a model is offered none of it.
+    Without `timeout_seconds` the wait lasts up to the plan's end. Approvers, reminders and escalation are for code to
+    set; a model is offered none of them.
     """
 
     action: Literal["wait"] = "wait"
+    """Kind of the action."""
     expected_event: str
     reason: str = ""
+    """Reason of the wait."""
     message: str = ""
     timeout_seconds: float | None = Field(None, gt=0, le=LONGEST_WAIT_SECONDS)
     approvers: tuple[str, ...] = ()
+    """Roles with the right to answer; none means anybody of the tenant."""
     reminders: tuple[timedelta, ...] = ()
+    """Times of the reminders, from the opening."""
     escalate_after: timedelta | None = None
+    """Time of the escalation, from the opening."""
     escalate_to: tuple[str, ...] = ()
+    """Further roles with the right to answer from then on."""
 
     @model_validator(mode="after")
     def _check_ladder(self) -> Self:
@@ -103,9 +116,13 @@ class DelegateAction(Frozen):
     """Give a goal to another planner."""
 
     action: Literal["delegate"] = "delegate"
+    """Kind of the action."""
     target_planner: str
+    """Name of the planner."""
     goal_event: str
+    """Name of the goal."""
     goal_data: JsonObject = Field(default_factory=dict)
+    """Payload of the goal."""
 
 
 PlanAction = Annotated[
@@ -119,24 +136,29 @@ GIVE_UP = "give_up"
 
 
 class PlannerDecision(Frozen):
-    """One decision with the reasoning that was given for it."""
+    """Decision of a planner, with its reasoning."""
 
     next_action: PlanAction
+    """Next action."""
     reasoning: str = ""
+    """Reasoning of the model."""
 
 
 class EventDecision(Frozen):
-    """One event that a model chose to be published, its data as it fits the event's schema, and why."""
+    """Event chosen by a model for publication, with data in the event's form, and the reason."""
 
     event_type: str
+    """Name of the event."""
     data: JsonObject = Field(default_factory=dict)
+    """Payload of the event."""
     reasoning: str = ""
+    """Reasoning of the model."""
 
 
 class AcceptedDecision(Struct, frozen=True):
-    """A decision that may be carried out; with `approval`, only after a person said yes.
+    """Valid decision; with `approval`, it is carried out only after a person's yes.
 
-    `producers` are those whose event ends a wait; `parts` the requests that are published together.
+    `producers` are the agents with the right to end a wait by their event; `parts` the requests to publish together.
     """
 
     decision: PlannerDecision
@@ -156,8 +178,8 @@ class OfferRoom(Struct, frozen=True):
 
 
 class Showing(Record, frozen=True, dict=True):
-    """What of an offer a decision was shown, by the names of the choices: those with `schemas`, the `lines` that stand
-    in the same place all through a plan, the lines that were `added` later, and the number of the `hidden` others."""
+    """Part of an offer shown to a decision, by the names of the choices: those with `schemas`, the `lines` with a fixed
+    place all through a plan, the later `added` lines, and the number of the `hidden` others."""
 
     schemas: tuple[str, ...]
     lines: tuple[str, ...]
@@ -170,7 +192,7 @@ class Showing(Record, frozen=True, dict=True):
 
 
 def requests_in(decision: PlannerDecision) -> list[tuple[str, JsonObject, str | None]]:
-    """Return what is asked of agents, as (event type, data, the planner that it is a goal for)."""
+    """Return the requests of a decision, as (event type, data, the planner for a goal)."""
     match decision.next_action:
         case PublishAction(event_type=name, data=data):
             return [(name, data, None)]
@@ -183,10 +205,10 @@ def requests_in(decision: PlannerDecision) -> list[tuple[str, JsonObject, str | 
 
 
 def rejection_of(event_type: str, data: JsonObject, target: str | None) -> str:
-    """Name the rejection of exactly this request, so that it is recognised when it is made again."""
+    """Name the rejection of exactly this request, to recognise a repetition of the request."""
     return derived_id("rejected", event_type, digest(data), target or "")
 
 
 def fingerprint(decision: PlannerDecision, state: str) -> str:
-    """Name this decision in this state: `state` is what was known when it was made, the trigger in words."""
+    """Name this decision in this state: `state` is the known state at its making, the trigger in words."""
     return derived_id("decision", compact(decision.next_action.model_dump(mode="json")), state)

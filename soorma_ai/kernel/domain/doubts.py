@@ -1,4 +1,4 @@
-"""Findings about a call outside that may or may not have happened."""
+"""Findings about an outside call of unknown outcome."""
 
 from enum import StrEnum
 from typing import Any
@@ -9,8 +9,8 @@ from msgspec import Struct
 class OutsideEffects(StrEnum):
     """Effects of a handler outside the platform, and so of its repetition.
 
-    PURE: nothing. KEYED: it passes its idempotency key on, so that a repetition is recognised there. AT_MOST_ONCE: it
-    cannot, so it is repeated only after somebody has found out that it was not done.
+    PURE: nothing. KEYED: it passes its idempotency key on, to make a repetition recognisable there. AT_MOST_ONCE: it
+    has no such key, and is repeated only after the finding that nothing was done.
     """
 
     PURE = "pure"
@@ -19,23 +19,23 @@ class OutsideEffects(StrEnum):
 
 
 class Done(Struct, frozen=True):
-    """Finding that it was done, with its result."""
+    """Finding: it was done, with its result."""
 
     result: Any = None
 
 
 class NotDone(Struct, frozen=True):
-    """Finding that it was not done, and may be done now."""
+    """Finding: it was not done, and may be done now."""
 
 
 class Failed(Struct, frozen=True):
-    """Finding that it was tried and did not work; the requester is told so."""
+    """Finding: it was tried, and failed; the requester gets this failure."""
 
     message: str
 
 
 class StillUnknown(Struct, frozen=True):
-    """Nobody can say yet: a person is asked."""
+    """Finding: unknown so far; a person is asked."""
 
     reason: str = ""
 

@@ -16,14 +16,14 @@ from soorma_ai.kernel.domain.values import Json
 
 
 class Publish(Struct, frozen=True):
-    """Write an event into the outbox. `is_cleared`: a request that a person let go, or that needs nobody's yes."""
+    """Write an event into the outbox. `is_cleared`: a request approved by a person, or without need of an approval."""
 
     event: EventEnvelope
     is_cleared: bool = False
 
 
 class SavePlan(Struct, frozen=True):
-    """Write the row of a plan: a new one with `expected_version` None, else that must be the stored version."""
+    """Write the row of a plan: a new one with `expected_version` None, else with this stored version required."""
 
     plan: PlanRecord
     expected_version: int | None
@@ -34,14 +34,14 @@ class AppendStep(Struct, frozen=True):
 
 
 class Expect(Struct, frozen=True):
-    """Open an expectation. Its deadline becomes a timer; an event that came too early meets it at once."""
+    """Open an expectation. Its deadline becomes a timer; an early event meets it at once."""
 
     expectation: Expectation
 
 
 class Close(Struct, frozen=True):
-    """Close an expectation if it is still open; with `first`, one that is closed already is a VersionConflict. One for
-    a child's answer that did not come publishes ABANDONED, however it is closed."""
+    """Close an expectation if it is still open; with `first`, a closed one is a VersionConflict. Every close of one for
+    a child's missing answer publishes ABANDONED."""
 
     expectation_id: str
     status: ExpectationStatus
@@ -58,9 +58,9 @@ class Spend(Struct, frozen=True):
 
 
 class Schedule(Struct, frozen=True):
-    """Publish `event` at `due` and close the expectation that it guards as expired, unless that is closed by then.
+    """Publish `event` at `due` and close its guarded expectation as expired, unless this is closed by then.
 
-    A timer of a `series` closes nothing; of several of a series that are overdue, only the last is published.
+    A timer of a `series` closes nothing; of several overdue ones of a series, only the last is published.
     """
 
     id: str
@@ -75,8 +75,9 @@ class Unschedule(Struct, frozen=True):
 
 
 class Postpone(Struct, frozen=True):
-    """Let whatever in the tree of a root plan ends at `before`, or has no end because the plan is paused, end `later`:
-    children, tasks, expectations, requests that nobody takes, and their timers. None: not before the plan goes on."""
+    """Move ends within the tree of a root plan from `before` to `later`, and likewise those without a moment because of
+    the plan's pause: children, tasks, expectations, requests without a taker, and their timers. None: not before the
+    plan's resumption."""
 
     root_plan_id: str
     before: datetime
@@ -84,14 +85,14 @@ class Postpone(Struct, frozen=True):
 
 
 class SaveTask(Struct, frozen=True):
-    """Write the row of a task, as SavePlan writes that of a plan."""
+    """Write the row of a task, as SavePlan does for a plan."""
 
     task: TaskRecord
     expected_version: int | None
 
 
 class SaveSubTask(Struct, frozen=True):
-    """Write the row of one sub-task, one for each `ordinal`, so that a hundred results rewrite nothing big."""
+    """Write the row of one sub-task, one for each `ordinal`: a hundred results rewrite nothing large."""
 
     agent: str
     task_id: str
@@ -100,7 +101,7 @@ class SaveSubTask(Struct, frozen=True):
 
 
 class SaveValue(Struct, frozen=True):
-    """Write the row of one key, so that what a plan remembers is never rewritten as a whole."""
+    """Write the row of one key; a plan's memory is never rewritten as a whole."""
 
     plan_id: str
     kind: ValueKind
@@ -115,21 +116,21 @@ class DropValue(Struct, frozen=True):
 
 
 class EndTask(Struct, frozen=True):
-    """Remove the rows of a task, which has been answered."""
+    """Remove the rows of an answered task."""
 
     agent: str
     task_id: str
 
 
 class Declare(Struct, frozen=True):
-    """Add an event to those that a registered agent says it makes."""
+    """Add an event to the declared facts of a registered agent."""
 
     agent: str
     definition: EventDefinition
 
 
 class FeatureEffect(Struct, frozen=True):
-    """Base of the effects of a feature, which applies them. Where the feature is off they are refused."""
+    """Base of the effects of a feature; the feature applies them. With the feature off they are refused."""
 
     feature: ClassVar[str] = ""
 
@@ -160,7 +161,7 @@ Effect = (
 
 
 class PlanChange(Struct, frozen=True):
-    """The plan as it is then, and the effects that make it so; saving the plan itself is left to the shell."""
+    """New state of a plan, and the effects leading to it; the caller saves the plan itself."""
 
     plan: PlanRecord
     effects: tuple[Effect, ...] = ()
@@ -197,7 +198,7 @@ class DeadLetter(Struct, frozen=True):
 
 
 class InDoubt(Struct, frozen=True):
-    """Let the delivery rest until somebody has said whether its work was done, which is not known."""
+    """Hold the delivery until a finding about its work, of unknown outcome so far."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""Events, the one thing that travels: their topics, and the lineage that they inherit."""
+"""Events, the only messages of the platform: their topics, and their inherited lineage."""
 
 import re
 from datetime import datetime
@@ -24,7 +24,7 @@ _Text = Annotated[str, Field(min_length=1)]
 
 
 class EventTopic(StrEnum):
-    """The topics that there are. An event is published on one; its type is another thing."""
+    """Topics. An event is published on one of them; its type is independent of the topic."""
 
     BUSINESS_FACTS = "business-facts"
     ACTION_REQUESTS = "action-requests"
@@ -62,11 +62,12 @@ def topic_of(topic: EventTopic | str) -> EventTopic:
 
 
 class Lineage(Record, frozen=True):
-    """Fields that an event inherits from its cause. The reply key is no part of it. `hops` counts how often a request
-    that led to it went from one store to another, and `depth` the planners in a row that led to the last of these.
+    """Fields inherited by an event from its cause, without the reply key. `hops` counts the changes of store among the
+    requests leading to it, and `depth` the planners in a row up to the last of these.
 
-    Four say what of the breaker is left (`rules.breaker`): requests that may still lie within each other, facts
-    that may still follow each other, events that may still descend from this one, and the root from which they do."""
+    Four are the rest of the breaker's bounds (`rules.breaker`): further requests within each other, further facts in a
+    row, further descendants of this event, and the root of these.
+    """
 
     tenant_id: str = "default"
     user_id: str = "local"
@@ -90,7 +91,7 @@ _lineage_of = attrgetter(*Lineage.__struct_fields__)
 
 
 class ReplyAddress(Struct, frozen=True):
-    """The place to which an answer goes, and the key that it must carry."""
+    """Address of an answer, and its reply key."""
 
     correlation_id: str
     response_event: str
@@ -98,7 +99,7 @@ class ReplyAddress(Struct, frozen=True):
 
 
 def _wire_name(attribute: str) -> str:
-    """Return the CloudEvents attribute name, which has no underscore; a deadline has a published extension."""
+    """Return the CloudEvents attribute name, without underscores; a deadline has a published extension."""
     return "expirytime" if attribute == "deadline" else attribute.replace("_", "")
 
 
@@ -115,43 +116,73 @@ class EventEnvelope(BaseModel):
     )
 
     specversion: Literal["1.0"] = "1.0"
+    """Version of CloudEvents."""
     id: _Text
+    """Id of the event."""
     source: _Text
-    # Models are told it outside of any fence, so it is one line.
+    """Agent or client that made it."""
     type: Annotated[
         str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f]+$", validation_alias=AliasChoices("type", "event_type"))
     ]
+    """Name of the event, in one line: a prompt shows it outside of any fence."""
     topic: EventTopic
+    """Topic of the event."""
     time: AwareDatetime
+    """Moment of its making."""
     data: JsonObject = Field(default_factory=dict)
+    """Payload."""
     datacontenttype: _Text = "application/json"
+    """Media type of the data."""
     subject: _Text | None = None
+    """Thing or person concerned by the event."""
     dataschema: _Text | None = None
+    """URI of the schema of its data."""
     correlation_id: str | None = None
+    """Reply key."""
     causation_id: str | None = None
+    """Id of the causing event."""
     response_event: str | None = None
+    """Name of the wanted answer; None for an event without one."""
     response_topic: EventTopic | None = None
+    """Topic of the wanted answer."""
     tenant_id: str = "default"
+    """Tenant of the event."""
     user_id: str = "local"
+    """User of the event."""
     session_id: str | None = None
+    """Conversation of the event."""
     goal_id: str | None = None
+    """Id of the goal behind it."""
     plan_id: str | None = None
+    """Plan of the event."""
     root_plan_id: str | None = None
+    """Root of that plan's tree."""
     deadline: AwareDatetime | None = None
+    """Moment after which its answer comes too late."""
     traceparent: str | None = None
+    """Trace context of the W3C."""
     hops: Annotated[int, Field(ge=0)] | None = None
+    """Changes of store among the requests leading to it."""
     depth: Annotated[int, Field(ge=0)] | None = None
+    """Planners in a row, up to the last change of store."""
     nesting_left: Annotated[int, Field(ge=0)] | None = None
+    """Further requests allowed within each other."""
     hops_left: Annotated[int, Field(ge=0)] | None = None
+    """Further facts allowed in a row."""
     share: Annotated[int, Field(ge=0)] | None = None
+    """Further descendants allowed."""
     origin: str | None = None
+    """Root of these limits."""
     target: str | None = None
-    # Set by the framework: the request that a reply answers; nobody defined a request when it was published; who sent
-    # this may meet no waits but their own; a request of another store, for agents of this one alone.
+    """One agent, or one capability, as the only taker."""
     answers: str | None = None
+    """Set by the framework: id of the answered request."""
     unchecked: bool | None = None
+    """Set by the framework: the request had no definition at its publication."""
     own: bool | None = None
+    """Set by the framework: the sender may meet their own waits only."""
     stays: bool | None = None
+    """Set by the framework: a request of another store, for agents of this one alone."""
 
     @model_validator(mode="after")
     def _extensions_are_cloudevents(self) -> Self:
@@ -164,17 +195,17 @@ class EventEnvelope(BaseModel):
 
     @property
     def event_type(self) -> str:
-        """Return the type, by the name that handlers know it by."""
+        """Return the type, under its name in handlers."""
         return self.type
 
     @property
     def lineage(self) -> Lineage:
-        """Return what an event that this one causes inherits."""
+        """Return the lineage for effects of this event."""
         return Lineage(*_lineage_of(self))
 
     def within_limits(self, nesting_left: int, hops_left: int, share: int, origin: str) -> Self:
-        """Return a copy with these remaining limits. Every published event is copied so, and `model_copy` costs more
-        than twice as much."""
+        """Return a copy with these remaining limits, `nesting_left`, `hops_left` and `share`, of the root `origin`.
+        Every published event is copied so, and `model_copy` costs more than twice as much."""
         cls = self.__class__
         copy = cls.__new__(cls)
         limits = {"nesting_left": nesting_left, "hops_left": hops_left, "share": share, "origin": origin}
@@ -190,7 +221,7 @@ class EventEnvelope(BaseModel):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Read an event. Raises RemoteProtocolError for anything else."""
+        """Read an event from JSON `text`. Raises RemoteProtocolError for anything else."""
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
@@ -198,7 +229,7 @@ class EventEnvelope(BaseModel):
 
 
 class EventFields(TypedDict, total=False):
-    """Fields that an event may carry beside its data."""
+    """Optional fields of an event, beside its data."""
 
     correlation_id: str | None
     reply_to: ReplyAddress | None
@@ -224,7 +255,7 @@ class NewEventFields(EventFields):
 
 
 def new_event(lineage: Lineage, **fields: Unpack[NewEventFields]) -> EventEnvelope:
-    """Make an event with this lineage. Raise LocalProtocolError for one that cannot be kept."""
+    """Make an event with this lineage. Raise LocalProtocolError for an event impossible to store."""
     type, data, reply_to = fields["type"], fields["data"], fields.get("reply_to")
     if type in _TOPICS:
         raise LocalProtocolError(f"{type!r} is a topic, and no event; give the event's own name")
@@ -255,10 +286,11 @@ def new_event(lineage: Lineage, **fields: Unpack[NewEventFields]) -> EventEnvelo
 
 
 def caused_id(cause_id: str, source: str, ordinal: int, type: str) -> str:
-    """Return the id of the `ordinal`-th event that `source` makes of one cause: handling twice makes the same event."""
+    """Return the id of the `ordinal`-th event that `source` makes of one cause: a second handling makes the same
+    event."""
     return derived_id("event", cause_id, source, str(ordinal), type)
 
 
 def completion_of(request_type: str) -> str:
-    """Return the name of the reply where nobody chose one."""
+    """Return the default name of the reply."""
     return f"{request_type}.completed"

@@ -1,4 +1,4 @@
-"""Everything that a plan, a task or a client is waiting for."""
+"""Expectations: the open waits of plans, tasks and clients."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -37,22 +37,21 @@ class ExpectationStatus(StrEnum):
 
 
 class Join(Record, frozen=True):
-    """Requests that were published together, in order, as (event type, data). The plan decides again after `need`."""
+    """Requests published together, in order, as (event type, data). The plan decides again after `need` answers."""
 
     asked: tuple[tuple[str, JsonObject], ...]
     need: int
 
 
 class Expectation(Record, frozen=True):
-    """One thing that must come, with its deadline. The first event, timer or cancellation closes it, once.
+    """Expected event, with its deadline. The first event, timer or cancellation closes it, once.
 
-    The id is the reply key of the request it belongs to. `keys` are the names by which an outside event can find it.
-    `others` are types that meet it as well as `event_type`. `met_by` is the event that closed it. `task_id` is the
-    owner key of the delivery it belongs to, where that is no plan's; `group_id` names the parallel requests that it is
-    one of. `branch_of` is the join of which this is number `place`, from 0; its coming alone leads to no decision. For
-    what a task asked, `place` is the number of the sub-task. `join` is what a join asked for. `dataschema` names the
-    definition of the request whose reply this is. `user_id` is whose it is: of the plan, the task or the request.
-    `home` is the request in the store that asked, where that is another one.
+    The id is the reply key of its request. `keys` are further names for an outside event to find it. `others` are types
+    accepted beside `event_type`. `met_by` is the closing event. `task_id` is the owner key of its delivery, if there is
+    no plan; `group_id` names its group of parallel requests. `branch_of` is the join with this as number `place`, from
+    0; a branch alone leads to no decision. For a request of a task, `place` is the number of the sub-task. `join` holds
+    the requests of a join. `dataschema` names the definition of the answered request. `user_id` is the user of the
+    plan, the task or the request. `home` is the request in the store of its origin, if this is another one.
     """
 
     id: str
@@ -89,12 +88,12 @@ class Expectation(Record, frozen=True):
 
     @property
     def asking_task(self) -> str | None:
-        """Return the task that asks. A delivery in doubt has its request as its owner, which need not be a task."""
+        """Return the asking task. The owner of a delivery in doubt is its request, not necessarily a task."""
         return None if self.kind is ExpectationKind.DOUBT else self.task_id
 
     @property
     def request_asked_about(self) -> str | None:
-        """Return the id of the request that is held, or that may have been done."""
+        """Return the id of the request held or in doubt."""
         if self.kind is ExpectationKind.DOUBT:
             return self.task_id
         held = self.ask.proposal.request if self.ask and self.ask.proposal else None
@@ -102,37 +101,59 @@ class Expectation(Record, frozen=True):
 
     @property
     def is_child_given_up(self) -> bool:
-        """Tell whether this is a goal of another planner whose answer did not come and is no longer waited for."""
+        """Tell whether this is another planner's goal without an answer in time, no longer waited for."""
         without_answer = self.status in (ExpectationStatus.CLOSED, ExpectationStatus.EXPIRED)
         return self.kind is ExpectationKind.CHILD and without_answer
 
 
 class Wait(Record, frozen=True):
-    """An open question to people, as clients see it. It is asked by a plan, or by a task, or for the sake of a request
-    that is held or in doubt. `claim` is who has it in hand."""
+    """Open question to a person, in the view of clients: asked by a plan or a task, or about a request held or in
+    doubt. `claim` names its assignee."""
 
     wait_id: str
+    """Id of the question."""
     plan_id: str | None
+    """Asking plan; None without one."""
     agent: str
+    """Asking agent."""
     tenant_id: str
+    """Tenant of the question."""
     reason: str
+    """Reason of the question."""
     message: str
+    """Text of the question."""
     expected_event: str
+    """Name of the answer's event."""
     response_schema: JsonObject
+    """Schema of the answer."""
     allowed_decisions: tuple[AnswerDecision, ...]
+    """Possible decisions."""
     approvers: tuple[str, ...]
+    """Roles with the right to answer; none means anybody of the tenant."""
     opened_at: datetime
+    """Moment of the opening."""
     deadline: datetime | None
+    """Moment of the end without an answer."""
     on_expiry: AnswerDecision
+    """Decision at the deadline."""
     proposed_event: str | None
+    """Name of the held request."""
     proposed_data: JsonObject | None
+    """Data of the held request."""
     digest: str | None
+    """Digest of the held request, for an approval of exactly this one."""
     root_plan_id: str | None = None
+    """Root of the plan's tree."""
     task_id: str | None = None
+    """Asking task."""
     request_id: str | None = None
+    """Request held or in doubt."""
     reminders: tuple[timedelta, ...] = ()
+    """Times of the reminders, from the opening."""
     escalates_at: datetime | None = None
+    """Moment of the escalation."""
     escalate_to: tuple[str, ...] = ()
+    """Further roles with the right to answer from then on."""
     claim: Claim | None = None
 
     @classmethod
@@ -168,7 +189,7 @@ class Wait(Record, frozen=True):
         )
 
     def urgency(self) -> tuple[bool, datetime, datetime]:
-        """Return what sorts the most urgent first."""
+        """Return the sort key, the most urgent first."""
         return self.deadline is None, self.deadline or self.opened_at, self.opened_at
 
 
@@ -178,10 +199,10 @@ StrayReason = Literal[
 
 
 class Stray(Struct, frozen=True):
-    """An event that an expectation did not take: too early, too late, once too often, off its schema, fitting several,
-    of which the oldest took it, a reply of one who was not asked, a request that nobody takes, a request whose takers
-    were found only now, an answer that its agent does not declare, or an event for a plan that waits for a reply.
-    `advice` is a sentence for the sender."""
+    """Event refused by an expectation. Kinds: too early, too late, a duplicate, off its schema, ambiguous between
+    several (the oldest took it), a reply of an unasked agent, a request without a taker, a request with its takers
+    found only now, an answer undeclared by its agent, or an event for a plan that waits for a reply. `advice` is a
+    sentence for the sender."""
 
     event_id: str
     event_type: str
@@ -191,8 +212,8 @@ class Stray(Struct, frozen=True):
 
 
 class Untaken(Record, frozen=True):
-    """A request that nobody takes yet, which waits `until` then for an agent that does: for that of the name or the
-    capability `target`, where it has one. It is asked for a plan, or as a part of a task, or for neither."""
+    """Request without a taker. It waits `until` then for an agent, for one of the name or the capability `target` if
+    given. It belongs to a plan, is a part of a task, or neither."""
 
     request_id: str
     event_type: str
@@ -209,9 +230,8 @@ SUSPECTS = ""
 
 
 class Arrival(Struct, frozen=True):
-    """The outcome of events that came in: agents for whom there is something to claim, replies to clients by their
-    requests, strays, and plans whose handlings need not go on. `answered` are requests of clients to which another
-    process has seen a reply."""
+    """Outcome of incoming events: agents with something to claim, replies to clients by their requests, strays, and
+    plans with obsolete handlings. `answered` are requests of clients with a reply seen by another process."""
 
     agents: frozenset[str] = frozenset()
     replies: Mapping[str, EventEnvelope] = field(default_factory=dict[str, EventEnvelope])

@@ -1,7 +1,7 @@
-"""The structure of a CEL expression, and what it may cost: both are known before the library sees it.
+"""Structure of a CEL expression, and its possible cost: both are known before the library sees it.
 
-Cost is counted in steps of the evaluation. It depends on the sizes of the values alone, so that nothing has to be
-stopped in the middle.
+Cost is counted in steps of the evaluation. It depends on the sizes of the values alone, so nothing has to be stopped in
+the middle.
 """
 
 import re
@@ -47,11 +47,11 @@ _PIECE = re.compile(r"(?P<piece>\\+[a-zA-Z]|.)(?:\{(?:\d*,)?(?P<most>\d+),?\})?"
 
 
 class Unreadable(ValueError):
-    """Raised for what is no expression, or a larger one than is evaluated."""
+    """Raised for an invalid expression, and for one too large to evaluate."""
 
 
 class ValueBound(Struct, frozen=True):
-    """The most that a value may hold: `nodes` in all, and `items` in any one list or object of it."""
+    """Bound of a value: `nodes` in all, and `items` in any one list or object of it."""
 
     nodes: int = 1
     items: int = 0
@@ -62,7 +62,7 @@ Kind = Literal["name", "literal", "field", "list", "choice", "plus", "comparison
 
 @dataclass(frozen=True)
 class Term:
-    """A part of an expression. `word` is a name, a literal, a field, the signs between operands, or the function of a
+    """Part of an expression. `word` is a name, a literal, a field, the signs between operands, or the function of a
     call or a loop; `binds` are a loop's variables."""
 
     kind: Kind
@@ -92,8 +92,8 @@ def parse(expression: str) -> Term:
 
 
 def uses_in(part: Term) -> set[tuple[str, str]]:
-    """Return the values that an expression looks at, by name and field; an empty field is all of the value. The
-    variables of its loops are none of them."""
+    """Return the values used by an expression, by name and field; an empty field is all of the value. Variables of its
+    loops are left out."""
     if part.kind == "name":
         return {(part.word, "")}
     if part.kind == "field" and part.word and part.parts[0].kind == "name":
@@ -103,7 +103,7 @@ def uses_in(part: Term) -> set[tuple[str, str]]:
 
 
 def size_of(value: Json) -> ValueBound:
-    """Return the size of a value, or one that is too large for any expression where it is."""
+    """Return the size of a value; for a huge one, a size too large for any expression."""
     nodes = items = 0
     ahead: list[Json] = [value]
     while ahead and nodes <= MOST_STEPS:
@@ -120,7 +120,7 @@ def size_of(value: Json) -> ValueBound:
 
 
 def cost_of(part: Term, sizes: Mapping[str, ValueBound]) -> int:
-    """Return the most steps that it takes over values of these sizes, each of which is handed over."""
+    """Return the most steps over values of these sizes, the passing of each value included."""
     given = sum(size.nodes for size in sizes.values())
     return given * _STEPS_TO_HAND_OVER + _weigh(part, sizes)[0]
 
@@ -178,8 +178,7 @@ def _weigh_loop(part: Term, sizes: Mapping[str, ValueBound]) -> tuple[int, Value
 
 
 def _cost_of_pattern(written: str) -> int:
-    """A pattern is compiled each time that it is met. What is repeated is written out, and groups within groups
-    multiply."""
+    """Return the cost of a pattern, compiled at each use. Repetitions are written out, and nested groups multiply."""
     steps = in_brackets = 0
     times = 1
     for found in _PIECE.finditer(written):
@@ -222,7 +221,7 @@ class _Parser:
         return part
 
     def _take(self, *signs: str) -> str | None:
-        """Return the sign or word that stands here, and go on behind it; None where it is none of these."""
+        """Return the sign or word at this place, and advance past it; None for any other."""
         kind, text = self._tokens[self._at]
         if kind in ("text", "number") or text not in signs:
             return None
@@ -300,7 +299,7 @@ class _Parser:
         return _call(name, self._entries(")")) if self._take("(") else Term("name", word=name)
 
     def _entries(self, closing: str) -> tuple[Term, ...]:
-        """Read what stands in brackets; an object's keys and values are entries alike."""
+        """Read the content of brackets; keys and values of an object are entries alike."""
         found: list[Term] = []
         while not self._take(closing):
             self._take("?")
@@ -312,7 +311,7 @@ class _Parser:
 
 
 def _kind_of(signs: set[str]) -> Kind:
-    """Return what the signs between operands of one rank make of them."""
+    """Return the kind of a term from the signs between operands of one rank."""
     if "+" in signs:
         return "plus"
     if "in" in signs:
@@ -332,7 +331,7 @@ def _call(name: str, given: tuple[Term, ...]) -> Term:
 
 
 def _bound(leading: Iterable[Term]) -> tuple[str, ...]:
-    """Return the names that stand alone before what a loop looks at: its variables."""
+    """Return the plain names before a loop's body: its variables."""
     found: list[str] = []
     for part in leading:
         if part.kind != "name":

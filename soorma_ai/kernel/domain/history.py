@@ -30,11 +30,11 @@ class StepKind(StrEnum):
 
 
 class Step(Record, frozen=True):
-    """One line of a plan's history, only ever appended.
+    """Line of a plan's history, append-only.
 
-    `name` is the event that it is about; `event_id` the event that caused it or that it made; `fingerprint` names the
-    decision and the state that it was made in, for the repeat limit, or the request that a person rejected. `join_id`
-    is the join that this came for, in time, as number `place`; or the one that `fires` here: the plan decides again.
+    `name` is the event of the step; `event_id` its cause or its result; `fingerprint` names the decision and its state,
+    for the repeat limit, or the rejected request. `join_id` is the join of an answer in time, as number `place`; or the
+    join that `fires` here: the plan decides again.
     """
 
     plan_id: str
@@ -53,8 +53,8 @@ class Step(Record, frozen=True):
 
 
 class JoinProgress(Struct, frozen=True):
-    """Number of branches of a join that `came` in time, and the step at which it `fired`, if it has. `needed` is how
-    many must come as long as it is open."""
+    """Number of branches of a join that `came` in time, and the step at which it `fired`, if it has. `needed` is the
+    number of answers needed while it is open."""
 
     came: int = 0
     fired: Step | None = None
@@ -62,8 +62,7 @@ class JoinProgress(Struct, frozen=True):
 
 
 class Verdict(StrEnum):
-    """Verdict on a model's answer. One that it DECLINED to give is never asked for again; by one that LOOKED_UP more
-    nothing was decided."""
+    """Verdict on a model's answer. A DECLINED answer is never asked for again; a LOOKED_UP one decides nothing."""
 
     ACCEPTED = "accepted"
     LOOKED_UP = "looked up"
@@ -72,10 +71,12 @@ class Verdict(StrEnum):
 
 
 class Ending(StrEnum):
-    """The end of a model's answer, as its provider says. One that was CUT, or ended in an ODD way, is never used."""
+    """End of a model's answer, in the provider's report. An answer with CUT, BLANK (cut within blanks) or ODD is never
+    used."""
 
     GOOD = "good"
     CUT = "cut"
+    BLANK = "blank"
     ODD = "odd"
 
 
@@ -88,8 +89,8 @@ class JournalKey(Record, frozen=True):
 
 
 class PromptPart(Struct, frozen=True):
-    """Text of a question, kept once under its digest: with the plan whose words it holds, or for all plans of a tenant
-    where it holds nobody's."""
+    """Text of a question, kept once under its digest: with its plan for a plan's own words, else for all plans of a
+    tenant."""
 
     digest: str
     body: str
@@ -98,7 +99,7 @@ class PromptPart(Struct, frozen=True):
 
 
 class Sent(Record, frozen=True):
-    """What a question was made of. `digest` is that of all that was sent.
+    """Composition of a question. `digest` is that of the complete text.
 
     The inputs of its prompt are `own`, those that differ from call to call; those in the part `frame`; and `made`, with
     their digests, which are made again from the plan's rows: its goal, its steps from `first` to `last`, and of the
@@ -121,11 +122,11 @@ class Sent(Record, frozen=True):
 
 
 class JournalEntry(Record, frozen=True):
-    """One answer of a model, written down before anything is done about it.
+    """Answer of a model, recorded before its use.
 
-    `raw` is its text, `value` the JSON found in it, `found` how, and `fault` what kept it from being used. `shown` is
-    the digest of what of the offer the model was shown, `remembered` what it was told from memory, `sent` what the
-    question was made of. Of the prompt, `cached_tokens` had been kept by the provider.
+    `raw` is its text, `value` the JSON found in it, `found` the way of finding it, and `fault` the reason against its
+    use. `shown` is the digest of the shown part of the offer, `remembered` the text from memory, `sent` the composition
+    of the question. `cached_tokens` of the prompt were in the provider's cache.
     """
 
     key: JournalKey
@@ -171,9 +172,8 @@ class Said(Record, frozen=True):
 
 
 class SentPrompt(Record, frozen=True):
-    """What was sent for the decision `number` of `count`, made again. `form` is the schema of the answer, as JSON.
-    Without `faults` it is what was sent, to the byte; else they say which parts are lacking, or are not as they were.
-    """
+    """Prompt of the decision `number` of `count`, rendered again. `form` is the schema of the answer, as JSON. Without
+    `faults` it equals the sent text, to the byte; else they name the missing or changed parts."""
 
     number: int
     count: int

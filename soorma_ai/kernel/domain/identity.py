@@ -13,7 +13,7 @@ AUDIT_KEPT = timedelta(days=90)
 
 
 class AgentRights(Record, frozen=True):
-    """The agent that a token may act as, and the events that this agent may take and make."""
+    """Agent of a token, and the events open to it."""
 
     name: str
     takes: frozenset[str] = frozenset()
@@ -29,7 +29,7 @@ class Caller(Struct, frozen=True):
 
 
 class ApiKey(Record, frozen=True):
-    """A key as it is stored: `secret_hash` is the SHA-256 of its secret, in hexadecimal, and the secret is nowhere."""
+    """Stored key: `secret_hash` is the SHA-256 of its secret, in hexadecimal, and the secret is in no place."""
 
     key_id: str
     secret_hash: str
@@ -42,7 +42,7 @@ class ApiKey(Record, frozen=True):
     revoked_at: datetime | None = None
 
     def __post_init__(self) -> None:
-        """Raise LocalProtocolError for a key of nobody, and for a moment without a time zone."""
+        """Raise LocalProtocolError for a key without a person or agent, and for a moment without a time zone."""
         if not (self.tenant_id and self.user_id):
             raise LocalProtocolError("a key is somebody's of some tenant: give both names")
         if any(at is not None and at.tzinfo is None for at in (self.made_at, self.expires_at, self.revoked_at)):
@@ -57,8 +57,8 @@ class ApiKey(Record, frozen=True):
 
 
 class AuditEntry(Record, frozen=True):
-    """A change that somebody made or was refused from outside. `what` is the id of what it was about. `outcome` is
-    'done', what an answer came to, or the code of the error. `for_user` is who was away, and for whom they did it."""
+    """Change from outside, made or refused. `what` is the id of its subject. `outcome` is 'done', the result of an
+    answer, or the code of the error. `for_user` is the absent colleague of a substitute's change."""
 
     tenant_id: str
     user_id: str

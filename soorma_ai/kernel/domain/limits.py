@@ -47,21 +47,28 @@ Span = Annotated[timedelta | None, Bound((timedelta,), timedelta.resolution, "a 
 
 
 class Limits(Record, frozen=True):
-    """The circuit breaker. None switches one off. An action is a published request or a DELEGATE.
+    """Limits of a plan's tree, the circuit breaker. None switches one off. An action is a published request or a
+    DELEGATE.
 
-    Kept with the root plan: children, restarts and pauses all draw on the same budget.
-    `max_depth` counts planners in a row; `max_repeats` stops the same decision in the same state. Three hold for all
-    that one root sets off, outside of plans too: `max_nesting` counts requests within each other, `max_hops` facts in a
-    row, `max_events` everything. A tree of 1,000 parts with ten events each makes about 30,000 events.
+    Counts are kept with the root plan: children, restarts and pauses all draw on the same budget. `max_depth` counts
+    planners in a row; `max_repeats` stops the same decision in the same state. Three limits hold for all descendants of
+    one root, outside of plans too: `max_nesting` counts requests within each other, `max_hops` facts in a row,
+    `max_events` everything. A tree of 1,000 parts with ten events each makes about 30,000 events.
     """
 
     max_actions: Count = 20
+    """Published requests and DELEGATEs; 20 by default."""
     max_llm_calls: Count = 60
+    """Calls of models; 60 by default."""
     max_tokens: Count = 500_000
+    """Tokens of prompts and answers; 500,000 by default."""
     max_cost_usd: Dollars = None
+    """US dollars of model calls; no limit by default."""
     deadline: Span = timedelta(days=7)
+    """Time from the goal to its answer; seven days by default."""
     max_depth: Count = 5
     max_parallel: Count = 32
+    """Open requests at once; 32 by default."""
     max_repeats: Repeats = 3
     max_nesting: Count = 16
     max_hops: Count = 64
@@ -93,9 +100,9 @@ class Reserved(Record, frozen=True):
 
 
 class Spent(Record, frozen=True):
-    """Amounts that a plan's tree has spent, each call settled with its actuals.
+    """Amounts spent by a plan's tree, each call settled with its actuals.
 
-    `cost_usd` is None where the price of a call is not known; `at_least_usd` is then the cost of the others.
+    `cost_usd` is None after a call of unknown price; `at_least_usd` is then the cost of the others.
     """
 
     actions: int = 0
@@ -107,8 +114,8 @@ class Spent(Record, frozen=True):
 
 
 class Payer(Struct, frozen=True):
-    """Payer of calls of a model, and the limits that hold: a plan, whose tree is charged, or outside of any plan one
-    handling, which journal and budget then name instead of a plan."""
+    """Payer of model calls, and the limits in force: a plan with its tree, or outside of any plan one handling, named
+    in the journal and budget instead of a plan."""
 
     plan_id: str
     root_plan_id: str
@@ -116,8 +123,8 @@ class Payer(Struct, frozen=True):
 
 
 class Charge(Record, frozen=True):
-    """One model call, reserved at its estimate before it is sent and settled with its actuals. `unpriced_calls` are
-    those of unknown price, which `cost_usd` leaves out."""
+    """Model call, reserved at its estimate before it is sent and settled with its actuals. `unpriced_calls` are those
+    of unknown price, left out of `cost_usd`."""
 
     root_plan_id: str
     llm_calls: int
@@ -131,7 +138,7 @@ class Charge(Record, frozen=True):
 
 
 def room_to_hold(limits: Limits) -> Limits:
-    """Return up to where calls are held that may not be made: to the half, so that no sibling's call fails by them."""
+    """Return the bound up to where uncertain calls are held: the half, so no sibling's call fails by them."""
     calls, tokens, cost = limits.max_llm_calls, limits.max_tokens, limits.max_cost_usd
     return replace(
         limits,
@@ -142,12 +149,12 @@ def room_to_hold(limits: Limits) -> Limits:
 
 
 def next_call_after(charge: Charge) -> Charge:
-    """Return what to hold for a call after one that reserved this much: a tenth more, since a history grows."""
+    """Return the reservation after a call with this one: a tenth more, since a history grows."""
     return replace(charge, llm_calls=1, tokens=charge.tokens + charge.tokens // 10, cost_usd=charge.cost_usd * 1.1)
 
 
 def beyond(needed: Charge, held: Charge) -> Charge | None:
-    """Return what a call needs beyond what is held for it; None where that is enough."""
+    """Return the need of a call beyond its reservation; None for none."""
     calls, tokens = needed.llm_calls - held.llm_calls, needed.tokens - held.tokens
     cost = needed.cost_usd - held.cost_usd
     if max(calls, tokens, cost) <= 0:
@@ -156,7 +163,7 @@ def beyond(needed: Charge, held: Charge) -> Charge | None:
 
 
 def fill_in(paid: Paid, reserved: Paid) -> Paid:
-    """Return what a call has cost: an answer whose usage is not known, or below zero, costs what was `reserved`."""
+    """Return the cost of a call: an answer of unknown or negative usage costs its reservation."""
     known = paid if min(paid.prompt_tokens, paid.completion_tokens) >= 0 else Paid(0, 0, None, paid.uncounted + 1)
     times = known.uncounted
     return Paid(

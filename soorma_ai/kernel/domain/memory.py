@@ -1,4 +1,4 @@
-"""Working memory of plans, and the conversations that plans belong to."""
+"""Working memory of plans, and conversations."""
 
 import math
 from datetime import datetime
@@ -20,7 +20,8 @@ class MemoryKey(Struct, frozen=True):
 
 
 class StoredValue(Record, frozen=True):
-    """A value and its version, which grows with every change, a deletion included; 0 is a key that never was."""
+    """Value and its version. The version grows with every change, a deletion included; 0 is a key without any change
+    yet."""
 
     version: int = 0
     exists: bool = False
@@ -41,7 +42,7 @@ class DropMemory(Struct, frozen=True):
 
 
 class IncrementMemory(Struct, frozen=True):
-    """Add to a number; a key that does not exist counts as 0."""
+    """Add to a number; a missing one counts as 0."""
 
     at: MemoryKey
     by: int | float
@@ -80,34 +81,47 @@ class PlanSummary(Record, frozen=True):
     """A plan in few words, as the tracker and sessions list it."""
 
     plan_id: str
+    """Id of the plan."""
     goal_event: str
+    """Name of the goal."""
     status: PlanStatus
+    """Status of the plan."""
     session_id: str | None
+    """Conversation of the plan."""
     created_at: datetime
+    """Moment of its beginning."""
     updated_at: datetime
+    """Moment of its last change."""
 
     @classmethod
     def of(cls, plan: PlanRecord) -> "PlanSummary":
-        """Return the summary of a stored plan."""
+        """Return the summary of a stored `plan`."""
         return cls(
             plan.plan_id, plan.goal_event, plan.status, plan.lineage.session_id, plan.created_at, plan.updated_at
         )
 
 
 class SessionSummary(Record, frozen=True):
-    """A conversation: plans that belong together. Made by hand, or by the first plan that names it."""
+    """Conversation: related plans. It is made by hand, or by the first plan in it."""
 
     session_id: str
+    """Id of the conversation."""
     plan_count: int
+    """Number of its plans."""
     created_at: datetime
+    """Moment of its beginning."""
     last_activity: datetime
+    """Moment of its last event."""
     user_id: str
+    """User of the conversation."""
     name: str | None
+    """Name given to it."""
     metadata: JsonObject
+    """Further data."""
 
 
 class OpenSession(Struct, frozen=True):
-    """Make a session, or fill in what an existing one of the same user does not have yet."""
+    """Make a session, or complete an existing one of the same user."""
 
     tenant_id: str
     session: SessionSummary

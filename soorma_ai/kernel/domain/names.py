@@ -1,6 +1,6 @@
-"""Names of agents: a space of each tenant, and one of the agents that all tenants share.
+"""Names of agents: a space of each tenant, and one of the shared agents.
 
-Everything is stored under an agent's key, which holds the tenant and the name; people and models read the name.
+Everything is stored under an agent's key, of the tenant and the name; people and models read the name.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ BETWEEN = "@"
 
 def agent_key(tenant_id: str | None, name: str) -> str:
     """Return the key of the agent of this name; `tenant_id` None: all tenants share it. A key stays as it is. Raise
-    ConfigError for a name that holds '@'."""
+    ConfigError for a name with '@'."""
     plain, at, tenant = name.partition(BETWEEN)
     if at and tenant != tenant_id:
         raise ConfigError(f"an agent cannot be called {name!r}: {BETWEEN!r} ends a name; leave it out")
@@ -31,10 +31,10 @@ def is_of_a_tenant(key: str) -> bool:
 
 
 def agent_meant(target: str, asker: str, keys: Iterable[str]) -> str | None:
-    """Return the key of the agent that an asker means by a name, or by a key; None where there is none.
+    """Return the key of an agent by its name, or by its key; None without such an agent.
 
-    A name means the nearest one: to a client and to an agent of a tenant that of their tenant, to a shared agent the
-    shared one; the other kind where there is none of that.
+    A name means the nearest one: for a client and for an agent of a tenant that of their tenant, for a shared agent the
+    shared one; else the agent of the other kind.
     """
     named = [key for key in keys if target in (key, plain_name(key))]
     means_its_tenants = asker == CLIENT or is_of_a_tenant(asker)

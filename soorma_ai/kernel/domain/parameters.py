@@ -1,4 +1,4 @@
-"""Types of the parameters of calls, with the bounds that hold over HTTP."""
+"""Types of the parameters of calls, with their bounds over HTTP."""
 
 from datetime import timedelta
 from typing import Annotated, Any
@@ -12,13 +12,17 @@ LONGEST_PATIENCE = 30.0
 
 
 class WireForm(Struct, frozen=True):
-    """Form of a parameter over HTTP, where it differs from that in Python: its type, its name, the unit of a span, or
-    its place in the query of a POST."""
+    """Form of a parameter over HTTP, if it differs from that in Python: its type, its name, the unit of a span, or its
+    place in the query of a POST."""
 
     kind: Any = None
     name: str = ""
     unit: timedelta | None = None
     in_query: bool = False
+
+
+class Fields(Struct, frozen=True):
+    """Base of records that are parameters of calls: over HTTP, each field is one of the form's own."""
 
 
 Id = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ID)]

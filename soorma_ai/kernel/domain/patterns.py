@@ -1,7 +1,7 @@
 """Regular expressions of schemas: the cost of a match.
 
 The engine matches most patterns in one pass, and those with look-around or back-references by backtracking, up to a
-limit. Both are dearer the more places a pattern has at which a match can stand at the same time.
+limit. The cost of both grows with the number of simultaneous positions of a match in the pattern.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""People: the questions that they are asked, and the answers that they give."""
+"""People: questions to them, and their answers."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
@@ -23,8 +23,8 @@ class AnswerDecision(StrEnum):
 
 
 class Proposal(Record, frozen=True):
-    """The request that a gate holds; `digest` binds the approval to exactly this payload. `target` is the planner that
-    a goal is for. `request` is the whole event, where no plan decides what becomes of it."""
+    """Held request; `digest` binds the approval to exactly this payload. `target` is the planner of a goal. `request`
+    is the whole event, if no plan decides about it."""
 
     event_type: str
     data: JsonObject
@@ -36,7 +36,7 @@ class Proposal(Record, frozen=True):
 
 
 class Ask(Record, frozen=True):
-    """A question to people, and what counts as its answer.
+    """Question to people, with the form of its answer.
 
     `reminders` and `escalate_after` count from the opening. From the escalation on, the roles of `escalate_to` may
     answer beside the approvers.
@@ -54,7 +54,7 @@ class Ask(Record, frozen=True):
     escalate_to: tuple[str, ...] = ()
 
     def approvers_at(self, opened_at: datetime, now: datetime) -> tuple[str, ...]:
-        """Return the roles that may answer by then; none means anybody, also after an escalation."""
+        """Return the roles with the right to answer by then; none means anybody, also after an escalation."""
         escalated = self.escalate_after is not None and now >= opened_at + self.escalate_after
         return (*self.approvers, *self.escalate_to) if self.approvers and escalated else self.approvers
 
@@ -71,8 +71,8 @@ def ladder_fault(reminders: Sequence[timedelta], escalate_after: timedelta | Non
 
 
 class Answer(Record, frozen=True):
-    """A person's answer. `answer_id` names the act of answering, so that a repeated delivery is the same answer.
-    `for_user` is who was away, and for whom they gave it; empty where they gave it for themselves."""
+    """Answer of a person. `answer_id` names the act of answering: a repeated delivery is the same answer. `for_user` is
+    the absent colleague of a substitute; empty for an answer in the person's own name."""
 
     answer_id: str
     payload: JsonObject
@@ -84,15 +84,15 @@ class Answer(Record, frozen=True):
 
     @property
     def by(self) -> str:
-        """The name of who answered, and for whom."""
+        """The name of the person, with the absent colleague's."""
         return f"{self.user_id} for {self.for_user}" if self.for_user else self.user_id
 
 
 class AnswerOutcome(str):
-    """One of five words; `detail` says why. It compares equal to the word.
+    """Outcome of an answer, with the reason in `detail`. It compares equal to the word.
 
-    accepted | duplicate (somebody was first) | late (at or after the deadline) |
-    superseded (the question no longer stands) | invalid (the question stays open)
+    accepted | duplicate (an earlier answer exists) | late (at or after the deadline) | superseded (the question no
+    longer stands) | invalid (the question stays open)
     """
 
     detail: str
@@ -111,22 +111,22 @@ INVALID = "invalid"
 
 
 class Person(Record, frozen=True):
-    """The one who calls. `roles` None is the trusted root, who has every role in the tenant."""
+    """Caller. `roles` None is the trusted root, with every role in the tenant."""
 
     tenant_id: str = "default"
     user_id: str = "local"
     roles: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
-        """Raise LocalProtocolError for a name that a person could not be told by: it would be cut, or hide another."""
+        """Raise LocalProtocolError for an unreadable name: one to be cut, or with hidden characters."""
         for name in (self.tenant_id, self.user_id, *(self.roles or ())):
             if not name.isprintable():
                 raise LocalProtocolError(f"{name!r} is no name: it holds what cannot be printed; spell it out")
 
 
 class Claim(Record, frozen=True):
-    """A question that `user_id` has in hand `until` then, handed over by `given_by`, empty where nobody did. It tells
-    others, and stops none of them."""
+    """Question assigned to `user_id` `until` then, by `given_by`; empty for a self-assignment. It informs others, and
+    stops none of them."""
 
     wait_id: str
     tenant_id: str
@@ -140,8 +140,8 @@ class Claim(Record, frozen=True):
 
 
 class Absence(Record, frozen=True):
-    """A person is away `until` then, and `deputy` answers for them, by the roles that they had when they said so, as
-    long as the key by which they said it is good."""
+    """Absence of a person `until` then. `deputy` answers for them, with the roles of the absent person at the
+    declaration, as long as the key of this declaration is valid."""
 
     tenant_id: str
     user_id: str

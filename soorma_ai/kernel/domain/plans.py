@@ -1,4 +1,4 @@
-"""A plan: its row, the values that it remembers by keys, and all that is stored about it."""
+"""Plans: their rows, their values by key, and all stored details."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -36,15 +36,15 @@ Status = Annotated[PlanStatus | str, WireForm(PlanStatus | Literal["active"])]
 
 
 class Pause(Record, frozen=True):
-    """A pause without end: the deadline that the plan had, and the moment since when it does not run."""
+    """Pause without end: the plan's former deadline, and the moment of its stop."""
 
     deadline: datetime
     since: datetime
 
 
 class Blocked(Record, frozen=True):
-    """A rest of a plan that an operator ends: its model refuses the set-up for this `reason`. `resumed_at` is when it
-    was told to ask again."""
+    """Rest of a plan until an operator's action: its model refuses the set-up for this `reason`. `resumed_at` is the
+    moment of the resumption."""
 
     plan_id: str
     reason: str
@@ -53,7 +53,7 @@ class Blocked(Record, frozen=True):
 
 
 class PlanFacts(Record, frozen=True):
-    """What stands fast of a plan, in its row and in every view of it. `limits` are the root plan's."""
+    """Constant facts of a plan, in its row and in every view of it. `limits` are the root plan's."""
 
     plan_id: str
     goal_id: str
@@ -68,16 +68,16 @@ class PlanFacts(Record, frozen=True):
 
 
 class PlanRecord(PlanFacts, frozen=True):
-    """The small row of a plan; its history is in its steps.
+    """Row of a plan; its history is in its steps.
 
-    `lineage` is what the plan's own events inherit: its plan_id is this plan. `answer_*` is where the goal's answer
-    goes. `steps` counts the steps, so it is the ordinal of the next. `agent_version` and `prompt` (id, version,
-    beginning of its hash) are those that it began with. `ancestry` names the pursuits from the root down to this one.
+    `lineage` is inherited by the plan's own events: its plan_id is this plan. `answer_*` is the address of the goal's
+    answer. `steps` counts the steps, and is the ordinal of the next. `agent_version` and `prompt` (id, version,
+    beginning of its hash) are those of its begin. `ancestry` names the pursuits from the root down to this one.
     `is_due`: the action of its current state, or without states its first step, is still to come. `awaits` is the
-    expectation that its current state opened. `failure` is the code of the error that ended it, and `reason` has the
-    words. `next_call` is what is held for a call of its model by the transaction that leases what comes for it. While
-    it is `paused` until somebody resumes it, a root plan has no deadline. `title` is the planner's title of this goal,
-    filled from the goal data; empty where the planner has none.
+    expectation opened by its current state. `failure` is the code of its final error, and `reason` has the words.
+    `next_call` is the reservation for its model's next call, made in the transaction of a lease. While it is `paused`
+    for a person's resumption, a root plan has no deadline. `title` is the planner's title of this goal, filled from the
+    goal data; empty without one.
     """
 
     agent_version: str
@@ -110,9 +110,9 @@ class PlanRecord(PlanFacts, frozen=True):
 
 
 class ValueKind(StrEnum):
-    """The kinds of values that a plan remembers by keys, beside its row. STATE is its author's alone; PHASE is how it
-    stands with its phases, and what came of each visit; SESSION what it was told of the plans before it; CONTEXT what
-    its author gave with a decision, to be told at each later one."""
+    """Kinds of a plan's values by key, beside its row. STATE belongs to its author; PHASE is the state of its phases,
+    with the result of each visit; SESSION the summary of the session's earlier plans; CONTEXT the author's context of a
+    decision, shown at each later one."""
 
     MACHINE = "machine"
     RESULT = "result"
@@ -130,8 +130,8 @@ class PlanValue(Struct, frozen=True):
 
 
 class PlanInHand(Struct, frozen=True):
-    """Beginning of a step of a plan, beside its row and its history: what it remembers by keys, the expectations
-    that are open, and what its tree has spent."""
+    """Start of a plan's step, beside its row and its history: its values by key, its open expectations, and the amounts
+    spent by its tree."""
 
     values: tuple[PlanValue, ...]
     open: tuple[Expectation, ...]
@@ -139,38 +139,37 @@ class PlanInHand(Struct, frozen=True):
 
 
 class StepMark(Struct, frozen=True):
-    """Number of a plan's steps that carry one fingerprint, and the last of them."""
+    """Number of a plan's steps with one fingerprint, and the last of them."""
 
     count: int
     last: Step
 
 
 def pursuit_of(agent: str, goal_event: str, goal_data: JsonObject) -> str:
-    """Name one planner's pursuit of one goal, so that a goal that comes back to it is recognised."""
+    """Name one planner's pursuit of one goal, to recognise a return of the goal to it."""
     return derived_id("pursuit", plain_name(agent), goal_event, digest(goal_data))
 
 
 def plan_id_of(goal_id: str, agent: str) -> str:
-    """Return the plan's id, which the goal's id fixes: a goal can be followed before anybody has taken it. Of agents of
-    one name one alone takes a goal."""
+    """Return the plan's id, derived from the goal's id: a goal can be followed before it is taken. Of agents of one
+    name only one takes a goal."""
     return derived_id("plan", goal_id, plain_name(agent))
 
 
 class Rest(Record, frozen=True):
-    """Delay of what has come for a plan: it is handled again at `until`; None: it is being tried again, after the
-    failure that `reason` tells."""
+    """Delay of a plan's deliveries: they are handled again at `until`; None: a new try is in progress, after the
+    failure in `reason`."""
 
     until: datetime | None
     reason: str
 
 
 class PlanDetails(PlanFacts, frozen=True):
-    """Everything stored about one plan. `waiting_seconds` is the time that people took. `results` are by the state that
-    asked, or by the event where no state did. `rest` is what it sleeps for, where that is no expectation. `shown` is
-    what of the offer the model was shown, by the digests in `decisions`. `untaken` are its requests, and those for
-    parts of its tasks, that nobody takes yet. `phases` is what a journey through phases keeps, `machine` its
-    states by name, where it has any. `blocked` are the rests that an operator ends: its own first, and of a root those
-    of its tree."""
+    """Everything stored about one plan. `waiting_seconds` is people's time. `results` are by the requesting state, or
+    by the event without one. `rest` is the reason of its sleep, unless it is an expectation. `shown` is the shown part
+    of the offer, by the digests in `decisions`. `untaken` are requests without a taker, its own and those of its tasks.
+    `phases` is the state of a journey, `machine` the states by name; both may be absent. `blocked` are the rests until
+    an operator's action: its own first, and of a root those of its tree."""
 
     result: Json
     reason: str | None

@@ -1,4 +1,4 @@
-"""Records that cross a border: structs inside, read and written by pydantic at the edges."""
+"""Records for a border: structs inside, read and written by pydantic at the edges."""
 
 from contextvars import ContextVar
 from typing import cast
@@ -14,7 +14,7 @@ _in_hand: ContextVar[tuple[type, ...]] = ContextVar("_in_hand", default=())
 
 
 class Record(Struct, frozen=True):
-    """A struct that pydantic takes as the type of a field, as if it were a dataclass of the same fields."""
+    """Struct with a pydantic schema, as a field's type, like a dataclass of the same fields."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:

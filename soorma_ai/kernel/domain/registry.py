@@ -1,4 +1,4 @@
-"""Agents as they register and as others find them: the events that they take and make, and the shapes of those."""
+"""Agents in the registry: their events, taken and made, and the schemas of these."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
@@ -21,10 +21,10 @@ AGENT_GONE_AFTER = timedelta(minutes=5)
 
 
 class Approval(Record, frozen=True):
-    """Rule that a publish of this event must be approved by a person: when, and by whom.
+    """Rule for the approval of an event's publication by a person: its condition, and its approvers.
 
-    `when` is 'always' or a CEL condition over `payload` and `context` (the goal's data). `approvers` are roles, one of
-    which the answering person must have; none means anybody of the tenant. `response_schema` describes the answer's
+    `when` is 'always' or a CEL condition over `payload` and `context` (the goal's data). `approvers` are roles, and the
+    answering person needs one of them; none means anybody of the tenant. `response_schema` describes the answer's
     payload; the default asks for `approved`. `reminders` and `escalate_after` count from the moment of asking. From the
     escalation on, the roles of `escalate_to` may answer, too.
     """
@@ -32,8 +32,11 @@ class Approval(Record, frozen=True):
     when: str = ALWAYS
     approvers: tuple[str, ...] = ()
     timeout: timedelta | None = None
+    """Longest wait for the answer."""
     on_expiry: Literal["approve", "reject"] = "reject"
+    """Decision at the end of `timeout`: "reject" or "approve"."""
     message: str = ""
+    """Question, with fields of the payload: "Pay {amount}"."""
     response_schema: JsonObject | None = None
     reminders: tuple[timedelta, ...] = ()
     escalate_after: timedelta | None = None
@@ -68,13 +71,13 @@ class Approval(Record, frozen=True):
             raise ConfigError(f"Approval: {fault}")
 
     def add_condition(self, later: "Approval") -> "Approval":
-        """Return the approval of an event whose owner asks for this, and that is taken by one who asks for more: what
-        the owner says of people and of time stands."""
+        """Return the approval of an event with this rule of its owner and a further one of a taker, `later`: the
+        owner's approvers and times stand."""
         return replace(self, when=any_of([self.when, later.when]))
 
     def combine(self, other: "Approval | None") -> "Approval":
-        """Return the approval that is needed where either is; silence is a yes only where it is for both, and where
-        both name people, those of this one are asked."""
+        """Return the approval needed by this rule or the `other`. Silence is a yes only if it is one for both. If both
+        name people, this rule's are asked."""
         if other is None:
             return self
         return replace(
@@ -96,7 +99,7 @@ def _must_be_spans(**given: object) -> None:
 
 
 class DefinitionOptions(TypedDict, total=False):
-    """Fields of an `EventDefinition` beside its name, in all types that they are given in."""
+    """Fields of an `EventDefinition` beside its name, in all accepted types."""
 
     topic: EventTopic | str
     """Topic of the event; action-requests by default."""
@@ -115,27 +118,34 @@ class DefinitionOptions(TypedDict, total=False):
     correlate: dict[str, str] | None
     """Plan of an outside event: {pointer into its data: path into the plan}."""
     when_to_use: str
+    """Situations for the event."""
     not_for: str
+    """Situations for other events."""
     synonyms: Sequence[str]
+    """Other words for it."""
 
 
 class EventDefinition(Frozen):
-    """One event as its owner registers it. Schemas may be given as JSON Schema 2020-12 or as pydantic models.
+    """Event, as registered by its owner. Schemas may be given as JSON Schema 2020-12 or as pydantic models.
 
-    Immutable by (tenant, topic, name, version); without a version, the version is made of the content.
-    What cannot be undone (`irreversible`) needs a person's approval always, unless an `approval` says when.
-    `correlate` finds the plan an outside event belongs to: {pointer into the event's data: path into the plan},
-    as in {"/order_id": "goal_data.order_id"}.
-    `when_to_use`, `not_for` and `synonyms` are other words than the description's, by which a planner finds it among
-    many.
+    Immutable by (tenant, topic, name, version); the default version is made of the content. An `irreversible` event
+    always needs a person's approval, unless `approval` sets a condition. `correlate` finds the plan of an outside
+    event: {pointer into the event's data: path into the plan}, as in {"/order_id": "goal_data.order_id"}.
+    `when_to_use`, `not_for` and `synonyms` are words beside the description's, for a planner to find it among many.
     """
 
     event_name: str
+    """Name of the event."""
     topic: EventTopic = EventTopic.ACTION_REQUESTS
+    """Topic of the event."""
     description: str = ""
+    """Description for planners."""
     payload_schema: Annotated[JsonObject, BeforeValidator(schema_of)] = ANY_OBJECT
+    """Schema of the data."""
     response_schema: Annotated[JsonObject, BeforeValidator(schema_of)] | None = None
+    """Schema of the result."""
     version: str = ""
+    """Version of the schemas."""
     approval: Annotated[Approval | None, BeforeValidator(approval_of)] = None
     irreversible: bool = False
     correlate: dict[str, str] | None = None
@@ -162,12 +172,12 @@ class EventDefinition(Frozen):
 
     @property
     def given_approval(self) -> Approval | None:
-        """Approval that its author asked for in words of its own."""
+        """Approval declared by its author."""
         return self.approval if "approval" in self.model_fields_set else None
 
     @property
     def given_version(self) -> str:
-        """Version that its author gave it; empty where it is made of the content."""
+        """Version declared by its author; empty for one made of the content."""
         return "" if self.version == self._version_of_content else self.version
 
     @property
@@ -177,35 +187,39 @@ class EventDefinition(Frozen):
 
     @property
     def dataschema(self) -> str:
-        """The URI by which a request names the schema it was checked against."""
+        """The URI of the schema, carried by a checked request."""
         return f"soorma:{self.topic}/{self.event_name}/{self.version}"
 
 
 class AgentCapability(Frozen):
-    """A description of what an agent can do. It subscribes to nothing; only a handler does.
+    """Description of an agent's ability. It subscribes to nothing; only a handler does.
 
-    `when_to_use`, `not_for` and `synonyms` are told of its consumed event.
+    `when_to_use`, `not_for` and `synonyms` belong to its consumed event.
     """
 
     task_name: str
+    """Name of the capability."""
     description: str = ""
+    """Description for planners."""
     consumed_event: EventDefinition
+    """Request of the capability."""
     produced_events: tuple[EventDefinition, ...] = ()
+    """Its possible answers."""
     when_to_use: str = ""
     not_for: str = ""
     synonyms: tuple[str, ...] = ()
 
     @property
     def result_schema(self) -> JsonObject | None:
-        """Schema of the answer: the declared one, else that of the only result that it produces."""
+        """Schema of the answer: the declared one, else that of its only produced result."""
         if self.consumed_event.response_schema is not None:
             return self.consumed_event.response_schema
         results = [event for event in self.produced_events if event.topic is EventTopic.ACTION_RESULTS]
         return results[0].payload_schema if len(results) == 1 and results[0].payload_schema != ANY_OBJECT else None
 
     def complete(self, handled: EventDefinition) -> EventDefinition:
-        """Return what a handler registers, completed by what this says of the same event. Where either asks for an
-        approval, there is one; shapes that the handler gives are kept."""
+        """Return a handler's definition `handled`, completed by this description of the same event. An approval of
+        either applies; the handler's own schemas are kept."""
         described = self.consumed_event
         payload = described.payload_schema if handled.payload_schema == ANY_OBJECT else handled.payload_schema
         response = handled.response_schema or described.response_schema
@@ -235,7 +249,7 @@ class AgentKind(StrEnum):
 
 
 class EventRole(StrEnum):
-    """Use that an agent makes of an event it registers."""
+    """Use of a registered event by its agent."""
 
     TAKES = "takes"
     TAKES_AS_GOAL = "takes as goal"
@@ -252,11 +266,10 @@ class Subscription(Record, frozen=True):
 
 
 class Registration(Record, frozen=True):
-    """Everything that one agent puts into the registry when it starts. `agent` is its key, made of the name that is
-    given; see `domain.names`. `tenant_id` None: all tenants share it. `store` is where it lives, empty where that is
-    this one.
+    """Registry entry of an agent at its start. `agent` is its key, made of its name; see `domain.names`. `tenant_id`
+    None: all tenants share it. `store` is its store, empty for this one.
 
-    A capability that is only a name describes nothing but itself.
+    A capability with only a name describes nothing else.
     """
 
     agent: str
@@ -270,7 +283,7 @@ class Registration(Record, frozen=True):
     store: str = ""
 
     def __post_init__(self) -> None:
-        """Raise ConfigError for a name that is another tenant's key."""
+        """Raise ConfigError for another tenant's key as a name."""
         force_setattr(self, "agent", agent_key(self.tenant_id, self.agent))
 
     @property
@@ -279,7 +292,7 @@ class Registration(Record, frozen=True):
 
 
 class RegisteredEvent(Record, frozen=True):
-    """A definition, and the key of the agent that registered it."""
+    """Definition, and the key of its registering agent."""
 
     agent: str
     kind: AgentKind
@@ -288,36 +301,43 @@ class RegisteredEvent(Record, frozen=True):
 
 
 class DiscoveredAgent(Record, frozen=True):
-    """A registered agent as others find it; `agent_id` is its key. A capability that is only a name has no events.
-    `meets` is what it can do of what was required."""
+    """Registered agent, in the view of others; `agent_id` is its key. A capability with only a name has no events.
+    `meets` lists the met requirements."""
 
     agent_id: str
     name: str
+    """Name of the agent."""
     description: str
+    """Description of the agent."""
     version: str
+    """Version of the agent."""
     capabilities: tuple[AgentCapability | str, ...]
+    """Capabilities, described or only named."""
     kind: AgentKind = AgentKind.AGENT
+    """Kind of the agent."""
     events: tuple[tuple[EventRole, EventDefinition], ...] = ()
+    """Registered events, each with its use."""
     live: bool = True
+    """False for a gone agent."""
     meets: tuple[str, ...] = ()
 
     def has(self, capability: str) -> bool:
-        """Tell whether the agent registered a capability of this name."""
+        """Tell whether the agent registered a `capability` of this name."""
         return capability in map(name_of, self.capabilities)
 
     @property
     def produced(self) -> tuple[EventDefinition, ...]:
-        """The answers that its capabilities describe."""
+        """Answers described by its capabilities."""
         described = (one for one in self.capabilities if not isinstance(one, str))
         return tuple(made for one in described for made in one.produced_events)
 
     def get_consumed_event_schema(self, capability: str) -> EventDefinition | None:
-        """Return the request by which the capability is asked for; None where it is not described."""
+        """Return the request of the `capability`; None for one without a description."""
         found = self._description_of(capability)
         return found.consumed_event if found else None
 
     def get_produced_event_schema(self, capability: str) -> EventDefinition | None:
-        """Return the first of the answers that it may give; None where there is none."""
+        """Return the first possible answer of the `capability`; None without any."""
         found = self._description_of(capability)
         return found.produced_events[0] if found and found.produced_events else None
 
@@ -327,7 +347,7 @@ class DiscoveredAgent(Record, frozen=True):
 
 
 class Discovery(list[DiscoveredAgent]):
-    """Agents that meet any of what was required. `unmet` is what none of them meets."""
+    """Agents with any of the requirements. `unmet` are the requirements without an agent."""
 
     def __init__(self, agents: Iterable[DiscoveredAgent] = (), unmet: Iterable[str] = ()) -> None:
         super().__init__(agents)
@@ -339,8 +359,8 @@ def name_of(capability: AgentCapability | str) -> str:
 
 
 class Backlog(Record, frozen=True):
-    """Deliveries to an agent that have not ended: `waiting` in line, and `in_hand`. `since` is when the oldest of their
-    events was made."""
+    """Unfinished deliveries to an agent: `waiting` in line, and `in_hand`. `since` is the moment of the oldest event
+    among them."""
 
     agent: str
     waiting: int
@@ -349,8 +369,8 @@ class Backlog(Record, frozen=True):
 
 
 def discover(agents: Sequence[DiscoveredAgent], requirements: Iterable[str]) -> Discovery:
-    """Return the agents that have any of these capabilities, those that have most of them first, then in the order
-    given, each with those that it has. Without requirements, all of them."""
+    """Return the agents with any of these capabilities, those with the most first, then in the given order, each with
+    its own. Without requirements, return all of them."""
     wanted = tuple(dict.fromkeys(requirements))
     if not wanted:
         return Discovery(agents)

@@ -1,4 +1,4 @@
-"""The wire form of a reply: how it is written, how it is read, and what a requester takes for one."""
+"""Wire form of a reply: writing, reading, and recognition by a requester."""
 
 from datetime import timedelta
 
@@ -9,8 +9,8 @@ from soorma_ai.kernel.domain.values import Json, JsonObject
 
 
 class Failure(Struct, frozen=True):
-    """Why something did not work, told to the requester: a stable code, and words. `ends_plan`: the plan cannot go on,
-    since its model gave up or a limit is reached."""
+    """Failure for the requester: a stable code, and words. `ends_plan`: the plan cannot go on, since its model gave up
+    or a limit is reached."""
 
     code: str
     message: str
@@ -38,7 +38,7 @@ def failure_reply(code: str, message: str) -> JsonObject:
 
 
 class ExpectedReply(Record, frozen=True):
-    """The answer that a request waits for: an event of `event_type` or one of the `others`, within `timeout`."""
+    """Expected answer of a request: an event of `event_type` or one of the `others`, within `timeout`."""
 
     event_type: str
     others: tuple[str, ...] = ()

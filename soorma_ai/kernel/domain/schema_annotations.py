@@ -1,4 +1,4 @@
-"""Annotations of a schema: the properties and items that its keywords have looked at, for `unevaluated...`."""
+"""Annotations of a schema: the properties and items examined by its keywords, for `unevaluated...`."""
 
 from collections.abc import Callable, Generator
 
@@ -18,7 +18,7 @@ class Annotations:
         self._fits = fits
 
     def examined(self, schema: JsonObject, given: JsonObject, value: Json, at: At) -> Seen:
-        """Return the names or numbers that `given`, keywords of a schema, has looked at; yields the work done."""
+        """Return the names or numbers examined by the schema's keywords `given`; yields the work done."""
         seen = yield from self._examine(given, value, at)
         within = at.into()
         if within.nested > MOST_NESTED:

@@ -1,7 +1,7 @@
 """Cost of a check, estimated before it runs from the schema and the size of the value.
 
-A call of the validator holds the interpreter's lock from its start to its end. So no call is made that may take more
-than 20 ms. A unit is about 25 ns of the validator's time.
+A call of the validator holds the interpreter's lock from its start to its end. So every call is kept within 20 ms. A
+unit is about 25 ns of the validator's time.
 """
 
 from collections.abc import Callable, Iterable
@@ -43,7 +43,7 @@ _encode = JsonEncoder().encode
 
 
 def length_of(value: object) -> int | None:
-    """Return the bytes of a value as JSON, no fewer than its parts; None for a value that is no JSON."""
+    """Return the bytes of a value as JSON, no fewer than its parts; None for any other value."""
     try:
         return len(_encode(value))
     except (TypeError, ValueError, RecursionError):
@@ -81,7 +81,7 @@ def _size_of_text(text: str, most: int) -> ValueSize | None:
 
 
 class Estimate(Struct, frozen=True):
-    """The units that a check may take, and those that the estimate took."""
+    """Units of a check, and units of the estimate itself."""
 
     units: int
     spent: int
@@ -100,7 +100,7 @@ class SchemaCosts:
         self._errors: list[list[int]] | None = None
 
     def each(self, schema: JsonObject, levels: int) -> int:
-        """Return the most units for one part of a value that has so many levels."""
+        """Return the most units for one part of a value with this number of levels."""
         return self._rows[min(levels, len(self._rows) - 1)][self._graph.number_of(schema)]
 
     @property
@@ -108,7 +108,7 @@ class SchemaCosts:
         return max(row[self._graph.root] for row in self._rows)
 
     def check(self, schema: JsonObject, value: Json) -> Estimate:
-        """Estimate a check, by the length of the spelled value, which is quick, or else by its size."""
+        """Estimate a check, quickly by the length of the spelled value, or else by its size."""
         each, length = self.each(schema, MOST_LEVELS), None
         if each <= MOST_AT_ONCE // 2:
             length = 2 if value is None or isinstance(value, int | float) else length_of(value)
@@ -128,7 +128,7 @@ class SchemaCosts:
         return None if length is None or length * each > MOST_AT_ONCE else length * each
 
     def telling(self, schema: JsonObject, value: Json) -> int | None:
-        """Return the units that a call which makes all errors may take; None where these are too many."""
+        """Return the units for a call with all errors; None for too many."""
         size = measure(value, MOST_MEASURED)
         if size is None:
             return None

@@ -1,4 +1,4 @@
-"""Formats of text that a schema names, as pydantic writes them."""
+"""Formats of text in schemas, as written by pydantic."""
 
 import re
 from collections.abc import Callable

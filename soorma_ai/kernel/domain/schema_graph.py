@@ -1,7 +1,7 @@
-"""Visits of a validator: how often it may look at parts of a schema for a value that is nested so deep.
+"""Visits of a validator: the number of its looks at parts of a schema for a value of some depth.
 
-Each alternative is looked at for itself, so that references which branch, or which lead back to alternatives, multiply.
-That is known from the schema and the depth of the value, before anything is looked at.
+Each alternative is examined on its own, so references with branches, or back to alternatives, multiply. The schema and
+the depth of the value give this number before the check.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -28,8 +28,8 @@ Place = tuple[str | int, ...]
 
 
 class SchemaNode(Struct):
-    """A schema, and the numbers of the schemas that are looked at for the same value, and of those for what is in it:
-    of each group, one for any one place."""
+    """Schema, with the numbers of the schemas for the same value, and of those for its parts: of each group, one for
+    any one place."""
 
     schema: JsonObject
     here: list[int] = field(default_factory=list[int])
@@ -38,8 +38,8 @@ class SchemaNode(Struct):
 
 
 def visits_of_root(graph: "SchemaGraph") -> tuple[int, ...]:
-    """Return the most visits for a value without anything in it, for one of one level, and so on; the last is for any
-    that is nested deeper."""
+    """Return the most visits for a value without parts, for one of one level, and so on; the last number is for all
+    deeper values."""
     return tuple(row[graph.root] for row in graph.visits)
 
 
@@ -66,7 +66,7 @@ def _leads_on(node: SchemaNode) -> bool:
 
 
 def _from_the_inside(nodes: list[SchemaNode]) -> list[int]:
-    """Return all nodes, each behind those that are looked at for the same value; a way back to itself is left out."""
+    """Return all nodes, each behind those for the same value; a way back to itself is left out."""
     found: dict[int, None] = {}
     for start in range(len(nodes)):
         if not nodes[start].here:
@@ -113,8 +113,8 @@ class SchemaGraph:
         return self._numbers.get(id(schema), 0)
 
     def totals(self, weigh: Callable[[JsonObject], int]) -> list[list[int]]:
-        """Return the work that each node makes, for values of each depth up to where it no longer grows, by the work of
-        each schema alone."""
+        """Return the work of each node, for values of each depth up to the end of its growth, by the work of each
+        schema alone."""
         nodes, own = self.nodes, [weigh(node.schema) for node in self.nodes]
         counted: list[list[int]] = []
         below = [0] * len(nodes)
@@ -135,7 +135,7 @@ class SchemaGraph:
         return counted
 
     def target(self, schema: JsonObject, reference: Json) -> Json:
-        """Return the schema that a reference in this one leads to; None for one out of the document."""
+        """Return the schema of a reference in this one; None for one out of the document."""
         if not isinstance(reference, str):
             return None
         base = self._bases.get(id(schema), "")
@@ -180,7 +180,7 @@ class SchemaGraph:
         node.of_arrays = [items, self._number(schema.get("contains")), self._number(schema.get("unevaluatedItems"))]
 
     def _collect_names(self) -> None:
-        """Note the place, the base and the names of everything that may be a schema."""
+        """Note the place, the base and the names of every possible schema."""
         ahead: list[tuple[Json, Place, str]] = [(self._document, (), "")]
         while ahead:
             one, place, base = ahead.pop()

@@ -1,4 +1,4 @@
-"""Compiled parts of a schema: each subschema, and groups of keywords, for values that are checked piece by piece."""
+"""Compiled parts of a schema: each subschema, and groups of keywords, for a check in pieces."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
@@ -43,7 +43,7 @@ class Parts:
         return self._whole if schema is self.document else self.group({"allOf": [schema]})
 
     def group(self, keywords: Mapping[str, Json]) -> "Draft202012Validator":
-        """Return a validator of keywords, whose schemas are those of the document."""
+        """Return a validator of keywords, with the document's schemas."""
         outline: JsonObject = {name: self._refer(name, value) for name, value in keywords.items()}
         spelled = compact(outline)
         if spelled not in self._made:

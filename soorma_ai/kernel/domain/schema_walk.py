@@ -1,7 +1,7 @@
-"""Check of a value in pieces: for data and schemas that are too much for one call of the validator.
+"""Check of a value in pieces: for data and schemas too large for one call of the validator.
 
-The walk follows the schema keyword by keyword. A piece that is small enough goes to the compiled validator. It yields
-the work done, in units, and each fault where it is found.
+The walk follows the schema keyword by keyword. A small piece goes to the compiled validator. It yields the work done,
+in units, and each fault on its discovery.
 """
 
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ class Walk:
         self._tell = tell
 
     def faults(self, schema: Json, value: Json, at: At) -> Steps:
-        """Yield the work that is done, and each fault where it is found."""
+        """Yield the work done, and each fault on its discovery."""
         if not isinstance(schema, dict):
             if schema is False:
                 yield SchemaFault(at.path, self._parts.place(schema), "falseSchema", value, None)
@@ -193,7 +193,7 @@ class Walk:
             yield SchemaFault(at.path, (*self._parts.place(schema), keyword), keyword, value, None, words)
 
     def _likely_option(self, options: list[Json], value: Json, at: At) -> Generator[int, None, Json]:
-        """Return the one alternative of this type, and of this tag; None where that does not tell one."""
+        """Return the one alternative of this type, and of this tag; None if it is ambiguous."""
         likely = [one for one in options if isinstance(one, dict)]
         for is_meant in (self._is_of_type, self._is_tagged):
             kept: list[JsonObject] = []
@@ -207,7 +207,7 @@ class Walk:
         return None
 
     def _plain(self, schema: JsonObject) -> JsonObject:
-        """Return a schema, or the one that it only refers to."""
+        """Return a schema, or the target of a mere reference."""
         for _ in range(MOST_NESTED):
             target = self._parts.graph.target(schema, schema.get("$ref"))
             if not isinstance(target, dict):
@@ -245,7 +245,7 @@ class Walk:
                     return
 
     def _member(self, schema: JsonObject, name: str, item: Json, at: At) -> Generator[Step, None, bool]:
-        """Yield the faults of one property. Return whether it is one of those that may not be there."""
+        """Yield the faults of one property. Return whether it is a forbidden one."""
         yield OF_AN_ITEM
         properties, patterns = map_in(schema.get("properties")), map_in(schema.get("patternProperties"))
         found = [properties[name]] if name in properties else []
@@ -321,8 +321,8 @@ class Walk:
     def _batches(
         self, schema: JsonObject, items: Sequence[T], part_of: Callable[[Sequence[T]], object] | None = None
     ) -> Iterator[tuple[int, int, int]]:
-        """Yield the bounds of items that one call can take, and its units; 0 for an item that is too much for one.
-        `part_of` makes the part of the value for some of them."""
+        """Yield the bounds of items for one call, and its units; 0 for an item too large for one. `part_of` makes the
+        part of the value for some of them."""
         start, number = 0, _MOST_IN_A_BATCH
         while start < len(items):
             stop = min(len(items), start + number)
@@ -361,7 +361,7 @@ def _too_long(fault: SchemaFault) -> SchemaFault:
 
 
 def identity(value: Json) -> Generator[int, None, Hashable]:
-    """Return what equal values have in common; yields the work done."""
+    """Return the common key of equal values; yields the work done."""
     if isinstance(value, bool):
         return _TRUE if value else _FALSE
     if isinstance(value, int | float):

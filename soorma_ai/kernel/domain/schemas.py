@@ -1,15 +1,15 @@
-"""JSON Schema 2020-12: schemas of payloads, and the places where a payload does not fit.
+"""JSON Schema 2020-12: schemas of payloads, and the faults of a payload.
 
-`format` is checked too: the typed handler behind the event would refuse such a payload anyway. What pydantic writes for
-a type passes the format that it names in the type's schema, which for some is more than the format's own rule.
-References to the network are never followed.
+`format` is checked too: the typed handler behind the event would refuse such a payload anyway. Text written by pydantic
+for a type passes the format in the type's schema; for some types this is more than the format's own rule. References to
+the network are never followed.
 """
 
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     # Loaded when the first schema is checked.
     from jsonschema_rs import Draft202012Validator, FancyRegexOptions, Registry, ValidationError
 
-SchemaSource = Mapping[str, Json] | type
+SchemaSource = Mapping[str, Any] | type
 
 ANY_OBJECT: JsonObject = {"type": "object"}
 MAX_REPORTED = 8
@@ -70,7 +70,8 @@ _VALUES = frozenset({"const", "enum", "default", "examples"})
 
 
 class Violation(Struct, frozen=True):
-    """`path` as in `$.items[0].qty`; `rule` is the schema keyword; `wanted` that keyword's value, as JSON."""
+    """Fault of a value. `path` as in `$.items[0].qty`; `rule` is the schema keyword; `wanted` that keyword's value, as
+    JSON."""
 
     path: str
     rule: str
@@ -88,7 +89,7 @@ _VERDICTS = Verdicts[Violation]()
 
 
 def schema_of(source: SchemaSource) -> JsonObject:
-    """Return the schema of a mapping, a pydantic model or any type that pydantic can describe."""
+    """Return the schema of a mapping, a pydantic model or any other type known to pydantic."""
     if isinstance(source, Mapping):
         try:
             document = cast(JsonObject, json.loads(json.dumps(source)))
@@ -104,7 +105,7 @@ def schema_of(source: SchemaSource) -> JsonObject:
 
 
 def check_schema(document: JsonObject) -> None:
-    """Raise ConfigError for a malformed schema, and for one of an older draft that means something else today."""
+    """Raise ConfigError for a malformed schema, and for one of an older draft with another meaning today."""
     if not is_storable(document):
         raise ConfigError(f"a JSON Schema cannot be used: {UNSTORABLE}")
     if fault := _fault_of_draft(document):
@@ -119,11 +120,11 @@ Passing = Callable[[str, Json], bool]
 def violations(
     document: JsonObject, value: Json, *, passing: Passing | None = None, most: int = MOST_IN_ALL
 ) -> list[Violation]:
-    """Return the first few places where the value does not fit.
+    """Return the first few faults of a value.
 
-    `passing(rule, found)` excuses what breaks a rule only because it is not yet what it will be. A value that is too
-    much for one call of the validator is checked in slices; `examine` lets others run between them. What would take
-    more than `most` units of work is refused.
+    `passing(rule, found)` excuses a breach caused only by a placeholder. A value too large for one call of the
+    validator is checked in slices; `examine` lets others run between them. A check of more than `most` units of work is
+    refused.
     """
     checker = _checker(_spell(Same(document)))
     if checker.takes_at_once(value) and checker.validator.is_valid(value):
@@ -187,7 +188,7 @@ def describe(faults: list[Violation]) -> str:
 
 
 def _fault_of_draft(document: JsonObject) -> str:
-    """Return what a schema that names an older draft says in its way only; empty where it means the same in 2020-12."""
+    """Return the part of a schema of an older draft with another meaning in 2020-12; empty without one."""
     named = document.get("$schema")
     if not isinstance(named, str) or _OLDER_DRAFT.search(named) is None:
         return ""
@@ -218,7 +219,7 @@ class _Checker(Struct, frozen=True):
 
     @property
     def most_levels(self) -> int:
-        """Levels of the deepest values that can be checked; below 0 where no value can be."""
+        """Levels of the deepest values within the bound; below 0 if there are none."""
         found = (depth for depth, visits in enumerate(self.visits_at) if visits > MOST_VISITS)
         return next(found, MOST_LEVELS + 1) - 1
 
@@ -228,7 +229,7 @@ class _Checker(Struct, frozen=True):
         return length is not None and length * self.cost <= MOST_AT_ONCE
 
     def steps(self, value: Json) -> Iterator[int | SchemaFault]:
-        """Yield the work of a check, and each fault where it is found."""
+        """Yield the work of a check, and each fault on its discovery."""
         if max(self.visits_at) > MOST_VISITS:
             depth = 0
             for size in sizes_of_levels(value):
@@ -267,7 +268,7 @@ class _Checker(Struct, frozen=True):
 
 @lru_cache(maxsize=512)
 def _spell(same: Same[JsonObject]) -> str:
-    """Return the spelling of a document, which does not change: a registered one is looked at again and again."""
+    """Return the spelling of a constant document: a registered one is read again and again."""
     return compact(same.it)
 
 
@@ -303,7 +304,7 @@ def _compile(
 
 
 def tell_faults(validator: "Draft202012Validator", value: Json, path: Place) -> Iterable[SchemaFault]:
-    """Yield the faults that a validator finds in a value, which stands at this path."""
+    """Yield a validator's faults of a value at this path."""
     for error in validator.iter_errors(value):
         for fault in _closest_faults(error):
             kind, where = fault.kind, tuple(fault.schema_path)
@@ -312,7 +313,7 @@ def tell_faults(validator: "Draft202012Validator", value: Json, path: Place) -> 
 
 
 def _closest_faults(error: "ValidationError") -> "Iterator[ValidationError]":
-    """Yield the faults of the alternative that was meant, where type or tag tell which; else the fault as it is."""
+    """Yield the faults of the intended alternative, by type or tag; else the fault as it is."""
     from jsonschema_rs import ValidationErrorKind as Kind
 
     depth = len(error.instance_path)
@@ -369,7 +370,7 @@ def _words(rule: str, found: str, wanted: str) -> str:
 
 
 def _words_about_decimal(fault: SchemaFault, document: JsonObject) -> str:
-    """Return the cure where a number stands in the place of a decimal; empty for any other fault."""
+    """Return the cure for a number in place of a decimal; empty for any other fault."""
     if fault.rule != "type" or isinstance(fault.found, bool) or not isinstance(fault.found, int | float):
         return ""
     if follow(document, (*fault.where[:-1], "format"), None) != "decimal":

@@ -1,4 +1,4 @@
-"""Slices of large work: a generator that yields where others may run, and returns its result."""
+"""Slices of large work: a generator with a yield between slices, for others to run, and a result at its end."""
 
 from collections.abc import Generator
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""The state machine of a plan as its author writes it: the action of each state, and the event that leads on."""
+"""State machine of a plan, in the author's words: the action of each state, and the events of its transitions."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, cast
@@ -27,21 +27,23 @@ REJECTED = "rejected"
 
 
 class StateAction(Frozen):
-    """A request that is published when its state is entered; `notification.human_input` is a question to people.
+    """Request published on the entry of its state; `notification.human_input` is a question to people.
 
-    In `data`, `{goal_data.x}`, `{results.state.field}` and `{state.x}` stand for what they name, with one brace or two;
-    a text that is nothing else gets the value as it is. Without `timeout_seconds` the answer may take as long as the
+    In `data`, `{goal_data.x}`, `{results.state.field}` and `{state.x}` are placeholders for values, with one brace or
+    two; a text of nothing else gets the value as it is. Without `timeout_seconds` the answer may take as long as the
     plan may.
     """
 
     event_type: str = Field(min_length=1)
+    """Name of the request."""
     response_event: str = ""
+    """Name of the answer; by default the request's name with `.completed`."""
     data: JsonObject | None = None
     timeout_seconds: float | None = Field(default=None, gt=0, le=LONGEST_WAIT_SECONDS)
 
     @property
     def answer(self) -> str:
-        """Return the event that answers it."""
+        """Return the event of its answer."""
         return self.response_event or completion_of(self.event_type)
 
     @property
@@ -51,33 +53,41 @@ class StateAction(Frozen):
 
 
 class StateTransition(Frozen):
-    """`condition` is CEL over `payload` (what was answered), `data` (the whole event), `goal_data`, `results` and
-    `state`; where it cannot be decided, it does not hold.
+    """Transition to another state. `condition` is CEL over `payload` (the answer), `data` (the whole event),
+    `goal_data`, `results` and `state`; an undecidable one does not hold.
 
-    A reply of failure is no `x.completed` but `x.failed`, and its error code; one that is too late is `x.timeout`, the
-    request's own name with `.timeout`, and `timeout`; a request that a person did not let go is `x.rejected` and
-    `rejected`. Where these are not named, `x.failed` takes them.
+    A reply of failure is not `x.completed` but `x.failed`, and its error code; a late one is `x.timeout`, the request's
+    own name with `.timeout`, and `timeout`; a request refused by a person is `x.rejected` and `rejected`. Without
+    transitions for these, `x.failed` takes them.
     """
 
     on_event: str = Field(min_length=1)
+    """Name of the event, or code of an error."""
     to_state: str
+    """Name of the next state."""
     condition: str | None = None
 
 
 class StateConfig(Frozen):
-    """A state with an action goes on with the answer; one without goes on with `default_next` at once, or waits for an
-    event that its transitions name. Beside an action, `default_next` is where an answer leads that no transition takes.
+    """State of a plan. With an action it continues with the answer. Without one it continues with `default_next` at
+    once, or waits for an event of its transitions. Beside an action, `default_next` takes an answer without a fitting
+    transition.
 
     A terminal state ends the plan: with `result`, a template as in an action, or with all results. The one called
     `failed` fails it, unless `outcome` says otherwise; with the outcome `not_achieved` it fails as `gave_up`.
     """
 
     state_name: str = Field(min_length=1)
+    """Name of the state."""
     description: str = ""
+    """Description for people."""
     action: StateAction | None = None
+    """Request of the state."""
     transitions: tuple[StateTransition, ...] = ()
+    """Ways to other states, in order."""
     default_next: str | None = None
     is_terminal: bool = False
+    """True for an end of the plan."""
     outcome: Literal["completed", "failed", "not_achieved"] | None = None
     result: Json = None
 
@@ -88,7 +98,7 @@ class StateConfig(Frozen):
 
     @property
     def passes_on(self) -> str | None:
-        """State that follows without an event; None where an event or the end does."""
+        """Next state without an event; None if an event or the end follows."""
         return self.default_next if self.action is None and not self.is_terminal else None
 
 
@@ -96,9 +106,13 @@ class PlanDefinition(Frozen):
     """A whole plan: a state machine, with a name and a description for people."""
 
     plan_type: str = Field(min_length=1)
+    """Name of the state machine."""
     description: str = ""
+    """Description for people."""
     initial_state: str = START
+    """Name of the first state."""
     states: dict[str, StateConfig]
+    """States by their names."""
 
 
 States: TypeAlias = Mapping[str, StateConfig]
@@ -110,7 +124,7 @@ def initial_of(machine: StateMachine) -> str:
 
 
 def states_of(machine: StateMachine) -> dict[str, StateConfig]:
-    """Return the states by name. Raises ConfigError, which names every part that is malformed."""
+    """Return the states by name. Raises ConfigError with every malformed part."""
     if isinstance(machine, PlanDefinition):
         return dict(machine.states)
     made: dict[str, StateConfig] = {}

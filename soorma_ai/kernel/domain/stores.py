@@ -1,4 +1,4 @@
-"""Stores that share a bus: what one announces, and where what is meant for another waits."""
+"""Stores on a shared bus: their announcements, and the mailboxes of events for other stores."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -15,24 +15,24 @@ REQUEST_UNKNOWN = "request.unknown"
 
 
 def mailbox_of(store_id: str) -> str:
-    """Return the name in whose inbox waits what is to be carried to that store."""
+    """Return the inbox name of a store's mailbox: events wait there for the transport to that store."""
     return MAILBOX + store_id
 
 
 def store_of_mailbox(name: str) -> str | None:
-    """Return the store whose mailbox this is; None: it is an agent's name."""
+    """Return the store of this mailbox; None: it is an agent's name."""
     return name.removeprefix(MAILBOX) if name.startswith(MAILBOX) else None
 
 
 class Receipt(Record, frozen=True):
-    """Ids of what a store has taken from another by now, and of what it will never take, each with its reason."""
+    """Ids accepted by a store from another, and ids refused for good, each with its reason."""
 
     taken: tuple[str, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 class Confirmation(Record, frozen=True):
-    """What became of an event that another store sent: it is taken, or refused for a reason."""
+    """Outcome of another store's event: accepted, or refused for a reason."""
 
     store: str
     tenant_id: str
@@ -41,22 +41,22 @@ class Confirmation(Record, frozen=True):
 
 
 class Home(Record, frozen=True):
-    """A request as another store knows it: that store, and the request's id there."""
+    """Request, as known to another store: that store, and the request's id there."""
 
     store: str
     request_id: str
 
 
 class AnnouncedAgent(Record, frozen=True):
-    """An agent of another store, and for how long it had been silent when that was said."""
+    """Agent of another store, and its silence up to the announcement."""
 
     registration: Registration
     silent: timedelta = timedelta(0)
 
 
 class Announcement(Record, frozen=True):
-    """Agents of a store, of one tenant (None: shared by all): some that live, and some that have left. `asks`: whoever
-    hears it announces its own."""
+    """Agents of a store, of one tenant (None: shared by all): some live ones, and some that have left. `asks`: each
+    receiver announces its own."""
 
     store: str
     tenant_id: str | None

@@ -1,4 +1,4 @@
-"""Tasks that workers have taken and not ended, and the requests that these make to others."""
+"""Running tasks of workers, and their requests to others."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,8 +14,8 @@ SubTaskStatus = Literal["pending", "completed", "failed"]
 
 
 class Group(Record, frozen=True):
-    """Sub-tasks that were asked together, of which `pending` have not ended: some of the task's, which are numbered
-    from 0 in the order in which they were asked. The first of the group has the number `first`, the last `last`."""
+    """Sub-tasks requested together; `pending` of them have not ended. They are numbered from 0 among the task's, in the
+    order of asking. The first of the group has the number `first`, the last `last`."""
 
     group_id: str
     first: int
@@ -24,11 +24,11 @@ class Group(Record, frozen=True):
 
 
 class TaskRecord(Record, frozen=True):
-    """The row of a task that waits for something; one that ends at once never has one.
+    """Row of a waiting task; a task with an immediate end never has one.
 
-    `task_id` is the id of the request that began it, and the owner key of its deliveries. Its own events inherit
-    `lineage`; its result goes to `answer_*`. Of its `sub_tasks`, `pending` have not ended; None is a row from before
-    they were counted. `groups` are those of which one has not ended. `questions` to people are open.
+    `task_id` is the id of its first request, and the owner key of its deliveries. Its own events inherit `lineage`; its
+    result goes to `answer_*`. Of its `sub_tasks`, `pending` have not ended; None is a row from before this count.
+    `groups` are the unfinished ones. `questions` to people are open.
     """
 
     task_id: str
@@ -53,10 +53,15 @@ class SubTaskInfo:
     """A request to another agent. `result` is the reply as it came: {success, status, result | error}."""
 
     sub_task_id: str
+    """Id of the sub-task; also its reply key."""
     event_type: str
+    """Name of the request."""
     response_event: str
+    """Name of the answer."""
     status: SubTaskStatus = "pending"
+    """Status of the sub-task."""
     parallel_group_id: str | None = None
+    """Group of parallel requests; None without one."""
     result: JsonObject | None = None
 
     @property
@@ -66,10 +71,12 @@ class SubTaskInfo:
 
 
 class DelegationSpec(Struct, frozen=True):
-    """One of several requests that are sent together. `data` is a JSON object or a model. `assigned_to` names the one
-    agent, or the capability, that it is for."""
+    """One of several requests sent together. `data` is a JSON object or a model. `assigned_to` names one agent, or one
+    capability, as the only taker."""
 
     event_type: str
+    """Name of the request."""
     data: Data
     response_event: str
+    """Name of the answer."""
     assigned_to: str | None = None

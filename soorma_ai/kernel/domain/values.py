@@ -1,4 +1,4 @@
-"""JSON, digests and derived ids, of which every other noun is made."""
+"""JSON, digests and derived ids: the material of all other records."""
 
 import hashlib
 import json
@@ -45,13 +45,13 @@ _CANONICAL = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=Tru
 
 
 class Frozen(BaseModel):
-    """Base of the models that authors give: nothing in them can be changed, and unknown fields are refused."""
+    """Base of authors' models: immutable, without unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Same(Struct, Generic[T], frozen=True, eq=False):
-    """This very object as a key, whatever it holds: for what is made of an object that never changes."""
+    """Identity of an object as a key: for values derived from a constant object."""
 
     it: T
 
@@ -63,8 +63,8 @@ class Same(Struct, Generic[T], frozen=True, eq=False):
 
 
 def derived_id(*parts: str) -> str:
-    """Return the same id for the same parts, so that doing something twice makes the same thing: a UUID of version 5,
-    spelled here since ids are made by the dozen in every handling."""
+    """Return the same id for the same parts, so a repetition makes the same thing: a UUID of version 5, spelled here
+    since ids are made by the dozen in every handling."""
     spelled = ",".join(map(encode_basestring_ascii, parts))
     made = hashlib.sha1(_NAMESPACE + f"[{spelled}]".encode(), usedforsecurity=False).hexdigest()
     variant = "89ab"[int(made[16], 16) & 3]
@@ -72,8 +72,7 @@ def derived_id(*parts: str) -> str:
 
 
 def json_object(what: str, value: object) -> JsonObject:
-    """Return `value` if it is a JSON object, or a model that can be written as one; else raise LocalProtocolError,
-    which calls it `what`."""
+    """Return `value` if it is a JSON object or a model of one; else raise LocalProtocolError with the name `what`."""
     if isinstance(value, BaseModel):
         value = value.model_dump(mode="json", by_alias=True)
     if (copied := _copy_of_large(value)) is not None:
@@ -102,7 +101,7 @@ def _spell_decimals(value: object, levels: int) -> object:
 
 
 def _copy_of_large(value: object) -> JsonObject | None:
-    """Return a copy of a large object that is JSON already, made far quicker than by validation; None for any other."""
+    """Return a copy of a large JSON object, far quicker than by validation; None for anything else."""
     try:
         spelled = _encode(value)
         copied = _decode(spelled) if len(spelled) > _LARGE else None
@@ -112,8 +111,8 @@ def _copy_of_large(value: object) -> JsonObject | None:
 
 
 def read_as(what: str, kind: type[T] | None, value: Json) -> T:
-    """Return a value that another sent as a model or any other type, or as it is where `kind` is None. Raise
-    RemoteProtocolError, which calls it `what`, for one that does not fit."""
+    """Return another's value as a model or any other type, or unchanged for `kind` None. Raise RemoteProtocolError,
+    with the name `what`, for an unfitting one."""
     if kind is None:
         return cast(T, value)
     try:
@@ -123,7 +122,7 @@ def read_as(what: str, kind: type[T] | None, value: Json) -> T:
 
 
 def must_be_text(what: str, given: object) -> None:
-    """Raise LocalProtocolError, which says `what=given`, for anything but text of at least one character."""
+    """Raise LocalProtocolError, with `what=given`, for anything but text of at least one character."""
     if not isinstance(given, str) or not given:
         raise LocalProtocolError(f"{what}={given!r}: give text, at least one character")
 
@@ -134,7 +133,7 @@ def compact(value: Json) -> str:
 
 
 def digest(value: Json) -> str:
-    """Return the SHA-256 of the RFC 8785 form, which others who compute it for the same payload get as well."""
+    """Return the SHA-256 of the RFC 8785 form; others get the same for the same payload."""
     return hashlib.sha256(_spell_canonically(value)).hexdigest()
 
 
@@ -177,7 +176,7 @@ def excerpt(value: Json, size: int) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """Return what an error says, as text that can be stored and is not endless, however it was made."""
+    """Return the message of an error, as storable text of bounded length, from any constructor."""
     try:
         said = str(error)
     except BaseException:
@@ -186,13 +185,13 @@ def message_of(error: BaseException) -> str:
 
 
 def account_of(error: BaseException) -> str:
-    """Return the name of an error's class, and what it says."""
+    """Return the name of an error's class, and its message."""
     said = message_of(error)
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
-    """Yield the errors that a group holds, at whatever depth; one that is no group is its own."""
+    """Yield the errors of a group, at any depth; a plain error is its own."""
     if isinstance(error, BaseExceptionGroup):
         for one in cast("BaseExceptionGroup[BaseException]", error).exceptions:
             yield from leaves(one)
@@ -201,13 +200,13 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def value_at(value: Json, pointer: str) -> Json:
-    """Return what a JSON Pointer (RFC 6901) or a dotted path leads to; None where there is nothing."""
+    """Return the value at a JSON Pointer (RFC 6901) or a dotted path; None for a missing one."""
     parts = pointer[1:].split("/") if pointer.startswith("/") else pointer.split(".")
     return follow(value, [part.replace("~1", "/").replace("~0", "~") for part in parts], None)
 
 
 def follow(value: Json, path: Sequence[str | int], otherwise: Missing) -> Json | Missing:
-    """Return what stands at the path; `otherwise` where nothing does."""
+    """Return the value at the path; `otherwise` for a missing one."""
     for part in path:
         if isinstance(value, dict) and part in value:
             value = value[str(part)]
@@ -219,14 +218,14 @@ def follow(value: Json, path: Sequence[str | int], otherwise: Missing) -> Json |
 
 
 def leads_into(items: Sequence[Json], part: str) -> bool:
-    """Tell whether a part of a path is the place of an item, in digits that `int` reads: not of all characters that
-    are called digits does it, nor of thousands."""
+    """Tell whether a part of a path is the place of an item, in digits readable by `int`: not all Unicode digits are,
+    nor thousands of them."""
     return part.isascii() and part.isdigit() and len(part) <= _MOST_DIGITS and int(part) < len(items)
 
 
 def _spell_canonically(value: Json) -> bytes:
-    """Return the RFC 8785 form. Of ASCII text and small integers, JSON with sorted keys is that form already, and is
-    spelled far quicker."""
+    """Return the RFC 8785 form. For ASCII text and small integers, JSON with sorted keys is this form already, and far
+    quicker."""
     spelled = _CANONICAL.encode(value)
     if spelled.isascii() and _has_plain_numbers(value):
         return spelled.encode()
@@ -260,7 +259,7 @@ def _canonical(value: Json) -> Json:
 
 
 def span_of(what: str, given: object) -> timedelta:
-    """Return a span that may be waited for, given in seconds or as it is. Raises LocalProtocolError, naming `what`."""
+    """Return a span of a bounded length, given in seconds or as it is. Raises LocalProtocolError, naming `what`."""
     seconds = given.total_seconds() if isinstance(given, timedelta) else given
     if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds <= LONGEST_WAIT_SECONDS:
         return timedelta(seconds=seconds)

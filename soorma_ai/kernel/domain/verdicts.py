@@ -33,7 +33,7 @@ class Verdicts(Generic[T]):
 
 
 def key_of(schema: str, value: Json, least: int) -> Key | None:
-    """Return the key of a verdict; None for a value that has no digest, or needs none: it is no longer than this."""
+    """Return the key of a verdict; None for a value without a digest, or no longer than one."""
     try:
         spelled = _encode(value)
         if len(spelled) <= least:

@@ -1,9 +1,10 @@
-"""The seams: what the shell needs from the outside, as small as its callers."""
+"""Ports: small Protocols of the kernel for its adapters."""
 
 from soorma_ai.kernel.ports.bus import Bus, Clock, Neighbours
 from soorma_ai.kernel.ports.identity import KEYS, Audit, Authenticator, Keys
 from soorma_ai.kernel.ports.model import (
     Embedder,
+    FormStore,
     Message,
     Mode,
     ModelAnswer,
@@ -60,6 +61,7 @@ __all__ = [
     "EventLog",
     "EventPage",
     "Forgotten",
+    "FormStore",
     "Hands",
     "Keys",
     "Memory",

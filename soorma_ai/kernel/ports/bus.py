@@ -1,4 +1,4 @@
-"""Time, and what carries events."""
+"""Clock and bus."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
@@ -10,51 +10,52 @@ from soorma_ai.kernel.ports.rows import Brought, StoredEvent
 
 
 class Clock(Protocol):
-    """The time by which everything here goes; tests have one that they move."""
+    """Source of time and ids; tests have a virtual one."""
 
     def now(self) -> datetime:
         """The moment. It may jump forward, and never goes back while the process lives."""
         ...
 
     def monotonic(self) -> float:
-        """Return seconds since some moment, which only grow."""
+        """Return seconds since some moment; they only grow."""
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Return so many seconds later."""
+        """Return after these `seconds`."""
         ...
 
     def call_later(self, seconds: float, call: Callable[[], None]) -> Callable[[], None]:
-        """Call it so many seconds later; return what forgets it."""
+        """Call `call` after these `seconds`; return a function to cancel it."""
         ...
 
     def new_id(self) -> str:
-        """A fresh random id; the only source of ids that are not derived."""
+        """Return a fresh random id; the only source of ids beside derived ones."""
         ...
 
 
 class Bus(Protocol):
-    """Carries, at least once. It may drop nothing that it took, and may double, delay and reorder.
+    """Transport of events, at least once. It may double, delay and reorder them, but never drops an accepted one.
 
-    Where it is no broker, the store delivers what is published by itself, and it carries what was sent before.
+    Without a broker, the store delivers published events itself, and the bus carries earlier ones.
     """
 
     @property
     def is_broker(self) -> bool:
-        """Tell whether it brings events to other processes, so that publishing is not arriving yet."""
+        """Tell whether it brings events to other processes: then publishing is not arriving yet."""
         ...
 
     async def publish(self, rows: Sequence[StoredEvent]) -> None:
-        """Return when the bus has taken them all. Raise BusUnavailable, after telling the log, once until it is back,
-        with the places of those that it took (`taken`); and LocalProtocolError where one is among them that it can
-        never carry. Some may have been taken then.
+        """Return when the bus has accepted all `rows`. Raise BusUnavailable, with one log line until its return, and
+        with the places of the accepted ones (`taken`); and LocalProtocolError for a row impossible to carry. Some may
+        be accepted then.
 
-        A bus that knows what is sent twice carries what was redriven since once more."""
+        A bus with detection of duplicates carries a redriven event once more.
+        """
         ...
 
     async def subscribe(self, receive: Callable[[Sequence[Brought]], Awaitable[None]]) -> None:
-        """Bring events, as many at a time as there are. `receive` returning is the ack; raising means: bring these
-        again. Where it is a broker, subscribers of one store share what comes."""
+        """Bring events, in batches as they come. The return of `receive` is the ack; an exception means: bring these
+        again. At a broker, subscribers of one store share the events."""
         ...
 
     async def close(self) -> None:
@@ -63,7 +64,7 @@ class Bus(Protocol):
 
 
 class Neighbours(Protocol):
-    """Other stores on the same broker. What is said to all may be lost; what is posted to one is not."""
+    """Other stores on the same broker. Announcements may be lost; posted events are not."""
 
     @property
     def store_id(self) -> str:
@@ -71,7 +72,7 @@ class Neighbours(Protocol):
         ...
 
     async def post(self, store_id: str, rows: Sequence[StoredEvent]) -> None:
-        """Return when the broker has taken them all for that store. Raise as `Bus.publish` does."""
+        """Return when the broker has accepted all rows for that store. Raise as `Bus.publish` does."""
         ...
 
     async def tell(self, store_id: str, said: EventEnvelope) -> None:
@@ -79,9 +80,9 @@ class Neighbours(Protocol):
         ...
 
     async def announce(self, said: Announcement) -> None:
-        """Tell all stores that listen now, this one too. Raise BusUnavailable."""
+        """Send an announcement to all listening stores, this one included. Raise BusUnavailable."""
         ...
 
     async def listen(self, hear: Callable[[Announcement], Awaitable[None]]) -> None:
-        """Let `hear` have what is announced from now on, one after the other. Raise BusUnavailable."""
+        """Pass announcements to `hear` from now on, one after the other. Raise BusUnavailable."""
         ...

@@ -10,13 +10,13 @@ from soorma_ai.kernel.ports.rows import AuditRow
 
 class Authenticator(Protocol):
     async def authenticate(self, token: str) -> Caller:
-        """Return who a bearer token stands for. Raise Unauthenticated for one that is unknown, expired or revoked."""
+        """Return the caller of a bearer token. Raise Unauthenticated for an unknown, expired or revoked one."""
         ...
 
 
 class Keys(Protocol):
     async def add(self, key: ApiKey) -> None:
-        """Raise LocalProtocolError for an id that there is."""
+        """Add a key. Raise LocalProtocolError for a known id."""
         ...
 
     async def find(self, key_id: str) -> ApiKey | None:
@@ -28,7 +28,7 @@ class Keys(Protocol):
         ...
 
     async def revoke(self, key_id: str, now: datetime) -> bool:
-        """False when it was revoked before, which stands. Raise NotFound."""
+        """End a key. False for a revoked one; its first revocation stands. Raise NotFound."""
         ...
 
 
@@ -36,7 +36,7 @@ KEYS: StoreKey[Keys] = StoreKey("keys")
 
 
 class Audit(Protocol):
-    """What callers from outside changed; `Upkeep.prune` removes what is old, and older than AUDIT_KEPT."""
+    """Changes of callers from outside; `Upkeep.prune` removes old rows, older than AUDIT_KEPT."""
 
     async def record(self, entry: AuditEntry) -> None: ...
 

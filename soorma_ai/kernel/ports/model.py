@@ -36,20 +36,23 @@ class QuestionFacts(Struct, frozen=True):
 
 class ModelQuestion(Struct, frozen=True):
     """One call of a model. `schema` is the closed decision schema; the answer is judged elsewhere, against it. `room`
-    is the most tokens of the answer, where that is not the model's usual number. `facts` are not sent."""
+    is the most tokens of the answer, where that is not the model's usual number. `facts` are not sent. With
+    `other_form`, the usual form of the answer has led to nothing."""
 
     messages: tuple[Message, ...]
     schema: JsonObject
     room: int | None = None
     facts: QuestionFacts = part(default_factory=QuestionFacts)
+    other_form: bool = False
 
 
 class ModelAnswer(Struct, frozen=True):
-    """An answer of a model. `text` is as it came. `value` is the JSON found in it, or None and `fault` says why not.
-    `found` says how it was found, where it is not all of the text; `ending` whether the answer may be used at all.
+    """Answer of a model. `text` is the received text. `value` is the JSON found in it, or None with the reason in
+    `fault`. `found` is the way of finding it, if it is not all of the text; `ending` shows whether the answer may be
+    used at all.
 
-    `cost_usd` None means: the price of this model is not known. Answers of unknown usage are `uncounted`. Of the
-    prompt, `cached_tokens` had been kept by the provider, who takes less for them.
+    `cost_usd` None: the price of this model is unknown. Answers of unknown usage are `uncounted`. `cached_tokens` of
+    the prompt were in the provider's cache, at a lower price.
     """
 
     text: str
@@ -67,7 +70,7 @@ class ModelAnswer(Struct, frozen=True):
 
     @property
     def paid(self) -> Paid:
-        """Return its usage. An answer that tells none has one all the same, which is not known."""
+        """Return its usage. An answer without one has an unknown usage, and not none."""
         tells_none = not (self.prompt_tokens or self.completion_tokens or self.uncounted)
         uncounted = 1 if tells_none else self.uncounted
         return Paid(self.prompt_tokens, self.completion_tokens, self.cost_usd, uncounted, self.cached_tokens)
@@ -78,37 +81,46 @@ class Reasoner(Protocol):
 
     @property
     def model(self) -> str:
-        """Return its name, with which what it answers is journalled."""
+        """Return its name, for the journal of its answers."""
         ...
 
     @property
     def provider(self) -> str:
-        """Return what is away when the model is: reasoners that share it rest together."""
+        """Return the name of its service: reasoners of one service rest together."""
         ...
 
     @property
     def max_output_tokens(self) -> int:
-        """Return how long an answer may be; so much is reserved for each call."""
+        """Return the bound of an answer; this number is reserved for each call."""
         ...
 
     def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """Return US dollars, by the dearest model that it may call; None when a price is not known."""
+        """Return US dollars for `prompt_tokens` and `completion_tokens`, by its dearest possible model; None for an
+        unknown price."""
         ...
 
     def check(self) -> None:
-        """Raise ConfigError for what can be known before the first call: no library, no key, no such model."""
+        """Raise ConfigError for every fault visible before the first call: no library, no key, no such model."""
         ...
 
     async def ask(self, question: ModelQuestion) -> ModelAnswer:
-        """Ask once. Raises ModelRefused, ContentFiltered, ModelUnavailable, RateLimited, each with what was `paid`, and
-        ConfigError."""
+        """Ask the `question` once. Raises ModelRefused, ContentFiltered, ModelUnavailable, RateLimited, each with the
+        usage in `paid`, and ConfigError."""
         ...
+
+
+class FormStore(Protocol):
+    """Refused forms of models, by the model and its address, kept beyond the process."""
+
+    async def load(self) -> Mapping[str, JsonObject]: ...
+
+    async def keep(self, model: str, known: JsonObject) -> None: ...
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A rendered prompt, by its blocks. The version is a label for people; the hash is the truth about the template,
-    which `template` is the text of."""
+    """Rendered prompt, by its blocks. The version is a label for people; the hash identifies the template, with its
+    text in `template`."""
 
     prompt_id: str
     version: str
@@ -125,6 +137,7 @@ class ModelOptions(TypedDict, total=False, extra_items=Any):
     api_key: str | None
     """Key of the provider; also for fallbacks of the same provider."""
     temperature: float | None
+    """Temperature of the model, as its provider defines it."""
     timeout: float
     """Seconds that one call may take; 60 by default."""
     max_output_tokens: int
@@ -144,7 +157,7 @@ class ModelOptions(TypedDict, total=False, extra_items=Any):
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """Which model, and how it is called; the composition root makes a reasoner of it."""
+    """Name and options of a model; the composition root makes a reasoner of it."""
 
     model: str
     api_base: str | None = None
@@ -163,12 +176,12 @@ class Prompts(Protocol):
         ...
 
     def fill(self, template: str, inputs: Mapping[str, object]) -> Mapping[str, str]:
-        """Return the blocks of a template that was kept, filled. Raises ConfigError where it cannot be."""
+        """Return the blocks of a stored template, filled. Raises ConfigError for a failure."""
         ...
 
 
 class Embedder(Protocol):
-    """A model that makes vectors of texts, which lie the nearer the more the texts mean the same."""
+    """Model for vectors of texts: texts of similar meaning get near vectors."""
 
     @property
     def name(self) -> str:
@@ -176,8 +189,8 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """Return a vector for each text, all of one length. Raises ModelUnavailable and RateLimited where trying again
-        may help, and ConfigError."""
+        """Return a vector for each of the `texts`, all of one length. Raises ModelUnavailable and RateLimited for
+        temporary faults, and ConfigError."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What the shell needs of a registry."""
+"""Port of the registry."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,13 +16,13 @@ class Registry(Protocol):
     async def heartbeat(self, agents: Sequence[str], now: datetime) -> None: ...
 
     async def leave(self, agents: Sequence[str]) -> None:
-        """No longer live; what comes for them is kept."""
+        """Mark agents as gone; their deliveries are kept."""
         ...
 
     async def live_events(self, tenant_id: str, now: datetime) -> Sequence[RegisteredEvent]: ...
 
     async def all_events(self, tenant_id: str) -> Sequence[RegisteredEvent]:
-        """Known events, also of agents that are gone."""
+        """Return known events, also of gone agents."""
         ...
 
     async def agents(self, now: datetime) -> list[AgentRow]: ...
@@ -32,9 +32,9 @@ class Registry(Protocol):
         ...
 
     async def definitions(self, tenant_id: str, event_name: str) -> list[EventDefinition]:
-        """Every version on every topic, of agents that are gone too."""
+        """Return every version on every topic, of gone agents too."""
         ...
 
     async def deregister(self, agent: str, now: datetime) -> list[EventDefinition]:
-        """Return the definitions that went with it. Raise NotFound, and LocalProtocolError while it is needed."""
+        """Return the definitions removed with the agent. Raise NotFound, and LocalProtocolError while it is needed."""
         ...

@@ -1,4 +1,4 @@
-"""Rows that a store is given and gives back."""
+"""Rows of a store, as its arguments and results."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -21,11 +21,11 @@ LONGEST_RUN = 32
 
 
 class Delivery(Struct, frozen=True):
-    """One handing-over of an event to an agent. `fence` grows with every claim; a stale one commits nothing.
+    """Delivery of an event to an agent. `fence` grows with every claim; a stale one commits nothing.
 
-    `started` is the fence under which a handler that must not run twice has begun, and nobody knows how far it
-    came; 0 is none. `redriven` counts how often the delivery was brought back from the dead letters. `hold` is charged
-    already, for the next call of its plan's model. `copies` of the event were handed to agents, this one among them.
+    `started` is the fence at the begin of a handler that must not run twice, with unknown progress; 0 is none.
+    `redriven` counts the returns from the dead letters. `hold` is charged already, for the next call of its plan's
+    model. `copies` of the event went to agents, this one among them.
     """
 
     seq: int
@@ -41,8 +41,8 @@ class Delivery(Struct, frozen=True):
 
 
 class Settlement(Struct, frozen=True):
-    """Replacement of a reservation by what was used, with the answer that it was for, what of the offer that answer
-    was given to, and the texts that its question was made of."""
+    """Settlement of a reservation with the actual usage, with the answer, the shown part of the offer, and the texts of
+    the question."""
 
     reserved: Charge
     actual: Charge
@@ -52,11 +52,11 @@ class Settlement(Struct, frozen=True):
 
 
 class Work(Struct, frozen=True):
-    """The one transaction of a handling: how the delivery ends, all that it leads to, and what it cost.
+    """Transaction of a handling: the end of the delivery, all its effects, and its cost.
 
-    `following` stood right behind the delivery, were handled with it and end as it does, acknowledged. `in_vain` stood
-    behind these and were handled for nothing: each stays where it is, and has been in hand, which is no attempt.
-    `outcome`: digest of what an agent elsewhere said of the delivery.
+    `following` stood right behind the delivery, were handled with it and end likewise, acknowledged. `in_vain` stood
+    behind these and were handled for nothing: each stays in place, and has been in hand, without an attempt. `outcome`:
+    digest of a remote agent's report about the delivery.
     """
 
     delivery: Delivery
@@ -69,8 +69,8 @@ class Work(Struct, frozen=True):
 
 
 class Swept(Struct, frozen=True):
-    """Finds of a sweep that would have hung: events that the bus took and did not bring, deliveries behind no other,
-    live plans that nothing was coming for."""
+    """Finds of a sweep, otherwise stuck: events accepted and not brought by the bus, deliveries without one before
+    them, live plans with nothing to come."""
 
     sent_again: int = 0
     unblocked: int = 0
@@ -78,15 +78,15 @@ class Swept(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True):
-    """An item of a list, by its id, behind which a page begins; `is_back`: before which it ends."""
+    """Place of a page in a list, by the id of an item: behind it, or with `is_back` before it."""
 
     id: str
     is_back: bool = False
 
 
 class StoredEvent(Struct, frozen=True):
-    """An event and its place in the log. `redriven` counts how often it was sent anew as a dead letter of nobody's, of
-    one that is about to be sent."""
+    """Event and its place in the log. `redriven` counts the redrives of an event to be sent, as a dead letter without
+    an agent."""
 
     seq: int
     event: EventEnvelope
@@ -94,8 +94,8 @@ class StoredEvent(Struct, frozen=True):
 
 
 class Brought(Struct, frozen=True):
-    """An event that a bus brings. `is_own`: the bus carried it for this store, else somebody else has published it:
-    another store, where there is a `sender`."""
+    """Event from a bus. `is_own`: carried for this store, else published by another: by another store, if there is a
+    `sender`."""
 
     event: EventEnvelope
     is_own: bool = True
@@ -112,14 +112,14 @@ class EventPage(Struct, frozen=True):
 
 
 class Note(Struct):
-    """An entry of the audit that is to stand in the transaction of a change, and whether it does by now."""
+    """Audit entry for the transaction of a change, and whether it is written by now."""
 
     entry: AuditEntry
     is_written: bool = False
 
 
 class AuditRow(Struct, frozen=True):
-    """Its `seq` grows from row to row, by which lists go on."""
+    """Row of the audit log. `seq` grows from row to row, as the place of a page."""
 
     seq: int
     entry: AuditEntry
@@ -134,7 +134,7 @@ class AgentRow(Struct, frozen=True):
 
 
 class Forgotten(Record, frozen=True):
-    """Numbers of what was removed of a user; `is_done`: nothing was left. `keys` were revoked."""
+    """Numbers of a user's removed rows; `is_done`: nothing was left. `keys` were revoked."""
 
     plans: int = 0
     events: int = 0
@@ -144,8 +144,8 @@ class Forgotten(Record, frozen=True):
 
 
 class Pruned(Record, frozen=True):
-    """Numbers of what was removed. `kept` counts plans that were old enough, and stay because something of theirs is
-    not done. `after` is where the next batch goes on; None: there is none."""
+    """Numbers of removed rows. `kept` counts old plans kept because of unfinished work. `after` is the place of the
+    next batch; None: there is none."""
 
     plans: int = 0
     events: int = 0
@@ -154,8 +154,7 @@ class Pruned(Record, frozen=True):
 
 
 class PartRows(Struct, frozen=True):
-    """Rows of a part of a plan. `decisions_before` counts those of the parts before; `expectations` are those that are
-    open, too."""
+    """Rows of a part of a plan. `decisions_before` counts those of earlier parts; `expectations` includes open ones."""
 
     decisions: tuple[JournalEntry, ...]
     decisions_before: int
@@ -165,8 +164,8 @@ class PartRows(Struct, frozen=True):
 
 
 class EventHandling(Record, frozen=True):
-    """One event that came to one agent. `has_begun`: its handling began at least once. `has_ended`: nothing more will
-    be done about it; a task that waits for something, and a goal, have not ended with their handling."""
+    """Event at one agent. `has_begun`: its handling began at least once. `has_ended`: nothing more will be done about
+    it; a waiting task, and a goal, do not end with their handling."""
 
     event_id: str
     agent: str

@@ -1,6 +1,6 @@
-"""Authorization: one table of (role, act, owner). The act of a call stands in its row.
+"""Authorization: one table of (role, act, owner). The act of a call is in its row.
 
-Steering is not answering: who may answer a question is said by the question (`rules.waits.answers`).
+Steering is not answering: the right to answer is part of the question (`rules.waits.answers`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from soorma_ai.kernel.rules.waits.answers import may_answer
 
 
 class OwnedRecord(Protocol):
-    """Anything that is a tenant's, and a user's or nobody's."""
+    """Record of a tenant, and of a user or none."""
 
     @property
     def tenant_id(self) -> str: ...
@@ -33,15 +33,15 @@ class OwnedRecord(Protocol):
 
 
 class Owner(NamedTuple):
-    """The tenant and the user of something that does not say it itself; nobody's, where no user is given."""
+    """Tenant and user, for a record without these fields; without a user, it belongs to the tenant alone."""
 
     tenant_id: str
     user_id: str = NO_USER
 
 
 class Role(StrEnum):
-    """The roles that this table knows. A USER is everybody; a ROOT is who is asked for no role. All others are known
-    to the questions that name them."""
+    """Roles known to this table. Everybody is a USER; a ROOT needs no role. All others matter only to the questions
+    with them."""
 
     USER = "user"
     AUDITOR = "auditor"
@@ -57,7 +57,7 @@ class Ownership(StrEnum):
 
 
 class Permission(StrEnum):
-    """HIDDEN is answered as if it did not exist. In the order in which the best of several roles counts."""
+    """Result of a check. HIDDEN counts as missing. The order is that of the best role."""
 
     MAY = "may"
     FORBIDDEN = "forbidden"
@@ -130,7 +130,7 @@ SEE_METRICS = Right("metrics", Act.OVERSEE)
 
 
 def verdict(person: Person, right: Right, thing: OwnedRecord) -> Permission:
-    """Return what the best of a person's roles lets them do."""
+    """Return the permission by the best of a person's roles."""
     whose = whose_is(thing, person)
     found = {TABLE[role][right.act][whose] for role in _roles(person)}
     return next(one for one in Permission if one in found)
@@ -142,8 +142,8 @@ def may(person: Person, right: Right, thing: OwnedRecord) -> bool:
 
 
 def check(person: Person, right: Right, thing: OwnedRecord, missing: str) -> None:
-    """Raise Forbidden for what a person sees and may not do this with, and NotFound for what they do not see: `missing`
-    are the words for what does not exist."""
+    """Raise Forbidden for a visible record without this right, and NotFound for an invisible one, with the words
+    `missing` for a missing record."""
     match verdict(person, right, thing):
         case Permission.HIDDEN:
             raise NotFound(missing)
@@ -154,19 +154,19 @@ def check(person: Person, right: Right, thing: OwnedRecord, missing: str) -> Non
 
 
 def only_user(person: Person) -> str | None:
-    """Return the one user of the tenant whose things a person's lists show; None: everybody's."""
+    """Return the one user of the tenant in a person's lists; None: all users."""
     someone = Owner(person.tenant_id)
     return None if may(person, LIST_PLANS, someone) else person.user_id
 
 
 def steers_all(person: Person) -> bool:
-    """Tell whether whatever is in the tenant is a person's to steer."""
+    """Tell whether a person has the right to steer everything in the tenant."""
     return may(person, PUBLISH_TO_PLAN, Owner(person.tenant_id))
 
 
 def check_answer(person: Person, asked: Expectation, missing: str) -> None:
-    """Raise Forbidden for who sees a question and is not asked it, and NotFound. Letting a paused plan go on is
-    steering it; and who sees every question of the tenant, by a role that steers nothing, was given no id."""
+    """Raise Forbidden for a visible question to others, and NotFound. The resumption of a paused plan is steering; a
+    role with sight of every question of the tenant, and no right to steer, is not an invitation to answer."""
     if _names_somebody(asked) or asked.user_id == person.user_id:
         return
     if asked.event_type == RESUMED or Role.AUDITOR in _roles(person):
@@ -174,7 +174,7 @@ def check_answer(person: Person, asked: Expectation, missing: str) -> None:
 
 
 def can_answer(person: Person, asked: Expectation, now: datetime) -> bool:
-    """Tell whether what a person says to a question they see would be heard."""
+    """Tell whether a person's answer to a visible question would count."""
     try:
         check_answer(person, asked, "")
     except (Forbidden, NotFound):
@@ -183,14 +183,14 @@ def can_answer(person: Person, asked: Expectation, now: datetime) -> bool:
 
 
 def is_open_to(person: Person, asked: Expectation, now: datetime) -> bool:
-    """Tell whether a question is a person's to see or to answer. Where no approvers are named, whoever of the tenant
-    was given its id may answer."""
+    """Tell whether a question is a person's to see or to answer. Without named approvers, anybody of the tenant with
+    its id may answer."""
     is_here = asked.tenant_id == person.tenant_id
     return _sees(person, asked) or (is_here and may_answer(asked, person, now))
 
 
 def is_listed(person: Person, asked: Expectation, now: datetime) -> bool:
-    """Tell whether a person's list of questions shows this one: it is theirs to see, or names them as who answers."""
+    """Tell whether a person's list of questions contains this one: it is theirs to see, or addressed to them."""
     return _sees(person, asked) or (_names_somebody(asked) and is_open_to(person, asked, now))
 
 
@@ -199,8 +199,8 @@ def _names_somebody(asked: Expectation) -> bool:
 
 
 def registration_fault(caller: Caller, one: Registration, known: Sequence[RegisteredEvent]) -> str:
-    """Return why an agent that comes by a token may not register this; empty where it may. `known` is what is
-    registered in its tenant, of agents that are gone too."""
+    """Return the reason against a registration by a token; empty for none. `known` are the registrations of its tenant,
+    of gone agents too."""
     if fault := agent_fault(caller, one.name):
         return fault
     if one.name in (CLIENT, SYSTEM) or not (one.name and one.name.isprintable()):
@@ -222,8 +222,8 @@ def registration_fault(caller: Caller, one: Registration, known: Sequence[Regist
 
 
 def agent_fault(caller: Caller, agent: str) -> str:
-    """Return why who comes by this token may not act as this agent; empty where they may. A token that names no agent
-    is for none, but an operator's is for any."""
+    """Return the reason against this agent's token; empty for none. A token without an agent is for none, but an
+    operator's is for any."""
     rights = caller.agent
     if rights is None and verdict(caller.person, REGISTER_AGENT, Owner(caller.person.tenant_id)) is Permission.MAY:
         return ""
@@ -234,7 +234,7 @@ def agent_fault(caller: Caller, agent: str) -> str:
 
 
 def _weakening_of(one: Registration, given: EventDefinition, known: Iterable[RegisteredEvent]) -> str:
-    """Return what of others' words about an event this one would weaken. An approval it can only add to."""
+    """Return the part of others' words about an event weakened by this one. An approval can only be added to."""
     others = [e for e in known if (e.definition.topic, e.definition.event_name) == (given.topic, given.event_name)]
     taken = [event.definition for event in others if event.role in TAKEN]
     what = f"{one.name} registers {given.event_name!r}"

@@ -1,4 +1,4 @@
-"""Changes of one remembered value: several made one, and one applied."""
+"""Changes of one remembered value, and summaries of tasks and plans as plain data."""
 
 import math
 from copy import deepcopy
@@ -21,7 +21,7 @@ from soorma_ai.kernel.domain.values import UNSTORABLE, Json, is_storable, json_o
 
 
 def combine(first: MemoryChange | None, then: MemoryChange) -> MemoryChange:
-    """Return one change that does what both do, in this order. Raises LocalProtocolError where `then` cannot follow."""
+    """Return one change with the effect of both, in this order. Raises LocalProtocolError for an impossible `then`."""
     if first is None or isinstance(then, StoreMemory | DropMemory):
         return then
     value = apply_change(apply_change(StoredValue(), first), then).value
@@ -35,7 +35,7 @@ def combine(first: MemoryChange | None, then: MemoryChange) -> MemoryChange:
 
 
 def apply_change(stored: StoredValue, change: MemoryChange | None) -> StoredValue:
-    """Return what is remembered once the change is stored."""
+    """Return the value after the change."""
     match change:
         case None:
             return stored
@@ -55,7 +55,7 @@ def apply_change(stored: StoredValue, change: MemoryChange | None) -> StoredValu
 
 
 def json_value(key: str, value: object) -> Json:
-    """Return a copy of `value` as JSON. Raises LocalProtocolError for what cannot be kept."""
+    """Return a copy of `value` as JSON. Raises LocalProtocolError for a value impossible to store."""
     found = json_object("working memory", {key: value})[key]
     if not is_storable(found):
         raise LocalProtocolError(f"working memory[{key!r}] cannot be kept: {UNSTORABLE}")

@@ -50,8 +50,8 @@ def task_of(request: EventEnvelope, agent: str, default_event: str, now: datetim
 
 
 def prolong(task: TaskRecord, awaited: Expectation | None) -> TaskRecord:
-    """Return the task with the deadline by which its answer is awaited, where a pause of its plan has moved that since
-    it was asked for; None while the pause lasts."""
+    """Return the task with the present deadline of its answer, after a move by a pause of its plan; None during the
+    pause."""
     before = task.lineage.deadline
     if awaited is None or awaited.status is not ExpectationStatus.OPEN or before is None:
         return task
@@ -127,7 +127,8 @@ def ask(
 
 
 def producers_of(event_type: str, known: Iterable[RegisteredEvent]) -> tuple[str, ...]:
-    """Return who may answer a question by an event of this name: clients, and agents that say they make it."""
+    """Return the producers with the right to answer a question by an event of this name: clients, and agents with a
+    declaration of it."""
     named = (one for one in known if one.definition.event_name == event_type and one.role is EventRole.MAKES)
     return (CLIENT, *(one.agent for one in named))
 
@@ -151,7 +152,7 @@ def progress_of(
 
 
 def reply_to_keep(met: Expectation, event: EventEnvelope) -> JsonObject:
-    """The reply of a sub-task: what it waited for has come, or its time is over."""
+    """Return the reply of a sub-task: the answer, or the end of its time."""
     if met.status is ExpectationStatus.EXPIRED:
         return failure_reply("deadline_exceeded", f"no answer to {met.subject} came in time")
     return event.data
@@ -163,8 +164,8 @@ def put_result(sub_task: SubTaskInfo, reply: JsonObject) -> None:
 
 
 def count(task: TaskRecord, had_ended: Mapping[int, bool], now: Mapping[int, SubTaskInfo]) -> TaskRecord:
-    """Return the task with its counts as they are after a change of these sub-tasks, by their numbers; those that are
-    not in `had_ended` have been added. Others need not be known, but where one that had ended is open again."""
+    """Return the task with its counts after a change of these sub-tasks, by their numbers; those outside of `had_ended`
+    have been added. The others matter only if an ended one is open again."""
     groups = {group.group_id: group for group in task.groups}
     asked, pending = task.sub_tasks, task.pending or 0
     for number, info in now.items():
@@ -181,7 +182,7 @@ def count(task: TaskRecord, had_ended: Mapping[int, bool], now: Mapping[int, Sub
 
 
 def count_anew(task: TaskRecord, sub_tasks: Mapping[int, SubTaskInfo]) -> TaskRecord:
-    """Return the task with the counts of all its sub-tasks, whatever they were."""
+    """Return the task with the counts of all its sub-tasks, in place of the old ones."""
     return count(replace(task, sub_tasks=0, pending=0, groups=()), {}, sub_tasks)
 
 
@@ -194,8 +195,8 @@ def is_pending(task: TaskRecord, group_id: str | None) -> bool:
 def end(
     task: TaskRecord, answer: Mapping[str, Json], open_now: Sequence[Expectation], moment: Moment, *, stop: bool = False
 ) -> tuple[Effect, ...]:
-    """The task's one answer, with the reply key of its request. What it still waited for is waited for no more; with
-    `stop`, those who were asked for it are told."""
+    """Answer the task, once, with the reply key of its request. Its open waits end; with `stop`, the asked agents are
+    told."""
     closed: list[Effect] = [Close(expectation.id, ExpectationStatus.CLOSED, moment.now) for expectation in open_now]
     if stop:
         asked = [expectation for expectation in open_now if expectation.kind is ExpectationKind.REPLY]

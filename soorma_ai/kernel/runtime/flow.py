@@ -1,5 +1,5 @@
 """The flow, all seven words: an event arrives, is routed, a handler gets a context and decides; the decision is
-validated, executed in one transaction, and published. What stands in line behind it for the same plan or task may be
+validated, executed in one transaction, and published. The next deliveries in line of the same plan or task may be
 decided in the same way and executed with it: a run."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -52,11 +52,11 @@ LONGEST_TOLD_AGAIN = 60
 
 
 class Route(Struct, frozen=True):
-    """One handler of an agent. `decide` records what is to happen; `failed` records what the requester is told.
+    """Handler of an agent. `decide` records its effects; `failed` records the failure for the requester.
 
-    `rests` records that what it needs is away, or that an operator has to resume it. `finds_out`: one that must not run
-    twice, and that looks what happened when it is handed over again. `attempts` is how often it may be handed over
-    without an end before it counts as what kills the process.
+    `rests` records the absence of a needed service, or the need of an operator. `finds_out`: a handler that must not
+    run twice, with a look-up of the outcome at a new delivery. `attempts` is the number of deliveries without an end
+    before it counts as a possible killer of the process.
     """
 
     topic: EventTopic | None
@@ -112,8 +112,8 @@ async def handle(hand: HandlerTask, routes: Sequence[Route], services: Services)
 
 
 async def _put_off(handling: Handling, again: RetryAfter) -> None:
-    """Give back what was not committed, as soon as the store takes that: if its lease had to end first, it would count
-    as an attempt. Whoever ends meanwhile gives it back too, or its lease ends."""
+    """Give back an uncommitted delivery as soon as the store takes it: a lease to its end would count as an attempt. A
+    process that ends meanwhile gives it back too, or its lease ends."""
     while True:
         try:
             await execute(handling.anew(), again)
@@ -138,8 +138,8 @@ async def _decide(hand: HandlerTask, handling: Handling, found: Route) -> None:
 
 
 async def _go_on(hand: HandlerTask, handling: Handling, found: Route) -> Handling:
-    """Handle those that stand right behind, each on what the one before has come to, as long as all goes well and
-    nothing has to be committed first. Return the handling of the last that went well, which is that of all of them."""
+    """Handle the next deliveries in line, each on the result of the one before, as long as all goes well and nothing
+    has to be committed first. Return the handling of the last good one; it is that of all of them."""
     if not found.continues or handling.is_again or not _may_be_followed(hand, handling):
         return handling
     turn: Handling | None = None
@@ -190,8 +190,8 @@ async def _tell(handling: Handling, found: Route | None, disposal: Disposal) -> 
 
 
 async def _give_up(handling: Handling, found: Route | None, refused: Exception) -> None:
-    """Give up what was recorded and never can be stored: it is refused, or what it touches cannot be read. If the
-    requester cannot be told either, nobody is."""
+    """Give up recorded effects impossible to store: they are refused, or their rows are unreadable. The requester is
+    told, if that is possible."""
     disposal = await last_word(handling, _dispose(handling, found, refused))
     telling = handling.anew()
     try:
@@ -202,8 +202,8 @@ async def _give_up(handling: Handling, found: Route | None, refused: Exception) 
 
 
 def _report(handling: Handling, failed: Exception, disposal: Disposal) -> None:
-    """Log a failure, with what comes of it. What its author said may happen, or is known to, is no bug as long as it
-    is tried again."""
+    """Log a failure, with its consequence. An error expected by the author, or a known one, is no bug while it is tried
+    again."""
     delivery = handling.delivery
     is_tried_again = isinstance(disposal.disposition, RetryAfter) and not handling.is_in_doubt
     expected = is_tried_again or isinstance(failed, SoormaError | Retry | Reject)

@@ -20,8 +20,8 @@ _DOCUMENTS = (
 
 
 def name_by_key(set_json: Callable[[str, str, str], str], list_keys: str) -> tuple[str, ...]:
-    """Return the statements. `set_json` spells a document in which a field has another value, `list_keys` the list of
-    the keys of those whom an expectation names as its producers."""
+    """Return the statements. `set_json` spells a document with a changed field, `list_keys` the list of the keys of an
+    expectation's producers."""
     documents = (
         f"UPDATE {table} SET {column} = {set_json(column, field, _find(KEY, table))} "
         f"WHERE json_valid({column}) AND json_extract({column}, '$.{field}') IS NOT NULL AND {_is_renamed(table)}"

@@ -1,4 +1,4 @@
-"""The consequences that `rules.arrival` decides: facts are read, a rule says what follows, and that is applied."""
+"""Consequences of an arrival: facts are read, a rule of `rules.arrival` decides, and the result is applied."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -87,7 +87,7 @@ def _apply_about(db: Connection, effect: decided.AboutTheEvent, now: datetime, a
 
 
 def expect(db: Connection, expectation: Expectation, now: datetime) -> None:
-    """Open it, or write down at once what has met it."""
+    """Open it, or record its meeting event at once."""
     if expectation.kind is ExpectationKind.OFFER:
         live = registry.live_events(db, expectation.tenant_id, now)
         apply(db, matching.park(expectation, live, now), now)
@@ -134,7 +134,7 @@ def save(db: Connection, plan: PlanRecord, expected_version: int | None) -> None
 
 
 def postpone(db: Connection, effect: Postpone) -> None:
-    """Move what a plan capped, as `domain.effects.Postpone` says."""
+    """Move the ends with a cap by the plan; see `domain.effects.Postpone`."""
     for child in plans.live_of_tree(db, effect.root_plan_id):
         apply(db, endings.postpone_plan(child, effect), effect.before)
     for task in tasks.of_tree(db, effect.root_plan_id):
@@ -161,7 +161,7 @@ def stop(db: Connection, plan_id: str, reason: str, now: datetime) -> bool:
 
 
 def resume(db: Connection, plan_id: str, now: datetime) -> bool:
-    """Return False for a plan of which nothing is held for an operator."""
+    """Return False for a plan without a delivery held for an operator."""
     plan = plans.plan(db, plan_id)
     if plan is None or plan.status.is_final or not inbox.is_held(db, plan.agent, plan_id):
         return False

@@ -1,4 +1,4 @@
-"""Events that come in: what stands about them in the tables, and what is done with them."""
+"""Incoming events: their rows in the tables, and their effects."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import assert_never
 
 from msgspec.structs import replace
+from typing_extensions import Unpack
 
 from soorma_ai.errors import TransientError
 from soorma_ai.kernel.domain.dead_letters import cannot_arrive
@@ -13,6 +14,7 @@ from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import Arrival, Expectation, ExpectationKind, Stray, Untaken
 from soorma_ai.kernel.domain.registry import RegisteredEvent
 from soorma_ai.kernel.ports import StoredEvent
+from soorma_ai.kernel.ports.conditions import UntakenConditions
 from soorma_ai.kernel.rules.arrival import arrival, untaken
 from soorma_ai.kernel.rules.arrival.arrival import EventTargets, Meaning, NamedRows
 from soorma_ai.kernel.rules.arrival.effects import Effect, arrival_of
@@ -31,7 +33,7 @@ _LOG = logging.getLogger("soorma_ai.store")
 
 
 def bring(db: Connection, events: Sequence[EventEnvelope]) -> None:
-    """Let events arrive in this transaction that a bus brought; those of users who are leaving are dropped."""
+    """Let a bus's events arrive in this transaction; those of users about to be erased are dropped."""
     leaving = db.features.find_leaving(db)
     for came in events:
         if (came.tenant_id, came.user_id) in leaving:
@@ -42,7 +44,8 @@ def bring(db: Connection, events: Sequence[EventEnvelope]) -> None:
 
 
 def bring_untaken(db: Connection, routes: Routes, after: int, limit: int) -> int | None:
-    """Hand over in this transaction requests that nobody took, and somebody takes now: the place to go on from."""
+    """Deliver in this transaction requests without a taker so far to their present takers; return the place to continue
+    from."""
     seqs = kept.places_of(db, routes.index(db).requests(), after, limit)
     waiting = ((seq, log.readable(db, seq)) for seq in seqs)
     db.untaken += [StoredEvent(seq, event) for seq, event in waiting if event is not None]
@@ -50,7 +53,7 @@ def bring_untaken(db: Connection, routes: Routes, after: int, limit: int) -> int
 
 
 def arrive(db: Connection, routes: Routes, now: datetime) -> Arrival:
-    """Take in what this transaction has published or brought, and what that leads to."""
+    """Take in the events published or brought by this transaction, with their consequences."""
     arriving = _ArrivalTransaction(db, routes, now)
     while db.untaken:
         arriving.offer_untaken(db.untaken.pop(0))
@@ -62,7 +65,7 @@ def arrive(db: Connection, routes: Routes, now: datetime) -> Arrival:
 
 
 class _ArrivalTransaction:
-    """Events that come in, each of which sees what became of those before it; what they lead to is applied."""
+    """Arrival of several events, each with the outcome of those before it; their consequences are applied."""
 
     def __init__(self, db: Connection, routes: Routes, now: datetime) -> None:
         self._db = db
@@ -73,7 +76,7 @@ class _ArrivalTransaction:
         self._stops: set[str] = set()
 
     def take(self, came: StoredEvent, *, is_new: bool) -> None:
-        """Apply what the rules say of an event. One that `is_new` was not looked at before."""
+        """Apply the rules' effects of an event. One that `is_new` had no arrival before."""
         db, event = self._db, came.event
         self._stops |= arrival.plans_to_stop([event])
         heard = arrival.hear(event, self._index)
@@ -85,7 +88,7 @@ class _ArrivalTransaction:
         self._done += map(_as_handed_over, done) if is_handed_over else done
 
     def offer_untaken(self, waiting: StoredEvent) -> bool:
-        """Hand a request that nobody took to its takers of now; tell whether there are any."""
+        """Deliver a request without a taker so far to its present takers; tell whether there are any."""
         db, request = self._db, waiting.event
         if not self._index.is_taken(request):
             return False
@@ -107,8 +110,8 @@ class _ArrivalTransaction:
         return arrival_of(self._done, self._db.take_queued(), self._stops)
 
     def _take_apart(self, came: StoredEvent, *, is_new: bool) -> None:
-        """Take one that must not undo the others: what cannot arrive for a fault of its own is a dead letter, and who
-        asked for it is told, or nobody is, if that cannot arrive either."""
+        """Take one without harm to the others: an event with a fault of its own is a dead letter, and its requester is
+        told, unless that message cannot arrive either."""
         fault = self._apart(lambda: self.take(came, is_new=is_new), came.event)
         if fault is None:
             return
@@ -124,7 +127,7 @@ class _ArrivalTransaction:
             self.take(self._db.published.pop(), is_new=True)
 
     def _apart(self, act: Callable[[], None], event: EventEnvelope) -> Exception | None:
-        """Return what went wrong, after all of it has been undone."""
+        """Return the fault, after an undo of everything."""
         db, waiting = self._db, list(self._db.published)
         done, stops, place = len(self._done), set(self._stops), db.place()
         db.savepoint("event", event.tenant_id)
@@ -146,8 +149,7 @@ class _ArrivalTransaction:
 
 
 class _RequestDefinitions:
-    """Definitions of requests by those who take them, live ones, or where none lives, those that are gone; looked up
-    once for each type."""
+    """Definitions of requests by their takers, live ones, or without any, gone ones; looked up once for each type."""
 
     def __init__(self, db: Connection, now: datetime) -> None:
         self.now = now
@@ -173,11 +175,11 @@ def requests_without_taker(
     now: datetime,
     *,
     limit: int,
-    root_plan_id: str | None = None,
-    task_id: str | None = None,
     user_id: str | None = None,
+    **conditions: Unpack[UntakenConditions],
 ) -> list[Untaken]:
     found: list[Untaken] = []
+    root_plan_id, task_id = conditions.get("root_plan_id"), conditions.get("task_id")
     for seq, expires in kept.places(db, tenant_id, now, root_plan_id, task_id, user_id):
         if len(found) == limit:
             break
@@ -200,15 +202,15 @@ def _let_go(db: Connection, expected: Expectation) -> tuple[str, ...]:
 
 
 def _earlier_reply(db: Connection, expected: Expectation | None) -> EventEnvelope | None:
-    """Return what a client was answered before; one that cannot be read stands."""
+    """Return the client's earlier reply; an unreadable one stands."""
     if expected is None or expected.kind is not ExpectationKind.CLIENT or expected.met_by is None:
         return None
     return log.readable_named(db, expected.met_by)
 
 
 def _expectation_named_by(db: Connection, event: EventEnvelope, heard: EventTargets) -> Expectation | None:
-    """Return the expectation that an event names. A request that somebody takes does so by its own reply key, so that
-    this is of use only where replies are expected among requests."""
+    """Return the expectation referred to by an event. A request with a taker refers to one by its own reply key, so
+    this matters only for replies expected among requests."""
     if heard.expectation_id is None:
         return None
     if event.topic is EventTopic.ACTION_REQUESTS and not heard.is_untaken:
@@ -217,7 +219,7 @@ def _expectation_named_by(db: Connection, event: EventEnvelope, heard: EventTarg
 
 
 def _awaited_by_plan(db: Connection, event: EventEnvelope) -> Expectation | None:
-    """Return what the machine waits for whose plan an outside event names."""
+    """Return the wait of the state machine of an outside event's plan."""
     plan_id = arrival.plan_named_by(event)
     plan = plans.readable(db, plan_id) if plan_id is not None else None
     awaited = arrival.awaited_by(plan, event) if plan is not None else None

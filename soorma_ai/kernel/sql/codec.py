@@ -23,8 +23,8 @@ E = TypeVar("E", bound=StrEnum)
 
 
 class Codec(Generic[T]):
-    """`columns` are the fields that a row has as columns. A record with such is written without them, and without what
-    is as it is by default: so a default is part of the format, and another one needs a migration."""
+    """Codec of records. `columns` are the fields with a column of their own. A record is written without these, and
+    without fields at their default: so a default is part of the format, and a new one needs a migration."""
 
     def __init__(self, kind: type[T], columns: str = "") -> None:
         self._kind = kind
@@ -35,15 +35,15 @@ class Codec(Generic[T]):
         return TypeAdapter(self._kind)
 
     def text(self, record: T, *left_out: str) -> str:
-        """Return the record without what stands elsewhere. Raise PydanticSerializationError for what could not be read
-        again."""
+        """Return the record without the fields of columns. Raise PydanticSerializationError for a record impossible to
+        read again."""
         if not self._columns:
             return self._adapter.dump_json(record, warnings="error").decode()
         without = {*self._columns, *left_out}
         return self._adapter.dump_json(record, exclude=without, exclude_defaults=True, warnings="error").decode()
 
     def record(self, text: str) -> T:
-        """Raise ConfigError for what this version cannot read."""
+        """Return the record. Raise ConfigError for one unreadable by this version."""
         try:
             return self._adapter.validate_json(text)
         except ValidationError as error:
@@ -79,7 +79,7 @@ def definition(text: str) -> EventDefinition:
 
 
 def add_row(db: Reader, table: str, conflict: str = "", /, **row: object) -> Rows:
-    """Insert a row; `conflict` is the clause that says what is done where there is one already."""
+    """Insert a row; `conflict` is the clause for an existing one."""
     places = ", ".join("?" * len(row))
     return db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places}) {conflict}", tuple(row.values()))
 
@@ -89,7 +89,7 @@ FAR_AWAY = 9e9
 
 
 def behind(beginning: str) -> str:
-    """Return what comes after every text that begins so."""
+    """Return the bound behind every text of this beginning."""
     return f"{beginning}{chr(0x10FFFF)}"
 
 
@@ -98,7 +98,7 @@ def epoch(moment: datetime) -> float:
 
 
 def moment(seconds: float) -> datetime:
-    """Raise ConfigError for what is none."""
+    """Return the moment. Raise ConfigError for an invalid one."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (TypeError, ValueError, OverflowError, OSError) as error:

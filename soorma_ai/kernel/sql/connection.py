@@ -1,5 +1,5 @@
-"""The connections that statements run on. Statements are written once, in SQL that both databases take; what one of
-them lacks, its schema makes (see `adapters/postgres/schema.py`)."""
+"""Connections for statements. Statements are written once, in SQL for both databases; functions missing in one of them
+are made by its schema (see `adapters/postgres/schema.py`)."""
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -22,7 +22,7 @@ Parameters = Sequence[object] | Mapping[str, object]
 
 
 class Rows(Protocol):
-    """What a statement has found, and how many rows it has changed."""
+    """Result of a statement, and the number of its changed rows."""
 
     @property
     def rowcount(self) -> int: ...
@@ -35,8 +35,8 @@ class Rows(Protocol):
 
 
 class Reader(Protocol):
-    """Sees what is committed, and what its own transaction has written. `registry` is another number after every change
-    of who takes what that was committed by another process."""
+    """Reader of committed rows, and of those written by its own transaction. `registry` is another number after every
+    committed change of takers by another process."""
 
     @property
     def registry(self) -> int: ...
@@ -83,7 +83,7 @@ class FullTextIndex(Protocol):
         ...
 
     def merge(self, db: "Connection", *, is_begun: bool) -> bool:
-        """Take a step of removing what was dropped for good; return False when nothing is left to be done."""
+        """Take a step of removing dropped entries for good; return False when nothing is left to do."""
         ...
 
 
@@ -133,32 +133,31 @@ class Features(Protocol):
         ...
 
     def find_leaving(self, db: Reader) -> set[tuple[str, str]]:
-        """Return the users whose events are dropped on arrival, by tenant and id."""
+        """Return the users with events dropped at their arrival, by tenant and id."""
         ...
 
     def tidy(self, db: "Connection", now: datetime) -> None:
-        """Remove what has expired, a limited number of rows."""
+        """Remove expired rows, a limited number of them."""
         ...
 
 
 class MustBeAlone(Exception):
-    """What was begun beside all that is written may not be done there."""
+    """Raised for an operation begun beside other writers, and forbidden there."""
 
 
 class Connection(ABC):
-    """Writes, and holds what its transaction leads to beside rows.
+    """Writer, with the effects of its transaction beside rows.
 
-    `hands` are those of the agents of this process, each leased for `lease`; without them, what is published stands
-    in the outbox.
+    `hands` are those of the agents of this process, each leased for `lease`; without them, a published event stands in
+    the outbox.
 
-    What still has to arrive in this transaction: `published` are new events, `brought` those that a bus has brought,
-    `untaken` requests that nobody took so far. `taken` is what it leased to a free hand; `queued` are agents for whom
-    there is something to claim. `is_leaving`: something stands in the outbox that the relay was not told of.
-    `holder` is the number of this process, with which its leases end; 0 ends none.
-    `is_beside`: others write at the same time, and it does nothing that they may not come between. `taking` is what a
-    claim says besides, so that rows which another takes at that moment are left to it.
-    `is_careful`: one operation, or one event, may be undone by itself. `parts` are those of prompts that are known to
-    be stored, by this transaction or an earlier one, with when they were written.
+    Events about to arrive in this transaction: `published` are new events, `brought` those of a bus, `untaken` requests
+    without a taker so far. `taken` are the deliveries leased to a free hand; `queued` are agents with something to
+    claim. `is_leaving`: something stands in the outbox unknown to the relay. `holder` is the number of this process,
+    with its leases ending at its end; 0 ends none. `is_beside`: others write at the same time, and it does only work
+    open to their interference. `taking` is an addition to a claim: rows in another's claim at that moment are left to
+    it. `is_careful`: one operation, or one event, may be undone by itself. `parts` are those of prompts known to be
+    stored, by this transaction or an earlier one, with the time of their write.
     """
 
     def __init__(self) -> None:
@@ -207,15 +206,16 @@ class Connection(ABC):
         ...
 
     def act_for(self, tenant_id: str) -> None:
-        """Do for this tenant what the house does from now on."""
+        """Do the platform's own work for this tenant from now on."""
         return
 
     def savepoint(self, name: str, tenant_id: str) -> None:
-        """Be able to undo what follows by itself; what the house does from now on is done for this tenant."""
+        """Allow an undo of the next operations by themselves; the platform's own work is done for this tenant from now
+        on."""
         self.execute(f"SAVEPOINT {name}")
 
     def find_everywhere(self, sql: str) -> list[Any]:
-        """Return what a statement finds among the rows of all tenants, in whose name ever the rest is done."""
+        """Return the rows of a statement among all tenants, in any scope of the rest."""
         return self.execute(sql).fetchall()
 
     def has_part(self, part: tuple[str, str, str], at: float) -> bool:
@@ -249,7 +249,7 @@ class Connection(ABC):
         return len(self._reserved), len(self.taken)
 
     def give_back_since(self, place: tuple[int, int]) -> None:
-        """Give back the hands that were reserved since for what is undone now."""
+        """Give back the hands reserved since for undone work."""
         reserved, taken = place
         del self.taken[taken:]
         for agent in self._reserved[reserved:]:
@@ -268,7 +268,7 @@ class Connection(ABC):
         return is_leaving
 
     def let_go(self) -> None:
-        """Forget what an operation that failed has published and leased."""
+        """Forget the publications and leases of a failed operation."""
         self.published.clear()
         self.brought.clear()
         self.untaken.clear()

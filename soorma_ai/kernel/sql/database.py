@@ -24,9 +24,9 @@ NOTHING = Arrival()
 
 
 class Database(ABC):
-    """Transactions of one store, in which what is published arrives. It `keeps` what it has read of the registry, where
-    no other process may change that without its number. Where it `guards` its rows, a transaction sees those of whom it
-    acts for. `features` are those that are on."""
+    """Transactions of one store, with the arrival of published events. It `keeps` the read registry, if every change by
+    another process comes with a number. If it `guards` its rows, a transaction sees those in its scope. `features` are
+    the active ones."""
 
     guards = False
 
@@ -39,7 +39,7 @@ class Database(ABC):
         self._hands: Hands | None = None
 
     def deliver(self, hands: Hands, lease: timedelta) -> None:
-        """Let what is published arrive in the transaction that publishes it, leased for so long to a free hand."""
+        """Let published events arrive in their own transaction, leased for this time to a free hand."""
         self._hands = hands
 
     @abstractmethod
@@ -59,26 +59,26 @@ class Database(ABC):
         *,
         is_long: bool,
     ) -> T:
-        """Return what an operation returns, once it is stored. `ended` is told, on the loop's thread, what it returned,
-        and whether that is stored."""
+        """Return the result of an operation after its commit. `ended` gets, on the loop's thread, the result, and
+        whether it is stored."""
         ...
 
     @abstractmethod
     async def read(self, query: Callable[[Reader], T], acting: TenantScope = HOUSE) -> T: ...
 
     async def read_aside(self, query: Callable[[Reader], T], acting: TenantScope = HOUSE) -> T:
-        """Read what takes long, so that the loop goes on meanwhile."""
+        """Run a long read beside the loop."""
         return await self.read(query, acting)
 
     @abstractmethod
     async def read_later(self, query: Callable[[Reader], T], acting: TenantScope) -> Callable[[], T]:
-        """Return what reads when it is called, or has read by then."""
+        """Return a function with the result, read by then or at its call."""
         ...
 
     async def write(
         self, operation: Callable[[Connection], T], acting: TenantScope = HOUSE, *, is_long: bool = False
     ) -> T:
-        """Write what publishes nothing."""
+        """Write without a publication."""
         value, _ = await self.publish(operation, None, acting, is_long=is_long)
         return value
 
@@ -90,7 +90,7 @@ class Database(ABC):
         *,
         is_long: bool = False,
     ) -> tuple[T, Arrival]:
-        """Write; where the store is the bus, what is published arrives in the same transaction."""
+        """Write; if the store is the bus, published events arrive in the same transaction."""
         arriving = partial(self._perform, operation, now)
         value, arrival, _ = await self.transact(arriving, self._start_leased, acting, is_long=is_long)
         return value, arrival
@@ -111,7 +111,7 @@ class Database(ABC):
         return value, arrival, db.take_what_was_taken()
 
     def _start_leased(self, done: tuple[object, Arrival, tuple[Delivery, ...]], is_stored: bool) -> None:
-        """Hand over what was leased, once it is stored. Who asked for it may be gone by now."""
+        """Hand over leased deliveries after the commit. Their caller may be gone by now."""
         _, arrival, taken = done
         if self._hands is not None:
             for delivery in taken:
@@ -124,8 +124,8 @@ class Database(ABC):
 
 
 class StorePart:
-    """Implements one port of the store, in the name of whom it acts for. What it changes is written down in the same
-    transaction where there is a `note`."""
+    """Base of the store's parts, each for one port and one scope. With a `note`, its change is recorded in the same
+    transaction."""
 
     def __init__(self, database: Database, acting: TenantScope = HOUSE, note: Note | None = None) -> None:
         self.database = database
@@ -135,7 +135,7 @@ class StorePart:
     async def write(
         self, operation: Callable[[Connection], T], acting: TenantScope | None = None, *, is_long: bool = False
     ) -> T:
-        """Write what publishes nothing."""
+        """Write without a publication."""
         value, _ = await self.publish(operation, None, acting, is_long=is_long)
         return value
 
@@ -175,8 +175,8 @@ def reading(
     of_user: bool = False,
     is_long: bool = False,
 ) -> "Callable[Concatenate[StorePart, P], CoroutineType[Any, Any, T]]":
-    """A method of a part that answers from what is committed. It acts for the tenant that it is asked about, else for
-    that of its part; `of_user`: and for the user. `is_long`: the loop goes on meanwhile."""
+    """Make a method of a part answer from committed rows. Its scope is the tenant of its arguments, else that of its
+    part; `of_user`: and the user. `is_long`: the loop goes on meanwhile."""
     find = _actor_of(query, of_user=of_user)
 
     async def method(part: StorePart, *given: P.args, **named: P.kwargs) -> T:
@@ -201,7 +201,7 @@ def writing(
 def _actor_of(
     query: Callable[..., object], *, of_user: bool
 ) -> Callable[[tuple[Any, ...], Mapping[str, Any]], TenantScope | None]:
-    """Return what tells, by the arguments of a query, about whose rows it is asked; None where they name no tenant."""
+    """Return the function from a query's arguments to its scope; None for arguments without a tenant."""
     names = [*inspect.signature(query).parameters][1:]
     if "tenant_id" not in names:
         return lambda given, named: None

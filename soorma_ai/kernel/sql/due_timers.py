@@ -1,4 +1,4 @@
-"""Timers that are due: each goes, what it guards expires, and its event is published."""
+"""Due timers: each goes, its guard expires, and its event is published."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,10 +1,10 @@
-"""The tables of what models were told, and of what they cost.
+"""Tables of prompts, and of the costs of model calls.
 
-`prompt_part`: text of questions to models, of a plan or, where `plan_id` is empty, of all plans of a tenant; `used_at`
-is when such a one was in use, within a day.
+`prompt_part`: text of questions to models, of a plan or, if `plan_id` is empty, of all plans of a tenant; `used_at` is
+the last use of such a one, within a day.
 
-`budget`: what a tree has spent, settled. `held_*` is reserved for calls without an answer yet; limits count both.
-`unpriced_calls` are those whose price is not known: `cost_usd` is that of the others.
+`budget`: amounts spent by a tree, settled. `held_*` is reserved for calls without an answer yet; limits count both.
+`unpriced_calls` are those of unknown price: `cost_usd` is that of the others.
 """
 
 MODEL_TABLES = """

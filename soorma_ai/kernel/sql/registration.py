@@ -1,4 +1,4 @@
-"""Agents that come, live, say what they make, and go."""
+"""Registration, heart-beats, further declarations and departures of agents."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -1,24 +1,25 @@
-"""The tables of the kernel as they are now; `migrations` brings older files here. Features bring their own. A step adds
-rows; nothing that grows is ever rewritten.
+"""Tables of the kernel in their present form; `migrations` brings older files here. Features bring their own. A step
+adds rows; no growing row is ever rewritten.
 
 `inbox.state`: one row per (agent, owner) is its head: queued, leased or in doubt; those behind it are blocked and move
-up when the head is done or dead. So a claim reads heads only, however much is stored. `ready_at` is when a head may be
-claimed: the end of its delay when it is queued, the end of its lease when it is leased. `started`: a handler that must
-not run twice has begun. `crashes` counts the ends of the process while the row was leased, `redriven` how often a dead
-letter was brought back.
+up when the head is done or dead. So a claim reads heads only, with any number of stored rows. `ready_at` is the moment
+of a head's next claim: the end of its delay when it is queued, the end of its lease when it is leased. `started`: a
+handler that must not run twice has begun. `crashes` counts the ends of the process while the row was leased, `redriven`
+the returns of a dead letter.
 
-`rest` is a record as JSON without what its row has as columns, and without what is as it is by default; `body` is the
-whole record, made of both whenever it is read. `step.data_at`: where in the step's event its data stands, instead of
-here. `journal.is_raw`: the value is what the raw text says.
+`rest` is a record as JSON without the fields of its row's columns, and without fields at their default; `body` is the
+whole record, made of both at every read. `step.data_at`: place of the step's data in its event, instead of here.
+`journal.is_raw`: the value is the JSON of the raw text.
 
 `agent.revision` is another one after each change of its body.
 
-`memory`: a row whose body is NULL is a deleted key. What was appended to a list stands in `memory_item`.
+`memory`: a row with a NULL body is a deleted key. Appended items of a list stand in `memory_item`.
 
-`inbox.holder` is the process that leased it last, with which its lease ends. 0: it ends with none, since it is lent.
-Below 0: it is lent, and its borrower has not said yet whether that loan came.
+`inbox.holder` is the process of its last lease, with the lease ending at its end. 0: it ends with none, since it is
+lent. Below 0: it is lent, without its borrower's word yet about the arrival of that loan.
 
-`outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it. `store.id`: its name at a broker.
+`outbox`: a row stays until its event has arrived; `sent_at` is the moment of the bus's acceptance. `store.id`: its name
+at a broker.
 """
 
 from soorma_ai.kernel.sql.model_tables import MODEL_TABLES

@@ -1,4 +1,4 @@
-"""The sweep: finds what would hang, and sets it going again."""
+"""The sweep: it finds plans about to hang, and wakes them."""
 
 import json
 import logging
@@ -60,9 +60,8 @@ def tidy(db: Connection, now: datetime) -> Swept:
 
 
 def plans_to_check(db: Reader, status: str, after: int) -> tuple[list[str], int | None]:
-    """Look at some plans of a status behind this place; return those that nothing seems to be coming for, and the place
-    to go on behind, None at the end. A plan's own deadline does not count as something that comes: it may be days
-    away."""
+    """Read some plans of a status behind this place; return those with nothing to come, and the place to continue
+    behind, None at the end. A plan's own deadline does not count: it may be days away."""
     page = db.execute(_SUSPECTS, {"status": status, "after": after, "most": PAGE}).fetchall()
     found = [plan_id for _, plan_id, is_suspect in page if is_suspect]
     return found, page[-1][0] if len(page) == PAGE else None

@@ -7,8 +7,8 @@ from soorma_ai.kernel.ports import Delivery
 
 
 class TenantScope(Struct, frozen=True):
-    """In whose name something is done. Without a user it is anybody's of the tenant. The house sees the rows of all,
-    and what it writes belongs to the tenant, if it has one."""
+    """Tenant scope of a transaction, for row-level security. Without a user it is the whole tenant's. The platform's
+    own scope sees the rows of all, and its writes belong to the tenant, if it has one."""
 
     tenant_id: str | None
     user_id: str | None = None

@@ -58,6 +58,14 @@ class Printer:
             self.console.print(before + piece, no_wrap=True, overflow="ignore", crop=False)
             before = Text(" " * len(before))
 
+    def command(self, text: str, indent: int = 0) -> None:
+        """Print a command to copy: never wrapped, with less indent on a narrow terminal."""
+        if self.is_plain:
+            self._write(" " * indent + text)
+            return
+        indent = max(0, min(indent, self.console.width - len(text)))
+        self.console.print(Text(" " * indent + text, style=DIM), no_wrap=True, overflow="ignore", crop=False)
+
     def tree(self, tree: Tree, depth: int = 0) -> None:
         """Print it; where it is plain, an entry is one whole line, and `depth` indents it."""
         if not self.is_plain:

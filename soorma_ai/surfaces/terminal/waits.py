@@ -60,12 +60,14 @@ def commands(wait: Wait, access: Access) -> list[str]:
     role = f" --role {shlex.quote(wait.approvers[0])}" if wait.approvers and access.server is None else ""
     id = f"{short_id(wait.wait_id)}{role}{access.flags}"
     held = wait.proposed_event is not None
-    return [f"soorma approve {id}", f"soorma reject {id}"] if held else [f"soorma answer {id} --data '{{...}}'"]
+    if held:
+        return [f"soorma approve {id}", f"soorma reject {id} --reason TEXT"]
+    return [f"soorma answer {id} --data '{{...}}'"]
 
 
 def print_commands(printer: Printer, wait: Wait, access: Access, indent: int = INDENT) -> None:
     for command in commands(wait, access):
-        printer.line((command, DIM), indent=indent)
+        printer.command(command, indent)
 
 
 def row(wait: Wait, now: datetime) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ class Connection(sqlite3.Connection, family.Connection):
 
     @contextmanager
     def careful(self) -> Generator[None]:
-        """Be patient with whoever holds the file, too, as only a thread can be that nobody waits for."""
+        """Wait for a holder of the file, too; this needs a thread without waiters."""
         self.is_careful = True
         self.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         try:

@@ -24,7 +24,7 @@ _CANNOT_BE_READ = (UnicodeDecodeError, json.JSONDecodeError, ValidationError)
 
 
 def translate(error: Exception) -> Exception:
-    """An error of our tree for what a library raised; anything else as it is."""
+    """Return an error of our tree for a library's; anything else as it is."""
     if isinstance(error, sqlite3.Error):
         return _of_sqlite(error)
     if isinstance(error, _CANNOT_BE_READ):
@@ -35,8 +35,8 @@ def translate(error: Exception) -> Exception:
 
 
 class InOurWords:
-    """Raises what SQLite raises within as an error of our tree. It stands around every read, and keeps nothing, so that
-    one does for all."""
+    """Raises SQLite's errors inside as errors of our tree. It stands around every read, and keeps nothing, so one does
+    for all."""
 
     def __enter__(self) -> None: ...
 

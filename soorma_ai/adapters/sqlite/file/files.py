@@ -43,9 +43,8 @@ def open_writer(path: Path | None, features: FeatureSet = NO_FEATURES) -> Connec
 
 
 def open_reader(path: Path, *, oldest: int = VERSION) -> ReadConnection:
-    """Open a connection that sees what is committed. It cannot write, so it never checkpoints either: that is the
-    writer's alone. `oldest` is the first version that is of use: to be copied, any, for that is done before a file is
-    brought forward."""
+    """Open a connection for committed rows. It cannot write, so it never checkpoints either: that is the writer's
+    alone. `oldest` is the first useful version: for a copy, any, for that is done before a file is brought forward."""
     if not path.is_file():
         raise NotFound(f"there is no store at {path}; start the platform once, or give the path of its store")
     if owner_of(path) is None:
@@ -78,8 +77,8 @@ def names_in(connection: sqlite3.Connection) -> set[str]:
 
 
 def upgrade(path: Path, features: FeatureSet) -> tuple[int, int]:
-    """Make the file, or bring it forward, whose owner the caller is; return the version that its schema had, 0 for
-    none, and that which it has now. Raise as `open_reader` does."""
+    """Make the caller's own file, or bring it forward; return the version of its schema before, 0 for none, and the
+    version now. Raise as `open_reader` does."""
     before = schema_of(path) if path.is_file() and path.stat().st_size else 0
     open_writer(path, features).close()
     return before, VERSION

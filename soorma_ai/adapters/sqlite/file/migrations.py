@@ -250,8 +250,8 @@ STEPS: dict[int, tuple[str, ...]] = {
 
 
 def migrate(connection: sqlite3.Connection, version: int, features: FeatureSet) -> None:
-    """Bring the schema forward, and make what these features lack, in one transaction: a kill in the middle leaves the
-    file as it was. 0 is an empty one."""
+    """Bring the schema forward, and make the missing tables of these features, in one transaction: a kill in the middle
+    leaves the file as it was. 0 is an empty one."""
     made = (*STATEMENTS, f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute("BEGIN IMMEDIATE")
     for step in [made] if version == 0 else [STEPS[number] for number in range(version, VERSION)]:

@@ -92,7 +92,7 @@ def _damage_of_frames(file: BufferedReader, header: _Header) -> str:
 
 
 def _sum_up(content: bytes, sums: tuple[int, int], *, swaps: bool) -> tuple[int, int]:
-    """Return the checksum of the format, which goes on from that of what stands before."""
+    """Return the checksum of the format, continued from that of the preceding bytes."""
     words = array("I", content)
     if swaps:
         words.byteswap()

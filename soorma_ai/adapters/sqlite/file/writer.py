@@ -1,6 +1,5 @@
-"""The one connection that writes. SQL runs on the loop's thread, where it was asked; what waits for the disk is left to
-a helper thread. Operations that are asked for meanwhile are the next group, which shares a commit, and so an fsync.
-"""
+"""The one connection that writes. SQL runs on the loop's thread, at its call; waits for the disk are left to a helper
+thread. Operations during a wait are the next group, with a common commit, and so one fsync."""
 
 import asyncio
 import sqlite3
@@ -22,9 +21,8 @@ GROUP = 128
 
 
 class SqliteWriter:
-    """`connection` belongs to the loop's thread, and while it is busy to the helper's. `forget` is called when what was
-    written is undone, so that nothing derived from uncommitted rows is kept. `on_disk`: a commit waits for the disk.
-    """
+    """Writer of a file. `connection` belongs to the loop's thread, and while it is busy to the helper's. `forget` is
+    called after an undo: nothing derived from uncommitted rows is kept. `on_disk`: a commit waits for the disk."""
 
     def __init__(
         self,
@@ -55,7 +53,8 @@ class SqliteWriter:
         *,
         is_long: bool = False,
     ) -> T:
-        """Committed when this returns; undone when it raises. What `is_long` runs on the helper, whole."""
+        """Run an operation: committed at the return, undone after an exception. One that `is_long` runs on the helper,
+        whole."""
         if self._is_closing:
             raise StoreUnavailable("the store is closed")
         future: asyncio.Future[T] = self._loop.create_future()
@@ -69,7 +68,7 @@ class SqliteWriter:
         return not (self._is_busy or self._is_closing)
 
     async def read(self, query: Callable[[Connection], T]) -> T:
-        """Read what is committed, on the spot when nobody writes."""
+        """Read committed rows, on the spot without a writer at work."""
         if not self.is_idle:
             return await self.do(query)
         with in_our_words():
@@ -85,7 +84,7 @@ class SqliteWriter:
         self.connection.close()
 
     def _look(self) -> None:
-        """Begin the next group, when whoever else is ready has asked too."""
+        """Begin the next group, after the calls of all ready tasks."""
         if self._asked and not self._is_busy and not self._is_due:
             self._is_due = True
             self._loop.call_soon(self._begin, context=self._context)
@@ -149,7 +148,7 @@ class SqliteWriter:
             self._idle.set_result(None)
 
     def _call(self, tell: Callable[[], None]) -> None:
-        """Call who listens. Whatever comes out of that, all others are told, and the store goes on."""
+        """Call a listener. After any exception of it, all others are told, and the store goes on."""
         try:
             tell()
         except Exception as error:
@@ -162,8 +161,8 @@ class SqliteWriter:
             self._lose(group, error)
 
     def _commit_apart(self, group: list[Job[Any]]) -> None:
-        """Commit in one go those that do not fail; each is undone without the others if it does. One that makes SQLite
-        give up the whole transaction, as a full disk does, is no reason that its neighbours fail too."""
+        """Commit in one go the operations without a failure; each is undone without the others. One with an end of the
+        whole transaction, as a full disk has it, does not fail its neighbours."""
         with self.connection.careful():
             try:
                 self.connection.execute("BEGIN IMMEDIATE")

@@ -1,4 +1,4 @@
-"""People: what they are asked, and their answers."""
+"""Questions to people, and their answers."""
 
 from http import HTTPStatus
 
@@ -28,7 +28,7 @@ STATUS = {
 
 
 def tell(outcome: AnswerOutcome) -> Answer:
-    """Return what became of an answer: one that does not count is a problem with the outcome as its code."""
+    """Return the outcome of an answer: an invalid one is a problem with the outcome as its code."""
     status = STATUS[str(outcome)]
     if status is HTTPStatus.OK:
         return Answer(Outcome("accepted", outcome.detail))
@@ -61,7 +61,7 @@ async def answer_wait(
 
 @HANDLERS("GET /doubts", QUESTIONS["waits"], "list_doubts", answers={HTTPStatus.OK: Page[Wait]}, raises=(NotFound,))
 async def list_doubts(call: Call, after: Id | None = None, limit: Limit = 50) -> Answer:
-    """List the questions about calls outside of which nobody knows whether they happened, the most urgent first."""
+    """List the questions about outside calls of unknown outcome, the most urgent first."""
     return Answer(await list_waits(call, after, limit, kind=ExpectationKind.DOUBT))
 
 

@@ -1,4 +1,4 @@
-"""Plans: goals given to planners, what became of them, and how they are steered."""
+"""Plans: goals for planners, their outcome, and their steering."""
 
 from http import HTTPStatus
 from typing import Annotated
@@ -11,12 +11,26 @@ from soorma_ai.api.server.app_state import AppState, Call
 from soorma_ai.api.server.routes.people import tell
 from soorma_ai.api.server.streams import follow_plan
 from soorma_ai.errors import DeadlineExceeded, Held, IllegalTransition, NotFound, PlanCancelled, PlanFailed
+from soorma_ai.kernel.domain.call_options import SubmitOptions
 from soorma_ai.kernel.domain.calls import CallTable
-from soorma_ai.kernel.domain.parameters import Id, Name, Note, Patience
+from soorma_ai.kernel.domain.parameters import Fields, Id, Name, Note, Patience
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.runtime.client.client import PLANS
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle
+
+
+class GoalFields(Fields, frozen=True):
+    """Fields of a goal."""
+
+    goal: Name
+    data: JsonObject | None = None
+    session_id: Id | None = None
+    planner: Name | None = None
+    approve: bool = False
+    response_event: Name | None = None
+    parent_plan_id: Id | None = None
+
 
 HANDLERS = CallTable()
 _OK, _OPEN = HTTPStatus.OK, HTTPStatus.ACCEPTED
@@ -30,25 +44,22 @@ _OK, _OPEN = HTTPStatus.OK, HTTPStatus.ACCEPTED
     raises=(NotFound, IllegalTransition),
     form="Goal",
 )
-async def submit(
-    call: Call,
-    goal: Name,
-    data: JsonObject | None = None,
-    session_id: Id | None = None,
-    planner: Name | None = None,
-    approve: bool = False,
-    wait: Patience = 0,
-    idempotency_key: str | None = None,
-) -> Answer:
+async def submit(call: Call, fields: GoalFields, wait: Patience = 0, idempotency_key: str | None = None) -> Answer:
     """Give a goal to its planner.
 
-    With `wait`, the plan's end is the answer where it comes in time. 202 where a person has to approve the goal first.
-    `approve`: the sender approves it.
+    With `wait`, an end of the plan in this time is the answer. 202 for a goal in need of an approval. `approve`: the
+    sender approves it.
     """
+    options: SubmitOptions = {
+        "session_id": fields.session_id,
+        "planner": fields.planner,
+        "approve": fields.approve,
+        "response_event": fields.response_event,
+        "parent_plan_id": fields.parent_plan_id,
+        "idempotency_key": idempotency_key,
+    }
     try:
-        plan = await call.client.submit(
-            goal, data or {}, session_id=session_id, idempotency_key=idempotency_key, planner=planner, approve=approve
-        )
+        plan = await call.client.submit(fields.goal, fields.data or {}, **options)
     except Held as held:
         return Answer(HeldAnswer.of(held), _OPEN)
     end = await _end(call.surroundings, plan, wait) if wait else None
@@ -77,10 +88,10 @@ async def stream_plan(
     after: Annotated[int, Field(ge=0, le=2**62)] | None = None,
     last_event_id: int | None = None,
 ) -> Answer | Stream:
-    """Send the events of a plan and its children, from its goal on, as they come.
+    """Send the events of a plan and its children, from its goal on, as they arrive.
 
-    Each is a CloudEvent, with its place in the log as its id. The last event, named `end`, says how the plan ended. 204
-    tells who asks for what is behind the end to come no more.
+    Each is a CloudEvent, with its place in the log as its id. The last event, named `end`, tells the plan's end. After
+    it, 204 tells a client to stop asking.
     """
     client = call.client
     await client.follow(plan_id)
@@ -101,13 +112,13 @@ async def stream_plan(
     raises=(IllegalTransition, HTTPStatus.GONE),
 )
 async def resume_plan(call: Call, plan_id: Id, data: JsonObject | None = None, note: Note = "") -> Answer:
-    """Let a plan go on that was paused until somebody resumes it, with this input; or that needs an operator, with all
-    of its tree that does."""
+    """Resume a paused plan with this input; or a plan in need of an operator, together with all such plans of its
+    tree."""
     return tell(await call.client.resume(plan_id, data or {}, note=note))
 
 
 async def _end(surroundings: AppState, plan: PlanHandle, wait: float) -> End | None:
-    """Return how a plan ended, None where it has not after so many seconds."""
+    """Return the end of a plan; None without one after these seconds."""
     try:
         result = await surroundings.wait_for(plan.result(timeout=wait), wait)
     except DeadlineExceeded:

@@ -32,10 +32,10 @@ async def show_agent(call: Call, name: Name) -> DiscoveredAgent:
 async def discover(
     call: Call, requirements: Annotated[list[Name], Field(max_length=100)], include_events: bool = True
 ) -> Answer:
-    """Return the live agents that have any of these capabilities, with the events by which they are asked.
+    """Return the live agents with any of these capabilities, with their request events.
 
-    Those that have most of them come first, and each says which (`meets`). Without requirements, all of them. Without
-    events, a capability is only its name.
+    Those with the most come first; `meets` lists an agent's. Without requirements, return all agents. Without events, a
+    capability is only its name.
     """
     found = await call.client.registry.discover(requirements, include_events=include_events)
     return Answer(Discovered(found, [*found.unmet]))
@@ -43,7 +43,7 @@ async def discover(
 
 @HANDLERS("GET /asyncapi.json", CALLS["query"], "export_asyncapi")
 async def export_asyncapi(call: Call) -> JsonObject:
-    """Return what live agents take and make as an AsyncAPI 3.1 document."""
+    """Return the events of live agents, taken and made, as an AsyncAPI 3.1 document."""
     return document(await call.client.registry.query())
 
 

@@ -1,5 +1,6 @@
 """`soorma approve`, `reject` and `answer`: one command is one answer."""
 
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -10,21 +11,25 @@ from soorma_ai.clients.protocol import PlatformClient
 from soorma_ai.kernel.domain.people import ACCEPTED, AnswerDecision, Person
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.waits.answers import say_approved
+from soorma_ai.surfaces.completion import WaitId
 from soorma_ai.surfaces.ids import find_wait
-from soorma_ai.surfaces.options import Access, Id, JsonObjectParam, as_json, with_person, with_platform
+from soorma_ai.surfaces.options import Access, JsonObjectParam, as_json, with_person, with_platform
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import BAD, GOOD, Printer, print_json
 from soorma_ai.surfaces.terminal.wording import short_id
 
-_wait = click.argument("wait", type=Id())
-_note = click.option("--note", default="", metavar="TEXT", help="Kept with the answer.")
-_data = click.option("--data", type=JsonObjectParam(), metavar="JSON|@FILE", help="What else the answer says.")
+Command = Callable[..., None]
+
+_wait = click.argument("wait", type=WaitId())
+_note = click.option("--note", default="", metavar="TEXT", help="A remark, kept with the answer.")
+_reason = click.option("--reason", "--note", "note", default="", metavar="TEXT", help="The reason for the requester.")
+_data = click.option("--data", type=JsonObjectParam(), metavar="JSON|@FILE", help="More fields of the answer.")
 
 
-def _command(decision: AnswerDecision, help: str) -> click.Command:
+def _command(decision: AnswerDecision, help: str, note: Callable[[Command], Command]) -> click.Command:
     @click.command(str(decision), help=help)
     @_wait
-    @_note
+    @note
     @_data
     @with_person
     @as_json
@@ -35,17 +40,18 @@ def _command(decision: AnswerDecision, help: str) -> click.Command:
     return decide
 
 
-approve = _command(AnswerDecision.APPROVE, "Let go what a plan holds back for approval.")
-reject = _command(AnswerDecision.REJECT, "Refuse what a plan holds back for approval.")
+_WHICH = "WAIT is the id of the question, or of a plan with one open question."
+approve = _command(AnswerDecision.APPROVE, f"Approve a request.\n\n{_WHICH}", _note)
+reject = _command(AnswerDecision.REJECT, f"Reject a request.\n\n{_WHICH}", _reason)
 
 
 @click.command()
 @_wait
-@click.option("--data", type=JsonObjectParam(), metavar="JSON|@FILE", required=True, help="The answer itself.")
+@click.option("--data", type=JsonObjectParam(), metavar="JSON|@FILE", required=True, help="The answer.")
 @click.option(
     "--decision",
     type=click.Choice([str(decision) for decision in AnswerDecision]),
-    help="What it decides; without it, 'approved' in the data tells.",
+    help="The decision; by default that of 'approved' in the data.",
 )
 @_note
 @with_person

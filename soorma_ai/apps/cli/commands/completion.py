@@ -1,4 +1,4 @@
-"""`soorma completion`: what a shell needs to complete commands and options."""
+"""`soorma completion`: the completion script of a shell."""
 
 import click
 from click.shell_completion import get_completion_class
@@ -11,7 +11,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
-    """Print what makes a shell complete `soorma`.
+    """Print the shell completion script.
 
     \b
     bash:  soorma completion bash >>~/.bashrc

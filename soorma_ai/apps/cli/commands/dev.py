@@ -8,26 +8,26 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from traceback import print_exc
 
 import click
 from click.core import ParameterSource
 
 from soorma_ai.agents.agent import Agent
-from soorma_ai.apps.cli.commands.events import newest_events, print_event
+from soorma_ai.apps.cli.failures import UserCodeError, failure_of
 from soorma_ai.apps.cli.file_watch import Times, look, next_change
+from soorma_ai.apps.cli.follow.watch import Watch
 from soorma_ai.apps.cli.host import DEFAULT_HOST, DEFAULT_PORT, HostOptions, host
 from soorma_ai.apps.cli.loader import load_agents
 from soorma_ai.apps.cli.package_files import find_shipped
-from soorma_ai.apps.cli.session import log_to_stderr
+from soorma_ai.apps.cli.session import describe_agents, log_by
+from soorma_ai.apps.cli.view.live import Manner, Voice
 from soorma_ai.errors import NotFound, SoormaError
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.local_client import LocalClient as Client
 from soorma_ai.platform import Platform, stop_by_signal
-from soorma_ai.settings import hide_password
-from soorma_ai.surfaces.options import LOCAL_USER, Access, with_access
+from soorma_ai.surfaces.options import LOCAL_USER, Access, Sound, with_access, with_voice
 from soorma_ai.surfaces.terminal.escapes import one_line
-from soorma_ai.surfaces.terminal.printing import BAD, BOLD, DIM, Printer
+from soorma_ai.surfaces.terminal.printing import BOLD, DIM, Printer
 
 DEMO = "offline:agents"
 # Apart from the store of an application, in whose directory this may be tried.
@@ -42,22 +42,27 @@ _MOST_NAMED = 3
 @click.argument("app", metavar="[MODULE:APP]", required=False)
 @click.option("--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="0: a free one.")
 @click.option("--role", "roles", multiple=True, metavar="NAME", help="A role that you have; again for more.")
-@click.option("--reload/--no-reload", default=True, show_default=True, help="Begin anew when a source changes.")
+@click.option("--reload/--no-reload", default=True, show_default=True, help="Reload when a source changes.")
+@with_voice
 @with_access
-def dev(access: Access, app: str | None, *, port: int, roles: tuple[str, ...], reload: bool) -> None:
-    """Run agents while you write them: their platform on this machine over HTTP, with its pages, and a live log.
+def dev(access: Access, app: str | None, *, port: int, roles: tuple[str, ...], reload: bool, sound: Sound) -> None:
+    """Run agents during development: their platform on this machine over HTTP, its console, and a live log.
 
     APP is an Agent, a sequence of Agents, or a function that returns them; MODULE may lie in the current directory.
-    When a .py or .j2 file below it changes, everything begins anew, and plans go on where they were. Without APP, a
-    shop takes an order, offline, by a script in the place of a model; you are its manager.
+    A change of a .py or .j2 file below it reloads everything, and plans continue. Without APP, the order example runs
+    offline, with a script in the place of a model; you play the manager.
     """
-    log_to_stderr()
     if app is None:
         access, reload, roles = _of_demo(access), False, (*roles, MANAGER)
+    voice = Voice(Manner(sound.is_quiet, sound.as_json, is_timed=True, is_brief=not sound.is_verbose), access)
+    log_by(voice, sound.log_level)
     before = _look() if reload else None
     agents = _agents(app, before)
-    if agents is None or asyncio.run(_dev(access, HostOptions(agents, roles), port, before, is_demo=app is None)):
-        _begin_anew()
+    if agents is not None:
+        hosted = HostOptions(agents, roles)
+        if not asyncio.run(_dev(access, hosted, port, before, voice, is_demo=app is None)):
+            return
+    _begin_anew()
 
 
 def _of_demo(access: Access) -> Access:
@@ -70,21 +75,20 @@ def _agents(app: str | None, before: Times | None) -> Sequence[Agent] | None:
     """Return the agents; None when they could not be loaded, and a source has changed since."""
     try:
         return load_agents(DEMO, find_shipped("demo")) if app is None else load_agents(app)
-    except Exception as error:
+    except (SoormaError, UserCodeError) as error:
         if before is None:
             raise
-        if isinstance(error, SoormaError):
-            Printer(stderr=True).line((one_line(str(error)), BAD))
-        else:
-            print_exc()
-    Printer(stderr=True).line(("waiting for a source to change; Ctrl-C stops", DIM))
+        failure_of(error).show()
+    Printer(stderr=True).line(("Waiting for a change of a source. Press Ctrl-C to stop.", DIM))
     with suppress(KeyboardInterrupt):
         _tell_change(asyncio.run(next_change(Path.cwd(), before)))
         return None
     raise click.exceptions.Exit(0)
 
 
-async def _dev(access: Access, hosted: HostOptions, port: int, before: Times | None, *, is_demo: bool) -> bool:
+async def _dev(
+    access: Access, hosted: HostOptions, port: int, before: Times | None, voice: Voice, *, is_demo: bool
+) -> bool:
     """Return whether a source has changed; False when told to stop."""
     from soorma_ai.api.server.serve import listen
 
@@ -97,17 +101,17 @@ async def _dev(access: Access, hosted: HostOptions, port: int, before: Times | N
         stop.set()
 
     async def beside(platform: Platform, url: str) -> None:
-        client = Client(platform.services, Person(access.tenant_id, LOCAL_USER))
-        running = ", ".join(one_line(agent.name) for agent in hosted.agents)
-        printer = Printer(stderr=True)
-        printer.line((url, BOLD), (f"  {running} on {hide_password(access.store_url)}; Ctrl-C stops", DIM))
+        voice.remark("Listening on ", (url, BOLD), f' (local access only, as user "{LOCAL_USER}").')
+        voice.remark(describe_agents(hosted.agents, access))
+        log = Watch(platform.services, voice)
+        await log.begin()
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(follow_log(client))
+                tasks.create_task(log.go_on())
                 if before is not None:
                     tasks.create_task(watch(before))
                 if is_demo:
-                    printer.line(await _order(client, access.flags))
+                    voice.remark((await _order(platform, access), ""))
         except ExceptionGroup as several:
             raise several.exceptions[0] from several
 
@@ -119,33 +123,27 @@ async def _dev(access: Access, hosted: HostOptions, port: int, before: Times | N
     return has_changed
 
 
-async def follow_log(client: Client) -> None:
-    """Print the tenant's events as they come."""
-    printer = Printer()
-    async for event in newest_events(client, None, 0, follow=True):
-        print_event(printer, event)
-
-
-async def _order(client: Client, flags: str) -> str:
-    """Give the shop its first order, once for a store, and return what there is to do about it."""
+async def _order(platform: Platform, access: Access) -> str:
+    """Give the shop its first order, once for a store, and return the next step."""
+    client = Client(platform.services, Person(access.tenant_id, LOCAL_USER))
     plan = await client.submit(DEMO_GOAL, DEMO_ORDER, idempotency_key="the first order")
     with suppress(NotFound):  # it has not begun
         if (await plan.status()).is_final:
             another = shlex.quote(json.dumps({**DEMO_ORDER, "order_id": "A2"}))
-            return f"The first order has ended; another: soorma submit {DEMO_GOAL} --data {another}{flags}"
-    return f"An order of $12,000 asks its manager, who is you: there, or by `soorma inbox{flags}`."
+            return f"The first order has ended; another: soorma submit {DEMO_GOAL} --data {another}{access.flags}"
+    return f"You play the manager: approve an order of $12,000 in the console, or by `soorma inbox{access.flags}`."
 
 
 def _tell_change(paths: Sequence[str]) -> None:
     more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
     named = ", ".join(one_line(os.path.relpath(path)) for path in paths[:_MOST_NAMED])
-    Printer(stderr=True).line((f"changed: {named}{more}; beginning anew", DIM))
+    Printer(stderr=True).line((f"Reloading: {named}{more} changed.", DIM))
 
 
 def _look() -> Times:
     times, is_all = look(Path.cwd())
     if not is_all:
-        Printer(stderr=True).line((f"there is much below {Path.cwd()}: only some of its sources are watched", DIM))
+        Printer(stderr=True).line((f"Many files below {Path.cwd()}: only some of the sources are watched.", DIM))
     return times
 
 

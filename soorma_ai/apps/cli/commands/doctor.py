@@ -19,9 +19,9 @@ _ORIGINS = {ParameterSource.COMMANDLINE: Origin.ARGUMENT, ParameterSource.ENVIRO
 @as_json
 @with_platform
 def doctor(access: Access, as_json: bool) -> None:
-    """Say what is set up and where from, who is alive, and what to do about what is wrong.
+    """Check configuration, store and agents, and suggest fixes.
 
-    Looks only, and shows no key. Exits with 1 where something cannot work as it is.
+    It changes nothing and shows no key. Exits with 1 for a fault.
     """
     context = click.get_current_context()
     origins = {

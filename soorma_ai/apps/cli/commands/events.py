@@ -13,6 +13,7 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Untaken
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import StoredEvent
+from soorma_ai.surfaces.completion import PlanId
 from soorma_ai.surfaces.ids import find_event, find_plan
 from soorma_ai.surfaces.options import Access, Id, as_json, with_platform
 from soorma_ai.surfaces.terminal.escapes import one_line
@@ -34,7 +35,7 @@ def events() -> None:
 @events.command()
 @click.option("--follow", "-f", is_flag=True, help="Go on with those that come, until the plan ends or Ctrl-C.")
 @click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="How many of the past ones.")
-@click.option("--plan", type=Id(), help="Only those of this plan's tree.")
+@click.option("--plan", type=PlanId(), help="Only those of this plan's tree.")
 @as_json
 @with_platform
 def tail(access: Access, follow: bool, limit: int, plan: str | None, as_json: bool) -> None:
@@ -65,7 +66,7 @@ def show(access: Access, event: str) -> None:
 
 
 @events.command("untaken")
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Largest number of rows.")
 @as_json
 @with_platform
 def list_untaken(access: Access, limit: int, as_json: bool) -> None:

@@ -11,22 +11,30 @@ from soorma_ai.errors import NotFound
 from soorma_ai.features.retrieval.check import marks_of
 from soorma_ai.features.retrieval.reach import check_reach
 from soorma_ai.features.tracking.plan_graph import graph_of_machine, graph_of_plan
+from soorma_ai.surfaces.completion import PlanId
 from soorma_ai.surfaces.drawing.choreography import graph_of_registry
 from soorma_ai.surfaces.drawing.graph import Graph
 from soorma_ai.surfaces.drawing.layout import Direction
 from soorma_ai.surfaces.drawing.mermaid import write
 from soorma_ai.surfaces.drawing.svg import draw
 from soorma_ai.surfaces.ids import find_plan
-from soorma_ai.surfaces.options import Access, Id, with_platform
+from soorma_ai.surfaces.options import Access, with_platform
 
 Drawn = tuple[Graph, str, Direction]
 
 
 @click.command()
-@click.argument("plan", type=Id(), required=False)
+@click.argument("plan", type=PlanId(), required=False)
 @click.option("--registry", is_flag=True, help="Draw which agent's events reach whom.")
 @click.option("--states", is_flag=True, help="Draw the plan's state machine, and where it stands.")
-@click.option("--format", "form", type=click.Choice(["mermaid", "svg"]), default="mermaid", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["mermaid", "svg"]),
+    default="mermaid",
+    show_default=True,
+    help="Format of the graph.",
+)
 @with_platform
 def graph(access: Access, plan: str | None, registry: bool, states: bool, form: Literal["mermaid", "svg"]) -> None:
     """Draw what caused what in a plan, or the choreography of all agents."""

@@ -26,4 +26,4 @@ def init(folder: Path, name: str | None) -> None:
     for file in files:
         Printer().line(one_line(str(file)))
     enter = "" if folder.resolve() == Path.cwd() else f"cd {shlex.quote(os.fspath(folder))} && "
-    Printer(stderr=True).line((f"try it: {enter}make test dev", DIM))
+    Printer(stderr=True).line((f"Next: {enter}make install test dev", DIM))

@@ -13,8 +13,9 @@ from soorma_ai.features.tracking import plan_list
 from soorma_ai.features.tracking.story import print_trace
 from soorma_ai.features.tracking.trace import Trace
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.surfaces.completion import PlanId
 from soorma_ai.surfaces.ids import find_plan
-from soorma_ai.surfaces.options import Access, Id, as_json, with_platform
+from soorma_ai.surfaces.options import Access, as_json, with_platform
 from soorma_ai.surfaces.terminal.printing import Part, Printer, print_json, print_list
 
 MOST_EXPLAINED = 100
@@ -28,7 +29,7 @@ def plans() -> None:
 
 @plans.command()
 @click.option("--status", type=click.Choice([str(status) for status in PlanStatus]), help="Only plans in this status.")
-@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Largest number of rows.")
 @as_json
 @with_platform
 def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
@@ -53,12 +54,12 @@ def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
 
 
 @plans.command()
-@click.argument("plan", type=Id())
+@click.argument("plan", type=PlanId())
 @click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), help="Write one page to send.")
 @as_json
 @with_platform
 def show(access: Access, plan: str, page: Path | None, as_json: bool) -> None:
-    """Show why everything in a plan happened: who published what because of what.
+    """Show the causal chain of a plan: actor, cause and moment of each event.
 
     The page that --html writes has the timeline, the graph, the story and all decisions, and needs nothing beside it.
     """
@@ -78,8 +79,8 @@ def show(access: Access, plan: str, page: Path | None, as_json: bool) -> None:
 
 
 @plans.command()
-@click.argument("plan", type=Id())
-@click.option("--reason", default="cancelled by request", show_default=True)
+@click.argument("plan", type=PlanId())
+@click.option("--reason", default="cancelled by request", show_default=True, help="Reason, kept with the plan.")
 @as_json
 @with_platform
 def cancel(access: Access, plan: str, reason: str, as_json: bool) -> None:
@@ -97,7 +98,7 @@ def cancel(access: Access, plan: str, reason: str, as_json: bool) -> None:
 
 
 @plans.command()
-@click.argument("plan", type=Id(), required=False)
+@click.argument("plan", type=PlanId(), required=False)
 @click.option("--all", "every", is_flag=True, help="All plans that need an operator.")
 @click.option("--agent", metavar="PLANNER", help="With --all: only plans of this planner.")
 @as_json

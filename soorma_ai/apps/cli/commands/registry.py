@@ -27,7 +27,7 @@ _TITLES = {
     EventFault.UNHEARD: "heard by nobody",
     EventFault.CIRCLE: "in a circle",
 }
-_AGENTS = ("AGENT", "KIND", "VERSION", "LIVES", "TAKES", "MAKES")
+_AGENTS = ("AGENT", "KIND", "VERSION", "STATUS", "HANDLES", "EMITS")
 _INDENT = 2
 _MOST_AGENTS = 3
 _MOST_EVENTS, _PAGE = 2_000, 500
@@ -35,7 +35,7 @@ _MOST_EVENTS, _PAGE = 2_000, 500
 
 @click.group()
 def registry() -> None:
-    """Look at what agents have registered."""
+    """List, show and check registrations."""
 
 
 @registry.command()
@@ -53,7 +53,7 @@ def check(access: Access, as_json: bool) -> None:
     if as_json:
         print_json([{"problem": one.problem, "advice": ADVICE[one.problem], "events": one.events} for one in findings])
     elif not findings:
-        Printer(stderr=True).line("every event can be found by what it says of itself, and leads somewhere")
+        Printer(stderr=True).line("Registry check passed.")
     elif printer.is_plain:
         printer.rows(_row(one) for one in findings)
     else:
@@ -86,7 +86,7 @@ async def _published(client: PlatformClient) -> list[EventEnvelope]:
 def ls(access: Access, with_gone: bool, as_json: bool) -> None:
     """List agents, and what they take and make."""
     agents = look_up(access, lambda client: client.registry.query(live=not with_gone))
-    nobody = "no agent is registered" if with_gone else "no agent lives; --all lists those that are gone"
+    nobody = "no agent is registered" if with_gone else "No agents running; --all lists stopped ones."
     print_list(agents, nobody, _agent_row, (_AGENTS, _agent_cells), as_json=as_json)
 
 

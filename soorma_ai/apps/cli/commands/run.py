@@ -15,7 +15,7 @@ from soorma_ai.apps.cli.follow.pursuit import pursue, waits_of
 from soorma_ai.apps.cli.follow.responders import Always, AtTheKeyboard, Others, Responder
 from soorma_ai.apps.cli.follow.watch import Watch
 from soorma_ai.apps.cli.loader import load_agents
-from soorma_ai.apps.cli.session import log_by, open_platform
+from soorma_ai.apps.cli.session import describe_agents, log_by, open_platform
 from soorma_ai.apps.cli.view.live import Manner, Voice
 from soorma_ai.errors import NotFound
 from soorma_ai.kernel.domain.people import AnswerDecision, Person
@@ -24,7 +24,6 @@ from soorma_ai.kernel.rules.plans.waiting import need_of
 from soorma_ai.kernel.runtime.loops.supervisor import DRAIN_SECONDS
 from soorma_ai.local_client import LocalClient as Client
 from soorma_ai.platform import stop_by_signal
-from soorma_ai.settings import hide_password
 from soorma_ai.surfaces.options import Access, JsonObjectParam, Sound, as_json, with_access, with_person, with_voice
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import BAD, print_json
@@ -88,10 +87,11 @@ def run(
     """Run agents, and pursue a goal with them if one is given.
 
     APP is an Agent, a sequence of Agents, or a function that returns them; MODULE may lie in the current directory.
-    Without GOAL they run until Ctrl-C or SIGTERM, and what happens is told on stderr: events, decisions, questions and
-    what to type to answer them, answers, ends, faults. `soorma submit` gives them goals from another terminal.
+    Without GOAL they run until Ctrl-C or SIGTERM, and print to stderr: events, questions with the command to answer
+    them, answers, ends and faults. `soorma submit` gives them goals from another terminal.
     """
-    voice = Voice(Manner(sound.is_quiet, sound.as_json, is_timed=goal is None), access)
+    is_brief = goal is None and not sound.is_verbose
+    voice = Voice(Manner(sound.is_quiet, sound.as_json, is_timed=goal is None, is_brief=is_brief), access)
     log_by(voice, sound.log_level)
     agents = load_agents(app)
     if goal is None and (data is not None or key is not None or answers is not None or not waits_for_people):
@@ -106,19 +106,19 @@ def run(
 
 async def _serve(access: Access, agents: Sequence[Agent], voice: Voice) -> int:
     """Run agents until told to stop, and tell what happens."""
-    stop, names = stop_by_signal(), ", ".join(one_line(agent.name) for agent in agents)
+    stop = stop_by_signal()
     async with AsyncExitStack() as stack:
         platform = await open_platform(stack, access, agents)
         watch = Watch(platform.services, voice)
         await watch.begin()
         await platform.start(*agents)
-        voice.remark(f"{names} on {hide_password(access.store_url)}; Ctrl-C stops")
+        voice.remark(describe_agents(agents, access))
         telling = asyncio.create_task(watch.go_on())
         await stop.wait()
         telling.cancel()
         await asyncio.gather(telling, return_exceptions=True)
-        voice.remark(f"stopping: what is in hand is finished first, for up to {DRAIN_SECONDS:.0f} s")
-    voice.remark("stopped; all that is not done is on disk, and goes on when these agents run again")
+        voice.remark(f"Stopping: running handlers have {DRAIN_SECONDS:.0f} s to finish.")
+    voice.remark("Stopped. Unfinished work is on disk and continues at the next start of these agents.")
     return DONE
 
 

@@ -6,14 +6,14 @@ import socket
 import click
 
 from soorma_ai.adapters.tokens import ApiKeys
+from soorma_ai.apps.cli.follow.watch import Watch
 from soorma_ai.apps.cli.host import DEFAULT_HOST, DEFAULT_PORT, HostOptions, MakeAuthenticator, host
 from soorma_ai.apps.cli.loader import load_agents, load_authenticator
-from soorma_ai.apps.cli.session import log_to_stderr
+from soorma_ai.apps.cli.session import describe_agents, log_by
+from soorma_ai.apps.cli.view.live import Manner, Voice
 from soorma_ai.platform import Platform, stop_by_signal
-from soorma_ai.settings import hide_password
-from soorma_ai.surfaces.options import Access, with_access
-from soorma_ai.surfaces.terminal.escapes import one_line
-from soorma_ai.surfaces.terminal.printing import DIM, Printer
+from soorma_ai.surfaces.options import LOCAL_USER, Access, Sound, with_access, with_voice
+from soorma_ai.surfaces.terminal.printing import BOLD
 
 KEYS = "keys"
 
@@ -30,6 +30,7 @@ KEYS = "keys"
 @click.option(
     "--embed-in", "sites", multiple=True, metavar="URL", help="A site whose pages may show queues; again for more."
 )
+@with_voice
 @with_access
 def serve(
     access: Access,
@@ -41,13 +42,16 @@ def serve(
     auth: str | None,
     names: tuple[str, ...],
     sites: tuple[str, ...],
+    sound: Sound,
 ) -> None:
     """Run agents, and serve their platform over HTTP until Ctrl-C or SIGTERM.
 
     APP is an Agent, a sequence of Agents, or a function that returns them; MODULE may lie in the current directory.
-    Without --auth only programs of this machine are served: as `local`, an operator with the roles that --role gives.
+    Without --auth only programs of this machine are served: as `local`, an operator with the roles of --role. A live
+    log of events and questions is printed to a terminal, and elsewhere with --verbose or --log-json.
     """
-    log_to_stderr()
+    voice = Voice(Manner(sound.is_quiet, sound.as_json, is_timed=True, is_brief=not sound.is_verbose), access)
+    log_by(voice, sound.log_level)
     if auth is not None and roles:
         raise click.UsageError("--role is for callers without a token; with --auth the token says the roles")
     hosted = HostOptions(load_agents(app), roles, names, _authenticator(auth), sites)
@@ -55,19 +59,24 @@ def serve(
 
     listener = listen(address, port, is_open=hosted.make_authenticator is None)
     try:
-        asyncio.run(_serve(access, hosted, listener))
+        is_watched = sound.as_json or sound.is_verbose or not voice.printer.is_plain
+        asyncio.run(_serve(access, hosted, listener, voice, is_watched=is_watched and not sound.is_quiet))
     finally:
         listener.close()
 
 
-async def _serve(access: Access, hosted: HostOptions, listener: socket.socket) -> None:
-    running = ", ".join(one_line(agent.name) for agent in hosted.agents)
-    whom = "whoever has a token" if hosted.make_authenticator else "programs of this machine, as local"
+async def _serve(
+    access: Access, hosted: HostOptions, listener: socket.socket, voice: Voice, *, is_watched: bool
+) -> None:
+    callers = "callers with a token" if hosted.make_authenticator else f'local access only, as user "{LOCAL_USER}"'
 
-    async def tell(_: Platform, url: str) -> None:
-        Printer(stderr=True).line(
-            (f"{running} on {hide_password(access.store_url)}; {url} serves {whom}; Ctrl-C stops", DIM)
-        )
+    async def tell(platform: Platform, url: str) -> None:
+        voice.insist("Listening on ", (url, BOLD), f" ({callers}).")
+        voice.insist(describe_agents(hosted.agents, access))
+        if is_watched:
+            log = Watch(platform.services, voice)
+            await log.begin()
+            await log.go_on()
 
     await host(access, hosted, listener, stop_by_signal(), tell)
 

@@ -13,21 +13,22 @@ from soorma_ai.kernel.domain.history import JournalEntry, SentPrompt, StepKind
 from soorma_ai.kernel.domain.plans import PlanDetails, PlanStatus
 from soorma_ai.kernel.domain.values import compact
 from soorma_ai.kernel.rules.plans.waiting import describe_state
+from soorma_ai.surfaces.completion import PlanId
 from soorma_ai.surfaces.ids import find_plan, types_of
-from soorma_ai.surfaces.options import Access, Id, as_json, with_platform
+from soorma_ai.surfaces.options import Access, as_json, with_platform
 from soorma_ai.surfaces.terminal.escapes import one_line, printable
 from soorma_ai.surfaces.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, WAITING, Printer, print_json
 from soorma_ai.surfaces.terminal.wording import call_facts, offset, short_id
 
 
 @click.command()
-@click.argument("plan", type=Id())
+@click.argument("plan", type=PlanId())
 @click.option("--prompt", "of_prompt", is_flag=True, help="Show what was sent; exit code 1 where that cannot be told.")
 @click.option("--decision", type=click.IntRange(1), metavar="N", help="Of this decision, from 1 on; else the last.")
 @as_json
 @with_platform
 def why(access: Access, plan: str, of_prompt: bool, decision: int | None, as_json: bool) -> None:
-    """Show what a model decided in a plan, and what it was told.
+    """Show the decisions of a plan and their prompts.
 
     For each answer: prompt, offer, model, the answer as it came, why it was refused, tokens, cost, latency. With
     --prompt the messages of one decision: made again from what is stored, and compared with what was sent.

@@ -1,6 +1,7 @@
 """`soorma submit`, `request` and `publish`: work for agents that run in another process."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import click
@@ -9,8 +10,9 @@ from msgspec import Struct
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.api.clients.protocol import PlanCalls
 from soorma_ai.apps.cli.store_access import ANSWER_SECONDS, CommandRunner
+from soorma_ai.apps.cli.view.progress import ProgressView, Stage, stage_of_plan, watched
 from soorma_ai.clients.protocol import PlatformClient
-from soorma_ai.errors import DeadlineExceeded, Held, PlanFailed
+from soorma_ai.errors import DeadlineExceeded, Held, NotFound, PlanFailed
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanStatus
@@ -25,11 +27,15 @@ RESULT = 480
 
 T = TypeVar("T")
 
-_data = click.option("--data", type=JsonObjectParam(), default="{}", metavar="JSON|@FILE", help="What it is about.")
-_key = click.option("--key", metavar="TEXT", help="The same key is the same work, however often it is given.")
-_session = click.option("--session", metavar="ID", help="The session it belongs to.")
+_data = click.option("--data", type=JsonObjectParam(), default="{}", metavar="JSON|@FILE", help="The data.")
+_key = click.option("--key", metavar="TEXT", help="Idempotency key: the same key is the same work.")
+_session = click.option("--session", metavar="ID", help="The session.")
 _wait = click.option(
-    "--wait", type=click.FloatRange(0, LONGEST_WAIT), default=0.0, metavar="SECONDS", help="Wait for the end so long."
+    "--wait",
+    type=click.FloatRange(0, LONGEST_WAIT),
+    default=0.0,
+    metavar="SECONDS",
+    help="Wait for the end, and show the progress.",
 )
 
 
@@ -41,7 +47,7 @@ class _SubmittedGoal(Struct, frozen=True):
 @click.command()
 @click.argument("goal")
 @_data
-@click.option("--planner", metavar="NAME", help="Which planner, where several pursue the goal.")
+@click.option("--planner", metavar="NAME", help="The planner, if several take the goal.")
 @_key
 @_session
 @_wait
@@ -61,7 +67,7 @@ def submit(
     roles: frozenset[str] | None,
     as_json: bool,
 ) -> None:
-    """Give GOAL to its planner, in the application that runs on the store, or to be found by the next one that does."""
+    """Submit GOAL to its planner in the application on the store, or in the next one."""
     runner = CommandRunner(access, Person(access.tenant_id, user_id, roles))
     key = key or SystemClock().new_id()
 
@@ -88,7 +94,7 @@ def submit(
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="Wait for the reply so long; 0 prints the id of the request.",
+    help="Wait for the reply; 0 prints the id of the request.",
 )
 @_key
 @_session
@@ -107,7 +113,7 @@ def request(
     roles: frozenset[str] | None,
     as_json: bool,
 ) -> None:
-    """Ask the agent that takes EVENT, and print its reply."""
+    """Send the request EVENT to its agent, and print the reply."""
     runner = CommandRunner(access, Person(access.tenant_id, user_id, roles))
     key = key or SystemClock().new_id()
     request_id = _exit_if_held(
@@ -142,10 +148,11 @@ def request(
     type=click.Choice([str(topic) for topic in EventTopic]),
     default=str(EventTopic.BUSINESS_FACTS),
     show_default=True,
+    help="Topic of the event.",
 )
 @_data
-@click.option("--plan", metavar="ID", help="The plan that waits for it, by its whole id.")
-@click.option("--correlation", metavar="ID", help="The reply key that it carries.")
+@click.option("--plan", metavar="ID", help="The waiting plan, by its whole id.")
+@click.option("--correlation", metavar="ID", help="The reply key.")
 @_key
 @_session
 @with_person
@@ -165,7 +172,7 @@ def publish(
     roles: frozenset[str] | None,
     as_json: bool,
 ) -> None:
-    """Publish EVENT, for whoever hears it."""
+    """Publish EVENT for its subscribers."""
     runner = CommandRunner(access, Person(access.tenant_id, user_id, roles))
     key = key or SystemClock().new_id()
     event_id = _exit_if_held(
@@ -198,14 +205,21 @@ def _exit_if_held(do: Callable[[], T], *, as_json: bool) -> T:
 def _end(runner: CommandRunner, made: _SubmittedGoal, wait: float, *, as_json: bool) -> None:
     """Print how the plan ended; exit with 3 where it failed, and with 4 where it has not ended in time."""
 
-    async def look(client: PlatformClient, left: float) -> tuple[PlanStatus, Any]:
+    async def look(client: PlatformClient, left: float, view: ProgressView) -> tuple[PlanStatus, Any]:
         plan: PlanCalls = await client.follow(made.plan_id)
+
+        async def stage() -> Stage:
+            with suppress(NotFound):  # no planner has started it yet
+                return stage_of_plan(await client.tracker.plan_progress(made.plan_id))
+            return Stage(None, "no planner has started it yet")
+
         try:
-            return PlanStatus.COMPLETED, await plan.result(timeout=left)
+            return PlanStatus.COMPLETED, await watched(plan.result(timeout=left), stage, view)
         except PlanFailed as failed:
             return await plan.status(), failed.reason
 
-    found = _within(wait, lambda left: runner.steer(lambda client: look(client, left)))
+    with ProgressView(is_quiet=as_json) as view:
+        found = _within(wait, lambda left: runner.steer(lambda client: look(client, left, view)))
     status, what = found or (None, None)
     if as_json:
         print_json({"plan_id": made.plan_id, "status": status, ("result" if _is_good(status) else "reason"): what})
@@ -235,4 +249,4 @@ def _within(seconds: float, look: Callable[[float], T]) -> T | None:
 
 def _say_nobody(runner: CommandRunner) -> None:
     if not runner.has_owner:
-        Printer(stderr=True).line("no agents run on this store now; they get it when they do")
+        Printer(stderr=True).line("No agents running on this store; it waits for their start.")

@@ -57,8 +57,7 @@ class Watch:
             self._voice.remark(f"{left_out:,} events came too fast to tell (soorma events tail)")
         for row in rows:
             self._last = row.seq
-            for told in lines_of(row.event, await self._find(row.event)):
-                self._voice.tell(told)
+            self._voice.tell_event(lines_of(row.event, await self._find(row.event)))
 
     async def _find(self, event: EventEnvelope) -> LineRows:
         plans, named = self._services.store.plans, lookups_of(event)

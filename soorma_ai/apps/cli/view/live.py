@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 
 from msgspec import Struct
@@ -11,6 +12,7 @@ from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.apps.cli.view.logs import describe, fields_of, frames_of, record_as_json
 from soorma_ai.features.tracking.lines import LineKind
 from soorma_ai.features.tracking.live import LiveLine
+from soorma_ai.features.tracking.sentences import merged, sentence, terms
 from soorma_ai.features.tracking.story import explanation, headline
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.values import JsonObject
@@ -20,16 +22,21 @@ from soorma_ai.surfaces.terminal.printing import BAD, DIM, Part, Printer
 from soorma_ai.surfaces.terminal.waits import commands, print_commands, print_wait
 from soorma_ai.surfaces.terminal.wording import OFFSET_WIDTH, SHORT_ID, offset_cell, short_id
 
+WIDE = 72
+COMMAND_INDENT = 2
+
 # Lines whose words do not say who: a tree of them stands below its planner.
 _NAMELESS = frozenset({LineKind.DECISION, LineKind.GATE, LineKind.WAIT, LineKind.END, LineKind.EXPIRY, LineKind.CLOSED})
 
 
 class Manner(Struct, frozen=True):
-    """`is_timed`: by the time of day, since much more than one plan is told of."""
+    """`is_timed`: by the time of day, since much more than one plan is told of. `is_brief`: in sentences, without
+    payloads."""
 
     is_quiet: bool = False
     as_json: bool = False
     is_timed: bool = False
+    is_brief: bool = False
 
 
 class VoiceHandler(logging.Handler):
@@ -91,6 +98,20 @@ class Voice:
         for line in frames_of(record):
             self.printer.line(printable(line), indent=len(label))
 
+    def tell_event(self, lines: Sequence[LiveLine]) -> None:
+        """Tell the lines of one event, by the time of day."""
+        if not self._manner.is_brief or self._manner.as_json:
+            for one in lines:
+                self.tell(one)
+            return
+        for one in () if self._manner.is_quiet else merged(lines):
+            self._turn_to(one.at.astimezone().date())
+            label = brief_label(one, self.printer.console.width)
+            self.printer.line(*_tenant(one), *sentence(one), label=label)
+            if one.wait is not None:
+                self.printer.line((terms(one), DIM), indent=len(label))
+                print_commands(self.printer, one.wait, self._access, COMMAND_INDENT)
+
     def tell(self, told: LiveLine, start: datetime | None = None) -> None:
         """Tell one thing: of a plan that began at `start`, or of all that happens, by the time of day."""
         if self._manner.is_quiet:
@@ -127,9 +148,19 @@ def _clock(at: datetime, plan_id: str = "") -> str:
 
 def words_of(told: LiveLine, start: datetime | None) -> tuple[Part, ...]:
     """Return a line's words, with who it is about where many plans are told of."""
-    tenant = f"[{one_line(told.tenant_id)}] " if start is None and told.tenant_id not in ("", "default") else ""
+    tenant = _tenant(told) if start is None else ()
     who = f"{one_line(told.line.who)}: " if start is None and told.line.kind in _NAMELESS else ""
-    return (tenant, who, *headline(told.line))
+    return (*tenant, who, *headline(told.line))
+
+
+def _tenant(told: LiveLine) -> tuple[Part, ...]:
+    """Return the name of a tenant beside the default one."""
+    return (f"[{one_line(told.tenant_id)}] ",) if told.tenant_id not in ("", "default") else ()
+
+
+def brief_label(told: LiveLine, width: int) -> str:
+    """Return the time of day, and on a wide terminal the plan."""
+    return _clock(told.at, told.plan_id or "") if width >= WIDE else f"{told.at.astimezone():%H:%M:%S} "
 
 
 def json_of(told: LiveLine, access: Access) -> JsonObject:

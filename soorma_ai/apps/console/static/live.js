@@ -101,5 +101,8 @@
     keys.e();
   });
 
-  if (document.querySelector("[data-live]")) follow();
+  // A page opened by a link has no session, and so no stream.
+  const every = document.querySelector("[data-every]")?.dataset.every;
+  if (every) setInterval(() => { if (!document.hidden) refresh(); }, every * 1000);
+  else if (document.querySelector("[data-live]")) follow();
 })();

@@ -1,1 +1,1 @@
-"""The store of an agent whose platform is in another process, by HTTP."""
+"""Store of an agent with its platform in another process, over HTTP."""

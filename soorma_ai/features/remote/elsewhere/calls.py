@@ -29,9 +29,9 @@ LONGEST_WAIT = 30.0
 
 
 class RemoteCalls:
-    """`tenant_id` is that of the agents, as soon as they are registered. Every call may be sent again when its answer
-    is lost: it is the same call, by its lease or by what it says. Raises StoreUnavailable while the server cannot be
-    reached, or lets this agent in no more."""
+    """Calls of remote agents. `tenant_id` is that of the agents, after their registration. After a lost answer every
+    call may be sent again: it is the same call, by its lease or by its content. Raises StoreUnavailable while the
+    server is out of reach, or admits this agent no more."""
 
     def __init__(self, caller: Sender) -> None:
         self._caller = caller
@@ -48,7 +48,7 @@ class RemoteCalls:
             await self._caller.ask(self._post(agent, place, body))
 
     async def has_come(self, agent: str) -> bool:
-        """Wait for what comes for an agent, for half a minute."""
+        """Wait for deliveries of an agent, for half a minute."""
         with _as_a_store():
             request = get("agents", plain_name(agent), "deliveries", wait=LONGEST_WAIT)
             return (await self._caller.ask(request, wait=LONGEST_WAIT)).read_key("has_come", bool)
@@ -62,7 +62,7 @@ class RemoteCalls:
             return await self._caller.read_key(self._post(agent, ("deliveries", "renew"), body), "leases", list[Lease])
 
     async def read(self, what: Reading, **parts: Any) -> Any:
-        """Return what is read for the delivery in hand."""
+        """Return the result of a lookup for the present delivery."""
         delivery, asked = delivery_in_hand(), Read(what=what, **parts)
         body: JsonObject = {"read": asked.model_dump(mode="json", exclude_defaults=True)}
         with _as_a_store():
@@ -99,7 +99,7 @@ def _as_a_store() -> Generator[None]:
 
 @contextmanager
 def _let_in() -> Generator[None]:
-    """Wait for who was let in before, and is no more: a key may be given back, an agent registered again."""
+    """Wait after the loss of an admission: a key may be given back, an agent registered again."""
     try:
         yield
     except (Unauthenticated, Forbidden, NotFound) as error:

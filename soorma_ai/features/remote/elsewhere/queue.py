@@ -1,6 +1,6 @@
-"""The queue of an agent elsewhere: deliveries are leased, and what became of them is committed, by HTTP.
+"""Queue of a remote agent: deliveries are leased, and their outcome is committed, over HTTP.
 
-What others do with a queue (arriving, timers, sweeping) is done in the process of the store.
+Other uses of a queue (arriving, timers, sweeping) are in the process of the store.
 """
 
 import json
@@ -32,8 +32,8 @@ _ACTS = TypeAdapter(list[Act])
 
 
 class RemoteQueue:
-    """`process` is an id of this one. `idle` tells by agent whether it has leased all that had come for it, `lent`
-    holds those that got something."""
+    """Queue over HTTP. `process` is an id of this one. `idle` tells by agent whether it has leased all its deliveries,
+    `lent` holds the agents with a loan."""
 
     def __init__(self, door: RemoteCalls, process: str) -> None:
         self._door = door

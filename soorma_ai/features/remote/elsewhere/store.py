@@ -1,4 +1,4 @@
-"""The store of a process that has none: what an agent needs of it is asked of a server."""
+"""Store of a process without one: an agent's needs are requested from a server."""
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
@@ -46,7 +46,7 @@ _REGISTRATIONS = TypeAdapter(list[Registration])
 
 
 class _BesideTheStore:
-    """Parts of a store that nobody asks from elsewhere."""
+    """Parts of a store closed to remote processes."""
 
     def __getattr__(self, name: str) -> Callable[..., NoReturn]:
         def refuse(*_: object, **__: object) -> NoReturn:
@@ -215,8 +215,8 @@ class RemoteRegistry(_BesideTheStore):
 
 
 class RemoteStore:
-    """What has come is waited for by one call for each agent; it is leased when there is room for it. While the server
-    is away it is asked again with growing pauses, and when it is back the agents register again."""
+    """Store over HTTP. One call for each agent waits for its deliveries; they are leased within its room. While the
+    server is away it is asked again with growing pauses, and at its return the agents register again."""
 
     def __init__(self, caller: Sender, clock: Clock) -> None:
         self._caller = caller
@@ -248,7 +248,7 @@ class RemoteStore:
         raise LocalProtocolError("what a caller changed is written down in the process of the store")
 
     def within(self, tenant_id: str) -> Store:
-        """Return this store: the token says whose it is."""
+        """Return this store: the token fixes its tenant."""
         return self
 
     def notify(self, on_commit: Callable[[bool], None], on_arrival: Callable[[Arrival], None]) -> None:
@@ -259,7 +259,7 @@ class RemoteStore:
     async def open(self, now: datetime) -> None: ...
 
     def watch(self) -> None:
-        """Wait from now on for what comes for all agents that are registered."""
+        """Wait from now on for deliveries of all registered agents."""
         for agent in self._registry.registered:
             if agent not in self._watching:
                 self._watching[agent] = asyncio.create_task(self._watch(agent), name=f"watch:{agent}")

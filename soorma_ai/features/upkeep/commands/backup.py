@@ -15,7 +15,9 @@ from soorma_ai.surfaces.terminal.printing import Printer, print_json
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
-@click.option("--store", metavar="URL", envvar=STORE_URL, default=DEFAULT_STORE_URL, show_default=True)
+@click.option(
+    "--store", metavar="URL", envvar=STORE_URL, default=DEFAULT_STORE_URL, show_default=True, help="URL of the store."
+)
 @click.option("--url", metavar="URL", hidden=True, expose_value=False, callback=refuse_url)
 @as_json
 def backup(file: Path, *, force: bool, store: str, as_json: bool) -> None:

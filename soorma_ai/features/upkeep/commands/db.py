@@ -25,7 +25,9 @@ def db() -> None:
 
 
 @db.command()
-@click.option("--store", metavar="URL", envvar=STORE_URL, default=DEFAULT_STORE_URL, show_default=True)
+@click.option(
+    "--store", metavar="URL", envvar=STORE_URL, default=DEFAULT_STORE_URL, show_default=True, help="URL of the store."
+)
 @click.option("--url", metavar="URL", hidden=True, expose_value=False, callback=refuse_url)
 @as_json
 def upgrade(store: str, *, as_json: bool) -> None:

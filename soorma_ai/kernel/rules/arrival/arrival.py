@@ -1,7 +1,7 @@
-"""The rules for an event that comes in: whose inbox it goes to, and what it meets.
+"""Rules for an incoming event: the inboxes for it, and the expectations met by it.
 
-A store asks the registry (`hear`), looks up what the event names and what that means (`meaning_of`), lets `arrive`
-decide, and applies that. Of several events each sees what became of those before it.
+A store asks the registry (`hear`), looks up the event's references and their meaning (`meaning_of`), lets `arrive`
+decide, and applies the result. Of several events each sees the outcome of the earlier ones.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,8 +44,8 @@ _FROM_INSIDE = (EventTopic.ACTION_REQUESTS, EventTopic.PLAN_EVENTS)
 
 
 class EventTargets(Struct, frozen=True):
-    """Takers of an event as the registry says, and what the event names: the expectation that it answers or tells
-    about, the plan that it wakes, the keys under which a wait may be open."""
+    """Takers of an event from the registry, and its references: the expectation answered or reported, the plan to wake,
+    the keys of a possible wait."""
 
     takers: tuple[Put, ...] = ()
     listeners: tuple[Put, ...] = ()
@@ -57,7 +57,7 @@ class EventTargets(Struct, frozen=True):
 
 
 class Meaning(Enum):
-    """The sense of an event to what it names, by which a store looks up the rest."""
+    """Meaning of an event for its references; a store looks up the rest by it."""
 
     NOTHING = auto()
     REPLY = auto()  # looked up: whether the request was handed to who replies
@@ -69,13 +69,12 @@ class Meaning(Enum):
 
 
 class NamedRows(Struct, frozen=True):
-    """Rows behind the names. `let_go` are the ids under which people let go the request whose reply is expected, beside
-    its own; `was_handed`: the agent that replies takes such requests, and got this one under one of its ids.
-    `was_untaken`: nobody took this request when it came first, and it is handed over in another way. `replied` is what
-    a client was answered before; `planner` is the agent of the plan, with its tenant; `working` are agents, each with
-    its task; `resting` is the event of the delivery in doubt, with the fence under which its handler began. `awaited`
-    is what the machine waits for whose plan the event names.
-    """
+    """Rows behind the references. `let_go` are the ids of the approved copies of the request with this expected reply,
+    beside its own; `was_handed`: the replying agent takes such requests, and got this one under one of its ids.
+    `was_untaken`: this request had no taker at its first arrival, and is delivered in another way. `replied` is the
+    client's earlier answer; `planner` is the agent of the plan, with its tenant; `working` are agents, each with its
+    task; `resting` is the event of the delivery in doubt, with the fence of its handler's begin. `awaited` is the wait
+    of the state machine of the referenced plan."""
 
     expected: Expectation | None = None
     let_go: tuple[str, ...] = ()
@@ -122,7 +121,8 @@ def meaning_of(event: EventEnvelope, heard: EventTargets, expected: Expectation 
 
 
 def arrive(heard: EventTargets, found: NamedRows, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
-    """Give each agent one copy. What a plan waits for is its own before its agent's subscription, or it would hang."""
+    """Give each agent one copy. An event awaited by a plan goes to the plan before its agent's subscription: otherwise
+    the plan would hang."""
     meets = _meet(heard, found, event, now)
     takers = () if heard.is_untaken or found.was_untaken else [watch(put, event, now) for put in heard.takers]
     if heard.is_untaken and not found.was_untaken:
@@ -132,12 +132,12 @@ def arrive(heard: EventTargets, found: NamedRows, event: EventEnvelope, now: dat
 
 
 def refusal_of(event: EventEnvelope, reason: str, now: datetime) -> EventEnvelope | None:
-    """Return what the requester is told of a request that cannot arrive; nobody asked for any other event."""
+    """Return the reply for the requester of a request without an arrival; other events have no requester."""
     return refuse(event, CANNOT_ARRIVE, reason, now) if event.topic is EventTopic.ACTION_REQUESTS else None
 
 
 def plan_named_by(event: EventEnvelope) -> str | None:
-    """Return the id of the plan that an outside event may be for: its reply key, or what a client says."""
+    """Return the id of the possible plan of an outside event: from its reply key, or from its client."""
     return event.plan_id if event.source == CLIENT and event.correlation_id is None else event.correlation_id
 
 
@@ -154,13 +154,13 @@ def is_of_use(heard: EventTargets, waits: Sequence[Expectation]) -> bool:
 
 
 def plans_to_stop(events: Iterable[EventEnvelope]) -> frozenset[str]:
-    """Return the plans that these events end, whose handlings need not go on."""
+    """Return the plans ended by these events; their handlings need not continue."""
     return frozenset(event.plan_id for event in events if event.plan_id is not None and _ends(event))
 
 
 def ids_when_let_go(request_id: str, is_in_log: Callable[[str], bool]) -> tuple[str, ...]:
-    """Return the ids under which people let a request go whose own id was in the log before, the first one first: each
-    of them may be in the log, taken by nobody, when an agent comes that wants it approved once more."""
+    """Return the ids of the approved copies of a request already in the log, the first one first. Each of them may be
+    in the log without a taker, until an agent comes and wants one more approval."""
     ids = [request_id]
     while is_in_log(following := id_when_let_go(ids[-1])):
         ids.append(following)
@@ -190,7 +190,7 @@ def _is_wake_up(event: EventEnvelope) -> bool:
 
 
 def _is_over(expected: Expectation, event: EventEnvelope) -> bool:
-    """Tell whether a wake-up about this expectation is to be believed: the row says so, or it wakes nobody."""
+    """Tell whether a wake-up about this expectation is true: its row agrees, or the event wakes nothing."""
     if expected.tenant_id != event.tenant_id:
         return False
     if event.type == ABANDONED:
@@ -212,7 +212,7 @@ def _ends(event: EventEnvelope) -> bool:
 
 
 def _abandon(found: NamedRows) -> tuple[Effect, ...]:
-    """Stop those who were asked: plans that pursue it as their goal, and workers that have it as their task."""
+    """Stop the asked agents: plans with it as their goal, and workers with it as their task."""
     stopped = (Stop(plan_id, GIVEN_UP) for plan_id in found.pursuing)
     return (*stopped, *(Put(agent, task_id) for agent, task_id in found.working))
 
@@ -224,7 +224,8 @@ def _resolve(question: Expectation, resting: tuple[str, int] | None) -> tuple[Ef
 
 
 def _meet_reply(expected: Expectation, found: NamedRows, event: EventEnvelope) -> tuple[Effect, ...]:
-    """Meet it by a reply of those who were asked, or the platform's about them. One that comes again still met it."""
+    """Meet it by a reply of an asked agent, or by the platform's about one. A repeated reply still counts as the
+    meeting one."""
     is_about_it = event.answers is None or event.answers in (expected.id, *found.let_go)
     if not (is_about_it and (found.was_handed or event.source == SYSTEM)):
         return (Stray(event.id, event.type, "unasked", expected.id),)
@@ -241,7 +242,7 @@ def _meet_reply(expected: Expectation, found: NamedRows, event: EventEnvelope) -
 
 
 def _makes_good(before: EventEnvelope, event: EventEnvelope) -> bool:
-    """Tell whether an agent that failed a client has succeeded since, as one whose dead letter was redriven does."""
+    """Tell whether an agent has succeeded after a failure to a client, as after the redrive of a dead letter."""
     return before.source == event.source and is_failure(before.data) and not is_failure(event.data)
 
 

@@ -38,7 +38,7 @@ class Meet(Struct, frozen=True):
 
 
 class Replace(Struct, frozen=True):
-    """The expectation is met by this event instead of the one that met it before."""
+    """Effect: this event meets the expectation in place of the former one."""
 
     expectation_id: str
     was: str
@@ -80,14 +80,14 @@ class DropUntaken(Struct, frozen=True):
 
 
 class Stop(Struct, frozen=True):
-    """Somebody asks the plan to stop."""
+    """Effect: a stop of the plan is requested."""
 
     plan_id: str
     reason: str
 
 
 class Forbid(Struct, frozen=True):
-    """Let whoever begins this plan find that it was asked to stop before."""
+    """Effect: the beginning of this plan finds an earlier request to stop."""
 
     plan_id: str
     reason: str
@@ -136,8 +136,8 @@ Effect = (
 
 
 def arrival_of(done: Sequence[Effect], queued: frozenset[str], stops: Collection[str] = ()) -> Arrival:
-    """Report on events that came in, from the effects that changed something. `queued` are agents for whom there is
-    something to claim, `stops` plans that must end."""
+    """Report on incoming events, from their effects with a change. `queued` are agents with something to claim, `stops`
+    plans that must end."""
     strays = (one.stray if isinstance(one, KeepEarly) else one for one in done if isinstance(one, Stray | KeepEarly))
     return Arrival(
         agents=queued,

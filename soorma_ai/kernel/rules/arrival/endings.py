@@ -1,5 +1,5 @@
-"""The rules for what ends with something else: the child of a request that is given up, the children of a cancelled
-plan, a plan that is asked to stop; and what sets going again whatever would never end."""
+"""Rules for linked endings: the child of an abandoned request, the children of a cancelled plan, a plan asked to stop;
+and for the restart of plans otherwise without an end."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -24,12 +24,12 @@ _Goal = tuple[str, EventEnvelope]
 
 
 def gives_up_child(kind: ExpectationKind, status: ExpectationStatus) -> bool:
-    """Tell whether closing an expectation so leaves somebody at work for nobody."""
+    """Tell whether this close of an expectation leaves an agent at work without a requester."""
     return kind is ExpectationKind.CHILD and status is not ExpectationStatus.MET
 
 
 def abandon(closed: Expectation, now: datetime) -> tuple[Effect, ...]:
-    """Tell those who were asked, where the waiting ends and only once, so that no race leaves a child behind."""
+    """Inform the asked agents, at the end of the wait and only once: no race leaves a child behind."""
     return (Wake(wakeups.wake_for(wakeups.ABANDONED, closed, now)),)
 
 
@@ -65,7 +65,7 @@ def stop_children(plan_ids: Iterable[str]) -> tuple[Effect, ...]:
 
 
 def is_postponed(deadline: datetime | None, asked: Postpone) -> bool:
-    """Tell whether something ends with the plan that gets more time; what has an end of its own keeps it."""
+    """Tell whether the end moves with a plan that gets more time; an end of its own stays."""
     return deadline in (None, asked.before) and deadline != asked.later
 
 
@@ -96,13 +96,12 @@ def timer_of_plan(plan_id: str) -> str:
 
 
 def plan_of_timer(timer_id: str) -> str | None:
-    """The plan whose deadline this timer is."""
+    """Return the plan with this timer as its deadline."""
     return timer_id.removeprefix(PLAN_DEADLINE) if timer_id.startswith(PLAN_DEADLINE) else None
 
 
 def remake_event(guarded: Expectation | None, plan: PlanRecord | None, now: datetime) -> EventEnvelope | None:
-    """Return the event of a timer that cannot be read. What it guards expires all the same, as a plan's deadline is
-    reached."""
+    """Return the event of an unreadable timer. Its guard expires all the same, as at a plan's deadline."""
     if guarded is not None:
         return wakeups.wake_for(wakeups.EXPIRED, guarded, now)
     return wakeups.wake_plan(wakeups.DEADLINE_REACHED, plan, now) if plan is not None else None

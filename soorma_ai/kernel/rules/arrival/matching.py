@@ -1,4 +1,4 @@
-"""The rules for what meets an expectation as it is opened: an event that came too early, an offer since."""
+"""Rules for a newly opened expectation: an early event, or a later change of the offer, may meet it at once."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -25,12 +25,12 @@ class EarlyEvent(Struct, frozen=True):
 
 
 def owner_of(expectation: Expectation) -> str:
-    """The owner key in whose line stands what meets it."""
+    """Return the owner key of the line for its meeting event."""
     return expectation.plan_id or expectation.task_id or expectation.id
 
 
 def names_of(expectation: Expectation) -> tuple[tuple[str, str], ...]:
-    """Event types with keys by which an outside event finds it. Only an open wait has any: no event opens a gate."""
+    """Return event types with keys, for outside events to find it. Only an open wait has any: no event opens a gate."""
     if expectation.kind is not ExpectationKind.WAIT or expectation.status is not ExpectationStatus.OPEN:
         return ()
     return tuple((event_type, key) for event_type in expectation.event_types for key in expectation.keys)
@@ -66,7 +66,7 @@ def park(expectation: Expectation, live: Iterable[RegisteredEvent], now: datetim
 
 
 def look_again(parked: Iterable[Expectation], tenants: Sequence[str | None], now: datetime) -> Iterator[Effect]:
-    """Wake who parked where the offer of these tenants has changed; None among them is an agent shared by all."""
+    """Wake plans parked before a change of the offer to these tenants; None among them is a shared agent."""
     for one in parked:
         if None in tenants or one.tenant_id in tenants:
             wake = wake_for(OFFER_CHANGED, one, now)

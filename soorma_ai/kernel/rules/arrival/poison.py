@@ -9,9 +9,9 @@ LONGEST_PAUSE = timedelta(minutes=5)
 
 
 def pause_after_crash(crashes: int) -> timedelta:
-    """Return how long a delivery rests that was in hand at so many ends of a process. It becomes a suspect without a
-    pause; from then on each end makes it rest longer, so that what else ends processes for some minutes does not use up
-    the attempts of whatever is in their hands."""
+    """Return the rest of a delivery after this number of process ends with it in hand. It becomes a poison candidate
+    without a pause; from then on each end prolongs the rest, so other causes of ends in some minutes do not use up the
+    attempts."""
     alone = crashes - POISON_FROM
     if alone < 1:
         return timedelta(0)

@@ -47,10 +47,11 @@ def comes_back(heartbeat: datetime, now: datetime, *, has_left: bool) -> bool:
 def events_of(
     registrations: Iterable[tuple[Registration, bool]], takings: Iterable[Taking], *, only_live: bool
 ) -> list[RegisteredEvent]:
-    """Events of registrations, each with whether its agent lives; in a fixed order, whoever registered first.
+    """Return events of registrations, each with whether its agent lives; in an order independent of that of the
+    registrations.
 
-    `takings` are in the order in which agents first took each event. It belongs to the first of them, living or not:
-    its words and the approval that it asks for are those of each taker.
+    `takings` are in the order of the agents' first takings of each event. It belongs to the first of them, living or
+    not: its words and its approval apply to each taker.
     """
     known = list(registrations)
     terms = _terms(known, takings, only_live=only_live)
@@ -88,8 +89,8 @@ def _terms(
 def _on_terms(
     role: EventRole, definition: EventDefinition, terms: Mapping[tuple[str, str], EventDefinition]
 ) -> EventDefinition:
-    """A definition on the terms of its event. A taker adds no words where the owner gives none; one who makes the event
-    does, since a listener owns it without a word."""
+    """Return a definition on the terms of its event. Without words of the owner, a taker adds none; a producer does,
+    since a listener owns it without a word."""
     owners = terms.get((str(definition.topic), definition.event_name), definition)
     is_worded = any(getattr(owners, name) for name in _WORDS)
     fields = (*_WORDS, "approval") if role in TAKEN else _WORDS if is_worded else ()
@@ -144,13 +145,13 @@ def with_made(one: Registration, definition: EventDefinition) -> Registration | 
 
 
 def names_of_its_own(one: Registration, others: Iterable[Registration]) -> list[str]:
-    """Events that nobody else names."""
+    """Return events without any other agent."""
     shared = {definition.event_name for other in others for _, definition in other.events}
     return sorted({definition.event_name for _, definition in one.events} - shared)
 
 
 def heirs(others: Iterable[Registration]) -> dict[DefinitionKey, str]:
-    """Agents that a definition goes over to when the one that registered it is gone."""
+    """Return the heirs of a definition after its agent's end."""
     return {key_of(other, definition): other.agent for other in others for definition in definitions_of(other)}
 
 

@@ -1,4 +1,4 @@
-"""Events that a bus brings: which of them are written down, and as what."""
+"""Events from a bus: their acceptance, and their form in the log."""
 
 from soorma_ai.errors import RemoteProtocolError
 from soorma_ai.kernel.domain.events import CLIENT, EventEnvelope, EventTopic
@@ -8,21 +8,22 @@ from soorma_ai.kernel.rules.waits.replies import platform_only
 
 
 def as_written_down(event: EventEnvelope, known_tenant: str | None, *, is_own: bool) -> EventEnvelope | None:
-    """Return an event as it is written down, None for one that is not. `known_tenant` is whose the log has this id, if
-    it has it; one of our own was in the log before it was sent. Raise RemoteProtocolError for an event of another
-    program that only the platform publishes.
+    """Return an event in its form for the log, None for one to be dropped. `known_tenant` is the tenant of this id in
+    the log, if it is there; an event of our own was in the log before it was sent. Raise RemoteProtocolError for
+    another program's copy of an event reserved to the platform.
 
-    One of our own that the log has no more was pruned, or its user forgotten: it is a copy that comes late, and would
-    bring back what has gone."""
+    An event of our own no longer in the log was pruned, or its user erased: it is a late copy, and would bring removed
+    data back.
+    """
     if not is_own:
         return _as_a_clients(event)
     return event if known_tenant == event.tenant_id else None
 
 
 def _as_a_clients(event: EventEnvelope) -> EventEnvelope:
-    """Return the event of a stranger. Its id is made of its tenant and the id that it came with, so that it neither
-    takes one that will be another's nor is taken for another's. It is a client's, whatever it says of itself: it meets
-    no reply, and what it asks for is checked, and held where a person must approve, as it is handed over."""
+    """Return a stranger's event. Its id is made of its tenant and its original id, against collisions in either
+    direction. It is a client's, whatever its own fields: it meets no reply, and a request is checked, and held for an
+    approval if it needs one, at its delivery."""
     if reason := platform_only(event.type):
         raise RemoteProtocolError(reason)
     return event.model_copy(

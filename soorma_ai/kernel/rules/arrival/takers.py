@@ -1,4 +1,4 @@
-"""Takers of an event: registrations turned round, from an event to those who have to do with it."""
+"""Takers of events: an index from each event to its agents, made of the registrations."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -32,10 +32,9 @@ class Index:
                 self._roles[one.agent, definition.topic, definition.event_name].add(role)
 
     def takers(self, event: EventEnvelope) -> tuple[tuple[Put, ...], tuple[Put, ...]]:
-        """Return into whose inbox it goes, of agents of its tenant and shared ones: of those that do what it asks (with
-        a target, only the agent that is meant by that name, or those of that capability), a goal in the line of the
-        plan that begins with it, to the nearest of one name; and of those that only listen. What is for agents of
-        another store goes into its mailbox, once."""
+        """Return the inboxes of an event, of agents of its tenant and shared ones: takers of the request (with a
+        target, only the agent of that name, or those of that capability); for a goal the line of its new plan, at the
+        nearest agent of one name; and listeners. An event for agents of another store goes into its mailbox, once."""
         meant = self._targets(event)
         takers: dict[str, Put] = {}
         listeners: dict[str, Put] = {}
@@ -58,7 +57,7 @@ class Index:
         return _nearest(event, takers.values()), tuple(listeners.values())
 
     def is_taken(self, request: EventEnvelope) -> bool:
-        """Tell whether an agent does what the request asks; who listens by a pattern does not."""
+        """Tell whether an agent takes the request; a listener by a pattern does not count."""
         meant = self._targets(request)
         return any(
             one.tenant_id in (None, request.tenant_id)
@@ -68,25 +67,25 @@ class Index:
         )
 
     def takes(self, agent: str, request_type: str) -> bool:
-        """Tell whether an agent does what such requests ask; who listens by a pattern does not."""
+        """Tell whether an agent takes such requests; a listener by a pattern does not count."""
         takers = self._listening.get((EventTopic.ACTION_REQUESTS, request_type), ())
         return any(one.agent == agent for one in takers)
 
     def may_answer(self, sender: str, request_type: str) -> bool:
-        """Tell whether this is an agent that does what such requests ask, or another store, which tells of its own."""
+        """Tell whether this is a taker of such requests, or another store as the sender for its own takers."""
         return store_of_mailbox(sender) is not None or self.takes(sender, request_type)
 
     def inbox_of(self, sender: str) -> str:
-        """Return in whose inbox a request stands that was handed to this agent."""
+        """Return the inbox of a request delivered to this agent."""
         store = self._stores.get(sender)
         return mailbox_of(store) if store is not None else sender
 
     def requests(self) -> list[str]:
-        """Names of requests that somebody takes."""
+        """Names of requests with a taker."""
         return [name for topic, name in self._listening if topic is EventTopic.ACTION_REQUESTS]
 
     def _targets(self, event: EventEnvelope) -> frozenset[str] | None:
-        """Return the agents that its target means, of those that take it; None: it has no target."""
+        """Return the takers named by its target; None: it has no target."""
         target = event.target
         if target is None:
             return None
@@ -112,7 +111,7 @@ class Index:
 
 
 def _nearest(event: EventEnvelope, takers: Collection[Put]) -> tuple[Put, ...]:
-    """Leave out who would begin the plan that a nearer agent of the same name begins."""
+    """Leave out agents with a nearer namesake for the same plan."""
     beginning: defaultdict[str, list[str]] = defaultdict(list)
     for put in takers:
         if put.priority == LAST:

@@ -1,4 +1,4 @@
-"""Requests that nobody takes: each waits for a taker, and is handed over as if it were published at that moment."""
+"""Requests without a taker: each waits for one, and is then delivered as if it were published at that moment."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -23,7 +23,7 @@ INVALID_REQUEST = "invalid_request"
 
 
 def keep(request: EventEnvelope, expected: Expectation | None) -> tuple[Effect, ...]:
-    """Keep a request until somebody takes it. Who expects its reply has a deadline; whoever else asked is told."""
+    """Keep a request until it has a taker. An expected reply has a deadline; every other requester is informed."""
     until = (expected.deadline if expected is not None else None) or _end(request)
     kept = KeepUntaken(request.tenant_id, request.type, until), Stray(request.id, request.type, "untaken", None)
     if expected is not None:
@@ -41,8 +41,8 @@ def offer_untaken(
     now: datetime,
     context: JsonObject | None = None,
 ) -> tuple[Effect, ...]:
-    """Hand it to its takers as these register it; where it does not fit or must be approved, tell or ask as when it is
-    published. Nothing of it is done for who waits no more. `context` is the data of the goal that it is asked for."""
+    """Deliver it to its takers after their registration; a fault or an approval has the same effect as at a
+    publication. Nothing is done for a requester no longer waiting. `context` is the data of the goal behind it."""
     definition, drop = request_in(registered, request.type), DropUntaken(timer_of_request(request.id))
     if not _is_waited_for(request, expected, now):
         return (drop,)
@@ -64,7 +64,7 @@ def offer_untaken(
 def describe_waiting(
     request: EventEnvelope, expected: Expectation | None, until: datetime, now: datetime
 ) -> Untaken | None:
-    """Return what people are shown of a request that is kept `until` then; None where nobody waits for it any more."""
+    """Return the display of a request kept `until` then; None without a waiting requester."""
     if not _is_waited_for(request, expected, now):
         return None
     return Untaken(

@@ -39,8 +39,8 @@ _LEFT_OUT = frozenset(
 
 
 class Material(Struct, frozen=True, dict=True):
-    """Material of a machine. `answers` are further events by which a request may be answered. `wanted` are
-    the requests that it is to be made of, offered now or not; none means all."""
+    """Material of a state machine. `answers` are further events as possible answers of a request. `wanted` are the
+    requests for it, offered now or not; none means all."""
 
     offer: Offer
     answers: Mapping[str, tuple[str, ...]]
@@ -60,7 +60,7 @@ class Material(Struct, frozen=True, dict=True):
         return [awaited.definition.event_name for awaited in self.offer.waits]
 
     def after(self, action: StateAction) -> list[str]:
-        """Return all names by which a transition can mean what an action leads to."""
+        """Return all names for a transition after an action."""
         asked = self.requests.get(action.event_type)
         names = names_after(action, is_gated=asked is not None and asked.approval is not None)
         return [*dict.fromkeys((*names, *self.answers.get(action.event_type, ())))]
@@ -92,8 +92,8 @@ def gather_material(
     awaits: Iterable[EventDefinition],
     result_schema: JsonObject | None,
 ) -> Material:
-    """Gather what `live` agents take: the requests that `chosen` ones take too, or without these, all. Raises
-    LocalProtocolError for chosen ones that take nothing."""
+    """Gather the events of `live` agents: the requests of the `chosen` ones too, or without these, all. Raises
+    LocalProtocolError for chosen ones without any request."""
     wanted = tuple(dict.fromkeys(name for one in chosen for name in _requests_to(one)))
     if chosen and not wanted:
         names = ", ".join(one.name for one in chosen)
@@ -113,7 +113,7 @@ def gather_material(
 
 
 def narrow(material: Material, choices: Collection[str]) -> Material:
-    """Return the material with only these choices of its offer: what a plan is drawn of is shown whole."""
+    """Return the material with only these choices of its offer; the material of a plan is shown whole."""
     offer = material.offer
     narrowed = replace(
         offer,
@@ -131,7 +131,7 @@ def _requests_to(agent: DiscoveredAgent) -> list[str]:
 
 
 def _answers_of(agent: DiscoveredAgent, request: str) -> list[str]:
-    """Return the results that an agent says it makes, and those that a capability names for this request."""
+    """Return the declared results of an agent, and those of a capability with this request."""
     made = [definition for role, definition in agent.events if role is EventRole.MAKES]
     for capability in agent.capabilities:
         if not isinstance(capability, str) and capability.consumed_event.event_name == request:
@@ -171,8 +171,8 @@ def _action_form(event_type: str, data: Json, more: JsonObject) -> JsonObject:
 
 
 def allow_templates(schema: Json) -> Json:
-    """Allow a template wherever `schema` wants something else than free text. It only shows the model what is possible;
-    the data is checked against the document itself."""
+    """Allow a template wherever `schema` wants anything but free text. It only shows the model the possibilities; the
+    data is checked against the document itself."""
     inner = _allow_inner_templates(schema)
     if not isinstance(inner, dict) or _is_free_text(inner):
         return inner
@@ -211,8 +211,8 @@ def _is_free_text(schema: JsonObject) -> bool:
 
 
 def parse_machine(value: Json, fault: str, plan_type: str) -> PlanDefinition:
-    """Return the machine that the wire form means. `fault` is what kept the answer from being JSON, if anything did.
-    Raises MalformedDecision, which names every part that is off the schema."""
+    """Return the state machine of the wire form. `fault` is the reason for an answer without JSON, if there is one.
+    Raises MalformedDecision with every part off the schema."""
     if not isinstance(value, dict):
         raise MalformedDecision(fault or "the answer is no JSON object")
     if extra := sorted(value.keys() - {"reasoning", "initial_state", "states"}):

@@ -1,6 +1,6 @@
-"""The closed schema of one answer: a branch for each thing that can be decided or asked for, told apart by `action`.
+"""Closed schema of one answer: a branch for each possible decision or lookup, told apart by `action`.
 
-Each event stands in it once. What several requests at once may be is the same definition as what one may be.
+Each event stands in it once. A request among several at once has the same definition as a single one.
 """
 
 from collections.abc import Sequence
@@ -67,7 +67,7 @@ def _choice_form(same: Same[Offer], showing: Showing) -> JsonObject:
 
 
 def digest_of(form: JsonObject) -> str:
-    """Return the digest by which a question's form is known."""
+    """Return the digest of a question's form."""
     return _digest(Same(form))
 
 

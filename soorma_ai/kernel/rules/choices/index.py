@@ -1,8 +1,8 @@
-"""Which of very many events are about what is to be done: BM25 over their fields (Robertson and Zaragoza 2009, BM25F).
+"""Search of relevant events among very many: BM25 over their fields (Robertson and Zaragoza 2009, BM25F).
 
-What an event's terms say of it depends on nothing but the event, so it is worked out once for as long as its
-registration stays as it is. All that is written by others is bounded: text by characters, a schema by nodes, the rest
-by how the sum of a term saturates and a long field counts less.
+The weights of an event's terms depend on nothing but the event, so they are computed once for as long as its
+registration stays as it is. All foreign text is bounded: text by characters, a schema by nodes, the rest by the
+saturation of a term's sum and the lower weight of a long field.
 """
 
 from array import array
@@ -60,17 +60,16 @@ _SCHEMA_WORDS = IndexField(0.4, 40, 4_000)
 
 
 class Query(Struct, frozen=True):
-    """Texts that tell what is looked for, each with how much it counts. Each ranks by itself, so that a long one does
-    not drown a short one."""
+    """Texts of a search, each with its weight. Each ranks by itself, so a long one does not drown a short one."""
 
     parts: tuple[tuple[str, float], ...]
 
 
 class EventIndex:
-    """Events by the terms in them. Definitions of one name are one event, as good as the best of them.
+    """Events by their terms. Definitions of one name are one event, as good as the best of them.
 
-    `agents` are those that the definitions belong to, in the same order: where they are given, none of them gets more
-    than its share of what is found, however many events it registers. Raises ValueError for another number of them.
+    `agents` are the owners of the definitions, in the same order: with them, none gets more than its share of the
+    results, with any number of events. Raises ValueError for another number of them.
     """
 
     def __init__(self, definitions: Sequence[EventDefinition], agents: Sequence[str] = ()) -> None:
@@ -92,7 +91,7 @@ class EventIndex:
             self._trim()
 
     def _trim(self) -> None:
-        """Drop what an agent has of one term beyond its most telling events, so that a flood of them hides nobody."""
+        """Drop an agent's entries of one term beyond its most telling events, so a flood of them hides nobody."""
         for term, (numbers, impacts) in self._postings.items():
             if len(numbers) > MOST_OF_AGENT and self._most_of_one(numbers) > MOST_OF_AGENT:
                 of_agent: Counter[str] = Counter()
@@ -116,7 +115,7 @@ class EventIndex:
         return [self._names[number] for number in self._share_out([self._numbers[name] for name in fused], most)]
 
     def weigh(self, text: str, most: int) -> list[tuple[str, float]]:
-        """Return what `rank` does, each with its weight, which compares within one text only."""
+        """Return the results of `rank`, each with its weight; weights compare within one text only."""
         wanted = self._terms_of(text)
         weights: dict[int, float] = {}
         room, looked_up = MOST_LOOKED_AT, 0
@@ -147,7 +146,7 @@ class EventIndex:
         return self._share_out([number for number in best if weights[number] > 0], most)
 
     def _share_out(self, best: list[int], most: int) -> list[int]:
-        """Return the first so many. What is more than its agent's share comes after all that others have."""
+        """Return the first `most`. An agent's results beyond its share come after all results of the others."""
         share = SHARE * most
         if not self._agents or len(best) <= most or self._most_of_one(best[:most]) <= share:
             return best[:most]
@@ -159,8 +158,8 @@ class EventIndex:
         return [*within, *beyond][:most]
 
     def _terms_of(self, text: str) -> list[tuple[str, float]]:
-        """Return those terms of the text that any event has, with its worth each: of many, those that tell most. The
-        rarest comes first."""
+        """Return the terms of the text with an event, each with its worth: of many, the most telling. The rarest comes
+        first."""
         all_events = len(self._names)
         wanted = list[tuple[str, float]]()
         for term, count in Counter(terms(text, MOST_QUERY_CHARS)).items():
@@ -179,8 +178,8 @@ def index_of(definitions: tuple[Same[EventDefinition], ...], agents: tuple[str, 
 
 @lru_cache(maxsize=20_000)
 def impacts_of(same: Same[EventDefinition]) -> dict[str, float]:
-    """Return the terms of an event, each with how much it says of it: from 0 to 1 + SATURATION, and below 0 what is
-    found only in the text that says what it is not for."""
+    """Return the terms of an event, each with its weight: from 0 to 1 + SATURATION, and below 0 for a term found only
+    in the text about wrong uses."""
     definition = same.it
     sums: defaultdict[str, float] = defaultdict(float)
     for text, field in _fields(definition):
@@ -205,8 +204,8 @@ def _fields(definition: EventDefinition) -> Iterator[tuple[str, IndexField]]:
 
 
 def _schema_texts(schema: JsonObject) -> tuple[list[str], list[str]]:
-    """Return the names of a schema's properties, and what it says of them: descriptions, and values to choose from.
-    What is nested comes after what is around it, and not all of it where there is much."""
+    """Return the names of a schema's properties, and their texts: descriptions, and values to choose from. Nested ones
+    come after the outer ones, and not all of very many."""
     names, words = list[str](), list[str]()
     for node in _objects_in(schema):
         if isinstance(properties := node.get("properties"), dict):

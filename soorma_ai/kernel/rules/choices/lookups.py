@@ -1,4 +1,4 @@
-"""Lookups: what a model asks to see before it decides. They are no decisions, and no answers that were refused."""
+"""Lookups: a model's requests for more before its decision. They are no decisions, and no refused answers."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from soorma_ai.kernel.domain.decisions import (
 from soorma_ai.kernel.domain.values import Json, JsonObject, clip, compact
 from soorma_ai.kernel.rules.choices.form import FIND_EVENTS, NEED_SCHEMA, SEE_RESULT
 from soorma_ai.kernel.rules.choices.offer import PUBLISH, Offer, goal_choice
-from soorma_ai.kernel.rules.choices.showing import MOST_ASKED, add_asked, add_found
+from soorma_ai.kernel.rules.choices.showing import MOST_ASKED, add_asked, add_found, lacks_schemas
 from soorma_ai.kernel.rules.schemas.bounded import show
 
 MOST_LOOKUPS = 3
@@ -28,7 +28,7 @@ WHOLE_CHARS = 10_000
 
 
 class Lookup(Struct, frozen=True):
-    """Exactly one of: choices whose schemas are asked for, words by which to find more, the path of a result."""
+    """Exactly one of: choices for their schemas, words for a search, the path of a result."""
 
     choices: tuple[str, ...] = ()
     words: str = ""
@@ -36,7 +36,7 @@ class Lookup(Struct, frozen=True):
 
 
 def parse_lookup(value: Json) -> Lookup | None:
-    """Return what is asked for; None for whatever else was answered. Raises MalformedDecision."""
+    """Return the lookup; None for any other answer. Raises MalformedDecision."""
     step = value.get("step") if isinstance(value, dict) else None
     if not isinstance(step, dict) or step.get("action") not in (NEED_SCHEMA, FIND_EVENTS, SEE_RESULT):
         return None
@@ -57,8 +57,18 @@ def parse_lookup(value: Json) -> Lookup | None:
     return found
 
 
+def must_be_possible(lookup: Lookup, showing: Showing, *, refers: bool) -> None:
+    """Raise NotAllowed, in words that end it, for a lookup that is no branch of the schema."""
+    if lookup.choices and not lacks_schemas(showing) and not showing.hidden:
+        raise NotAllowed("every action is shown with its schema, so nothing can be asked for; decide now")
+    if lookup.words and not showing.hidden:
+        raise NotAllowed("all that there is stands in the list, so nothing else can be found; decide now")
+    if lookup.path and not refers:
+        raise NotAllowed("all results are shown whole, so no part of one can be asked for; decide now")
+
+
 def choices_named(lookup: Lookup, offer: Offer) -> list[str]:
-    """Return the choices that are meant; an event may be named without what is done with it."""
+    """Return the named choices; an event may be named without its action."""
     found: list[str] = []
     for name in lookup.choices:
         found += [name] if name in offer.choices else offer.choices_about.get(name.removeprefix(PUBLISH), ())
@@ -68,8 +78,8 @@ def choices_named(lookup: Lookup, offer: Offer) -> list[str]:
 def look_up(
     lookup: Lookup, offer: Offer, showing: Showing, found: Sequence[str], room: OfferRoom
 ) -> tuple[Showing, str]:
-    """Return what is shown when the events that are asked for are added, and what is to be said where that is nothing
-    more. `found` are those that the words of the lookup find."""
+    """Return the new showing with the requested events, and a message if it is the same. `found` are results of the
+    lookup's words."""
     if lookup.words:
         shown = add_found(showing, offer, found, room)
         return shown, "" if shown != showing else "Nothing more was found by these words."
@@ -102,7 +112,7 @@ def refuse_unseen(names: Sequence[str], offer: Offer) -> NotAllowed:
 
 
 def with_whole_schemas(fault: PayloadMismatch, decision: PlannerDecision, offer: Offer) -> PayloadMismatch:
-    """Return the fault with the schemas of what was decided that had been shown in outline only."""
+    """Return the fault with the full schemas of the decided events that were in outline only."""
     wanted = dict(schema for one in _each(decision.next_action) if (schema := _schema_wanted(one, offer)))
     told = [f"the schema of {name}: {compact(wanted[name])}" for name in wanted if show(wanted[name]).cut]
     return PayloadMismatch(f"{fault}; {clip('; '.join(told), WHOLE_CHARS)}") if told else fault

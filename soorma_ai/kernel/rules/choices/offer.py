@@ -47,12 +47,12 @@ class Offer(Struct, frozen=True, dict=True):
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether nobody can be asked anything; a plan is then parked, not failed."""
+        """Tell whether there is no agent to ask; a plan is then parked, not failed."""
         return not (self.events or self.delegates or self.waits)
 
     @cached_property
     def choices(self) -> Mapping[str, EventDefinition]:
-        """Return what can be chosen, by the names that a model knows it by, in the order of these."""
+        """Return the choices, by the model's names for them, in the order of these."""
         found = {PUBLISH + event.event_name: event for event in self.events}
         found |= {goal_choice(one.planner, one.goal.event_name): one.goal for one in self.delegates}
         found |= {WAIT + one.definition.event_name: one.definition for one in self.waits}
@@ -60,8 +60,8 @@ class Offer(Struct, frozen=True, dict=True):
 
     @cached_property
     def index(self) -> EventIndex:
-        """Return the index by which choices are found. It takes seconds to make of ten thousand events that are all
-        new, a part of that later; an offer is kept for as long as its registrations are."""
+        """Return the index for searches. It takes seconds to make of ten thousand new events, a part of that later; an
+        offer is kept for as long as its registrations are."""
         definitions = self.choices.values()
         behind = tuple(self.agents.get(one.event_name, "") for one in definitions)
         return index_of(tuple(map(Same, definitions)), behind)
@@ -168,7 +168,7 @@ def declare_wait(offer: Offer, event_type: str, known: Iterable[RegisteredEvent]
 
 
 def request_in(registered: Iterable[RegisteredEvent], event_type: str) -> EventDefinition | None:
-    """Return the definition of a request by all of these that take it; None where nobody does."""
+    """Return the definition of a request by all of its takers; None without one."""
     named = _requests_of(Same(tuple(registered))).get(event_type)
     return _merge(tuple(named)) if named else None
 
@@ -189,8 +189,8 @@ def _merge(definitions: tuple[Same[EventDefinition], ...]) -> EventDefinition:
 
 
 def merge_definitions(definitions: Sequence[EventDefinition]) -> EventDefinition:
-    """Return the one definition of an event that several agents take, each of which gets it: its data must fit every
-    schema, and it needs a person where any of them wants one."""
+    """Return the one definition of an event with several takers; each of them gets the event. Its data must fit every
+    schema, and it needs a person if any of them wants one."""
     first, *others = definitions
     schemas: list[Json] = []
     for definition in definitions:

@@ -37,7 +37,7 @@ def _choices(offer: Offer, events: Sequence[str]) -> list[str]:
 
 
 def share(ranked: Sequence[str], agent_of: Callable[[str], str]) -> list[str]:
-    """Return what is ranked so that, past the first few, no agent has more than half of any beginning while others have
+    """Return the ranking in shares: past the first few, no agent has more than half of any beginning while others have
     anything left."""
     shared: list[str] = []
     counts: Counter[str] = Counter()

@@ -1,7 +1,7 @@
-"""Two tiers of an offer: the likely choices with their schemas, as many others as there is room for as a line each.
+"""Two tiers of an offer: the likely choices with their schemas, and others as a line each, within the room.
 
-While everything fits, everything is shown and nothing is looked for. Within a plan what is shown only grows, so that a
-provider finds the beginning of its prompt again; when it has grown too long, it begins anew.
+While everything fits, everything is shown without a search. Within a plan the showing only grows, so a provider finds
+the beginning of its prompt again; after too much growth, it begins anew.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -28,7 +28,7 @@ DESCRIPTION_CHARS = 2_000
 
 
 class ChoiceSize(Struct, frozen=True):
-    """Tokens that a choice takes as a line, and those that its schema takes beside that."""
+    """Tokens of a choice as a line, and tokens of its schema beside that."""
 
     line: int
     schema: int
@@ -58,7 +58,7 @@ def _size(name: str, same: Same[EventDefinition]) -> ChoiceSize:
 
 
 def needs_ranking(offer: Offer, room: OfferRoom) -> bool:
-    """Tell whether there is more than can be shown, so that something must say what is likely."""
+    """Tell whether the offer exceeds the room, and needs a ranking."""
     return _everything(offer, room) is None
 
 
@@ -71,8 +71,8 @@ def lacks_schemas(showing: Showing) -> bool:
 def show_offer(
     offer: Offer, room: OfferRoom, ranked: Sequence[str], used: Iterable[str], before: Showing | None
 ) -> Showing:
-    """Return what of an offer is shown. `ranked` are the likely choices, best first, `used` those of this plan's
-    steps, `before` what was shown at its decision before."""
+    """Return the shown part of an offer. `ranked` are the likely choices, best first, `used` those of this plan's
+    steps, `before` the showing of its last decision."""
     if (everything := _everything(offer, room)) is not None:
         return everything
     pinned = [name for event in room.pinned for name in offer.choices_about.get(event, ())]
@@ -85,7 +85,7 @@ def show_offer(
 
 
 def add_schemas(showing: Showing, offer: Offer, names: Iterable[str]) -> Showing:
-    """Show these choices with their schemas; those that have none are shown as a line."""
+    """Show these choices with their schemas; those without one are shown as a line."""
     wanted = [*dict.fromkeys(names)]
     more = [name for name in wanted if _has_schema(name) and name not in showing.schemas]
     lined = add_lines(showing, offer, wanted)
@@ -99,13 +99,12 @@ def add_lines(showing: Showing, offer: Offer, names: Iterable[str]) -> Showing:
 
 
 def add_found(showing: Showing, offer: Offer, found: Sequence[str], room: OfferRoom) -> Showing:
-    """Show what a model's own words have found, the best of it with schemas."""
+    """Show the results of a model's own words, the best of them with schemas."""
     return add_asked(add_lines(showing, offer, found[:LINES_FOUND]), offer, found[:SCHEMAS_FOUND], room)
 
 
 def add_asked(showing: Showing, offer: Offer, names: Iterable[str], room: OfferRoom) -> Showing:
-    """Show choices that a model has named, as far as there is room: it names what it likes, and one name may stand for
-    many."""
+    """Show the choices named by a model, within the room: its names are free, and one name may stand for many."""
     left = room.tokens * SCHEMAS_TO_LINES
     asked: list[str] = []
     for name in dict.fromkeys(names):
@@ -146,7 +145,7 @@ def _begin(offer: Offer, room: OfferRoom, needed: Sequence[str], ranked: Sequenc
 
 
 def _fill(offer: Offer, room: OfferRoom, names: Iterable[str], certain: Collection[str]) -> set[str]:
-    """Return what there is room for: what is certain, then the others in this order."""
+    """Return the choices within the room: the certain ones, then the others in this order."""
     lines: set[str] = set()
     left = room.tokens
     for name in names:
@@ -161,7 +160,7 @@ def _fill(offer: Offer, room: OfferRoom, names: Iterable[str], certain: Collecti
 
 
 def still_offered(before: Showing, offer: Offer) -> Showing:
-    """Return what of an earlier showing there is still."""
+    """Return the part of an earlier showing still on offer."""
     schemas, lines, added = (
         tuple(name for name in names if name in offer.choices) for names in (before.schemas, before.lines, before.added)
     )

@@ -35,8 +35,8 @@ def terms(text: str, most_chars: int) -> list[str]:
 
 
 def stem(word: str) -> str:
-    """Return what the regular forms of an English word have in common: `cancel` for `cancels`, `cancelled` and
-    `cancelling`. It need be no word."""
+    """Return the common part of an English word's regular forms: `cancel` for `cancels`, `cancelled` and `cancelling`.
+    It need be no word."""
     if not (word.isascii() and word.isalpha()):
         return word
     if len(word) > 3 and word.endswith("s") and not word.endswith(_NO_PLURAL):
@@ -66,7 +66,7 @@ def _terms_of(word: str) -> tuple[str, ...]:
 
 
 def _parts(word: str) -> Iterator[str]:
-    """Yield the pairs of characters of what sets no spaces, and the words between."""
+    """Yield the pairs of characters of scripts without spaces, and the words between."""
     for number, part in enumerate(_UNSPACED.split(word)):
         if number % 2:
             yield from (part[at : at + 2] for at in range(max(1, len(part) - 1)))

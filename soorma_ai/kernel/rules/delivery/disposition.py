@@ -1,4 +1,4 @@
-"""The end of a handling that did not go well, by the class of the error, and what may be done about a dead letter."""
+"""End of a failed handling, by the class of the error, and the options for a dead letter."""
 
 from datetime import timedelta
 from zlib import crc32
@@ -14,6 +14,7 @@ from soorma_ai.errors import (
     LocalProtocolError,
     ModelBlocked,
     ModelRefused,
+    ModelUnreadable,
     Outage,
     OutcomeUnknown,
     Reject,
@@ -43,8 +44,8 @@ _UNMENDED = "asking again helps once an operator has mended it"
 
 
 class Tries(Struct, frozen=True):
-    """A handler's own word on being tried again: how often it is handed a delivery, and its errors, beside those that
-    are known, that may be gone the next time."""
+    """A handler's own settings for repetition: its number of attempts, and its temporary errors beside the known
+    ones."""
 
     attempts: int = MAX_ATTEMPTS
     retry_on: tuple[type[Exception], ...] = ()
@@ -54,8 +55,8 @@ USUAL = Tries()
 
 
 class Disposal(Struct, frozen=True):
-    """`failure` is what the requester is told; None while the delivery is still to be tried again. `rests`: until
-    something that is away comes back, which is no attempt."""
+    """End of a failed handling. `failure` is the reply for the requester; None while the delivery is still to be tried
+    again. `rests`: until the return of an absent service, without an attempt."""
 
     disposition: Disposition
     failure: Failure | None = None
@@ -96,7 +97,7 @@ def dispose(
         case LimitExceeded(limit=name) if name in BREAKERS and not is_asked:
             advice = f"{said}; look for a circle (soorma registry check)"
             return Disposal(DeadLetter(advice), Failure(error.code, said, ends_plan=True))
-        case DecisionError() | ModelRefused() | ContentFiltered() | LimitExceeded():
+        case DecisionError() | ModelRefused() | ContentFiltered() | ModelUnreadable() | LimitExceeded():
             return Disposal(Ack(), Failure(error.code, said, ends_plan=True))
         case _ if isinstance(error, tries.retry_on) or may_pass(error):
             return _again(account_of(error), pause_asked(error), attempt, tries.attempts, TransientError.code)
@@ -113,8 +114,8 @@ def dispose(
 
 
 def again_after_conflict(conflict: VersionConflict, event_id: str, claims: int) -> RetryAfter:
-    """Handle it again on what is there now: at once the first time, and after a pause that grows with its claims from
-    then on. Those who fight for one thing pause for different times, which their events say."""
+    """Handle it again on the present state: at once the first time, and after a pause growing with its claims from then
+    on. Competitors pause for different times, derived from their events."""
     pause = timedelta(0)
     if claims > 1:
         share = crc32(f"{event_id} {claims}".encode()) / 2**32
@@ -123,14 +124,14 @@ def again_after_conflict(conflict: VersionConflict, event_id: str, claims: int) 
 
 
 def again_after_outage(away: TransientError, claims: int) -> RetryAfter:
-    """Handle it again when what every handler needs may be back, which is no attempt of this one. The pause is that
-    which is asked for, or grows with its claims."""
+    """Handle it again after the end of an outage of every handler's needs, without an attempt of this one. The pause is
+    the requested one, or grows with its claims."""
     return RetryAfter(_delay(away.retry_after, claims), message_of(away), counts=False)
 
 
 def dispose_in_doubt(error: Exception, attempt: int, *, can_find_out: bool, claims: int = 1) -> Disposal:
-    """Dispose for a handler that must not run twice, and has begun. Only what it says is known: Retry and Reject.
-    `can_find_out`: handed over again, it looks what happened before it does anything."""
+    """Dispose for a handler that must not run twice, and has begun. Only its own words are known: Retry and Reject.
+    `can_find_out`: at a new delivery, it looks up the outcome before anything else."""
     if isinstance(error, Retry | Reject):
         return dispose(error, attempt)
     if can_find_out and isinstance(error, StoreUnavailable | BusUnavailable):
@@ -142,7 +143,7 @@ def dispose_in_doubt(error: Exception, attempt: int, *, can_find_out: bool, clai
 
 
 def dispose_of_spent(attempt: int, *, in_doubt: bool) -> Disposal:
-    """Dispose of a delivery handed over so often without an end that its handling may be what kills the process."""
+    """Dispose of a delivery with too many attempts without an end: its handling may be the killer of the process."""
     what = f"handed over {attempt - 1} times without an end"
     if in_doubt:
         return Disposal(InDoubt(what))
@@ -150,7 +151,7 @@ def dispose_of_spent(attempt: int, *, in_doubt: bool) -> Disposal:
 
 
 def outlook(disposition: Disposition, seq: int) -> str:
-    """Say what comes of a delivery that failed, in words for whoever runs the agent; `seq` is its number."""
+    """Describe the future of a failed delivery, for the agent's operator; `seq` is its number."""
     match disposition:
         case RetryAfter():
             return f"it is tried again in {disposition.delay.total_seconds():g} s"
@@ -178,6 +179,6 @@ def _delay(asked: timedelta | None, attempt: int) -> timedelta:
 
 
 def _hopeless(code: str, what: str, advice: str, *, undone: bool = False) -> Disposal:
-    """The advice is for whoever asked, and may ask again: a model, above all. Whoever looks at the dead letters sees
-    how often it was tried, and can mend the agent."""
+    """Return the advice for the requester, with the option to ask again: a model, above all. Dead letters show the
+    number of tries to the people able to repair the agent."""
     return Disposal(DeadLetter(f"{code}: {what}", undone), Failure(code, f"{what} ({advice})"))

@@ -1,4 +1,5 @@
-"""A handler that must not run twice began, and nobody saw it end: what a person is asked, and what the answer means."""
+"""Handlers that must not run twice, begun and without a known end: the question to a person, and the meaning of its
+answer."""
 
 from datetime import timedelta
 
@@ -43,7 +44,7 @@ def ask_what_happened(
 
 
 def finding_of(question: Expectation) -> Finding:
-    """Return what the answer says; a question that is closed without one stays without."""
+    """Return the finding of the answer; a question closed without one stays without."""
     if question.status is ExpectationStatus.OPEN:
         return StillUnknown("the question about it is still open")
     if question.answer is None:
@@ -59,7 +60,7 @@ def finding_of(question: Expectation) -> Finding:
 
 
 def dispose_in_vain(question: Expectation, reason: str) -> Disposal:
-    """Dispose of a delivery that was answered for and cannot be carried on: whoever asked gets both as a failure."""
+    """Dispose of an answered delivery without a way on: the requester gets both as a failure."""
     match finding_of(question):
         case Done():
             word = "it was done, somebody said"

@@ -28,9 +28,9 @@ R = TypeVar("R", bound=Routable)
 
 
 def route(routes: Sequence[R], event: EventEnvelope, *, agent: str, owner: str) -> R | None:
-    """A named handler before one for a family of types, and that before one for any. `continues` marks the route for
-    what a plan was waiting for: such an event is owned by a plan that another goal began, and no handler of that name
-    starts anything with it."""
+    """Return the route of an event: a named handler before one for a family of types, and that before one for any.
+    `continues` marks the route for the ends of a plan's waits: such an event is owned by a plan of another goal, and no
+    handler of that name starts anything with it."""
     if owner not in (event.id, plan_id_of(event.id, agent)):
         return next((r for r in routes if r.continues), None)
     named = {r.event_type: r for r in routes if not r.continues and r.topic == event.topic}
@@ -48,8 +48,7 @@ def patterns_of(event_type: str) -> Iterator[str]:
 
 
 def fits(pattern: str, event_type: str) -> bool:
-    """Tell whether a type is the one that is named, or one of the family that is. Raises ConfigError as `is_pattern`
-    does."""
+    """Tell whether a type is the named one, or one of the named family. Raises ConfigError as `is_pattern` does."""
     return event_type.startswith(pattern.removesuffix(ANY)) if is_pattern(pattern) else event_type == pattern
 
 
@@ -64,7 +63,7 @@ def is_pattern(event_type: str) -> bool:
 
 
 def may_be_followed(recorded: Iterable[Effect]) -> bool:
-    """Tell whether what stands behind a delivery may be handled before the commit of what this one recorded, beside the
-    changes of its plan, its values and its memory. What is published or opened arrives, or is met, by the commit alone,
-    and may be something for the next one to see."""
+    """Tell whether the next delivery in line may be handled before the commit of this one's effects, beside the changes
+    of its plan, its values and its memory. A publication or an opened wait takes effect by the commit alone, and may
+    matter to the next one."""
     return all(isinstance(effect, AppendStep | SaveTask | SaveSubTask) for effect in recorded)

@@ -81,7 +81,7 @@ _LONGEST_PAUSE = timedelta(days=1)
 
 
 class _ServerAnswer(Struct, frozen=True):
-    """What an error tells of a server's answer, which may be anything. `code` is a word beside the status."""
+    """Server's answer inside an error, of any form. `code` is a word beside the status."""
 
     status: object
     headers: object
@@ -143,7 +143,7 @@ def _answer_in(error: BaseException) -> _ServerAnswer | None:
 
 
 def _entry(of: object, name: str) -> object:
-    """Return what stands under this name in whatever a library keeps such in; None where it keeps nothing."""
+    """Return the entry of this name in a library's container; None without one."""
     get: object = getattr(of, "get", None)
     return get(name) if callable(get) else None
 

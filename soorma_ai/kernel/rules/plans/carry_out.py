@@ -1,4 +1,4 @@
-"""plan + decision -> effects: what carrying a decision out means. Pure; `execute` is the only doer."""
+"""plan + decision -> effects: the meaning of each decision. Pure; `execute` is the only doer."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -46,7 +46,7 @@ def carry_out(
     moment: Moment,
     terms: PlanTerms = USUAL_TERMS,
 ) -> PlanChange:
-    """Carry a decision out. `trigger` is its occasion."""
+    """Return the effects of a decision. `trigger` is its cause."""
     mark = fingerprint(judged.decision, trigger.facts)
     match judged.decision.next_action:
         case PublishAction(event_type=name):

@@ -1,4 +1,4 @@
-"""A plan's history: a line appended for whatever happened to it."""
+"""History of a plan: a line for every event and action, append-only."""
 
 from typing import TypedDict, Unpack
 

@@ -1,8 +1,8 @@
-"""Fan-out and fan-in: several requests published together, and the one moment at which the plan decides again.
+"""Fan-out and fan-in: several requests published together, and the one moment of the plan's next decision.
 
-A branch is counted by its step, which names the join: what is handled counts, in the order it is handled. The
-join fires once, by the branch that makes the count full or by its deadline, and leaves a step of its own that says so.
-A branch that comes after that step is late.
+A branch is counted by its step, with the join's name: handled branches count, in the order of handling. The join fires
+once, by the branch with the full count or by its deadline, and leaves a step of its own. A branch after that step is
+late.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -56,7 +56,7 @@ def publish_together(
 
 
 def as_branch(asked: PlanChange, join_id: str, place: int) -> PlanChange:
-    """Make what was asked number `place` of a join, whose actions are reserved already."""
+    """Make a request the branch number `place` of a join; its actions are reserved already."""
     effects = tuple(
         Expect(replace(effect.expectation, branch_of=join_id, place=place)) if isinstance(effect, Expect) else effect
         for effect in asked.effects
@@ -117,8 +117,8 @@ def fire(
     moment: Moment,
     vain: Collection[str] = (),
 ) -> tuple[PlanChange, Trigger]:
-    """Fire the join. `came` are the steps of the branches that came in time. What is still held is withdrawn, and so
-    are the branches that are asked `vain`."""
+    """Fire the join. `came` are the steps of the branches in time. Held branches are withdrawn, and so are the branches
+    `vain`."""
     asked = _what_was_asked(join)
     given_up = [e for e in open_now if e.id in vain]
     withdrawn = [e for e in open_now if e.branch_of == join.id and e.kind is ExpectationKind.GATE]
@@ -144,7 +144,7 @@ def fire(
 
 
 def tell_results(join: Expectation, came: Sequence[Step], fired: Step) -> Sequence[JsonObject]:
-    """Return what the plan was told of the join when it `fired`."""
+    """Return the results shown to the plan when the join `fired`."""
     withdrawn, given_up = (
         {place for place in _withdrawn_at(fired, name) if isinstance(place, int)} for name in (_WITHDRAWN, _GIVEN_UP)
     )
@@ -192,7 +192,7 @@ def _describe(came: int, need: int, asked: int) -> str:
 
 
 def _results(join: Join, came: Sequence[Step], withdrawn: set[int], given_up: set[int]) -> list[JsonObject]:
-    """Results in the order they were asked, each with what it was asked with, so that equal ones are told apart."""
+    """Return results in the order of asking, each with its request's data, to tell equal ones apart."""
     by_place = {step.place: step for step in came}
     results: list[JsonObject] = []
     for place, (event_type, data) in enumerate(join.asked):

@@ -6,9 +6,9 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.errors import IllegalTransition, LimitExceeded, LocalProtocolError
 from soorma_ai.kernel.domain.effects import Close, Effect, PlanChange, Publish, Schedule, Unschedule
-from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, completion_of
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage, completion_of
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.kernel.domain.history import StepKind
 from soorma_ai.kernel.domain.limits import Limits
@@ -30,8 +30,8 @@ PARENT_CANCELLED = "the plan that it was for is cancelled"
 def begin(
     goal: EventEnvelope, parent: PlanRecord | None, limits: Limits, version: str, moment: Moment, *, prompt: str = ""
 ) -> PlanChange:
-    """The plan of a goal. A child lives on its root's limits and cannot outlive its parent, whose time may have been
-    prolonged by a pause since the goal was sent."""
+    """Return the plan of a goal. A child uses its root's limits and cannot outlive its parent; a pause since the goal's
+    sending may have prolonged the parent's time."""
     plan_id = plan_id_of(goal.id, moment.agent)
     root_plan_id = parent.root_plan_id if parent else plan_id
     limits = parent.limits if parent else limits
@@ -66,6 +66,21 @@ def begin(
     return PlanChange(move(stepped.plan, StatusTrigger.GO, moment.now), (*stepped.effects, *timer))
 
 
+def lineage_of_child(parent: PlanRecord, session_id: str | None) -> Lineage:
+    """Return the lineage of a goal that is a part of this plan. Raise IllegalTransition for a plan that has ended,
+    LimitExceeded for one that lies too deep, and LocalProtocolError for another session."""
+    lineage, deepest, nested = parent.lineage, parent.limits.max_depth, parent.lineage.nesting_left
+    if parent.status.is_final:
+        raise IllegalTransition(f"plan {parent.plan_id} is {parent.status}, and no other can be a part of it")
+    if session_id not in (None, lineage.session_id):
+        raise LocalProtocolError(f"plan {parent.plan_id} belongs to session {lineage.session_id!r}, not {session_id!r}")
+    if deepest is not None and parent.depth >= deepest:
+        raise LimitExceeded("max_depth", f"plan {parent.plan_id} has depth {parent.depth}, and {deepest} is the most")
+    if nested == 0:
+        raise LimitExceeded("max_nesting", f"no request may lie within those of plan {parent.plan_id}")
+    return replace(lineage, share=None, nesting_left=None if nested is None else nested - 1)
+
+
 def before_it_began(goal: EventEnvelope, agent: str) -> PlanRecord:
     """A plan as it looks between the arrival of its goal and its first decision. Its limits are not known yet."""
     begun = begin(goal, None, Limits.off(), "", Moment(goal, agent, goal.time, count())).plan
@@ -85,7 +100,8 @@ def fail(plan: PlanRecord, failure: Failure, open_now: Sequence[Expectation], mo
 def cancel(
     plan: PlanRecord, reason: str, open_now: Sequence[Expectation], moment: Moment, *, done: Sequence[str] = ()
 ) -> PlanChange:
-    """The reason says what is `done`, what is unknown (asked, no answer yet) and what never started (held back)."""
+    """Return the effects of a cancellation. The reason lists the `done` requests, the unknown ones (asked, no answer
+    yet), and those never started (held back)."""
     unknown = [e.subject for e in open_now if e.kind in (ExpectationKind.REPLY, ExpectationKind.CHILD)]
     held = [e.subject for e in open_now if e.kind is ExpectationKind.GATE]
     if done:
@@ -107,8 +123,8 @@ def has_something_to_come(open_now: Sequence[Expectation]) -> bool:
 
 
 def must_go_on(plan: PlanRecord, open_now: Sequence[Expectation], *, has_more: bool, asked: Sequence[str] = ()) -> None:
-    """Raise LocalProtocolError for a plan that would hang silently. `has_more`: more that came for it is in line.
-    `asked` are requests that the handler published past the plan, whose answers it does not get."""
+    """Raise LocalProtocolError for a plan about to hang silently. `has_more`: further deliveries are in line. `asked`
+    are requests published by the handler outside of the plan; their answers do not come to it."""
     if plan.status.is_final or has_something_to_come(open_now) or has_more:
         return
     advice = (
@@ -123,7 +139,7 @@ def must_go_on(plan: PlanRecord, open_now: Sequence[Expectation], *, has_more: b
 def _break_off(
     plan: PlanRecord, trigger: StatusTrigger, failure: Failure, open_now: Sequence[Expectation], moment: Moment
 ) -> PlanChange:
-    """Tell workers that were asked to stop; planners are told by `Close`, whatever the end."""
+    """Tell asked workers to stop; planners are told by `Close`, at any end."""
     kind = StepKind.FAILED if trigger is StatusTrigger.FAIL else StepKind.CANCELLED
     stepped = append_step(plan, kind, moment, note=failure.message)
     ended = replace(move(stepped.plan, trigger, moment.now), reason=failure.message)
@@ -134,7 +150,7 @@ def _break_off(
 
 
 def _answer(said: JsonObject, ended: PlanRecord, open_now: Sequence[Expectation], moment: Moment) -> tuple[Effect, ...]:
-    """The one answer of the goal; what is open is closed, and the deadline is not waited for."""
+    """Answer the goal, once; open expectations are closed, and the deadline's timer with them."""
     closed = [Close(expectation.id, ExpectationStatus.CLOSED, moment.now) for expectation in open_now]
     type = ended.answer_event or completion_of(ended.goal_event)
     data: JsonObject = {

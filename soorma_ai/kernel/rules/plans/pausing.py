@@ -1,4 +1,4 @@
-"""A root plan that is paused until somebody resumes it: its time stands still."""
+"""Pause of a root plan until a person resumes it: its time stands still."""
 
 from datetime import datetime, timedelta
 
@@ -14,8 +14,8 @@ REMINDERS = (timedelta(days=1), timedelta(days=7), timedelta(days=30))
 
 
 def stop_clock(plan: PlanRecord, now: datetime) -> PlanChange:
-    """Take its deadline from a root plan, and from all in its tree that it capped; a child's pause ends with what its
-    parent gave it."""
+    """Take its deadline from a root plan, and from everything in its tree with a cap by it; a child's pause ends with
+    its parent's time."""
     if plan.parent_plan_id is not None or plan.deadline is None:
         return PlanChange(plan)
     held = replace(_until(plan, None), paused=Pause(plan.deadline, now))
@@ -37,7 +37,7 @@ def deadline_if_resumed(paused: Pause, now: datetime) -> datetime:
 
 
 def postpone(plan: PlanRecord, deadline: datetime | None) -> tuple[PlanRecord, Schedule | Unschedule]:
-    """Return the plan with a later deadline, or None, and what becomes of its timer."""
+    """Return the plan with a later deadline, or None, and the change of its timer."""
     later = _until(plan, deadline)
     return later, _timer(later, deadline) if deadline else Unschedule(timer_of(plan))
 

@@ -180,10 +180,10 @@ def wait(
 
 
 class PlanQuestion(Struct, frozen=True):
-    """Question to people, or to an event from outside. `schema` counts where nobody registers the event; `about` is
-    announced with it; `from_clients`: whoever makes the event cannot answer. `reminders` come after so long.
-    `by_answer`: no event answers it, but a person alone, of these `approvers` where there are any; `on_expiry` is what
-    their silence means."""
+    """Question to people, or wait for an outside event. `schema` applies without a registered event; `about` is
+    announced with it; `from_clients`: a producer of the event cannot answer. `reminders` come after these spans.
+    `by_answer`: only a person's answer counts, of these `approvers` if there are any, and no event; `on_expiry` is the
+    meaning of their silence."""
 
     reply: ExpectedReply
     reason: str
@@ -240,7 +240,7 @@ def ask(
 
 
 def park(plan: PlanRecord, moment: Moment, *event_types: str) -> PlanChange:
-    """Let the plan sleep, since nobody offers anything or any of these events, until the registry changes, or its
+    """Let the plan sleep without an offer, or without an offer of these events, until a change of the registry, or its
     deadline."""
     event_type, *others = event_types or ("",)
     spec = ExpectationSpec(

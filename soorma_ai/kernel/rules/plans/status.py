@@ -12,8 +12,8 @@ S = PlanStatus
 
 
 class StatusTrigger(StrEnum):
-    """Causes that move a plan: `GO` for whatever makes it work on (its goal, a request of its own, what it waited for),
-    `REST` for what it sleeps on (a question to people, a gate, an offer, a model that is away), and the three ends."""
+    """Causes of a plan's status: `GO` for work (its goal, a request of its own, the end of a wait), `REST` for sleep (a
+    question to people, a gate, an offer, an absent model), and the three ends."""
 
     GO = "go"
     REST = "rest"

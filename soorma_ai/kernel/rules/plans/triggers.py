@@ -39,7 +39,7 @@ class Trigger(Struct, frozen=True, dict=True):
 
     @cached_property
     def facts(self) -> str:
-        """Return what is known when something is decided, for the repeat limit."""
+        """Return the known facts of a decision, for the repeat limit."""
         return self.place + self.text + self.said + compact(self.data)
 
 

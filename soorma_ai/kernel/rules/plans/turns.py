@@ -1,7 +1,7 @@
-"""A plan's turn: what came for it, what it means, and whether there is anything to decide.
+"""Turn of a plan: the incoming event, its meaning, and whether there is anything to decide.
 
-What is read for it stands in `TurnFacts`; a join that fires and a request that a person let go need more, which the
-shell reads before it goes on with `fire` or `release`.
+`TurnFacts` holds the rows for it; a firing join and an approved request need more rows, read by the caller before it
+continues with `fire` or `release`.
 """
 
 from collections.abc import Sequence
@@ -29,10 +29,10 @@ from soorma_ai.kernel.rules.waits.wakeups import DEADLINE_REACHED, PHASE_ENTERED
 
 
 class TurnFacts(Struct, frozen=True):
-    """Facts that are stored about a plan, and what came for it.
+    """Stored facts about a plan, and its incoming event.
 
-    `event` is the one that closed `met`. `open_now` is read for a plan that is to end, or that nothing was coming for;
-    `done` are the names of what was answered. `progress` is that of the join that `met` belongs to, without `met`.
+    `event` is the closing event of `met`. `open_now` is read for a plan about to end, or with nothing to come; `done`
+    are the names of answered requests. `progress` is that of the join of `met`, without `met`.
     """
 
     event: EventEnvelope
@@ -43,8 +43,8 @@ class TurnFacts(Struct, frozen=True):
 
 
 class Turn(Struct, frozen=True):
-    """Result of a turn. Without an `outcome` nothing happened. `trigger` is what is to be decided about; `fires` the id
-    of a join whose results are to be put together; `released` a request that a person let go."""
+    """Result of a turn. Without an `outcome` nothing happened. `trigger` is the subject of a decision; `fires` the id
+    of a join with complete results; `released` an approved request."""
 
     outcome: PlanChange | None = None
     trigger: Trigger | None = None
@@ -97,7 +97,7 @@ def must_have_time(plan: PlanRecord, moment: Moment) -> None:
 def release(
     plan: PlanRecord, judged: AcceptedDecision, released: Proposal, gate: Expectation, moment: Moment
 ) -> PlanChange:
-    """Publish what a person let go. Every check ran again, but for the gate: that is what they answered."""
+    """Publish an approved request. Every check ran again, but for the gate: the answer has passed it."""
     asked = publish_or_hold(plan, replace(judged, approval=None), moment, reply=released.reply)
     if gate.branch_of is not None:
         return as_branch(asked, gate.branch_of, gate.place)
@@ -107,8 +107,7 @@ def release(
 
 
 def _receive_branch(plan: PlanRecord, met: Expectation, facts: TurnFacts, moment: Moment) -> Turn:
-    """The join fires if this one makes its count full. At its deadline it is fired by the timer's word, which stands in
-    line behind what came before."""
+    """Fire the join at a full count. At its deadline the timer's event fires it, in line behind the earlier ones."""
     outcome, trigger = receive_branch(plan, met, facts.event, moment, fired=facts.progress.fired)
     if trigger.released:
         return Turn(outcome, released=trigger.released)

@@ -21,7 +21,7 @@ def describe_state(
     rest: Rest | None = None,
     blocked: Sequence[Blocked] = (),
 ) -> str:
-    """Return the plan's status and what it waits for; of much, a few of each kind. None: no planner took it yet."""
+    """Return the plan's status and its waits; of many, a few of each kind. None: it has no planner yet."""
     if status is None:
         return "it is not taken by a planner yet"
     if status.is_final:
@@ -42,7 +42,7 @@ def _rest(rest: Rest) -> str:
 
 
 def need_of(blocked: Blocked) -> str:
-    """Say why a plan needs an operator, and what they do when that is mended."""
+    """Describe the reason for an operator, and the next step after the repair."""
     words = clip(blocked.reason, _MOST_CHARS)
     if blocked.resumed_at is not None:
         return f"it was resumed, and asks again: {words}"
@@ -70,7 +70,7 @@ def _say(wait: Expectation) -> str:
 
 
 def time_of_people(expectations: Iterable[Expectation], now: datetime) -> timedelta:
-    """Return the time for which people were waited for; overlapping waits count once."""
+    """Return the time of waits for people; overlapping waits count once."""
     return length_of(join_spans((e.opened_at, e.closed_at or now) for e in expectations if e.kind in FOR_PEOPLE))
 
 

@@ -1,6 +1,6 @@
-"""Schemas as they are shown: without references if that is no larger than a model should read, else in outline.
+"""Schemas for display: without references if that is small enough for a model, else in outline.
 
-What is written out is kept for as long as its document: a decision looks at every schema that is offered.
+The result is kept for as long as its document: a decision reads every schema on offer.
 """
 
 from functools import lru_cache
@@ -17,8 +17,8 @@ NAME_CHARS = 200
 
 
 class BoundedSchema(Struct, frozen=True):
-    """A schema as a model is shown it: `plain` within a schema of ours, `told` in the prompt. One that is `cut` is an
-    outline, and takes whatever the document takes."""
+    """Schema for a model: `plain` within a schema of ours, `told` in the prompt. A `cut` one is an outline, and accepts
+    everything the document accepts."""
 
     plain: JsonObject
     told: JsonObject
@@ -40,7 +40,7 @@ def _show(same: Same[JsonObject]) -> BoundedSchema:
 
 
 def _outline(document: JsonObject) -> JsonObject:
-    """Return what its data must have at least, with any value."""
+    """Return the required data of a schema, with any value."""
     root = root_of(document)
     required = root.get("required")
     names = [one for one in required if isinstance(one, str)] if isinstance(required, list) else []

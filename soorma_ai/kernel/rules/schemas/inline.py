@@ -29,7 +29,7 @@ MAX_STEPS = 10
 
 
 class _OpenSchema(Struct, frozen=True):
-    """A schema, the resource to which its references are relative, and the references that are open above it."""
+    """Schema with the base resource of its references, and the open references above it."""
 
     schema: Json
     resource: Json
@@ -49,7 +49,8 @@ def inline(document: JsonObject) -> JsonObject:
 
 
 def inline_within(document: JsonObject, nodes: int, chars: int) -> JsonObject | None:
-    """Return what `inline` does; None where that has more nodes or characters, of which no more are written."""
+    """Return the result of `inline`; None above this number of nodes or characters, and no more than that is
+    written."""
     try:
         written, _ = _Inliner(_InlineRoom(nodes, chars)).write(_OpenSchema(document, document))
     except _TooLarge:
@@ -149,7 +150,7 @@ class _Inliner:
 
 
 def _resolve(reference: str, resource: Json) -> _OpenSchema | None:
-    """Return the place to which a pointer inside the document leads; None for anything else."""
+    """Return the target of a pointer inside the document; None for anything else."""
     if reference == "#":
         return _OpenSchema(resource, resource)
     if not reference.startswith("#/"):
@@ -175,7 +176,7 @@ def _hint(schema: Json) -> Json:
 
 
 def _merge_siblings(target: Json, out: JsonObject) -> Json:
-    """Return the schema to which a reference leads, with the keywords that are written next to it."""
+    """Return the target schema of a reference, with the keywords written next to it."""
     if target is True:
         return out or True
     if isinstance(target, dict) and out.keys() <= ANNOTATIONS:
@@ -190,7 +191,7 @@ def _require_also(out: JsonObject, schema: Json) -> JsonObject:
 
 
 def _drop_narrowing(out: JsonObject, widened: set[str]) -> None:
-    """Remove or rewrite the keywords that accept less when what is under them accepts more."""
+    """Remove or rewrite the keywords with a narrower effect over a widened content."""
     if not widened:
         return
     gone = set(ONE_EVALUATED) if widened & _IN_PLACE else set[str]()

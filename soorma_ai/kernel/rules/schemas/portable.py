@@ -1,10 +1,10 @@
-"""The schema that a model is shown.
+"""Schema for a model.
 
-Providers take less than JSON Schema. What they cannot express goes into the description, so the wire schema lets more
-through than the document; the judge is always the document itself.
+Providers accept less than JSON Schema. Rules beyond them go into the description, so the wire schema lets more through
+than the document; the judge is always the document itself.
 
-A document is a frame of ours around parts that others wrote: the payloads and results under `data` and `result`. A part
-is rewritten once, and kept as long as it is offered; what it lacks is its own fault and takes nothing from the others.
+A document is a frame of ours around foreign parts: the payloads and results under `data` and `result`. A part is
+rewritten once, and kept as long as it is offered; its faults are its own and take nothing from the others.
 """
 
 import json
@@ -37,16 +37,15 @@ class Wire(Struct, frozen=True, dict=True):
 
     @cached_property
     def text(self) -> str:
-        """Return the schema as JSON, in its own order: what comes first is chosen first."""
+        """Return the schema as JSON, in its own order: the first option is chosen first."""
         return json.dumps(self.schema, separators=(",", ":"))
 
 
 def wire_of(document: JsonObject, *, held: bool = True, shared: bool = True) -> Wire:
-    """Return the widened copy of `document` that most providers accept; the same one for the same document.
+    """Return the widened copy of `document` accepted by most providers; the same one for the same document.
 
-    With `held`, for providers that decode by the schema, a part that nobody can be held to is asked for as JSON text,
-    and the rest stays strict. With `shared`, `$defs` stay; else each is written out at its first use, and told in
-    outline at any other.
+    With `held`, for providers with constrained decoding, an unenforceable part is asked for as JSON text, and the rest
+    stays strict. With `shared`, `$defs` stay; else each is written out at its first use, and in outline at any other.
     """
     return _wire_of(Same(document), held, shared)
 
@@ -66,7 +65,7 @@ def is_too_large(document: JsonObject) -> bool:
 
 
 class _PortablePart(Struct, frozen=True):
-    """A part on its own: `why` is what it cannot be held to, by its path from `$`."""
+    """Part on its own: `why` is its unenforceable rule, by its path from `$`."""
 
     schema: JsonObject
     why: str
@@ -95,8 +94,8 @@ def _write(document: JsonObject, *, strict: bool, held: bool, shared: bool) -> "
 
 @dataclass
 class _PortableRewriter(Rewriter):
-    """Rewrites what is ours, and puts the parts in their places. `used` are the definitions that were met, and how deep
-    they stand at most."""
+    """Rewriter of our frame, with the parts put in their places. `used` are the met definitions, with their greatest
+    depth."""
 
     held: bool = field(default=False, kw_only=True)
     shared: bool = field(default=True, kw_only=True)
@@ -153,8 +152,8 @@ class _PortableRewriter(Rewriter):
         return shown
 
     def _again(self, name: str, path: str, depth: int) -> JsonObject:
-        """Return the outline of a definition that stands in full elsewhere: which actions there are, and their fields.
-        What has no such form is no larger for being written out."""
+        """Return the outline of a definition written out before: its actions, and their fields. A definition of another
+        form is no larger for being written out."""
         branches = _alternatives(self.definitions[name])
         fields = [object_in(branch.get("properties")) for branch in branches]
         needed = [{str(name) for name in list_in(branch.get("required"))} for branch in branches]

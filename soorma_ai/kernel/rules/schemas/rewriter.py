@@ -42,7 +42,7 @@ class SchemaCounts(Struct):
     depth: int = 0
 
     def add(self, part: "SchemaCounts", depth: int) -> None:
-        """Add what is in a part that stands at this depth."""
+        """Add the counts of a part at this depth."""
         self.properties += part.properties
         self.unions += part.unions
         self.chars += part.chars
@@ -77,7 +77,7 @@ class SchemaCounts(Struct):
 
 @dataclass
 class Rewriter:
-    """Rewrites one schema without references. `why` is the first thing in it to which nobody can be held."""
+    """Rewriter of one schema without references. `why` is its first unenforceable rule."""
 
     strict: bool
     why: str = ""
@@ -191,7 +191,7 @@ def _branches(schema: JsonObject) -> list[Json] | None:
 
 
 def _shows(branch: JsonObject) -> bool:
-    """Tell whether a branch says what the value is, and not only which of its properties must be there."""
+    """Tell whether a branch describes the value, and not only its required properties."""
     told = _SAID | {*ALTERNATIVES, "$ref"}
     return bool(fold_all_of(branch).keys() & told - {"required", "additionalProperties"})
 
@@ -221,7 +221,7 @@ def _reasons_open(schema: JsonObject, properties: JsonObject, required: list[str
 
 
 def _describe(out: JsonObject, schema: JsonObject, noted: JsonObject) -> JsonObject:
-    """Add in words what the schema could not say: first what the value is, then its rules."""
+    """Add in words the rules beyond the schema: first the value's kind, then its rules."""
     words = schema.get("description")
     rules = ", ".join(f"{key}={clip(compact(value), 200)}" for key, value in noted.items())
     text = " ".join(

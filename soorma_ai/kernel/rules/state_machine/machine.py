@@ -1,4 +1,4 @@
-"""A plan's state machine: what is wrong with it, and which state an event leads to."""
+"""State machine of a plan: its faults, and the next state for an event."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
@@ -25,7 +25,7 @@ def check(states: States, initial: str = START) -> None:
 
 
 def faults_of(states: States, initial: str) -> list[str]:
-    """Faults that can be known without knowing who there is."""
+    """Return the faults visible without the registry."""
     return [*_shape_faults(states, initial), *_way_faults(states, initial), *_text_faults(states)]
 
 
@@ -92,7 +92,7 @@ def states_before(name: str, states: States) -> set[str]:
 
 
 def _sources(states: States) -> dict[str, list[str]]:
-    """Map each state to those that lead to it."""
+    """Map each state to its predecessors."""
     return {name: [other for other, config in states.items() if name in _targets(config)] for name in states}
 
 
@@ -129,7 +129,7 @@ def expected_reply(config: StateConfig, action: StateAction, *, timeout: float |
 
 
 def as_seen(met: Expectation, event: EventEnvelope) -> EventEnvelope:
-    """Name what closed an expectation, by the name that transitions know it by."""
+    """Return the name, for transitions, of a closing event."""
     if met.kind is ExpectationKind.GATE:
         return _rejection(met, event)
     if met.status is ExpectationStatus.EXPIRED:
@@ -164,7 +164,7 @@ def base_of(event_type: str) -> str:
 
 
 def names_after(action: StateAction, *, is_gated: bool) -> list[str]:
-    """Names by which a transition can mean what an action leads to, without codes of errors and other answers."""
+    """Return the names for a transition after an action, without codes of errors and other answers."""
     base = base_of(action.answer)
     names = [action.answer, base + _FAILED]
     if action.timeout_seconds is not None:
@@ -173,7 +173,7 @@ def names_after(action: StateAction, *, is_gated: bool) -> list[str]:
 
 
 def names_of(event: EventEnvelope, config: StateConfig) -> frozenset[str]:
-    """Names by which a transition of this state may mean this event."""
+    """Return the names of this event for a transition of this state."""
     if not is_failure(event):
         return frozenset({event.type})
     code = error_of(event)[0]
@@ -205,7 +205,8 @@ def result_in(event: EventEnvelope) -> Json:
 
 
 def next_state(config: StateConfig, event: EventEnvelope, view: JsonObject) -> str | None:
-    """The first transition, as they are written, whose event it is and whose condition holds. None: no way leads on."""
+    """Return the target of the first transition, as written, with this event and a true condition. None: there is no
+    way on."""
     names = names_of(event, config)
     seen: JsonObject = {"payload": content_of(event.data), "data": event.data, **view}
     for transition in config.transitions:
@@ -215,6 +216,6 @@ def next_state(config: StateConfig, event: EventEnvelope, view: JsonObject) -> s
 
 
 def _without_event(config: StateConfig, event: EventEnvelope) -> str | None:
-    """The state to which an answer leads that no transition takes."""
+    """Return the next state of an answer without a fitting transition."""
     meant = config.action is not None and event.type == config.action.answer
     return config.default_next if meant or config.action is None else None

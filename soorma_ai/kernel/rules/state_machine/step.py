@@ -1,4 +1,4 @@
-"""One step of a plan that goes by a state machine: what comes leads to a state, and the state asks for something.
+"""Step of a plan with a state machine: an event leads to a state, and the state makes a request.
 
 A step is decided here, and carried out like any other decision: judged, held by its gate, counted.
 """
@@ -41,8 +41,8 @@ _REASON, _CAME = "reason", "came"
 
 
 class MachineView(Struct, frozen=True):
-    """A plan as a step finds it: its machine, what it remembers, what it waits for. `state` is its author's; `pause` is
-    what a pause keeps. `closed` is what it waited for and the event that closed that, in the delivery in hand."""
+    """Plan at the start of a step: its state machine, its values, its wait. `state` is its author's; `pause` is the
+    state of a pause. `closed` is the closed wait with its closing event, in the present delivery."""
 
     plan: PlanRecord
     states: States
@@ -58,7 +58,7 @@ class MachineView(Struct, frozen=True):
 
     @property
     def seen(self) -> EventEnvelope | None:
-        """Name by which transitions know what came."""
+        """Name of the event, for transitions."""
         return as_seen(*self.closed) if self.closed else None
 
     @property
@@ -70,12 +70,12 @@ class MachineView(Struct, frozen=True):
 
     @property
     def is_held(self) -> bool:
-        """Return True for a plan that somebody has to resume, whatever else comes."""
+        """Return True for a plan in need of a person's resumption, after any other event too."""
         return any(wait.event_type == RESUMED for wait in _waits(self))
 
     @property
     def is_waiting(self) -> bool:
-        """Return True while what the state asked is open, or nobody takes what it is to ask."""
+        """Return True while the state's request is open, or has no taker."""
         if not self.plan.is_due:
             return any(e.id == self.plan.awaits or e.event_type == RESUMED for e in self.open_now)
         asks = self.config.action if self.config else None
@@ -92,7 +92,7 @@ class MachineView(Struct, frozen=True):
 
 
 class AgentRequest(Struct, frozen=True):
-    """Request that a state makes of whoever takes the event."""
+    """Request of a state to any taker of the event."""
 
     event_type: str
     data: JsonObject
@@ -100,19 +100,19 @@ class AgentRequest(Struct, frozen=True):
 
 
 class Move(Struct, frozen=True):
-    """The plan in its new state, and what it `asks` there."""
+    """Plan in its new state, and the state's request `asks`."""
 
     outcome: PlanChange
     asks: AgentRequest | PlanQuestion | None = None
 
 
 def enter(plan: PlanRecord, state: str) -> PlanRecord:
-    """Enter a state; what it asks is still to be asked."""
+    """Enter a state; its request is still to be made."""
     return replace(plan, current_state=state, is_due=True)
 
 
 def keep_result(view: MachineView) -> tuple[Effect, ...]:
-    """Keep what came under the name of the state that asked for it."""
+    """Keep a result under the name of the requesting state."""
     seen = view.seen
     if seen is None or view.closed is None:
         return ()
@@ -126,7 +126,7 @@ def keep_result(view: MachineView) -> tuple[Effect, ...]:
 
 
 def state_after(view: MachineView, event: EventEnvelope) -> str | None:
-    """The state that the event leads to. A plan that is resumed goes on with what came while it was paused."""
+    """Return the next state for the event. A resumed plan continues with the events of its pause."""
     config = view.config
     if config is None:
         return None
@@ -182,7 +182,7 @@ def rest(view: MachineView) -> PlanQuestion | None:
 
 
 def result_of(view: MachineView, given: Json) -> Json:
-    """Return the result with which the plan ends: the given one, else what its state says."""
+    """Return the final result of the plan: the given one, else its state's."""
     config = view.config
     if given is not None or config is None or config.fails:
         return given
@@ -203,8 +203,8 @@ def end(view: MachineView, result: Json, result_schema: JsonObject) -> Json | Fa
 
 
 def pause(view: MachineView, reason: str, now: datetime) -> tuple[PlanChange, PlanQuestion]:
-    """Wait until somebody resumes the plan; a root's time stands still. What the state asked is awaited all the same.
-    The reason is shown among the author's notes as well, where they have none of that name."""
+    """Wait until a person resumes the plan; a root's time stands still. The state's request is awaited all the same.
+    The reason is shown among the author's notes as well, if they have none of that name."""
     plan, seen, config = view.plan, view.seen, view.config
     clock = stop_clock(plan, now)
     plan = clock.plan
@@ -223,7 +223,7 @@ def pause(view: MachineView, reason: str, now: datetime) -> tuple[PlanChange, Pl
 
 
 def hold(view: MachineView, now: datetime) -> PlanChange:
-    """Keep what came, so that it leads on when the plan is resumed."""
+    """Keep an event for the plan's resumption."""
     kept: tuple[Effect, ...] = ()
     if view.seen is not None and view.closed is not None and view.closed[0].id == view.plan.awaits and view.states:
         kept = (_note_pause(view.plan, view.seen),)
@@ -231,9 +231,9 @@ def hold(view: MachineView, now: datetime) -> PlanChange:
 
 
 def resume(view: MachineView, data: JsonObject, moment: Moment) -> PlanChange | None:
-    """End what the plan waits for from people. None: it waits for nobody (any more).
+    """End the plan's wait for people. None: it has no such wait.
 
-    Raises LocalProtocolError for a plan that a gate holds.
+    Raises LocalProtocolError for a plan held by a gate.
     """
     waits = _waits(view)
     if not waits:
@@ -299,5 +299,5 @@ def _note_pause(plan: PlanRecord, seen: EventEnvelope) -> SaveValue:
 
 
 def _shows_reason(view: MachineView) -> bool:
-    """Tell whether the reason among the author's notes is the one that was put there."""
+    """Tell whether the reason among the author's notes is the platform's."""
     return _REASON in view.pause and view.state.get(PAUSE_REASON) == view.pause[_REASON]

@@ -1,4 +1,4 @@
-"""Templates of a state machine: what they see of a plan, and how they are filled."""
+"""Templates of a state machine: their view of a plan, and their filling."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -26,10 +26,10 @@ def templates_in(value: Json) -> Iterator[str]:
 
 
 def fill(template: Json, view: JsonObject) -> Json:
-    """Fill in what templates name, in one pass: what is filled in is data, whatever it looks like. `view` is what they
-    see of a plan, by `ROOTS`.
+    """Fill in the placeholders of templates, in one pass: a filled-in value is data, in any form. `view` is their view
+    of a plan, by `ROOTS`.
 
-    Raises PayloadMismatch for what is not there, LimitExceeded for more than an event may hold.
+    Raises PayloadMismatch for a missing value, LimitExceeded for more than an event may hold.
     """
     return replace_texts(template, Filling(view).fill)
 

@@ -1,4 +1,4 @@
-"""Answers: whether one counts (the first valid one does; every other is told why not), and what it leads to."""
+"""Answers: their validity (the first valid one counts; every other gets the reason), and their effects."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -51,8 +51,8 @@ def judge_answer(expectation: Expectation, answer: Answer, person: Person, now: 
 
 
 def event_of_answer(asked: Expectation, answer: Answer, now: datetime) -> EventEnvelope:
-    """The event by which an answer takes effect: it wakes who asked; where no plan decides what becomes of a held
-    request, it is that request, or what tells its requester that it was rejected."""
+    """Return the event of an answer: it wakes the asker; for a held request without a deciding plan, it is that
+    request, or the message of its rejection to the requester."""
     held = _request_of_proposal(asked)
     if held is None:
         return wake_for(ANSWERED, asked, now)
@@ -78,9 +78,8 @@ def event_of_expiry(asked: Expectation, due: datetime) -> EventEnvelope:
 
 
 def may_meet(wait: Expectation, event: EventEnvelope) -> bool:
-    """Tell whether an event can meet the wait: one of its producers', or anybody's where none are declared. An event
-    tells no roles, so none meets what only some people may answer; nor what is another user's, if its sender may not
-    steer that."""
+    """Tell whether an event can meet the wait: one of its producers', or anybody's without declared ones. An event has
+    no roles, so none meets a wait for certain roles; nor does another user's, without the right to steer that."""
     if wait.ask is not None and wait.ask.approvers:
         return False
     if event.own and event.user_id != wait.user_id:
@@ -95,14 +94,14 @@ def is_undeclared(wait: Expectation, event: EventEnvelope) -> bool:
 
 
 def may_answer(asked: Expectation, person: Person, now: datetime) -> bool:
-    """Tell whether a person is among those of the tenant who may answer: the approvers, or anybody where none are
-    named. Neither whose it is nor a role that steers counts."""
+    """Tell whether a person of the tenant has the right to answer: an approver, or anybody without named ones. Neither
+    ownership nor a role with the right to steer counts."""
     approvers = asked.ask.approvers_at(asked.opened_at, now) if asked.ask else ()
     return not approvers or person.roles is None or not person.roles.isdisjoint(approvers)
 
 
 def role_fault(asked: Expectation, person: Person, now: datetime) -> str:
-    """Return why a person is not among those who may answer; empty where they are."""
+    """Return the reason against a person's answer; empty for none."""
     if may_answer(asked, person, now):
         return ""
     has = ", ".join(sorted(person.roles or ())) or "no role"
@@ -111,8 +110,8 @@ def role_fault(asked: Expectation, person: Person, now: datetime) -> str:
 
 
 def _is_said_again(answer: Answer, earlier: Answer) -> bool:
-    """Tell whether it is the earlier one once more. Whoever answers chooses its id: two people may choose the same, and
-    one person may say two things under it."""
+    """Tell whether it repeats the earlier answer. Its id is the caller's choice: two people may choose the same, and
+    one person may give two answers under it."""
     return _act(answer) == _act(earlier)
 
 
@@ -158,8 +157,8 @@ def _edit_fault(ask: Ask, answer: Answer) -> str:
 
 
 def say_approved(decision: str | None, payload: JsonObject, schema: JsonObject) -> JsonObject:
-    """Return the payload, to which a yes or no is added as `approved`, unless it is said there or the question, by the
-    schema of its answers, has no place for that."""
+    """Return the payload with a yes or no as `approved`, unless it has one, or the question's schema has no place for
+    it."""
     if decision not in (AnswerDecision.APPROVE, AnswerDecision.REJECT) or "approved" in payload:
         return payload
     complete: JsonObject = {"approved": decision == AnswerDecision.APPROVE, **payload}
@@ -167,7 +166,7 @@ def say_approved(decision: str | None, payload: JsonObject, schema: JsonObject) 
 
 
 def decision_meant(decision: str | None, payload: Mapping[str, object]) -> AnswerDecision:
-    """Return what somebody means who gave no decision: a yes, a no, or words."""
+    """Return the decision of an answer without an explicit one: a yes, a no, or words."""
     if decision is not None:
         try:
             return AnswerDecision(decision)

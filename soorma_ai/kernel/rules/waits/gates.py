@@ -1,7 +1,7 @@
-"""Gates: a request that a person must approve waits as a question that is bound to exactly its payload.
+"""Gates: a request in need of an approval waits as a question with exactly its payload.
 
-A plan decides itself what becomes of a request that it had to hold. Whoever else asks goes on when the reply comes:
-the answer publishes the request, or tells that it was rejected.
+A plan decides itself about its held request. Any other requester continues at the reply: the answer publishes the
+request, or informs about its rejection.
 """
 
 from collections.abc import Iterable, Sequence

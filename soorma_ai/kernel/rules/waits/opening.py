@@ -29,7 +29,7 @@ ORDINALS_APART = 2**32
 
 
 class Moment(Struct, frozen=True):
-    """Cause, maker and time of what is made. Ids derive from the cause, so making it again makes the same."""
+    """Cause, maker and time of new records. Ids derive from the cause, so a repetition makes the same."""
 
     cause: EventEnvelope
     agent: str
@@ -83,7 +83,7 @@ class Waiter(Struct, frozen=True):
 
 
 class ExpectationSpec(Struct, frozen=True):
-    """Description of what must come; `Expectation` explains the fields. `timeout` counts from the opening."""
+    """Description of an expected event; `Expectation` explains the fields. `timeout` counts from the opening."""
 
     id: str
     kind: ExpectationKind
@@ -151,8 +151,8 @@ def first_opened(effects: Iterable[Effect]) -> Expectation:
 def _announcement(
     lineage: Lineage, opened: Expectation, ask: Ask, moment: Moment, about: JsonObject | None
 ) -> EventEnvelope:
-    """The event by which programs outside learn that people are asked. `about` is what the asker adds of its own. A
-    question is answered by an event under the announcement's correlation id, too."""
+    """Return the event about a question to people, for programs outside. `about` is the asker's own addition. An event
+    under the announcement's correlation id answers the question, too."""
     decisions: list[Json] = list(ask.allowed_decisions)
     task_id, request_id = opened.asking_task, opened.request_asked_about
     owner: JsonObject = {"plan_id": opened.plan_id, "task_id": task_id, "request_id": request_id}
@@ -179,7 +179,7 @@ def earliest(*moments: datetime | None) -> datetime | None:
 
 
 def _deadline_timer(waiter: Waiter, opened: Expectation) -> tuple[Schedule, ...]:
-    """The timer of its deadline; none for what ends with its plan, whose deadline has a timer already."""
+    """Return the timer of its deadline; none for an end with its plan, with a timer of its own."""
     due = opened.deadline
     if due is None or (waiter.plan_id is not None and waiter.deadline is not None and due >= waiter.deadline):
         return ()
@@ -187,9 +187,9 @@ def _deadline_timer(waiter: Waiter, opened: Expectation) -> tuple[Schedule, ...]
 
 
 def _reminders(asked: Expectation, ask: Ask, announced: EventEnvelope) -> tuple[Schedule, ...]:
-    """The timers by which people are reminded of a question that nobody answers, and others told that they may answer
-    too; what would be due at its deadline or later comes to nothing. Their events move nothing: who may answer is
-    judged by the question's record and the time, so that it holds whether or not a timer fired."""
+    """Return the timers of reminders and of the escalation of an unanswered question; those due at its deadline or
+    later are dropped. Their events change nothing: the right to answer follows from the question's record and the time,
+    with a fired timer or without."""
     timers = [
         Schedule(
             f"remind:{asked.id}:{number}",
@@ -216,7 +216,7 @@ def _reminder(
 
 
 def keys_of_event(event: EventEnvelope, definitions: Iterable[EventDefinition]) -> tuple[str, ...]:
-    """Keys of its plan, its reply key, and what each definition of its type correlates."""
+    """Return the keys of its plan, its reply key, and the correlations of its type's definitions."""
     keys: list[str] = []
     if event.plan_id:
         keys.append(f"plan:{event.plan_id}")

@@ -56,7 +56,7 @@ def refuse(request: EventEnvelope, code: str, message: str, now: datetime) -> Ev
 
 
 def id_when_let_go(request_id: str) -> str:
-    """The id under which people let go a request whose own id was in the log before."""
+    """Return the id of the approved copy of a request already in the log."""
     return derived_id("let go", request_id)
 
 
@@ -83,6 +83,6 @@ def check_author(event_type: str) -> None:
 
 
 def platform_only(event_type: str) -> str:
-    """Return the reason why nobody else publishes this event; empty for any other event."""
+    """Return the reason against others' publication of this event; empty for any other event."""
     meaning = _MEANINGS.get(event_type)
     return f"{event_type!r} {meaning}; only the platform publishes it" if meaning else ""

@@ -10,8 +10,8 @@ MOST_TITLE = 160
 
 
 def fill_sentence(text: str, data: JsonObject) -> str:
-    """Return the text with what the payload has where it names a field, as `Pay {amount} $ to {payee.name}`. What the
-    payload does not have stays as it is written."""
+    """Return the text with the payload's values for its fields, as `Pay {amount} $ to {payee.name}`. A missing field
+    stays as it is written."""
     return _FIELD.sub(lambda found: _text_at(found[1], data) or found[0], text)
 
 
@@ -32,7 +32,7 @@ def _text_at(path: str, data: JsonObject) -> str:
 
 
 def _spell(value: Json) -> str:
-    """Return a value on one line: what would be seen as nothing, or turn what follows around, is a space."""
+    """Return a value on one line: an invisible character, or one with an effect on the text's direction, is a space."""
     if isinstance(value, bool | None):
         return compact(value)
     if isinstance(value, int | float):

@@ -1,5 +1,5 @@
-"""Events by which a plan is woken. They carry nothing that is believed: the rows they point at are the truth,
-so a forged one opens no gate and moves no plan."""
+"""Wake-ups of plans. They carry nothing to be believed: the rows they point at are the truth, so a forged one opens no
+gate and moves no plan."""
 
 from datetime import datetime
 
@@ -23,7 +23,8 @@ WAKE_EVENTS = frozenset(
 
 
 def wake_for(type: str, expectation: Expectation, now: datetime, *, causation_id: str | None = None) -> EventEnvelope:
-    """ANSWERED, EXPIRED or OFFER_CHANGED for who waits, ABANDONED for who was asked; `subject` is the expectation."""
+    """Return a wake-up: ANSWERED, EXPIRED or OFFER_CHANGED for the waiting one, ABANDONED for the asked one; `subject`
+    is the expectation."""
     return EventEnvelope(
         id=derived_id("wake", type, expectation.id),
         source=SYSTEM,

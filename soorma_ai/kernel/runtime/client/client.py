@@ -1,12 +1,14 @@
-"""The calls of programs outside: submit, request, publish, answer, look. Every call acts at once."""
+"""Client of the platform in this process: submit, request, publish, answer, read. Every call acts at once."""
 
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Any, cast
 
 from msgspec.structs import replace
+from typing_extensions import Unpack
 
 from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound
+from soorma_ai.kernel.domain.call_options import PublishOptions, SubmitOptions, must_know
 from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, Wait
@@ -28,6 +30,7 @@ from soorma_ai.kernel.ports import EventPage
 from soorma_ai.kernel.rules.authority import (
     LIST_PLANS,
     LIST_WAITS,
+    PUBLISH_TO_PLAN,
     RESUME,
     SEE_PLAN,
     Right,
@@ -36,6 +39,7 @@ from soorma_ai.kernel.rules.authority import (
     only_user,
     steers_all,
 )
+from soorma_ai.kernel.rules.plans.lifecycle import lineage_of_child
 from soorma_ai.kernel.rules.waits.answers import decision_meant
 from soorma_ai.kernel.rules.waits.opening import Waiter, expectation_of
 from soorma_ai.kernel.rules.waits.replies import check_author
@@ -60,46 +64,50 @@ PLANS, REQUESTS, EVENTS, QUESTIONS = CallTable(), CallTable(), CallTable(), Call
 
 
 class Client(OperatorCalls):
-    """Acts as one person of one tenant, and sees what is theirs, or what their roles let them see of the tenant.
+    """Calls of one person of one tenant. The person sees their own data, and the tenant's as far as their roles allow.
 
     What a person does not see is NotFound, just as what does not exist; what they see and may not do is Forbidden.
     `registry` finds agents.
     """
 
     def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "Client":
-        """Return the same calls for somebody whose identity you have established."""
+        """Return the same calls for a person with these `roles`; establish the person's identity beforehand."""
         must_be_text("tenant_id", tenant_id)
         must_be_text("user_id", user_id)
         return Client(self.services, Person(tenant_id, user_id, roles_of(roles)))
 
     def as_caller(self, caller: Caller) -> "Client":
-        """Return the same calls for whom an authenticator found, whose changes are written down; see `audit`."""
+        """Return the same calls for an authenticated `caller`. Changes by it are recorded; see `audit`."""
         client = Client(self.services, caller.person)
         client.caller = caller
         return client
 
     @PLANS.local(Act.BEGIN)
-    async def submit(
-        self,
-        goal: str,
-        data: Data,
-        *,
-        session_id: str | None = None,
-        idempotency_key: str | None = None,
-        planner: str | None = None,
-        approve: bool = False,
-    ) -> PlanHandle:
-        """Give a goal to its planner. The same `idempotency_key` submits it once, and finds the same plan.
+    async def submit(self, goal: str, data: Data, **options: Unpack[SubmitOptions]) -> PlanHandle:
+        """Give a goal to its planner, and return the plan's handle.
 
-        Raise NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema or
-        the key was used for other data, Overloaded when too much is waiting or held, Held as `request` does.
+        Raise NotFound for a goal without any planner, LocalProtocolError for data off its schema or a key used for
+        other data, Overloaded when too much is waiting or held, Held as `request` does.
+
+        Args:
+            goal: the name of the goal.
+            data: its payload.
+            session_id: the conversation of the plan.
+            idempotency_key: the same key submits the goal once, and returns the same plan.
+            planner: one planner, where several take the goal.
+            approve: True approves a goal held for approval; this needs the right to approve it.
+            response_event: the name of the answer.
+            parent_plan_id: the plan with the limits, the deadline and the cancellation of the new one.
         """
-        registered = await intake.goal_taken(self.services.store.registry, self.person.tenant_id, goal, planner)
-        event_id = self.event_id(goal, idempotency_key)
+        must_know("submit", options, SubmitOptions)
+        registry, planner = self.services.store.registry, options.get("planner")
+        registered = await intake.goal_taken(registry, self.person.tenant_id, goal, planner)
+        event_id = self.event_id(goal, options.get("idempotency_key"))
         given = await intake.check_data(self.person.tenant_id, registered.definition, data)
-        lineage, now = await self._lineage(session_id), self._now()
+        lineage, now = await self._lineage_of_goal(options), self._now()
         event = intake.request_of(registered.definition, given, event_id, lineage, now, registered.agent)
-        event = self._mark(event)
+        event = self._mark(intake.with_answer(event, options.get("response_event")))
+        approve = options.get("approve", False)
         async with self._changing("submit", event.id) as change:
             await intake.take_request(change, self.person, event, registered.definition, approve=approve)
         return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self)
@@ -117,8 +125,16 @@ class Client(OperatorCalls):
     ) -> JsonObject:
         """Ask an agent, and wait for its reply: {request_id | task_id, success, status, result | error}.
 
-        Raise DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply. Raise Held
-        where a person must approve it first; who may do that says so with `approve`.
+        Raise DeadlineExceeded after `timeout`; the same `idempotency_key` later finds the reply. Raise Held for a
+        request in need of a person's approval.
+
+        Args:
+            event_type: the name of the request.
+            data: its payload.
+            timeout: seconds or a span.
+            idempotency_key: the same key asks once, and finds the same reply.
+            session_id: the conversation of the request.
+            approve: True approves a request held for approval; this needs the right to approve it.
         """
         at_most = seconds(timeout)
         async with within(self.services.clock, at_most, f"a request of {event_type!r}"):
@@ -142,8 +158,8 @@ class Client(OperatorCalls):
         session_id: str | None = None,
         approve: bool = False,
     ) -> str:
-        """Ask an agent as `request` does, and return the id by which `reply` waits for its reply, for as long as
-        `timeout` from now. Raise Held as `request` does."""
+        """Ask an agent as `request` does, without waiting; return the request's id. `reply` waits for its reply, for as
+        long as `timeout` from now. Raise Held as `request` does."""
         event, definition, expectation = await self._question(event_type, data, timeout, idempotency_key, session_id)
         async with self._changing("ask", event.id) as change:
             await intake.take_request(change, self.person, event, definition, expectation, approve=approve)
@@ -151,7 +167,8 @@ class Client(OperatorCalls):
 
     @REQUESTS.local(Act.SEE)
     async def reply(self, request_id: str, *, timeout: float | timedelta = DEFAULT_TIMEOUT) -> JsonObject:
-        """Wait for the reply to a request of before, as `request` does. Raise NotFound, DeadlineExceeded."""
+        """Wait for the reply to an earlier request, as `request` does, for `timeout` seconds. Raise NotFound,
+        DeadlineExceeded."""
         must_be_outside()
         at_most = seconds(timeout)
         async with within(self.services.clock, at_most, f"the reply to {request_id}"):
@@ -165,24 +182,25 @@ class Client(OperatorCalls):
 
     @EVENTS.local(Act.BEGIN)
     async def publish(
-        self,
-        topic: EventTopic | str,
-        event_type: str,
-        data: Data,
-        *,
-        idempotency_key: str | None = None,
-        correlation_id: str | None = None,
-        plan_id: str | None = None,
-        session_id: str | None = None,
-        approve: bool = False,
+        self, topic: EventTopic | str, event_type: str, data: Data, **options: Unpack[PublishOptions]
     ) -> str:
-        """Publish an event from outside, and return its id. `plan_id` or `correlation_id` say which plan waits for it,
-        which has to be one that this person may steer.
+        """Publish an event from outside, and return its id.
 
         A request is checked against its receiver's schema as `request` does it, and gets no reply here. Raise Held as
         `request` does.
+
+        Args:
+            topic: the topic of the event.
+            event_type: the name of the event.
+            data: its payload.
+            idempotency_key: the same key publishes once.
+            correlation_id: the reply key of a plan's wait; this person needs the right to steer the plan.
+            plan_id: the waiting plan; this person needs the right to steer it.
+            session_id: the conversation of the event.
+            approve: as in `request`.
         """
-        where = topic_of(topic)
+        must_know("publish", options, PublishOptions)
+        where, plan_id, correlation_id = topic_of(topic), options.get("plan_id"), options.get("correlation_id")
         check_author(event_type)
         if where is EventTopic.ACTION_REQUESTS:
             if plan_id is not None:
@@ -192,8 +210,8 @@ class Client(OperatorCalls):
             definition = EventDefinition(event_name=event_type, topic=where)
         given = await intake.check_data(self.person.tenant_id, definition, data)
         event = new_event(
-            await self._lineage(session_id, plan_id),
-            event_id=self.event_id(event_type, idempotency_key),
+            await self._lineage(options.get("session_id"), plan_id),
+            event_id=self.event_id(event_type, options.get("idempotency_key")),
             source=CLIENT,
             topic=where,
             type=event_type,
@@ -205,6 +223,7 @@ class Client(OperatorCalls):
         async with self._changing("publish", event.id) as change:
             await check_receiver(self.services, self.person, plan_id, correlation_id)
             if where is EventTopic.ACTION_REQUESTS:
+                approve = options.get("approve", False)
                 await intake.take_request(change, self.person, event, definition, approve=approve)
             else:
                 await intake.take_from(change.services, self.person, event)
@@ -212,20 +231,20 @@ class Client(OperatorCalls):
 
     @QUESTIONS("GET /waits", LIST_WAITS, "list_waits", by=lambda one: one.wait_id)
     async def waits(self, *, limit: int = 50, plan_id: Id | None = None) -> list[Wait]:
-        """Return open questions that are this person's to see or to answer, the most urgent first; with a `plan_id`
-        those of its tree."""
+        """Return open questions for this person to see or to answer, the most urgent first; with a `plan_id` those of
+        its tree."""
         return (await question_page(self.services, self.person, limit, plan_id)).waits
 
     @QUESTIONS("GET /waits/{wait_id}", Act.SEE, "show_wait")
     async def wait(self, wait_id: Id) -> Wait:
-        """Return a question, open or closed. Raise NotFound for what is not theirs to see or to answer."""
+        """Return a question, open or closed. Raise NotFound without the right to see or answer it."""
         asked = await own_question(self.services.store, self.person, wait_id, self._now())
         [wait] = await with_claims(self.services.store, [cast("Wait", Wait.of(asked))], self._now())
         return wait
 
     @QUESTIONS("GET /lookup/waits", LIST_WAITS, "find_waits")
     async def find_waits(self, beginning: Id) -> list[Wait]:
-        """Return the questions of this person with ids of this beginning: the open ones, or without any the closed
+        """Return the questions of this person with ids of this `beginning`: the open ones, or without any the closed
         ones."""
         return await find_questions(self.services, self.person, beginning)
 
@@ -244,9 +263,15 @@ class Client(OperatorCalls):
         note: str = "",
         answer_id: str | None = None,
     ) -> AnswerOutcome:
-        """Answer a question: accepted | duplicate | late | superseded | invalid; its `detail` says why. Raise NotFound.
+        """Answer a question: accepted | duplicate | late | superseded | invalid, with the reason in `detail`. Raise
+        NotFound.
 
-        Without a `decision`, `approved` in the payload tells. `answer_id` makes saying it again the same answer.
+        Args:
+            wait_id: the id of the question.
+            payload: the answer; without a `decision`, `approved` in it decides.
+            decision: "approve", "edit", "reject" or "respond".
+            note: the reason, for the requester.
+            answer_id: the same id makes a repeated call the same answer.
         """
         must_be_outside()
         now = self._now()
@@ -271,7 +296,7 @@ class Client(OperatorCalls):
 
     @PLANS("POST /plans/{plan_id}/cancel", Act.STEER, "cancel_plan", key="cancelled", raises=(IllegalTransition,))
     async def cancel(self, plan_id: Id, reason: Note = CANCELLED) -> bool:
-        """Ask a plan to stop. False when it had ended already. Raise NotFound, Forbidden."""
+        """Ask a plan to stop, for this `reason`. False for an ended plan. Raise NotFound, Forbidden."""
         must_be_outside()
         async with self._changing("cancel", plan_id) as change:
             await self._own_plan(plan_id, PLANS["cancel"])
@@ -279,9 +304,9 @@ class Client(OperatorCalls):
 
     @PLANS.local(RESUME)
     async def resume(self, plan_id: str, data: Mapping[str, Any] | None = None, *, note: str = "") -> AnswerOutcome:
-        """Let a plan go on that was paused until somebody resumes it, with this input; or that needs an operator, with
-        all of its tree that does, now that its model's set-up is mended. Raise NotFound, Forbidden, and
-        LocalProtocolError where nobody has to resume it."""
+        """Resume a paused plan with this input; or a plan in need of an operator, together with all such plans of its
+        tree, after the repair of its model's set-up. Raise NotFound, Forbidden, and LocalProtocolError for a plan
+        without need of it."""
         must_be_outside()
         paused, is_held = await find_pause(self.services.store, plan_id), False
         plan = await self._own_plan(plan_id, SEE_PLAN if paused else RESUME)
@@ -296,8 +321,8 @@ class Client(OperatorCalls):
 
     @PLANS("POST /resumptions", Act.BEGIN, "resume_plans", key="plan_ids", is_safe=True)
     async def resume_all(self, *, agent: str | None = None) -> list[str]:
-        """Let all plans of this person, or of the tenant for its operators, go on that need an operator; those of one
-        planner, if it is named. Return their ids."""
+        """Resume all plans in need of an operator: those of this person, for operators those of the tenant; with
+        `agent`, those of one planner. Return their ids."""
         must_be_outside()
         async with self._changing("resume", agent or "all") as change:
             return await resume_all(change.store, self.person, self._now(), agent)
@@ -306,7 +331,7 @@ class Client(OperatorCalls):
     async def plans(
         self, *, status: Status | None = None, session_id: Id | None = None, limit: int = 50
     ) -> list[PlanRecord]:
-        """Return plans, the newest first. `status` may be 'active' too: every plan that has not ended."""
+        """Return plans, the newest first. `status` may be 'active', too: all running plans."""
         return await reading.plans(self.services, self.person, status, session_id, limit)
 
     @property
@@ -315,16 +340,22 @@ class Client(OperatorCalls):
 
     @PLANS("GET /plans/{plan_id}", SEE_PLAN, "show_plan")
     async def plan(self, plan_id: Id) -> PlanDetails:
-        """Return all that is known of a plan: its steps, decisions, usage, and what it waits for. Raise NotFound."""
+        """Return everything about a plan: its steps, decisions, usage and waits. Raise NotFound."""
         return await reading.plan_details(self.services, self.person, plan_id)
 
     @EVENTS.local(Act.SEE)
     async def events(
         self, *, after: int = 0, limit: int = 100, plan_id: str | None = None, newest: bool = False
     ) -> EventPage:
-        """Return events in the order in which they came, from behind the place `after` on; those of a plan's tree, or
-        all that this person sees. With `newest` in the other order: those before `after`, or before the end if it is 0.
-        Of somebody who sees their own only, a page may be short, or empty, before the end. Raise NotFound.
+        """Return events in the order of their arrival, from behind the place `after` on: those of a plan's tree, or all
+        visible to this person. Raise NotFound.
+
+        Args:
+            after: a place of the log.
+            limit: the largest number of events. For a person with access to their own events only, a page may be short,
+                or empty, before the end.
+            plan_id: a plan of the tree.
+            newest: the reverse order: events before `after`, or before the end if `after` is 0.
         """
         person = self.person
         root = None if plan_id is None else (await self._own_plan(plan_id, EVENTS["events"])).root_plan_id
@@ -334,14 +365,14 @@ class Client(OperatorCalls):
 
     @EVENTS("GET /lookup/events", Act.SEE, "find_events")
     async def find_events(self, beginning: Id) -> list[EventEnvelope]:
-        """Return the events in sight of this person with ids of this beginning, by id, at most 500."""
+        """Return the events in sight of this person with ids of this `beginning`, by id, at most 500."""
         log = self.services.store.events
         found = await log.events_beginning(self.person.tenant_id, beginning, MOST_ITEMS)
         return [event for event in found if may(self.person, EVENTS["events"], event)]
 
     @PLANS.local(Act.SEE)
     async def follow(self, plan_id: str) -> PlanHandle:
-        """Return the handle of a plan that was submitted earlier. Raise NotFound."""
+        """Return the handle of an earlier plan. Raise NotFound."""
         plan = await self._own_plan(plan_id, PLANS["follow"])
         return PlanHandle(plan.plan_id, plan.goal_id, self)
 
@@ -359,14 +390,20 @@ class Client(OperatorCalls):
         return event, definition, expectation_of(Waiter(CLIENT, lineage, now + until_then), intake.reply_of(event), now)
 
     def _mark(self, event: EventEnvelope) -> EventEnvelope:
-        """Return the event as of one who does not steer the tenant, where that is so."""
+        """Return the event with the mark of an author without the right to steer the tenant, where it applies."""
         return event if steers_all(self.person) else event.model_copy(update={"own": True})
 
     def event_id(self, event_type: str, idempotency_key: str | None) -> str:
-        """Return the id of the event that this person sends under this key; without one, a new id."""
+        """Return the id of this person's event under this key; without a key, a new id."""
         if idempotency_key is None:
             return self.services.clock.new_id()
         return derived_id(CLIENT, self.person.tenant_id, self.person.user_id, event_type, idempotency_key)
+
+    async def _lineage_of_goal(self, options: SubmitOptions) -> Lineage:
+        session_id, parent_plan_id = options.get("session_id"), options.get("parent_plan_id")
+        if parent_plan_id is None:
+            return await self._lineage(session_id)
+        return lineage_of_child(await self._own_plan(parent_plan_id, PUBLISH_TO_PLAN), session_id)
 
     async def _lineage(self, session_id: str | None, plan_id: str | None = None) -> Lineage:
         if session_id is not None:

@@ -1,4 +1,4 @@
-"""Events, tasks and answers from outside of every handler: into the store, unless too much waits."""
+"""Intake of events, tasks and answers from outside of every handler, within a bound for waiting work."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
@@ -38,6 +38,7 @@ from soorma_ai.kernel.rules.waits.opening import (
     first_opened,
     keys_of_event,
 )
+from soorma_ai.kernel.rules.waits.replies import check_address
 from soorma_ai.kernel.runtime.client.ownership import session_for
 from soorma_ai.kernel.runtime.client.people import take_answer
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
@@ -48,8 +49,8 @@ from soorma_ai.kernel.runtime.views.audit import DONE, AuditedChange
 
 
 async def must_have_room(services: Services, event: EventEnvelope) -> None:
-    """Raise Overloaded where too much waits for agents, or for the store that takes this request. An event that is
-    stored already has room."""
+    """Raise Overloaded when too much waits for agents, or for the store of this request's taker. A stored event has
+    room already."""
     store, most = services.store, services.max_backlog
     if await store.queue.backlog(most) < most or await store.events.event(event.id) is not None:
         return
@@ -68,7 +69,7 @@ async def must_have_room(services: Services, event: EventEnvelope) -> None:
 
 
 async def count_waiting(queue: Queue, at_most: int) -> int:
-    """Return the number of deliveries to agents that are not done, up to `at_most`."""
+    """Return the number of open deliveries to agents, up to `at_most`."""
     return await _count_waiting(queue, at_most, await queue.count_mail())
 
 
@@ -95,7 +96,7 @@ T = TypeVar("T")
 
 
 async def take_in(services: Services, event: EventEnvelope, expectation: Expectation | None = None) -> None:
-    """Store an event from outside. Raise Overloaded when too much waits, but never for what is on its way."""
+    """Store an event from outside. Raise Overloaded when too much waits, but never for a stored event."""
     await _must_have_room(services, event)
     await services.store.queue.send([event], expectation, services.clock.now())
 
@@ -103,8 +104,8 @@ async def take_in(services: Services, event: EventEnvelope, expectation: Expecta
 async def take_from(
     services: Services, person: Person, event: EventEnvelope, expectation: Expectation | None = None
 ) -> None:
-    """Store an event of a person as `take_in`, and open the session that it names. Raise NotFound, and Forbidden, for
-    one that somebody else has opened meanwhile; Overloaded for one of very many before its plan waits for them."""
+    """Store a person's event as `take_in` does, and open its session. Raise NotFound and Forbidden for a session opened
+    by another person meanwhile; Overloaded for an event with very many others early for its plan."""
     await _must_have_room(services, event)
     store, now, keys = services.store, services.clock.now(), await _keys_of_fact(services, event)
     await _into_session(
@@ -122,7 +123,7 @@ async def _must_have_room(services: Services, event: EventEnvelope) -> None:
 
 
 async def _keys_of_fact(services: Services, event: EventEnvelope) -> Sequence[str]:
-    """Return the names under which a plan may come to wait for an event; a request has none."""
+    """Return the names of an event for a plan's later wait; a request has none."""
     if event.topic is EventTopic.ACTION_REQUESTS:
         return ()
     known = await services.store.registry.all_events(event.tenant_id)
@@ -130,7 +131,7 @@ async def _keys_of_fact(services: Services, event: EventEnvelope) -> Sequence[st
 
 
 async def _may_hold_more(services: Services, person: Person, event: EventEnvelope) -> None:
-    """Raise Overloaded for a person of whom too much is held: what people have not answered waits for nobody's hand."""
+    """Raise Overloaded for a person with too many held requests; held requests occupy no agent."""
     most = services.max_backlog
     if await services.store.plans.count_held(person.tenant_id, person.user_id, most) >= most:
         raise Overloaded(
@@ -140,8 +141,8 @@ async def _may_hold_more(services: Services, person: Person, event: EventEnvelop
 
 
 async def goal_taken(registry: Registry, tenant_id: str, goal: str, planner: str | None) -> RegisteredEvent:
-    """Return the goal as its planner takes it, the nearest of one name. Raise NotFound, and LocalProtocolError where
-    planners of several names take it."""
+    """Return the goal with its planner's definition, the nearest of one name. Raise NotFound, and LocalProtocolError
+    for planners of several names."""
     known = await registry.all_events(tenant_id)
     goals = [event for event in known if event.role is EventRole.TAKES_AS_GOAL]
     fitting = [e for e in goals if e.definition.event_name == goal and planner in (None, e.agent, plain_name(e.agent))]
@@ -156,7 +157,7 @@ async def goal_taken(registry: Registry, tenant_id: str, goal: str, planner: str
 
 
 async def request_taken(services: Services, tenant_id: str, event_type: str) -> EventDefinition:
-    """Return a request as it is taken. Raise NotFound."""
+    """Return the definition of a request with a taker. Raise NotFound."""
     registry = services.store.registry
     definition = await request_type(registry, tenant_id, event_type, services.clock.now())
     if definition is None:
@@ -167,7 +168,7 @@ async def request_taken(services: Services, tenant_id: str, event_type: str) -> 
 
 
 async def check_data(tenant_id: str, definition: EventDefinition, data: Data) -> JsonObject:
-    """Return it as JSON. Raise LocalProtocolError for data off its schema, and inside of a handler."""
+    """Return the data as JSON. Raise LocalProtocolError for data off its schema, and inside of a handler."""
     must_be_outside()
     given = json_object(f"the data of {definition.event_name!r}", data)
     await check_ahead(tenant_id, definition.payload_schema, given)
@@ -195,8 +196,17 @@ def request_of(
     )
 
 
+def with_answer(request: EventEnvelope, response_event: str | None) -> EventEnvelope:
+    """Return a request whose answer has this name, None for the usual one. Raise LocalProtocolError for a name that is
+    the platform's."""
+    if response_event is None:
+        return request
+    check_address(response_event, EventTopic.ACTION_RESULTS)
+    return request.model_copy(update={"response_event": response_event})
+
+
 async def send_task(services: Services, worker: str, definition: EventDefinition, data: Data, lineage: Lineage) -> str:
-    """Send a worker a request, and return its id, which is that of the task. Raise LocalProtocolError."""
+    """Send a request to a worker; return its id, also the id of the task. Raise LocalProtocolError."""
     given, task_id = await check_data(lineage.tenant_id, definition, data), services.clock.new_id()
     await take_in(services, request_of(definition, given, task_id, lineage, services.clock.now(), worker))
     return task_id
@@ -211,10 +221,10 @@ async def take_request(
     *,
     approve: bool = False,
 ) -> None:
-    """Store a request from outside. Raise Held where people must approve it first.
+    """Store a request from outside. Raise Held for a request in need of an approval.
 
-    The trusted operator asks nobody, and who may approve it does so by `approve`; either is recorded as their answer.
-    Raise LocalProtocolError for who may not, and for a request that was rejected and expects no reply.
+    The trusted operator needs no approval; an approver gives it by `approve`; both are recorded as an answer. Raise
+    LocalProtocolError for `approve` without the right, and for a rejected request without an expected reply.
     """
     services, store = change.services, change.store
     gate = await store.plans.expectation(gate_id(event.id)) if definition.approval is not None else None
@@ -263,8 +273,8 @@ async def _into_session(
     now: datetime,
     send: Callable[[OpenSession | None], Awaitable[T]],
 ) -> T:
-    """Send an event with the session that it opens, if any. Where somebody else was first, who may go into theirs does,
-    and all others are told NotFound, or Forbidden."""
+    """Send an event together with the opening of its session, if needed. If another person opened it first, a caller
+    with access to it goes into theirs; all others get NotFound, or Forbidden."""
     session = await session_for(store, person, event.session_id, now)
     try:
         return await send(session)
@@ -275,7 +285,7 @@ async def _into_session(
 
 
 def reply_of(request: EventEnvelope) -> ExpectationSpec:
-    """The reply that a client expects."""
+    """Return the reply, as a client expects it."""
     name = completion_of(request.type)
     return ExpectationSpec(
         request.id, ExpectationKind.CLIENT, name, subject=request.type, dataschema=request.dataschema
@@ -291,7 +301,7 @@ async def _ask_again(
     *,
     approve: bool,
 ) -> None:
-    """The same request as before: what became of its gate stands. Raise Held while nobody has answered."""
+    """Repeat an earlier request: the outcome of its gate stands. Raise Held while the question is open."""
     held, now = gate.ask.proposal if gate.ask else None, change.services.clock.now()
     if held is None or held.digest != digest(event.data):
         raise LocalProtocolError(f"request {event.id} was asked with other data before; give it a key of its own")
@@ -328,7 +338,8 @@ def _must_count(outcome: AnswerOutcome, event: EventEnvelope, person: Person) ->
 
 
 async def lineage_of(services: Services, tenant_id: str, plan_id: str | None, goal_id: str | None) -> Lineage:
-    """Return the plan's, as if it had asked itself. Raise NotFound, and LocalProtocolError for another goal's plan."""
+    """Return the lineage of a plan's own request. Raise NotFound, and LocalProtocolError for the plan of another
+    goal."""
     if plan_id is None:
         return Lineage(tenant_id=tenant_id, goal_id=goal_id)
     lineage = (await reading.own_plan(services, Person(tenant_id), plan_id)).lineage

@@ -18,7 +18,7 @@ CALLS = CallTable()
 
 
 class OperatorCalls:
-    """Acts as one person of one tenant, by the `services` of a platform."""
+    """Operator's calls for one person of one tenant, by the `services` of a platform."""
 
     # Who came by a token; what they change is written down.
     caller: Caller | None = None
@@ -35,8 +35,8 @@ class OperatorCalls:
 
     @CALLS.local(Act.OVERSEE)
     async def audit(self, *, before: int | None = None, limit: int = 100) -> list[AuditRow]:
-        """Return what callers from outside changed or were refused, the newest first; the next page is that `before`
-        the last `seq`. Raise Forbidden for who is no auditor or operator."""
+        """Return outside callers' changes and refused attempts, the newest first; the next page is the one `before` the
+        last `seq`. Raise Forbidden without the role of an auditor or operator."""
         check(self.person, CALLS["audit"], Owner(self.person.tenant_id), "")
         return await self.services.store.audit.entries(self.person.tenant_id, limit, before=before)
 

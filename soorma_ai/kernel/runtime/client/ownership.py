@@ -1,4 +1,4 @@
-"""What a call from outside names beside its own subject, and has to be the caller's to steer."""
+"""Ownership of sessions, plans and reply keys in calls from outside: the caller needs the right to steer them."""
 
 from datetime import datetime
 
@@ -11,8 +11,8 @@ from soorma_ai.kernel.runtime.views import plans as reading
 
 
 async def check_session(store: Store, person: Person, session_id: str) -> SessionSummary | None:
-    """Return the session; None for one that does not exist yet, and will be theirs. Raise NotFound for that of another
-    user, and Forbidden."""
+    """Return the session; None for a new one, to become the person's. Raise NotFound for the session of another user,
+    and Forbidden."""
     found = await store.memory.session(person.tenant_id, session_id)
     if found is not None:
         missing = f"no session {session_id!r} of {person.user_id} in tenant {person.tenant_id!r}"
@@ -21,15 +21,15 @@ async def check_session(store: Store, person: Person, session_id: str) -> Sessio
 
 
 async def session_for(store: Store, person: Person, session_id: str | None, now: datetime) -> OpenSession | None:
-    """Return what opens the session that a call goes into. Raise as `check_session`."""
+    """Return the opening of a call's session; None for an open one. Raise as `check_session`."""
     if session_id is None or await check_session(store, person, session_id) is not None:
         return None
     return OpenSession(person.tenant_id, SessionSummary(session_id, 0, now, now, person.user_id, None, {}))
 
 
 async def check_receiver(services: Services, person: Person, plan_id: str | None, key: str | None) -> None:
-    """Raise NotFound and Forbidden where an event from outside is for what is another user's. A reply key that nobody
-    waits under may come to be one, and what is early is kept for it; in another tenant it is another key."""
+    """Raise NotFound and Forbidden for an event to another user's plan or reply key. An unknown reply key may get a
+    wait later, and an early event is kept for it; in another tenant it is another key."""
     if steers_all(person):
         return
     if plan_id is not None:
@@ -40,7 +40,7 @@ async def check_receiver(services: Services, person: Person, plan_id: str | None
 
 
 async def _owner_of(store: Store, tenant_id: str, key: str) -> OwnedRecord | None:
-    """Return what a correlation id may name: a plan, its goal's reply, a question, or a request."""
+    """Return the owner of a correlation id: a plan, its goal's reply, a question, or a request."""
     if plan := await store.plans.plan(key) or await store.plans.plan_answering(tenant_id, key):
         return plan.lineage
     if submitted := await store.plans.goal_of(key):

@@ -1,4 +1,4 @@
-"""Bounds of a client's calls: the timeout, and in a test the patience with a model that is away."""
+"""Bounds of a client's calls: the timeout, and in tests the patience with an unavailable model."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -20,7 +20,7 @@ GRACE = 0.5
 
 
 class PatientCall:
-    """One call that waits for a plan. A test's patience begins with the call."""
+    """Call with a wait for a plan. A test's patience begins with the call."""
 
     def __init__(self, services: Services, plan_id: str) -> None:
         self._services = services
@@ -28,9 +28,9 @@ class PatientCall:
         self._begun = monotonic()
 
     async def wait(self, woken: asyncio.Event, seconds: float, plan: PlanRecord | None) -> None:
-        """Wait until woken or, by the platform's clock, so many seconds later. `plan` is None before it has begun.
+        """Wait until woken or, by the platform's clock, for these seconds. `plan` is None before its beginning.
 
-        Raise ModelUnavailable where the bound of a test is reached.
+        Raise ModelUnavailable at a test's bound.
         """
         most, clock = patience(), self._services.clock
         if most is None:
@@ -64,7 +64,7 @@ class PatientCall:
 
 @asynccontextmanager
 async def within(clock: Clock, seconds: float | None, subject: str) -> AsyncGenerator[None]:
-    """End the block so many seconds after it began; None: never. Raise DeadlineExceeded then."""
+    """End the block after these seconds; None: never. Raise DeadlineExceeded then."""
     if seconds is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""Questions, as one person of a tenant reads and answers them."""
+"""Questions to people: reading and answering by one person of a tenant."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -19,7 +19,7 @@ from soorma_ai.kernel.runtime.handling.requests import request_type
 
 
 async def with_claims(store: Store, waits: Sequence[Wait], now: datetime) -> list[Wait]:
-    """Return questions with who has each in hand."""
+    """Return questions with the person of each claim."""
     colleagues = store.find(COLLEAGUES)
     if not waits or colleagues is None:
         return [*waits]
@@ -29,8 +29,8 @@ async def with_claims(store: Store, waits: Sequence[Wait], now: datetime) -> lis
 
 
 async def absent_of(store: Store, person: Person, now: datetime) -> list[Person]:
-    """Return those who are away and for whom a person answers, with what they lend. Where no keys are kept, what was
-    said by a key lends nothing."""
+    """Return a person's absent colleagues, as their substitute, with the lent rights. Without stored keys, an absence
+    declared by a key lends nothing."""
     colleagues, keys = store.find(COLLEAGUES), store.find(KEYS)
     absent: list[Person] = []
     for one in await colleagues.stood_in_for(person.tenant_id, person.user_id, now) if colleagues else ():
@@ -41,8 +41,8 @@ async def absent_of(store: Store, person: Person, now: datetime) -> list[Person]
 
 
 async def own_question(store: Store, person: Person, wait_id: str, now: datetime) -> Expectation:
-    """Return a question, whatever became of it. Raise NotFound for what is none, and for what is not theirs to see or
-    answer, nor that of somebody whom they stand in for."""
+    """Return a question, in any state. Raise NotFound for an unknown one, and without the right to see or answer it,
+    the person's own or as a substitute."""
     asked = await store.plans.expectation(wait_id)
     if asked is None or asked.kind not in FOR_PEOPLE or asked.ask is None:
         raise NotFound(missing_question(person, wait_id))
@@ -56,7 +56,7 @@ def missing_question(person: Person, wait_id: str) -> str:
 
 
 async def right_to_answer(store: Store, person: Person, wait_id: str, now: datetime) -> Person:
-    """Return by whose right a person answers a question: their own, or that of somebody who is away. Raise NotFound as
+    """Return the right of a person's answer: their own, or that of an absent colleague. Raise NotFound as
     `own_question` does, and Forbidden."""
     asked = await own_question(store, person, wait_id, now)
     right = answering_as(asked, person, await absent_of(store, person, now), now)
@@ -65,8 +65,8 @@ async def right_to_answer(store: Store, person: Person, wait_id: str, now: datet
 
 
 async def take_answer(store: Store, wait_id: str, given: Answer, person: Person, now: datetime) -> AnswerOutcome:
-    """Judge and record what is said about a question by the right of this person: the first valid answer wins. Raise
-    NotFound as `own_question` does."""
+    """Judge and record an answer by the right of this person: the first valid answer wins. Raise NotFound as
+    `own_question` does."""
     while True:
         asked = await own_question(store, person, wait_id, now)
         check_answer(person, asked, missing_question(person, wait_id))
@@ -91,7 +91,7 @@ async def _check_ahead(asked: Expectation, given: Answer) -> None:
 
 
 async def _fault_of(registry: Registry, event: EventEnvelope, now: datetime) -> str:
-    """Return why a held request cannot be let go as its receivers define it now; empty where it can."""
+    """Return the fault of a held request under its receivers' present definitions; empty for a good one."""
     if event.topic is not EventTopic.ACTION_REQUESTS:
         return ""
     definition = await request_type(registry, event.tenant_id, event.type, now)

@@ -1,11 +1,9 @@
-"""One plan, followed from outside."""
+"""Handle of a plan, for clients."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from datetime import timedelta
-from typing import Protocol
-
-from typing_extensions import TypeVar
+from typing import Any, Protocol, TypeVar, overload
 
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound, PlanCancelled, PlanFailed
 from soorma_ai.kernel.domain.events import EventEnvelope
@@ -19,13 +17,13 @@ from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.process.signals import questions_of
 from soorma_ai.kernel.runtime.views.plans import blocked_of, untaken_of_tree
 
-T = TypeVar("T", default=Json)
+T = TypeVar("T")
 
 POLL_SECONDS = 1.0
 
 
 class PlanSteering(Protocol):
-    """The calls of whoever follows a plan."""
+    """Calls for a plan's handle."""
 
     person: Person
 
@@ -36,7 +34,8 @@ class PlanSteering(Protocol):
 
 
 class PlanHandle:
-    """A plan to follow. Its id is known from its goal's, before any planner took it."""
+    """Handle of a plan. Its id derives from the `goal_id`, and is known before a planner takes it. Calls act for the
+    person of the `client`."""
 
     def __init__(self, plan_id: str, goal_id: str, client: PlanSteering) -> None:
         self.plan_id = plan_id
@@ -46,20 +45,29 @@ class PlanHandle:
         self._tenant_id = client.person.tenant_id
 
     async def status(self) -> PlanStatus:
-        """Return how it is with the plan; pending before a planner took it. Raise NotFound when it was removed."""
+        """Return the status of the plan; pending before a planner takes it. Raise NotFound for a removed plan."""
         plan = await self._find()
         return plan.status if plan else PlanStatus.PENDING
 
     async def cancel(self, reason: str = "") -> bool:
-        """Ask the plan to stop. False when it had ended already. Raise NotFound, Forbidden."""
+        """Ask the plan to stop, for this `reason`. False for an ended plan. Raise NotFound, Forbidden."""
         return await self._client.cancel(self.plan_id, reason)
 
-    async def result(self, timeout: float | timedelta | None = None, *, as_: type[T] | None = None) -> T:
-        """Return what the plan was completed with, as JSON or `as_` a model. `timeout` in seconds; None waits as long
-        as the plan lives.
+    @overload
+    async def result(self, timeout: float | timedelta | None = None) -> Any: ...
 
-        Raise PlanFailed, PlanCancelled, DeadlineExceeded (the plan itself goes on), NotFound when it was removed, and
-        RemoteProtocolError for a result that does not fit the model.
+    @overload
+    async def result(self, timeout: float | timedelta | None = None, *, as_: type[T]) -> T: ...
+
+    async def result(self, timeout: float | timedelta | None = None, *, as_: type[object] | None = None) -> object:
+        """Return the result of the completed plan.
+
+        Raise PlanFailed, PlanCancelled, DeadlineExceeded (the plan itself continues), NotFound for a removed plan, and
+        RemoteProtocolError for a result off the model.
+
+        Args:
+            timeout: seconds or a span; None waits until the plan's end.
+            as_: a model for the result; by default it is JSON.
         """
         clock = self._services.clock
         at_most = None if timeout is None else seconds(timeout)
@@ -81,8 +89,8 @@ class PlanHandle:
                 await waiting.wait(ended, left, plan)
 
     async def events(self) -> AsyncIterator[EventEnvelope]:
-        """Yield every event of the plan's tree, from its goal on, as they come; end when the plan has. Raise NotFound
-        when it was removed."""
+        """Yield every event of the plan's tree, from its goal on, as they arrive, until the plan's end. Raise NotFound
+        for a removed plan."""
         store, seen = self._services.store, 0
         async with aclosing(self._looks()) as looks:
             async for plan in looks:
@@ -95,10 +103,10 @@ class PlanHandle:
                     return
 
     async def next_wait(self, timeout: float | timedelta | None = None) -> Wait | None:
-        """Return the next question to a person in this plan's tree once it is open, None when the plan ends before.
-        `timeout` in seconds; None waits as long as the plan lives.
+        """Return the next open question to a person in this plan's tree; None at the plan's end. `timeout` in seconds,
+        or a span; None waits until the plan's end.
 
-        Raise DeadlineExceeded (the plan itself goes on), and NotFound when it was removed.
+        Raise DeadlineExceeded (the plan itself continues), and NotFound for a removed plan.
         """
         clock = self._services.clock
         at_most = None if timeout is None else seconds(timeout)
@@ -126,14 +134,14 @@ class PlanHandle:
                 await waiting.wait(woken, left, plan)
 
     async def untaken(self) -> list[Untaken]:
-        """Return the requests of the plan and its children that nobody takes yet, oldest first."""
+        """Return the requests of the plan and its children without a taker, oldest first."""
         plan = await self._services.store.plans.plan(self.plan_id)
         root = plan.root_plan_id if plan else self.plan_id
         return await untaken_of_tree(self._services, self._tenant_id, root)
 
     async def _find(self) -> PlanRecord | None:
-        """Return the plan, None before a planner took it. Raise NotFound when its goal is gone too: nothing will come
-        of it any more."""
+        """Return the plan, None before a planner takes it. Raise NotFound when its goal is gone too: then it will never
+        begin."""
         store = self._services.store
         plan = await store.plans.plan(self.plan_id)
         if plan is None and await store.events.event(self.goal_id) is None:
@@ -144,7 +152,7 @@ class PlanHandle:
         return plan
 
     async def describe(self) -> str:
-        """Return in words how it is with the plan, and what it waits for or why it sleeps."""
+        """Return the state of the plan as a sentence, with its waits or the reason of its sleep."""
         store, now = self._services.store, self._services.clock.now()
         plan = await store.plans.plan(self.plan_id)
         open_now = await store.plans.expectations(plan_id=self.plan_id)
@@ -156,7 +164,7 @@ class PlanHandle:
         return DeadlineExceeded(f"plan {self.plan_id} has no {what} after {timeout} s; {await self.describe()}")
 
     async def _looks(self) -> AsyncGenerator[PlanRecord | None]:
-        """Yield the plan, None before a planner took it, and again whenever something may have changed."""
+        """Yield the plan, None before a planner takes it, and again after every possible change."""
         services = self._services
         watcher, waiting = services.signals.watch(), PatientCall(services, self.plan_id)
         try:
@@ -180,7 +188,7 @@ def _result_of(plan: PlanRecord) -> Json:
 
 
 def seconds(timeout: object) -> float:
-    """Return how long somebody outside waits, 0 for not at all. Raise LocalProtocolError for what is no such span."""
+    """Return the seconds of a client's wait, 0 for no wait. Raise LocalProtocolError for an invalid span."""
     given = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
     if isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given <= LONGEST_WAIT_SECONDS:
         return given

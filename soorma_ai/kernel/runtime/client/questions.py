@@ -1,4 +1,4 @@
-"""Questions to people, listed page by page for one person."""
+"""Pages of questions to people, for one person."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ MOST_AT_ONCE = 1_000
 
 
 class QuestionPage(Struct, frozen=True):
-    """Questions, the most urgent first. The page begins behind the question `begin`, with the first where that is None;
+    """Page of questions, the most urgent first. It begins behind the question `begin`, with the first for None;
     `has_more`: there are less urgent ones."""
 
     waits: list[Wait]
@@ -30,7 +30,7 @@ class QuestionPage(Struct, frozen=True):
 
 
 class Count(Struct, frozen=True):
-    """How many there are; where that is not known exactly, about how many."""
+    """Number of questions, exact or estimated."""
 
     number: int
     is_exact: bool = True
@@ -45,10 +45,12 @@ async def question_page(
     beyond: Place | None = None,
     kind: ExpectationKind | None = None,
 ) -> QuestionPage:
-    """Return open questions that are a person's to see, or name them or somebody they stand in for, with who has each
-    in hand: of all, or of the tree of a plan, whether or not it is theirs to see. Without a place, and where nothing is
-    beyond it any more, or less than a page before it, it is the first page. Raise NotFound for the place of a question
-    that is none of theirs."""
+    """Return open questions visible to a person, or addressed to them or to an absent colleague they substitute, with
+    the person of each claim. With `plan_id`, those of a plan's tree, visible or not.
+
+    Without a place, and at a place with nothing beyond it or less than a page before it, it is the first page. Raise
+    NotFound for the place of a question invisible to the person.
+    """
     if beyond is not None:
         await own_question(services.store, person, beyond.id, services.clock.now())
     listing = _Listing(services, person, plan_id, kind)
@@ -74,7 +76,7 @@ async def find_questions(services: Services, person: Person, beginning: str) -> 
 
 
 async def count_questions(services: Services, person: Person, plan_id: str | None = None) -> Count:
-    """Count what all pages list. It is exact for who sees all of the tenant."""
+    """Count the questions of all pages. The number is exact for a person with sight of the whole tenant."""
     store, user_id, now = services.store, only_user(person), services.clock.now()
     if plan_id is not None:
         return Count(len(await _Listing(services, person, plan_id, None).read(None, None)))
@@ -91,7 +93,7 @@ async def count_questions(services: Services, person: Person, plan_id: str | Non
 
 
 class _Listing:
-    """What is listed for one person, in the order in which it is."""
+    """Ordered list of questions for one person."""
 
     def __init__(self, services: Services, person: Person, plan_id: str | None, kind: ExpectationKind | None) -> None:
         self._services = services
@@ -100,7 +102,7 @@ class _Listing:
         self._kind = kind
 
     async def read(self, limit: int | None, beyond: Place | None) -> list[Expectation]:
-        """Return so many from the beginning or next to a place, or all of a tree, in order."""
+        """Return up to `limit` questions from the beginning or next to a place, or all of a tree, in order."""
         now = self._services.clock.now()
         absent = await absent_of(self._services.store, self._person, now)
         if self._plan_id is not None or limit is None:
@@ -120,7 +122,7 @@ class _Listing:
         return await _collect(self._asking(person, only_user(person)), is_shown, limit, beyond)
 
     async def _lent(self, absent: Person, limit: int, beyond: Place | None) -> list[Expectation]:
-        """Return what is asked of somebody who is away."""
+        """Return the questions to an absent colleague."""
 
         def is_shown(one: Expectation) -> bool:
             return may_stand_in(one, absent, self._services.clock.now())
@@ -155,7 +157,7 @@ Ask = Callable[[int, Place | None], Awaitable[list[Expectation]]]
 async def _collect(
     ask: Ask, is_shown: Callable[[Expectation], bool], limit: int, beyond: Place | None
 ) -> list[Expectation]:
-    """Return so many that are shown. Some are for a role of theirs only later, when they escalate."""
+    """Return up to `limit` visible questions. Some become visible to a role only later, by their escalation."""
     is_back, most = beyond is not None and beyond.is_back, limit
     shown: list[Expectation] = []
     while True:

@@ -1,4 +1,4 @@
-"""Replies to what somebody outside asked: waited for here, found in the store, whoever brought them."""
+"""Replies to requests from outside: waited for here, found in the store, from any process."""
 
 from soorma_ai.errors import DeadlineExceeded, NotFound
 from soorma_ai.kernel.domain.events import EventEnvelope
@@ -14,8 +14,8 @@ from soorma_ai.kernel.runtime.handling.requests import read_reply
 async def reply_within(
     services: Services, expectation: Expectation, answered: Signal, at_most: float, *, is_new: bool = False
 ) -> JsonObject:
-    """Return the reply once it is there. Raise DeadlineExceeded after so many seconds, and NotFound for a request that
-    was removed. One that `is_new` has no reply yet, so the store is not asked for it at first."""
+    """Return the reply on its arrival. Raise DeadlineExceeded after `at_most` seconds, and NotFound for a removed
+    request. A new request (`is_new`) has no reply yet, and the store is not asked at first."""
     until_when = services.clock.monotonic() + at_most
     while True:
         services.signals.check()

@@ -5,15 +5,15 @@ from soorma_ai.kernel.ports import Settlement
 
 
 class Charges:
-    """`hold` is what the lease of the delivery has reserved for a call, as long as no call has taken it. Nothing is
-    undone here with what a handler recorded."""
+    """Charges of a handling. `hold` is the reservation of the delivery's lease, until a call takes it. Nothing is
+    undone here with a handler's effects."""
 
     def __init__(self, hold: Charge | None = None) -> None:
         self.hold = hold
         self._owed: list[Settlement] = []
 
     def take_hold(self, root_plan_id: str) -> Charge | None:
-        """Return what is held for a call of this tree, for one call."""
+        """Return the reservation of this tree, for one call."""
         if self.hold is None or self.hold.root_plan_id != root_plan_id:
             return None
         held, self.hold = self.hold, None
@@ -24,12 +24,12 @@ class Charges:
 
     @property
     def settlements(self) -> tuple[Settlement, ...]:
-        """All that is owed, and what was held for nothing."""
+        """Return all open settlements, and the unused reservation."""
         unused = [Settlement(self.hold, Charge(self.hold.root_plan_id, 0, 0, 0.0))] if self.hold else []
         return (*self._owed, *unused)
 
     def take_owed(self) -> list[Settlement]:
-        """Return what is owed, which is nothing from now on."""
+        """Return the open settlements, and forget them."""
         owed, self._owed = self._owed, []
         return owed
 

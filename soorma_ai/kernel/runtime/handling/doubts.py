@@ -1,4 +1,4 @@
-"""Finding out what became of a handler that must not run twice: ask its hook, ask a person."""
+"""Finding out the outcome of a handler that must not run twice: ask its hook, ask a person."""
 
 from collections.abc import Awaitable, Callable
 
@@ -12,8 +12,8 @@ from soorma_ai.kernel.runtime.handling.handling import Handling
 
 
 async def find_out(handling: Handling, hook: Callable[[], Awaitable[Finding]] | None) -> Finding:
-    """Return what a person or the hook says. A person's word counts first: they were asked because the hook could not
-    say."""
+    """Return the finding of a person or the hook. A person's word counts first: they were asked because the hook did
+    not know."""
     question = await handling.services.store.plans.expectation(handling.doubt_id)
     if question is not None:
         return finding_of(question)

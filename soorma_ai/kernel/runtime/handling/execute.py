@@ -29,7 +29,7 @@ FIRST_PAUSE = 0.2
 
 
 async def must_be_wanted(handling: Handling) -> None:
-    """Refuse to begin what a plan asked for and no longer wants; what has begun is seen through."""
+    """Refuse to begin a request no longer wanted by its plan; a begun one is seen through."""
     plan_id = handling.event.plan_id
     if plan_id is None or handling.is_in_doubt:
         return
@@ -49,9 +49,9 @@ async def must_be_wanted(handling: Handling) -> None:
 
 
 async def validate(handling: Handling) -> None:
-    """Check requests against their receivers' schema before they are published (facts are not checked), and hold those
-    that a person must approve. What nobody takes is marked, to be looked at when it is handed over. All of it has to
-    be within the limits."""
+    """Check requests against their receivers' schema before publication (facts are not checked), and hold those in need
+    of an approval. A request without a taker is marked, and checked at its delivery. All of it has to be within the
+    limits."""
     services = handling.services
     if services.is_remote:
         return
@@ -87,7 +87,7 @@ async def _goal_data(handling: Handling, plan_id: str | None) -> JsonObject | No
 
 
 async def execute(handling: Handling, disposition: Disposition, outcome: str | None = None) -> None:
-    """Commit what was recorded. Raise LeaseLost, VersionConflict, StoreUnavailable; then nothing of it happened."""
+    """Commit the recorded effects. Raise LeaseLost, VersionConflict, StoreUnavailable; then nothing of it happened."""
     services, (first, *following) = handling.services, handling.deliveries
     bill, in_vain = handling.bill.settlements, handling.in_vain
     work = Work(first, disposition, handling.effects, bill, tuple(following), in_vain, outcome)
@@ -113,8 +113,8 @@ def _count(handling: Handling, disposition: Disposition, bill: Sequence[Settleme
 
 
 async def settle_alone(services: Services, bill: Charges, delivery: Delivery) -> None:
-    """Write down what models have answered where the commit that acts on it was not made, before anything runs again.
-    What was reserved for calls without an answer stays spent: whether that commit was made may not be known."""
+    """Write models' answers without the commit of their effects, before anything runs again. Reservations for calls
+    without an answer stay spent: whether that commit was made may be unknown."""
     for settlement in bill.take_owed():
         if settlement.entry is not None:
             with suppress(TransientError):
@@ -123,8 +123,8 @@ async def settle_alone(services: Services, bill: Charges, delivery: Delivery) ->
 
 
 async def patiently(clock: Clock, write: Callable[[], Awaitable[object]]) -> None:
-    """Write, again where the store is away for a moment or its disk is full: that is no reason to lose what a model or
-    a person took their time for. A write that was done and reported as failed shows when it is done again."""
+    """Write, again after a short absence of the store or on a full disk: no work of a model or a person is lost by
+    that. A write done and reported as failed shows at its repetition."""
     for tries in range(1, COMMIT_TRIES + 1):
         try:
             await write()

@@ -40,7 +40,7 @@ class ShieldedTask(asyncio.Task[T]):
         return super().cancel(msg)
 
     def stop(self) -> None:
-        """Cancel it, whoever asks."""
+        """Cancel it, from any caller."""
         super().cancel()
 
 
@@ -82,8 +82,8 @@ class HandlerTask:
         self.has_ended = True
 
     async def run(self, handler: Coroutine[Any, Any, None], delivery: Delivery) -> None:
-        """Run the handler of this delivery: its own, or one right behind that. Raise CancelledError when it is
-        interrupted; whatever else it lets out is raised as an Exception, but for what is Fatal."""
+        """Run the handler of this delivery: its own, or one right behind that. Raise CancelledError after an
+        interruption; anything else it raises is raised as an Exception, but for Fatal ones."""
         assert self._task is not None
         self._task.delivery = delivery
         self._steps = _Steps(handler)
@@ -101,8 +101,8 @@ class HandlerTask:
             await self._absorb()
 
     def interrupt(self) -> None:
-        """End it where it is. One that has not begun will see what has changed, and could not give its delivery back;
-        one that is giving it back already is left alone."""
+        """End it at its present point. One before its begin will see the change, and could not give its delivery back;
+        one giving it back already is left alone."""
         if self._has_begun and self._why is None:
             self.stop()
 
@@ -113,7 +113,7 @@ class HandlerTask:
             self._end()
 
     def time_out(self) -> None:
-        """End a handler whose time is over, and leave it behind when it goes on nevertheless."""
+        """End a handler after its time, and leave it behind if it goes on nevertheless."""
         if self._why is not None:
             self.leave()
             return
@@ -142,7 +142,7 @@ class HandlerTask:
             self._task.stop()
 
     def _meaning(self) -> BaseException:
-        """Return what a CancelledError that came out of the handler means."""
+        """Return the meaning of a CancelledError out of the handler."""
         assert self._task is not None
         if self._why is EndReason.OUT_OF_TIME:
             return HandlerTimeout(f"the handler did not end within {self._limit}")
@@ -155,7 +155,7 @@ class HandlerTask:
         return asyncio.CancelledError()
 
     async def _absorb(self) -> None:
-        """Take up what is left of a cancellation, which else would come out of the next thing that is awaited."""
+        """Take up the rest of a cancellation; it would come out of the next await."""
         assert self._task is not None
         if self._task.cancelling():
             while self._task.uncancel():
@@ -195,6 +195,6 @@ class _Steps:
 
 
 def _as_exception(error: BaseException) -> BaseException:
-    """Return an Exception for one of the handler's own making; what is Fatal stays so, also in a group."""
+    """Return an Exception for one of the handler's own making; a Fatal one stays so, also in a group."""
     fatal = next((one for one in leaves(error) if isinstance(one, Fatal)), None)
     return fatal or RuntimeError(f"the handler let out {account_of(error)}")

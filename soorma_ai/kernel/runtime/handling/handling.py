@@ -67,8 +67,8 @@ class NotFirst(Exception):
 
 
 class Handling:
-    """`deliveries` are those that its transaction ends, in order: the first is leased, the last is in hand. Some behind
-    them, `in_vain`, were handled too, and will be again."""
+    """Handling of a delivery. `deliveries` are those ended by its transaction, in order: the first is leased, the last
+    is the present one. Some behind them, `in_vain`, were handled too, and will be again."""
 
     def __init__(self, delivery: Delivery, services: Services, bill: Charges) -> None:
         self.delivery = delivery
@@ -101,7 +101,7 @@ class Handling:
         self.sub_tasks: SubTasks | None = None
 
     def close(self) -> None:
-        """End the context: what is recorded by now counts, and nothing can be recorded any more."""
+        """End the context: the effects so far count, and no further ones can be recorded."""
         self._closed_with = self._changes()
 
     def discard(self) -> None:
@@ -109,15 +109,15 @@ class Handling:
         self._closed_with, self._recorded = Changes(), RecordedEffects()
 
     def anew(self) -> "Handling":
-        """Return the handling of the same delivery with nothing recorded; what is known of its outcome stays known. Of
-        a run it is the first that goes on, and what was handled with it was so in vain."""
+        """Return the handling of the same delivery without effects, with its outcome if known; the rest of a run was in
+        vain."""
         again = Handling(self.deliveries[0], self.services, self.bill)
         again._begun_under, again.taken_up = self._begun_under, self.taken_up
         again.in_vain = (*self.deliveries[1:], *self.in_vain)
         return again
 
     def turn_to(self, delivery: Delivery) -> "Handling":
-        """Return the handling of the delivery right behind, on top of what this one, which is closed, has come to."""
+        """Return the handling of the next delivery in line, on the result of this closed one."""
         assert self._closed_with is not None
         turn, changes = Handling(delivery, self.services, self.bill), self._closed_with
         turn.deliveries = (*self.deliveries, delivery)
@@ -139,7 +139,7 @@ class Handling:
         return make(self)
 
     def must_be_first(self) -> None:
-        """Raise NotFirst behind others of a run: what follows is to be committed at once, or done once."""
+        """Raise NotFirst behind others of a run: the next action is to be committed at once, or done once."""
         if len(self.deliveries) > 1:
             self.is_put_off = True  # whoever takes the error for its own
             raise NotFirst(f"{self.event.type!r} is handled by itself, when it comes first")
@@ -161,7 +161,7 @@ class Handling:
         return self._memory
 
     def checkpoint(self) -> Callable[[], None]:
-        """Return what undoes all that is recorded from now on."""
+        """Return a function to undo all later effects."""
         recorded, plan, touched = len(self._recorded.own), self._plan, self._touched
 
         def roll_back() -> None:
@@ -181,12 +181,12 @@ class Handling:
 
     @property
     def lineage(self) -> Lineage:
-        """The lineage of whoever the delivery is for. A wake-up names whom it wakes, and tells no more."""
+        """Return the lineage of the delivery's receiver. A wake-up names its receiver, and nothing else."""
         return self.event.lineage if self.event.source != SYSTEM else self.working_lineage
 
     @property
     def working_lineage(self) -> Lineage:
-        """The lineage of the plan or the task in hand: what comes in does not say whose it is."""
+        """Return the lineage of the present plan or task; an incoming event has no say about it."""
         owner = self._plan or self.task
         return owner.lineage if owner else self.event.lineage
 
@@ -214,12 +214,12 @@ class Handling:
         self._begun_under = self.delivery.fence
 
     def resolve(self) -> None:
-        """Note that it is known by now what became of it."""
+        """Note that its outcome is known by now."""
         self._begun_under = 0
 
     @property
     def is_again(self) -> bool:
-        """Tell whether this delivery was handed over before, whatever became of that."""
+        """Tell whether this delivery was in hand before, with any outcome."""
         return self.delivery.fence > 1
 
     @property
@@ -229,7 +229,7 @@ class Handling:
 
     @property
     def idempotency_key(self) -> str:
-        """The same for every attempt at this delivery, redriven or not: what was done outside is the same act."""
+        """Return a key for outside effects, the same for every attempt at this delivery, redriven or not."""
         return f"{self.agent}:{self.event.id}"
 
     @property
@@ -260,7 +260,7 @@ class Handling:
         return self._recorded.steps
 
     def record(self, *effects: Effect) -> None:
-        """Record effects. What a plan remembers goes into its working copy, which tells at the end what has changed."""
+        """Record effects. Values of a plan go into its working copy, with its changes computed at the end."""
         self.must_be_open()
         for effect in effects:
             if isinstance(effect, SaveValue | DropValue):
@@ -269,7 +269,7 @@ class Handling:
                 self._recorded.add(effect, is_remote=self.services.is_remote)
 
     def rewrite(self, effects: Iterable[Effect]) -> None:
-        """Take these in the place of what was recorded of this delivery; the context has ended."""
+        """Replace the recorded effects of this delivery; the context has ended."""
         self._recorded.rewrite(effects)
 
     def moment(self) -> Moment:
@@ -277,7 +277,7 @@ class Handling:
         return Moment(self.event, self.agent, self.services.clock.now(), self._ordinals)
 
     def next_call(self) -> int:
-        """The ordinal of a model call in this handling. What is asked is committed with nothing before it."""
+        """Return the ordinal of a model call in this handling; nothing is committed before its question."""
         self.must_be_open()
         self.must_be_first()
         self._calls += 1
@@ -289,7 +289,7 @@ class Handling:
         return self._calls > 0
 
     def expect_call(self, payer: Payer, charge: Charge) -> None:
-        """Remember with the plan in hand, if it is the payer, what to hold for its next call."""
+        """Remember with the present plan, if it is the payer, the reservation for its next call."""
         if self._plan is not None and self._plan.plan_id == payer.plan_id:
             self._plan = replace(self._plan, next_call=charge)
 
@@ -320,14 +320,13 @@ class Handling:
         self.taken_up = plan.plan_id
 
     async def in_hand(self) -> PlanInHand:
-        """Return what is stored beside the plan's row, read once: a change of its values conflicts at the commit, which
-        also finds what others of the tree spend; what closes meanwhile is a delivery of its own."""
+        """Return the rows beside the plan's, read once: a later change of its values or of its tree's use conflicts."""
         if self._in_hand is None:
             self._in_hand = await self.services.store.plans.in_hand(self.plan.plan_id, self.plan.root_plan_id)
         return self._in_hand
 
     async def read_values(self) -> None:
-        """Take what the plan remembers by keys as a working copy."""
+        """Take the plan's values as a working copy."""
         if self._values is None:
             self._values = PlanValues((await self.in_hand()).values)
 
@@ -343,12 +342,12 @@ class Handling:
         self.record(*outcome.effects)
 
     async def open_now(self) -> list[Expectation]:
-        """Return what the plan is waiting for, this handling's own effects included."""
+        """Return the plan's waits, this handling's own effects included."""
         return self._recorded.still_open((await self.in_hand()).open)
 
     @property
     def still_open(self) -> list[Expectation]:
-        """Return what `open_now` does, where the plan's values have been read."""
+        """Return the result of `open_now`, with the plan's values read before."""
         if self._in_hand is None:
             raise LocalProtocolError("what the plan waits for is read with its PlanContext; restore it first")
         return self._recorded.still_open(self._in_hand.open)
@@ -382,7 +381,7 @@ class Handling:
         return [*stored, *(step for step in self.steps_recorded if step.ordinal in ordinals)]
 
     async def find_marked(self, fingerprints: Sequence[str]) -> dict[str, StepMark]:
-        """Return the plan's steps that carry one of these, by fingerprint; without those that no step carries."""
+        """Return the plan's steps with one of these fingerprints, by fingerprint, without those of no step."""
         stored = await self.services.store.plans.find_marked(self.plan.plan_id, fingerprints)
         return self._recorded.find_marked(stored, fingerprints)
 

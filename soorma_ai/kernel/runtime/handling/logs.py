@@ -14,7 +14,7 @@ def note(name: str, **fields: object) -> None:
 
 
 def warn(name: str, *, bug: BaseException | None = None, **fields: object) -> None:
-    """Log a warning. `bug` is an error that nobody expected; its traceback is kept."""
+    """Log a warning. `bug` is an unexpected error; its traceback is kept."""
     _write(logging.WARNING if bug is None else logging.ERROR, name, fields, bug)
 
 

@@ -15,12 +15,12 @@ def reply(handling: Handling, answer: JsonObject, *, default_event: str) -> Publ
 
 
 async def tell_requester(handling: Handling, failure: Failure) -> None:
-    """Tell whoever asked; a fact has nobody to tell, and its failure stands in the dead letters."""
+    """Tell the requester; a fact has none, and its failure is in the dead letters."""
     _tell(handling, handling.moment(), failure)
 
 
 async def tell_for_agent(handling: Handling, failure: Failure) -> None:
-    """Tell whoever asked, in the platform's name: the agent takes such requests no more."""
+    """Tell the requester, in the platform's name: the agent takes such requests no more."""
     _tell(handling, replace(handling.moment(), agent=SYSTEM), failure)
 
 

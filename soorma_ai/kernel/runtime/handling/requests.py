@@ -1,4 +1,4 @@
-"""Requests as the registry defines them: the shape that they must have, and what their replies promise."""
+"""Requests in the registry: the schemas of their data, and of their replies."""
 
 from datetime import datetime
 
@@ -14,8 +14,8 @@ from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
 
 
 async def request_type(registry: Registry, tenant_id: str, event_type: str, now: datetime) -> EventDefinition | None:
-    """Return the definition of a request by all agents that take it: live ones, or where none lives, those that are
-    gone. None where nobody ever took it."""
+    """Return the definition of a request by all of its takers: live ones, or without any, gone ones. None for a request
+    that never had a taker."""
     live = request_in(await registry.live_events(tenant_id, now), event_type)
     return live or request_in(await registry.all_events(tenant_id), event_type)
 
@@ -29,7 +29,7 @@ async def closing_event(events: EventLog, event: EventEnvelope) -> EventEnvelope
 
 
 async def read_reply(registry: Registry, met: Expectation, event: EventEnvelope) -> EventEnvelope:
-    """Return the event that met an expectation as it counts: a result that is off what its request promises is a
+    """Return the meeting event of an expectation in its valid form: a result off the request's declaration is a
     failure."""
     if met.dataschema is None or not is_reply(met, event):
         return event

@@ -1,7 +1,8 @@
-"""Take an agent's deliveries from the store and run the flow over each, up to `max_in_flight` at once.
+"""Consumer of an agent's deliveries: it takes them from the store and runs the flow over each, up to `max_in_flight` at
+once.
 
-Suspects, deliveries that were in hand at several ends of the process, are handled one at a time for all agents, so that
-the one that ends the process is counted alone.
+Poison candidates, deliveries in hand at several ends of the process, are handled one at a time for all agents, so the
+cause of an end is counted alone.
 """
 
 import asyncio
@@ -30,7 +31,7 @@ SHORTEST_SLEEP = 0.001
 async def finish_claim(
     claiming: Coroutine[Any, Any, list[Delivery]], services: Services, is_over: Callable[[], bool] = lambda: False
 ) -> list[Delivery]:
-    """Await a claim; give back what it took if it is cancelled while it is being written, or comes when all is over."""
+    """Await a claim; give back its deliveries after a cancellation during its write, or at the end of the loop."""
     claim = ShieldedTask(claiming, "claim")
     try:
         taken = await asyncio.shield(claim)
@@ -45,10 +46,10 @@ async def finish_claim(
 
 
 class Consumer:
-    """Handles the deliveries of one agent. `limit` is how long a handler may take.
+    """Handles the deliveries of one agent. `limit` is the longest run of a handler.
 
-    A hand is in use, reserved for what is on its way to the disk, or free. While nothing that may be claimed waits, as
-    far as is known, whatever arrives can be born claimed.
+    A hand is in use, reserved for a delivery on its way to the disk, or free. While nothing claimable is known to wait,
+    an arriving delivery can be claimed at once.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class Consumer:
                 self._has_queue = True
 
     async def keep_limits(self) -> None:
-        """End handlers whose time is over. None that begins while this sleeps can be due before it wakes."""
+        """End handlers after their time. None begun during its sleep can be due before its end."""
         clock = self._services.clock
         while True:
             now = clock.monotonic()
@@ -90,7 +91,7 @@ class Consumer:
         return self._most - len(self.in_hand) - self._reserved - self._claiming
 
     def reserve(self, *, freed: bool) -> bool:
-        """Reserve a hand for what is about to be stored as claimed, unless something older waits for one."""
+        """Reserve a hand for a delivery about to be stored as claimed, unless something older waits for one."""
         if self._has_queue or self.is_draining or self._free + freed <= 0:
             self._has_queue = True
             return False
@@ -129,7 +130,7 @@ class Consumer:
                 hand.interrupt()
 
     async def drain(self) -> None:
-        """Take nothing more, and finish what is in hand, or on its way to the disk for a hand."""
+        """Take nothing more, and finish the deliveries in hand, or on their way to the disk for a hand."""
         woken = self._services.signals.agent(self.agent)
         self.is_draining = self._has_queue = True
         woken.set()
@@ -188,7 +189,7 @@ class Consumer:
             warn("release_failed", agent=self.agent, reason=error)
 
     def _look_again(self) -> None:
-        """A hand is free: look for what waits for one, if anything does."""
+        """Look for a waiting delivery, if there may be any, for a free hand."""
         if self._has_queue:
             self._services.signals.agent(self.agent).set()
 

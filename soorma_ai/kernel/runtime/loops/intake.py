@@ -1,4 +1,4 @@
-"""Intake: what a bus brings is written into the inbox."""
+"""Intake of events from a bus into the inbox."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -26,8 +26,8 @@ async def refuse_copies(brought: Sequence[Brought]) -> None:
 
 
 async def take_in(services: Services, brought: Sequence[Brought], take_copies: TakeCopies = refuse_copies) -> None:
-    """Write what a bus brought into the inbox; returning acknowledges it. `take_copies` takes what other stores
-    sent."""
+    """Write a bus's events into the inbox; the return acknowledges them. `take_copies` takes the events of other
+    stores."""
     # The rules for what arrives are the store's, and loaded with it.
     from soorma_ai.kernel.rules.arrival.strangers import as_written_down
 

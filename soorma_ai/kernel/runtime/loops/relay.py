@@ -74,7 +74,7 @@ async def arrive(services: Services, events: Sequence[EventEnvelope]) -> None:
 
 
 async def offer_untaken(services: Services) -> None:
-    """Hand requests that nobody took to agents that have registered for them since."""
+    """Deliver requests without a taker so far to agents registered for them since."""
     place: int | None = 0
     while place is not None:
         place, _ = await services.store.queue.offer_untaken(place, BATCH, services.clock.now())
@@ -82,7 +82,7 @@ async def offer_untaken(services: Services) -> None:
 
 
 def tell(signals: Signals, arrival: Arrival) -> None:
-    """Wake those whom an arrival concerns, and report what nobody took."""
+    """Wake the receivers of an arrival, and report requests without a taker."""
     for stray in arrival.strays:
         if stray.reason != "handed_over":
             _report(stray)
@@ -106,8 +106,8 @@ def _report(stray: Stray) -> None:
 
 
 async def _set_aside(services: Services, event: EventEnvelope, error: Exception) -> None:
-    """Make a dead letter of an event that would fail whenever it came, and tell whoever asked for it. If that fails
-    too, the event is sent or brought again."""
+    """Make a dead letter of an event that would fail at every arrival, and tell its requester. If that fails too, the
+    event is sent or brought again."""
     # The rules for what arrives are the store's, and loaded with it.
     from soorma_ai.kernel.rules.arrival.arrival import refusal_of
 

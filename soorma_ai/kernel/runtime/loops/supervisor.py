@@ -63,9 +63,9 @@ class Supervisor:
         self.beside: dict[str, Callable[[], Coroutine[None, None, None]]] = {}
 
     async def start(self, agents: Sequence[ConsumerAgent]) -> None:
-        """Start agents. Consumption begins when all are registered and have started; when one cannot, none has.
+        """Start agents. Consumption begins after the registration and the start of all; if one fails, none has started.
 
-        Raise ConfigError for two agents of one name, of which the other may be just starting.
+        Raise ConfigError for two agents of one name, even during the other's start.
         """
         services = self._services
         async with AsyncExitStack() as undoing:
@@ -96,7 +96,7 @@ class Supervisor:
         services.signals.agent(SUSPECTS).set()
 
     async def _begin(self) -> None:
-        """Begin what serves all agents."""
+        """Begin the loops for all agents."""
         services = self._services
         await self._bus.subscribe(lambda brought: take_in(services, brought, self._take_copies))
         if not self._bus.is_broker:
@@ -111,8 +111,8 @@ class Supervisor:
         self._run("suspects", lambda: handle_suspects(services, self._consumers.__getitem__))
 
     async def stop(self) -> None:
-        """Finish what is in hand; what takes too long is cancelled and handed over again later, and what does not end
-        then either is left behind."""
+        """Finish the deliveries in hand; slow ones are cancelled and delivered again later, and those without an end
+        even then are left behind."""
         if self._consumers:
             draining = [asyncio.ensure_future(consumer.drain()) for consumer in self._consumers.values()]
             _, slow = await asyncio.wait(draining, timeout=DRAIN_SECONDS)
@@ -135,8 +135,8 @@ class Supervisor:
                 stopping.push_async_callback(_let_go, agent)
 
     async def _end(self, tasks: Sequence[asyncio.Task[None]]) -> None:
-        """Wait for tasks that were cancelled. What waits for a store that does not answer is left behind: what it would
-        give back is free when its lease is over."""
+        """Wait for cancelled tasks. A wait for a silent store is left behind: its deliveries are free at the end of
+        their lease."""
         if not tasks:
             return
         _, stuck = await asyncio.wait(tasks, timeout=STORE_SECONDS)
@@ -168,14 +168,14 @@ class Supervisor:
             consumer.interrupt(lambda delivery: delivery in deliveries)
 
     def note_arrival(self, arrival: Arrival) -> None:
-        """Wake those whom an arrival concerns, and end what it makes vain."""
+        """Wake the receivers of an arrival, and end handlings made obsolete by it."""
         tell(self._services.signals, arrival)
         for plan_id in arrival.stops:
             self._run(f"interrupt:{plan_id}", partial(self._interrupt_plan, plan_id))
 
     async def _end_vain(self) -> None:
-        """Interrupt what has become vain where nobody has told so here, as another process could not. What is handed
-        over again after that has seen it, and goes on; so does what ends the plan itself."""
+        """Interrupt obsolete handlings without a signal here, as from another process. A delivery after that has seen
+        the change, and goes on; so does the end of the plan itself."""
         if self._services.is_remote:  # the process of the store tells
             return
         # The rules for what arrives are the store's, and loaded with it.
@@ -186,8 +186,8 @@ class Supervisor:
             await self._interrupt_plan(plan_id, first)
 
     async def _interrupt_plan(self, plan_id: str, only: Sequence[Delivery] | None = None) -> None:
-        """Interrupt the turn of a plan whose time is over, and all that is done for a cancelled one. The plan's row
-        decides, not what the event says."""
+        """Interrupt the turn of a plan past its time, and all work for a cancelled one. The plan's row decides, and not
+        the event."""
         store, now = self._services.store, self._services.clock.now()
         plan = await store.plans.plan(plan_id)
         reason = plan.cancel_requested if plan else await store.plans.cancellation(plan_id)
@@ -204,7 +204,7 @@ class Supervisor:
         task.add_done_callback(self._tasks.discard)
 
     async def _keep_running(self, name: str, work: Callable[[], Coroutine[None, None, None]]) -> None:
-        """Run a loop again that what it needs was away from, and one that breaks, which is a bug and is reported."""
+        """Run a loop again after the absence of its needs, and after a fault; this is a bug, and is reported."""
         while True:
             try:
                 await work()

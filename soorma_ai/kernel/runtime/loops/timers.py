@@ -20,7 +20,7 @@ _EVER = datetime.min.replace(tzinfo=UTC)
 
 
 async def run_timers(services: Services) -> None:
-    """Fire timers. They are rows, so those that became due while nothing ran fire at once."""
+    """Fire timers. They are rows: those due during a stop fire at once."""
     attended = _EVER
     while True:
         try:
@@ -32,8 +32,8 @@ async def run_timers(services: Services) -> None:
 
 
 async def _attend(services: Services, attended: datetime) -> tuple[datetime, float]:
-    """Do what has become due since `attended`; return the moment until which that was, and the seconds until something
-    is. Agents are woken once: one that is busy looks for itself when it has room."""
+    """Do the work due since `attended`; return the moment of its end, and the seconds until the next. Agents are woken
+    once: a busy one looks for itself at a free hand."""
     while (due := await services.store.queue.next_due(services.presence.names, attended)) is not None:
         now = services.clock.now()
         if due > now:
@@ -51,8 +51,8 @@ async def keep_leases(
     interrupt: Callable[[Sequence[Delivery]], None],
     end_vain: Callable[[], Awaitable[None]],
 ) -> None:
-    """Renew the claims of handlings; one that has lost its claim can commit nothing, and is interrupted, as is what has
-    become vain."""
+    """Renew the claims of handlings; one without its claim can commit nothing, and is interrupted, and so are obsolete
+    ones."""
     while True:
         await services.clock.sleep(LEASE.total_seconds() / 3)
         mine = in_hand()
@@ -93,7 +93,7 @@ async def keep_sweeping(services: Services) -> None:
 
 
 async def _sweep(services: Services) -> None:
-    """Find, report and set going what nothing would ever move again: no plan hangs silently."""
+    """Find, report and wake plans with nothing to move them again: no plan hangs silently."""
     swept = await services.store.queue.sweep(services.clock.now())
     if swept.sent_again:
         warn("events_sent_again", count=swept.sent_again, reason="the bus took them, and they did not arrive")

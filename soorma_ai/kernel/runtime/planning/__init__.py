@@ -1,5 +1,5 @@
-"""The engine of planners. Its modules are loaded by the first planner that is made, and not by a program that only
-imports what planners are made by: they are a fifth of the package."""
+"""Engine of planners. Its modules are loaded by the first planner of a process, and not by an import of the classes of
+planners: they are a fifth of the package."""
 
 from importlib import import_module
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""Ask a model for a plan's next step, or for all of its steps, in the light of what is true now."""
+"""Decisions of a model about a plan's next step, or about all of its steps, in the present state."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -29,6 +29,7 @@ from soorma_ai.kernel.rules.choices.index import Query
 from soorma_ai.kernel.rules.choices.lookups import (
     Lookup,
     look_up,
+    must_be_possible,
     must_not_look_again,
     parse_lookup,
     refuse_unseen,
@@ -43,11 +44,12 @@ from soorma_ai.kernel.rules.decisions.judge import (
     checks_of,
     judge,
     must_be_possible_at_once,
-    parse_decision,
     prepare_decision,
 )
 from soorma_ai.kernel.rules.decisions.prompt import ModelView, Occasion, decide_inputs, plan_inputs, query_about
+from soorma_ai.kernel.rules.decisions.repairs import repair_step
 from soorma_ai.kernel.rules.decisions.review import review
+from soorma_ai.kernel.rules.decisions.wire_form import parse_decision
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.prompting.history import RESULT_TOKENS, StepLines, first_to_read
 from soorma_ai.kernel.rules.prompting.references import (
@@ -71,7 +73,7 @@ DRAWN_FROM = 40
 
 
 async def offer_now(handling: Handling, settings: PlannerSettings | None = None) -> Offer:
-    """Offer of what live agents take; with `settings`, also of what a model may wait for and answer its goal with."""
+    """Return the offer of live agents' events; with `settings`, also of possible waits and of the goal's answer."""
     plan, store = handling.plan, handling.services.store
     now = handling.services.clock.now()
     await handling.services.presence.confirm(store.registry, now)
@@ -84,7 +86,7 @@ async def offer_now(handling: Handling, settings: PlannerSettings | None = None)
 async def situation_now(
     handling: Handling, offer: Offer, mark: str, decision: PlannerDecision | None = None
 ) -> Situation:
-    """Read the facts to judge by; with a model's `decision`, also what people said when they rejected the same."""
+    """Read the facts for a judgement; with a model's `decision`, also people's reasons for rejections of the same."""
     spent = (await handling.in_hand()).spent
     rejections = [rejection_of(*request) for request in requests_in(decision)] if decision else []
     marked = await handling.find_marked([mark, *rejections])
@@ -139,7 +141,7 @@ async def _recall(handling: Handling, settings: PlannerSettings, query: Query) -
 
 
 async def _history(handling: Handling, first: int) -> list[StepLines]:
-    """Return what is told of the plan's steps from this one on, those that were just recorded included."""
+    """Return the rendered steps of the plan from this one on, newly recorded ones included."""
     histories, plans = handling.services.histories, handling.services.store.plans
     stored = await histories.read(plans, handling.plan, first) if handling.is_begun else ()
     return [*stored, *(StepLines(step) for step in handling.steps_recorded if step.ordinal >= first)]
@@ -157,7 +159,7 @@ async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer,
 
 
 async def rank_choices(offer: Offer, query: Query | str, means: Means | None = None) -> list[str]:
-    """Return the likely choices, best first: by words, and by what they mean where that is known."""
+    """Return the likely choices, best first: by words, and by meaning if that is known."""
     if not offer.is_indexed:
         await asyncio.to_thread(lambda: offer.index)  # of very many it takes long to make, while others go on
     if means is None:
@@ -167,7 +169,7 @@ async def rank_choices(offer: Offer, query: Query | str, means: Means | None = N
 
 
 class _DecisionSubject(Struct, frozen=True):
-    """What is decided about, for as long as it is being decided."""
+    """Subject of a decision, during its making."""
 
     handling: Handling
     settings: PlannerSettings
@@ -195,6 +197,7 @@ class _DecisionSubject(Struct, frozen=True):
             self.question.acts_at_once,
             self.occasion.remembered,
             self._facts,
+            partial(repair_step, names=self.offer.choices.keys(), result_schema=self.offer.result_schema),
         )
 
     @property
@@ -210,9 +213,10 @@ class _DecisionSubject(Struct, frozen=True):
         self, view: ModelView, value: Json, fault: str
     ) -> AcceptedDecision | ExtendedInquiry[AcceptedDecision]:
         if lookup := parse_lookup(value):
+            must_be_possible(lookup, view.showing, refers=self.occasion.texts.has_outlines)
             must_not_look_again(view.lookups)
             return ExtendedInquiry(self.inquire(await self._look_up(lookup, view)))
-        said = parse_decision(value, fault)
+        said = parse_decision(value, fault, self.offer.choices)
         must_be_possible_at_once(said, self.handling.plan.limits.max_parallel)
         numbers = steps_referred_to(said)
         resolved = resolve_decision(said, await self._results(numbers)) if numbers else said
@@ -282,7 +286,7 @@ async def draft(
 
 
 async def _narrow(material: Material, settings: PlannerSettings, occasion: Occasion, clock: Clock) -> Material:
-    """Leave out what is unlikely where not everything fits: of a whole plan nothing can be asked for later."""
+    """Leave out unlikely choices beyond the room: for a whole plan no lookup can follow."""
     offer, room = material.offer, settings.room
     if not needs_ranking(offer, room):
         return material

@@ -1,4 +1,4 @@
-"""The state machine of the plan in hand: read what a step needs, take it, record what it leads to."""
+"""State machine of the present plan: read the facts of a step, take it, record its effects."""
 
 from collections.abc import Mapping
 
@@ -40,7 +40,7 @@ from soorma_ai.kernel.runtime.planning.turn import fail_plan
 
 
 class MachineInHand:
-    """The machine of a plan whose values have been read."""
+    """State machine of a plan with its values read."""
 
     def __init__(self, handling: Handling) -> None:
         self._handling = handling
@@ -81,7 +81,7 @@ class MachineInHand:
         return True
 
     async def advance(self) -> None:
-        """Go on by itself with what came, or fail the plan for want of a way."""
+        """Continue by itself with the event, or fail the plan without a way on."""
         seen = self.view([]).seen
         is_going = await self.step(seen) if seen or self._handling.plan.is_due else True
         if not is_going and not await self._handling.open_now():
@@ -119,7 +119,7 @@ class MachineInHand:
         return wait_id
 
     async def resume(self, data: JsonObject) -> None:
-        """Go on with this input. Nothing happens to a plan that waits for nobody (any more)."""
+        """Continue with this input. A plan without any wait for people stays as it is."""
         handling, view = self._handling, await self.view_now()
         resumed = resume(view, data, handling.moment())
         if resumed is None:
@@ -131,8 +131,8 @@ class MachineInHand:
             await fail_plan(self._handling, without_way(handling.plan, event))
 
     async def request(self, asked: AgentRequest) -> str | None:
-        """Ask an agent, checked, and held by its gate if there is one; return the id of what was opened. None: nobody
-        takes it, and the plan sleeps until somebody does."""
+        """Ask an agent, with checks, and with its gate if there is one; return the id of the opened expectation. None:
+        it has no taker, and the plan sleeps until there is one."""
         handling, plan = self._handling, self._handling.plan
         offer = await self._offer(asked.event_type)
         decision = _decision(offer, asked)
@@ -185,14 +185,14 @@ class MachineInHand:
         return next((schema for schema in schemas if schema), None) or {}
 
     def _what_is_known(self) -> str:
-        """Return what was known when something was asked, for the repeat limit."""
+        """Return the known state at the making of a request, for the repeat limit."""
         event = self._handling.event
         trigger = self._handling.trigger or Trigger(event.type, event.data)
         return f"{self._handling.plan.current_state}: {trigger.facts}"
 
 
 def _decision(offer: Offer, asked: AgentRequest) -> PlannerDecision | None:
-    """A request to whoever takes the event; a goal, to the planner that pursues it."""
+    """Return a request to any taker of the event; for a goal, to its planner."""
     name, data = asked.event_type, asked.data
     if offer.event(name):
         return decision_of(name, data, None)

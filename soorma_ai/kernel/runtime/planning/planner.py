@@ -1,4 +1,4 @@
-"""The engine of every planner: load what came for a plan, let its author, machine or model decide, record it."""
+"""Engine of every planner: load the state of a plan, let its author, state machine or model decide, record it."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Protocol
@@ -44,7 +44,7 @@ Transition = Callable[[Handling, Trigger, MachineView], Awaitable[None]]
 
 
 class Author(Protocol):
-    """Code that a planner's author has written: handlers, of which none need be there, and machines by their goals."""
+    """Code of a planner's author: handlers, all optional, and state machines by their goals."""
 
     @property
     def settings(self) -> PlannerSettings: ...
@@ -61,11 +61,11 @@ class Author(Protocol):
 
 
 class PlanParked(Exception):
-    """Nobody can be asked; the plan sleeps, and the rest of the handler is not run."""
+    """There is no agent to ask; the plan sleeps, and the rest of the handler is not run."""
 
 
 class HandlerPostponed(Exception):
-    """Nobody takes what a plan could be made of: nothing of the handler happened, and it is called again."""
+    """There is no material for a plan: the handler's effects are dropped, and it is called again."""
 
     def __init__(self, wanted: Iterable[str]) -> None:
         super().__init__("put off until somebody takes one of its events")
@@ -84,7 +84,7 @@ class PlanningEngine:
             await self._make_first_step(handling, handling.event, trigger)
 
     async def go_on(self, handling: Handling) -> None:
-        """Go on with a plan: what it was waiting for has come, or its time is over."""
+        """Continue a plan at the end of a wait: its event has come, or its time is over."""
         trigger = await continue_turn(handling)
         if trigger is None:
             return
@@ -114,7 +114,7 @@ class PlanningEngine:
     async def decide(
         self, handling: Handling, trigger: Trigger, custom: JsonObject, *, acts_at_once: bool = False
     ) -> AcceptedDecision:
-        """Let the model decide about the plan in hand. Raises Parked where nobody can be asked, else as `decide`."""
+        """Let the model decide about the present plan. Raises PlanParked without an agent to ask, else as `decide`."""
         offer = await offer_now(handling, self._author.settings)
         if offer.is_empty:
             handling.apply(park(handling.plan, handling.moment()))
@@ -154,7 +154,7 @@ class PlanningEngine:
             await self._call_author(handling, first_step)
 
     async def _call_author(self, handling: Handling, handler: Awaitable[None]) -> None:
-        """Run the author's handler, and do for it what it left undone."""
+        """Run the author's handler, and make up for its omissions."""
         roll_back = handling.checkpoint()
         try:
             await handler
@@ -177,7 +177,7 @@ class PlanningEngine:
         await self._must_go_on(handling)
 
     async def _go_on_by_itself(self, handling: Handling, trigger: Trigger) -> None:
-        """Go on without a handler: by the plan's machine, else by what the model decides."""
+        """Continue without a handler: by the plan's state machine, else by the model's decision."""
         await handling.read_values()
         machine = MachineInHand(handling)
         if machine.states:

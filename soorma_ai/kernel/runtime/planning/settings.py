@@ -1,4 +1,4 @@
-"""Settings of a planner's owner: its limits, its model, and what that is told."""
+"""Settings of a planner: its limits, its model, and the inputs of its prompt."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, tzinfo
@@ -51,17 +51,17 @@ class PlannerSettings(Struct, frozen=True):
     title: str = ""
 
     def today(self, now: datetime) -> str:
-        """Return what the model is told about the day; nothing without a zone."""
+        """Return the prompt's text about the day; nothing without a zone."""
         return name_day(now.astimezone(self.zone).date()) if self.zone else ""
 
     def means(self, clock: Clock) -> Means | None:
-        """Return what ranks events by their meaning; None without an embedder."""
+        """Return the ranking of events by meaning; None without an embedder."""
         rank = self.rank
         return None if rank is None else lambda definitions, query, most: rank(definitions, query, most, clock)
 
     @property
     def step_prompt(self) -> str:
-        """The prompt by which a step is decided."""
+        """The prompt of a step's decision."""
         return self.prompt_id or DECIDE
 
     def must_have_model(self) -> Reasoner:

@@ -1,4 +1,4 @@
-"""A planner's turn: read what the delivered event means for its plan, before anything is decided."""
+"""Turn of a planner: the meaning of the delivered event for its plan, before any decision."""
 
 from contextlib import suppress
 
@@ -65,7 +65,7 @@ async def goal_of(handling: Handling) -> EventEnvelope:
 
 
 async def recall_session(handling: Handling, most: int) -> None:
-    """Keep with a plan that begins what those before it in its session ended with: that is what it is told."""
+    """Keep with a new plan the results of its session's earlier plans, for its prompt."""
     lineage, values = handling.plan.lineage, handling.values
     if not most or lineage.session_id is None or EARLIER in values.session:
         return
@@ -82,7 +82,7 @@ async def recall_session(handling: Handling, most: int) -> None:
 
 
 async def continue_turn(handling: Handling) -> Trigger | None:
-    """Go on with a plan for what it was waiting for. None: there is nothing to decide (any more)."""
+    """Continue a plan at the end of a wait. None: there is nothing to decide (any more)."""
     event = await closing_event(handling.services.store.events, handling.event)
     plan, met = await _plan_of_event(handling, event)
     if plan.status.is_final:
@@ -131,7 +131,7 @@ async def rest_turn(handling: Handling, disposition: Disposition, settings: Plan
 
 
 async def resume_at_start(services: Services, agent: str) -> None:
-    """Let the plans of a planner that need an operator ask again: whoever mends a key starts the process with it."""
+    """Let the plans of a planner in need of an operator ask again: a repaired key comes with a new process."""
     now, plans = services.clock.now(), services.store.plans
     for plan in await plans.blocked_plans(MOST_RESUMED, agent=agent):
         await plans.resume(plan.plan_id, now)
@@ -161,7 +161,7 @@ async def _plan_of_event(handling: Handling, event: EventEnvelope) -> tuple[Plan
 
 
 async def _facts(handling: Handling, event: EventEnvelope, met: Expectation | None) -> TurnFacts:
-    """Read as little as the kind of what came allows: a branch of a hundred reads none of the others."""
+    """Read as little as the kind of the event allows: a branch of a hundred reads none of the others."""
     store, plan = handling.services.store, handling.plan
     if plan.cancel_requested is not None:
         last = await store.plans.steps(plan.plan_id, max(0, plan.steps - LAST_STEPS))

@@ -1,4 +1,4 @@
-"""The one door for changes that come from outside: whoever came by a token is written down with what they changed."""
+"""Audit log. A change made with a token is recorded in the transaction that makes it."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -18,7 +18,7 @@ LONGEST_NAME = 200
 
 
 class AuditedChange(Struct, frozen=True):
-    """A change in hand. It is made by these `services`, whose store writes it down in the same transaction."""
+    """Change in progress, made by these `services`; their store records it in the same transaction."""
 
     services: Services
     note: Note | None = None
@@ -28,17 +28,17 @@ class AuditedChange(Struct, frozen=True):
         return self.services.store
 
     def expect(self, outcome: str, for_user: str = "") -> None:
-        """Say how it ends if what is done next is stored, `DONE` else; and for whom it was done."""
+        """Set the outcome for the next stored change, else `DONE`, and the absent colleague of a substitute."""
         if self.note is not None:
             self.note.entry = replace(self.note.entry, outcome=outcome, for_user=for_user)
 
 
 @asynccontextmanager
 async def changing(services: Services, caller: Caller | None, call: str, what: str) -> AsyncGenerator[AuditedChange]:
-    """Write down who made this change, and how it ended; `caller` None is code of this process, which is not.
+    """Record the author of this change, and its outcome; `caller` None is code of this process, and is not recorded.
 
-    The row stands in the transaction that makes the change, so that there is neither without the other. Where nothing
-    was changed, as by a call that is refused, and where something failed after that, it is a transaction of its own.
+    The row is in the transaction of the change: there is neither without the other. Without a change, as for a refused
+    call, and after a later failure, it is a transaction of its own.
     """
     if caller is None:
         yield AuditedChange(services)

@@ -23,8 +23,8 @@ MOST_BLOCKED = 100
 
 
 async def own_plan(services: Services, person: Person, plan_id: str, right: Right = SEE_PLAN) -> PlanRecord:
-    """Return a plan, also one that is still being begun. Raises NotFound for what the person does not see, and
-    Forbidden for what they see and may not do this with."""
+    """Return a plan, even one about to begin. Raises NotFound for a plan invisible to the person, and Forbidden for a
+    visible one without this right."""
     plan = await services.store.plans.plan(plan_id)
     if plan is None and (found := await services.store.plans.goal_of(plan_id)):
         agent, goal = found
@@ -37,7 +37,7 @@ async def own_plan(services: Services, person: Person, plan_id: str, right: Righ
 
 
 def statuses_of(status: PlanStatus | str | None) -> tuple[PlanStatus, ...]:
-    """Return the statuses that are meant; none for all. Raise LocalProtocolError for what is no status."""
+    """Return the statuses of a filter; none for all. Raise LocalProtocolError for an unknown status."""
     if status not in (None, ACTIVE, *PlanStatus):
         raise LocalProtocolError(f"{status!r} is no status of a plan; there are {', '.join(PlanStatus)} and {ACTIVE}")
     if status == ACTIVE:
@@ -48,7 +48,7 @@ def statuses_of(status: PlanStatus | str | None) -> tuple[PlanStatus, ...]:
 async def plans(
     services: Services, person: Person, status: PlanStatus | str | None, session_id: str | None, limit: int
 ) -> list[PlanRecord]:
-    """Return the plans that a person sees, newest first."""
+    """Return the plans visible to a person, newest first."""
     found: list[PlanRecord] = []
     for one in statuses_of(status) or (None,):
         found += await services.store.plans.plans(
@@ -68,7 +68,7 @@ async def plan_details(services: Services, person: Person, plan_id: str) -> Plan
 
 
 async def untaken_of_tree(services: Services, tenant_id: str, root_plan_id: str) -> list[Untaken]:
-    """Return the requests of a tree that nobody takes, oldest first."""
+    """Return the requests of a tree without a taker, oldest first."""
     now = services.clock.now()
     return await services.store.events.untaken(tenant_id, now, limit=MOST_UNTAKEN, root_plan_id=root_plan_id)
 

@@ -52,15 +52,15 @@ class Directory:
 
     @CALLS.local(Act.MEET)
     async def find(self, capability: str) -> DiscoveredAgent | None:
-        """Return a live agent that has the capability; of several, the first by name."""
+        """Return a live agent with the capability; of several, the first by name."""
         found = await self.discover([capability])
         return found[0] if found else None
 
     @CALLS.local(Act.MEET)
     async def discover(self, requirements: Iterable[str], *, include_events: bool = True) -> Discovery:
-        """Return live agents that have any of these capabilities, those that have most of them first; each says which
-        (`meets`), and `unmet` is what nobody has. Without requirements, all of them. Without events, a capability is
-        only its name."""
+        """Return live agents with any of these capabilities, those with the most first; `meets` lists an agent's, and
+        `unmet` those without an agent. Without requirements, return all agents. Without events, a capability is only
+        its name."""
         if isinstance(requirements, str):
             raise LocalProtocolError(f"requirements={requirements!r} would be its letters; give a list")
         found = discover(await self.query(), requirements)
@@ -79,8 +79,8 @@ class Directory:
         topic: Topic | None = None,
         live: bool = True,
     ) -> list[DiscoveredAgent]:
-        """Return the agents that fit everything given, by name. `event` and `topic` are those of one event that the
-        agent registered. With `live=False`, those that are gone too."""
+        """Return the agents under all these conditions, by name. `event` and `topic` belong to one event of the agent.
+        With `live=False`, gone agents are included."""
         where = None if topic is None else topic_of(topic)
         found = await self._agents(live=live)
         return [
@@ -95,8 +95,8 @@ class Directory:
     async def events(
         self, *, owner: Name | None = None, name: Name | None = None, topic: Topic | None = None, live: bool = True
     ) -> list[RegisteredEvent]:
-        """Return what agents registered, each with the agent that owns it. One name on two topics is two events. What a
-        capability says that it produces is among them, as made by its agent."""
+        """Return the registered events, each with its agent. One name on two topics is two events. The results declared
+        by a capability are included, as events of its agent."""
         where = None if topic is None else topic_of(topic)
         registry, tenant_id = self._services.store.registry, self._person.tenant_id
         found = await (self.live_events() if live else registry.all_events(tenant_id))
@@ -115,7 +115,7 @@ class Directory:
 
     @CALLS.local(Act.MEET)
     async def live_events(self) -> Sequence[RegisteredEvent]:
-        """Return what live agents registered: the very same object for as long as nothing has changed."""
+        """Return the events of live agents: the very same object until the next change."""
         registry, now = self._services.store.registry, self._services.clock.now()
         await self._services.presence.confirm(registry, now)
         return await registry.live_events(self._person.tenant_id, now)
@@ -129,7 +129,8 @@ class Directory:
     async def get_event(
         self, event_name: Name, version: Name | None = None, *, topic: Topic | None = None
     ) -> EventDefinition | None:
-        """Return the event as a live agent defines it, if possible one that takes it; a `version` even of gone ones."""
+        """Return the event, as defined by a live agent, preferably one of its takers; with a `version` also of gone
+        agents."""
         where = None if topic is None else topic_of(topic)
         if version is not None:
             stored = await self._services.store.registry.definitions(self._person.tenant_id, event_name)
@@ -148,18 +149,18 @@ class Directory:
 
     @CALLS("GET /backlogs", Act.OVERSEE, "list_backlogs", by=lambda one: one.agent)
     async def backlogs(self) -> list[Backlog]:
-        """Return how much of the tenant's waits for which agent; of very much, a part. Raise Forbidden."""
+        """Return the tenant's waiting deliveries by agent; of very many, a part. Raise Forbidden."""
         here = self._person.tenant_id
         check(self._person, CALLS["backlogs"], Owner(here), "")
         return await self._services.store.queue.backlogs(here, MOST_COUNTED)
 
     @CALLS("DELETE /agents/{name}", Act.MANAGE, "deregister", key="removed", raises=(IllegalTransition,))
     async def deregister(self, agent: Agent) -> list[EventDefinition]:
-        """Remove an agent that is gone for good, and return the definitions that it alone registered, also removed.
+        """Remove a gone agent for good, and return the definitions registered by it alone, also removed.
 
         Raises NotFound, and LocalProtocolError while it lives, or while a plan, a task or a delivery needs it. An
-        operator removes the tenant's agents, a key of an agent that one, and only the trusted root those that all
-        tenants share, else Forbidden.
+        operator removes the tenant's agents, a key of an agent that one, and only the trusted root the shared ones,
+        else Forbidden.
         """
         must_be_outside()
         async with changing(self._services, self._caller, "registry.deregister", agent) as change:
@@ -176,7 +177,7 @@ class Directory:
             return await change.store.registry.deregister(row.agent, self._services.clock.now())
 
     def _acts_as(self, row: AgentRow) -> bool:
-        """Tell whether the token of who calls is for this agent of their tenant."""
+        """Tell whether the caller's token is for this agent of their tenant."""
         rights = self._caller.agent if self._caller else None
         return rights is not None and row.agent == agent_key(row.tenant_id, rights.name)
 
@@ -194,7 +195,7 @@ class Directory:
 
 
 def nearest(name: str, named: Sequence[DiscoveredAgent]) -> DiscoveredAgent:
-    """Return the agent that a person of a tenant means by this name, of those that have it."""
+    """Return the agent of this name for a person of a tenant."""
     meant = agent_meant(name, CLIENT, (one.agent_id for one in named))
     return next(one for one in named if one.agent_id == meant)
 

@@ -41,7 +41,8 @@ def behind(db: Reader, delivery: Delivery, limit: int) -> list[Delivery]:
 
 
 def end(db: Reader, following: Sequence[Delivery], now: datetime) -> None:
-    """End what was handled with the head of its line. Raise LeaseLost when one of them stands behind it no more."""
+    """End the deliveries handled with the head of their line. Raise LeaseLost when one of them stands behind it no
+    more."""
     if following and db.execute(_END, (epoch(now), seqs(following))).rowcount != len(following):
         raise lease_lost(following[0])
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from pydantic import ValidationError
+from typing_extensions import Unpack
 
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 from soorma_ai.kernel.domain.dead_letters import NOBODY
@@ -14,6 +15,7 @@ from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.kernel.domain.people import NO_USER
 from soorma_ai.kernel.domain.values import clip, compact
 from soorma_ai.kernel.ports import EventPage, StoredEvent
+from soorma_ai.kernel.ports.conditions import LogConditions
 from soorma_ai.kernel.sql.codec import add_row, behind, epoch, moment
 from soorma_ai.kernel.sql.connection import Connection, Reader
 
@@ -46,7 +48,7 @@ def publish(db: Connection, event: EventEnvelope) -> bool:
 
 
 def publish_once(db: Connection, event: EventEnvelope) -> None:
-    """Publish an event that only wakes somebody: whichever was first stands."""
+    """Publish a mere wake-up event: the first one stands."""
     seq = _insert(db, event)
     if seq is not None:
         _go(db, seq, event)
@@ -65,7 +67,7 @@ def record(db: Reader, event: EventEnvelope) -> tuple[int, EventEnvelope]:
 
 
 def text_of(event: EventEnvelope, columns: frozenset[str] = frozenset()) -> str:
-    """Return an event as it is kept: without what is so by default, and without what its row has as columns."""
+    """Return an event in its stored form: without defaults, and without the fields of its row's columns."""
     return event.model_dump_json(by_alias=True, exclude_none=True, exclude_defaults=True, exclude=set(columns))
 
 
@@ -104,7 +106,7 @@ def readable_named(db: Reader, event_id: str) -> EventEnvelope | None:
 
 
 def to_show(db: Reader, seq: int, body: bytes) -> EventEnvelope:
-    """Events to look at: what cannot be read is stood in for."""
+    """Return events for display: an unreadable one is replaced by a stand-in."""
     try:
         return EventEnvelope.from_json(body)
     except RemoteProtocolError as error:
@@ -112,7 +114,7 @@ def to_show(db: Reader, seq: int, body: bytes) -> EventEnvelope:
 
 
 def stand_in(db: Reader, seq: int, why: str) -> EventEnvelope:
-    """Event made of what the columns know, never handed out; a topic that is not known stands in the data."""
+    """Return an event made of its columns, never delivered; an unknown topic stands in the data."""
     id, tenant, type, topic, plan_id, root_plan_id, time = db.execute(
         "SELECT id, tenant, type, topic, plan_id, root_plan_id, time FROM event WHERE seq = ?", (seq,)
     ).fetchone()
@@ -133,7 +135,7 @@ def stand_in(db: Reader, seq: int, why: str) -> EventEnvelope:
 
 
 def why_unreadable(error: RemoteProtocolError) -> str:
-    """The places and the faults, without what stands there."""
+    """Return the places and the faults, without the values."""
     cause = error.__cause__
     if not isinstance(cause, ValidationError):
         return f"{UNREADABLE}: {error}"
@@ -151,7 +153,7 @@ def unreadable(error: RemoteProtocolError, **fields: object) -> str:
 
 
 def keep(db: Reader, event: EventEnvelope) -> int:
-    """Place of the event with this id, whatever its content; it is written down if there is none."""
+    """Return the place of the event with this id, with any content; without one, it is written."""
     seq = _insert(db, event)
     return _place_of(db, event.id)[0] if seq is None else seq
 
@@ -183,11 +185,11 @@ def page(
     after: int,
     limit: int,
     *,
-    root_plan_id: str | None = None,
     user_id: str | None = None,
-    newest: bool = False,
+    **conditions: Unpack[LogConditions],
 ) -> EventPage:
-    way, place = (_BACK, after or _LAST_PLACE) if newest else (_ON, after)
+    root_plan_id = conditions.get("root_plan_id")
+    way, place = (_BACK, after or _LAST_PLACE) if conditions.get("newest") else (_ON, after)
     values = {"tenant": tenant_id, "after": place, "user": user_id, "root": root_plan_id, "limit": limit}
     if user_id is None:
         select = _OF_TENANT if root_plan_id is None else f"{_TREE} ORDER BY seq {{direction}} LIMIT :limit"
@@ -205,7 +207,7 @@ def _read_events(db: Reader, select: str, values: Mapping[str, object]) -> list[
 
 
 def unsent(db: Reader, limit: int) -> tuple[list[StoredEvent], dict[int, RemoteProtocolError]]:
-    """The events, and those rows whose event cannot be read."""
+    """Return the events, and the rows with an unreadable one."""
     found: list[StoredEvent] = []
     broken: dict[int, RemoteProtocolError] = {}
     for seq, body, redriven in db.execute(UNSENT, {"limit": limit, "nobody": NOBODY}).fetchall():
@@ -217,7 +219,7 @@ def unsent(db: Reader, limit: int) -> tuple[list[StoredEvent], dict[int, RemoteP
 
 
 def mark_sent(db: Reader, seqs: Sequence[int], now: datetime) -> None:
-    """The bus took them. Those that have arrived by now have left the outbox."""
+    """Mark events as accepted by the bus. Those that have arrived by now have left the outbox."""
     db.execute(
         "UPDATE outbox SET sent_at = ? WHERE event_seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
         (epoch(now), json.dumps(list(seqs))),
@@ -229,14 +231,14 @@ def leave_outbox(db: Reader, seq: int) -> None:
 
 
 def send_again(db: Connection, sent_before: datetime) -> int:
-    """Put into the outbox again what the bus took, and has not brought since."""
+    """Put into the outbox again events accepted by the bus, and not brought since."""
     count = db.execute("UPDATE outbox SET sent_at = NULL WHERE sent_at <= ?", (epoch(sent_before),)).rowcount
     db.is_leaving |= count > 0
     return count
 
 
 def leave(db: Connection, seq: int) -> None:
-    """Stand in the outbox, from which the relay is to send."""
+    """Put an event into the outbox, for the relay to send."""
     add_row(db, "outbox", event_seq=seq)
     db.is_leaving = True
 

@@ -1,4 +1,4 @@
-"""Expectations: one row each, opened once, closed once by whoever is first; and what came too early."""
+"""Expectations: one row each, opened once, closed once by the first; and early events."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -6,12 +6,13 @@ from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
+from typing_extensions import Unpack
 
 from soorma_ai.errors import VersionConflict
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.kernel.domain.people import Answer
-from soorma_ai.kernel.ports import Place
+from soorma_ai.kernel.ports.conditions import QuestionConditions
 from soorma_ai.kernel.rules.arrival import early
 from soorma_ai.kernel.rules.arrival.effects import KeepEarly
 from soorma_ai.kernel.rules.arrival.matching import EarlyEvent, names_of
@@ -112,7 +113,8 @@ def find_on(db: Reader, expectation_id: str, topic: EventTopic) -> Expectation |
 
 
 def find_met(db: Reader, owner: str, event_id: str) -> Expectation | None:
-    """A gate outside of a plan wakes nobody: what its answer published may meet another of the same owner."""
+    """Return the expectation met by an event. A gate outside of a plan wakes nothing: the event published by its answer
+    may meet another of the same owner."""
     rest = "WHERE met_by = ? AND coalesce(plan_id, task_id) = ? AND (kind <> 'gate' OR plan_id IS NOT NULL)"
     return next(_find(db, rest, (event_id, owner)), None)
 
@@ -134,17 +136,11 @@ def of_plan_or_tenant(
 
 
 def questions(
-    db: Reader,
-    tenant_id: str,
-    limit: int,
-    *,
-    user_id: str | None = None,
-    roles: Collection[str] = (),
-    kind: ExpectationKind | None = None,
-    beyond: Place | None = None,
+    db: Reader, tenant_id: str, limit: int, *, user_id: str | None = None, **conditions: Unpack[QuestionConditions]
 ) -> list[Expectation]:
     """Open questions to people, the most urgent first."""
-    wanted: dict[str, object] = {"tenant": tenant_id, "limit": limit, "user": user_id, "roles": _list(roles)}
+    kind, beyond, roles = conditions.get("kind"), conditions.get("beyond"), _list(conditions.get("roles", ()))
+    wanted: dict[str, object] = {"tenant": tenant_id, "limit": limit, "user": user_id, "roles": roles}
     is_back = beyond is not None and beyond.is_back
     parts = {"way": "DESC" if is_back else "ASC", "kind": "", "from_here": "", "named_from_here": ""}
     if kind is not None:
@@ -211,7 +207,7 @@ def of_group(db: Reader, group_id: str) -> list[Expectation]:
 
 
 def without_offer(db: Reader) -> list[Expectation]:
-    """Return those that are open until somebody offers what is wanted, oldest first."""
+    """Return those open until there is a matching offer, oldest first."""
     return list(_find(db, "WHERE status = 'open' AND kind = 'offer' ORDER BY opened_at, id", ()))
 
 
@@ -288,7 +284,7 @@ def close(
     met_by: str | None = None,
     answer: Answer | None = None,
 ) -> ExpectationKind | None:
-    """Compare and set: None if it was closed before, or never opened; else what it was."""
+    """Close it, by compare and set: None for a closed or unknown one; else its former state."""
     changed = db.execute(
         "UPDATE expectation SET status = ?, closed_at = ?, met_by = ?, answer = ? WHERE id = ? AND status = 'open' "
         "RETURNING kind",
@@ -377,7 +373,7 @@ def _find(db: Reader, rest: str, values: Sequence[object] | Mapping[str, object]
 
 
 def record(row: Sequence[Any]) -> Expectation:
-    """Return the expectation of a row's body, which is what was opened, and columns, which are what became of it."""
+    """Return the expectation of a row's body, its opened form, and columns, its outcome."""
     body, status, closed_at, met_by, answer = row
     opened = EXPECTATION.record(body)
     if status == ExpectationStatus.OPEN:

@@ -1,5 +1,5 @@
-"""Deliveries: a row per agent and event, one lease per owner. A row is claimed from the store, or born claimed, in the
-transaction in which its event arrives, when its agent has a free hand."""
+"""Deliveries: a row per agent and event, one lease per owner. A row is claimed from the store, or claimed at once, in
+the transaction of its event's arrival, if its agent has a free hand."""
 
 import json
 from collections.abc import Sequence
@@ -212,7 +212,7 @@ def in_doubt(db: Reader, agent: str, owner: str) -> tuple[str, int] | None:
 
 
 def resolve(db: Connection, agent: str, owner: str) -> None:
-    """Somebody has said whether it was done: the delivery goes on, with all its attempts."""
+    """Resolve a doubt by a person's finding: the delivery goes on, with all its attempts."""
     db.queued.add(agent)
     db.execute(
         "UPDATE inbox SET state = 'queued', ready_at = 0, attempt = 0, crashes = 0 "
@@ -222,7 +222,7 @@ def resolve(db: Connection, agent: str, owner: str) -> None:
 
 
 def hasten(db: Connection, agent: str, owner: str) -> None:
-    """Let what is delayed be claimed at once."""
+    """Let delayed deliveries be claimed at once."""
     note_free(db, agent)
     db.execute(
         "UPDATE inbox SET ready_at = 0 "
@@ -261,7 +261,7 @@ def renew(db: Reader, deliveries: Sequence[Delivery], until: datetime) -> list[D
 def dispose(
     db: Connection, delivery: Delivery, disposition: Disposition, now: datetime, outcome: str | None = None
 ) -> bool:
-    """Tell whether anything stands behind it, for `move_up`. Raise LeaseLost when it is somebody else's by now."""
+    """Tell whether anything stands behind it, for `move_up`. Raise LeaseLost for another's lease."""
     undone, counts = False, True
     match disposition:
         case Ack():

@@ -28,9 +28,9 @@ _REST = "UPDATE inbox SET ready_at = ready_at + ?, reason = ? WHERE seq = ?"
 
 
 def void(db: Connection, holders: Collection[int] | None = None) -> int:
-    """Release what was in hand when these processes ended, or, where no other can be there, all that is; return how
-    much that is. Whoever was in hand for the first time may have led those behind it: they are handled alone from now
-    on, so that the one that ends the process is found. A suspect rests from the end of its lease on."""
+    """Release the deliveries in hand at the end of these processes, or, if there can be no other process, all of them;
+    return their number. A delivery in hand for the first time may have led those behind it: they are handled alone from
+    now on, to find the cause of the end. A poison candidate rests from the end of its lease on."""
     those, values = ("", ()) if holders is None else (_OF_THESE, (json.dumps([*holders]),))
     released = f"{_RELEASE} {those} RETURNING agent, owner, fence, seq, crashes, ready_at > 0"
     found = db.execute(released, values).fetchall()

@@ -37,7 +37,7 @@ def keys(db: Reader, tenant_id: str, plan_id: str) -> list[str]:
 
 
 def change(db: Reader, given: domain.MemoryChange) -> None:
-    """A deleted key keeps its row, so that nobody mistakes what comes after it for what they read before it."""
+    """Change a value. A deleted key keeps its row: a later value is never mistaken for the one read before it."""
     at = given.at
     found = db.execute(f"SELECT version, items, {_KIND}, {_SCALAR} FROM memory WHERE {_AT}", _place(at)).fetchone()
     version, items, kind, scalar = found or (0, 0, "", "0")

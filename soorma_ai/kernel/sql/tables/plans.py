@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
+from typing_extensions import Unpack
 
 from soorma_ai.errors import ConfigError, VersionConflict
 from soorma_ai.kernel.domain.effects import DropValue, SaveValue
@@ -15,6 +16,7 @@ from soorma_ai.kernel.domain.history import JoinProgress, Step
 from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.plans import Blocked, PlanInHand, PlanRecord, PlanStatus, PlanValue, StepMark, ValueKind
 from soorma_ai.kernel.domain.values import Json, JsonObject, compact
+from soorma_ai.kernel.ports.conditions import PlanConditions
 from soorma_ai.kernel.sql.codec import CHARGE, EXPECTATION, FAR_AWAY, LIMITS, PLAN, STEP, STEPS, add_row, member
 from soorma_ai.kernel.sql.connection import Reader
 from soorma_ai.kernel.sql.tables import budget, expectations, memory
@@ -66,7 +68,7 @@ def plan(db: Reader, plan_id: str) -> PlanRecord | None:
 
 
 def readable(db: Reader, plan_id: str) -> PlanRecord | None:
-    """Return the plan; None also for one whose row is damaged."""
+    """Return the plan; None also for a damaged row."""
     try:
         return plan(db, plan_id)
     except ConfigError:
@@ -93,22 +95,9 @@ def in_hand(db: Reader, plan_id: str, root_plan_id: str) -> PlanInHand:
 
 
 def plans(
-    db: Reader,
-    *,
-    tenant_id: str | None,
-    status: PlanStatus | None,
-    root_plan_id: str | None,
-    limit: int,
-    session_id: str | None = None,
-    user_id: str | None = None,
+    db: Reader, *, tenant_id: str | None, limit: int, user_id: str | None = None, **conditions: Unpack[PlanConditions]
 ) -> list[PlanRecord]:
-    wanted = {
-        "tenant": tenant_id,
-        "status": status,
-        "root_plan_id": root_plan_id,
-        "session_id": session_id,
-        "user_id": user_id,
-    }
+    wanted = {"tenant": tenant_id, **conditions, "user_id": user_id}
     given = {name: str(value) for name, value in wanted.items() if value is not None}
     where = f"WHERE {' AND '.join(f'{name} = :{name}' for name in given)}" if given else ""
     found = db.execute(f"SELECT plan.body FROM plan {where} ORDER BY seq DESC LIMIT :limit", given | {"limit": limit})
@@ -139,8 +128,8 @@ def _next_call(plan: PlanRecord) -> str | None:
 
 
 def append(db: Reader, step: Step, at_hand: Mapping[str, EventEnvelope]) -> None:
-    """Append a step. What its event says at length, where that event is `at_hand`, is not written down twice: an event
-    that a plan was handed, or has published, stays as long as the plan."""
+    """Append a step. Long data of its event, if that is `at_hand`, are not written twice: an event delivered to a plan,
+    or published by it, stays as long as the plan."""
     rest, data_at = STEP.text(step), None
     if len(rest) > SHORT and (event := at_hand.get(step.event_id or "")) is not None:
         data_at = _place_of(step.data, event.data)
@@ -329,6 +318,6 @@ def blocked_in_tree(db: Reader, root_plan_id: str, limit: int) -> list[PlanRecor
 
 
 def _blocked(body: str, reason: str | None) -> PlanRecord:
-    """Return the plan with what the delivery knows, where another of its events has moved the plan on meanwhile."""
+    """Return the plan with the delivery's facts, if another of its events has moved the plan on meanwhile."""
     plan = PLAN.record(body)
     return replace(plan, blocked=plan.blocked or Blocked(plan.plan_id, reason or "", plan.updated_at))

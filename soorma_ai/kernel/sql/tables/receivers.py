@@ -1,4 +1,4 @@
-"""Whom an event came to: agents, and plans that it begins."""
+"""Receivers of an event: agents, and its new plans."""
 
 import json
 from collections.abc import Sequence

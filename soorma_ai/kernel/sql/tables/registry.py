@@ -1,4 +1,4 @@
-"""Agents, and what they take and make."""
+"""Agents, and their events, taken and made."""
 
 import json
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ _Rows = tuple[int, bool, tuple[tuple[str, int, bool], ...]]
 
 
 class Routes:
-    """Used by the writing thread only. Read again after whatever may have changed it."""
+    """Routes of events, used by the writing thread only. They are read again after every possible change."""
 
     def __init__(self) -> None:
         self._index: Index | None = None
@@ -45,9 +45,9 @@ class Routes:
 class EventCache:
     """Registered events, put together once for as long as no registration changes and the same agents live.
 
-    Routes are forgotten before the change is committed, so what is read meanwhile must be told from what is read after:
-    that is what revisions are for, and what other processes change the number of the registry. Where such changes may
-    come unnumbered, nothing is kept.
+    Routes are forgotten before the change is committed, so a read before it must be told from one after it: this is the
+    use of revisions, and of the registry's number for changes of other processes. With unnumbered changes, nothing is
+    kept.
     """
 
     def __init__(self, routes: Routes, *, keeps: bool) -> None:

@@ -1,4 +1,4 @@
-"""Tasks that wait for something, and what they have asked of others."""
+"""Waiting tasks, and their requests to others."""
 
 import sys
 from collections.abc import Iterable

@@ -14,7 +14,8 @@ from soorma_ai.kernel.sql.tables import expectations
 
 
 def schedule(db: Reader, timer: Schedule) -> None:
-    """The same id again moves the timer. What it guards must exist; if that is closed by now, there is no timer."""
+    """Schedule a timer. The same id again moves the timer. Its guard must exist; if that is closed by now, there is no
+    timer."""
     if timer.guards is not None:
         status = expectations.status_of(db, timer.guards)
         if status is None:
@@ -31,7 +32,7 @@ def schedule(db: Reader, timer: Schedule) -> None:
 
 
 def keep(db: Reader, beginning: str, timers: Sequence[Schedule]) -> None:
-    """Make these the timers whose ids begin so; one that is there already stays as it is."""
+    """Make these the timers with ids of this beginning; an existing one stays as it is."""
     named = json.dumps([timer.id for timer in timers])
     db.execute(
         "DELETE FROM timer WHERE id >= ? AND id < ? AND id NOT IN (SELECT value FROM json_each(?))",
@@ -56,13 +57,13 @@ def put_off(db: Reader, guards: str, before: datetime, later: datetime | None) -
 
 
 def due(db: Reader, now: datetime, limit: int) -> list[tuple[str, str | None, str | None, bytes]]:
-    """Id, what it guards, series and event of those that are due, in that order."""
+    """Return id, guard, series and event of the due ones, in that order."""
     query = "SELECT id, guards, series, CAST(body AS BLOB) FROM timer WHERE due <= ? ORDER BY due, id LIMIT ?"
     return db.execute(query, (epoch(now), limit)).fetchall()
 
 
 def is_overtaken(db: Reader, guards: str | None, series: str, now: datetime) -> bool:
-    """Tell whether a later one of its series, or the end of what it guards, overtook it."""
+    """Tell whether a later one of its series, or the end of its guard, overtook it."""
     query = "SELECT 1 FROM timer WHERE guards = ? AND due <= ? AND coalesce(series, ?) = ?"
     return db.execute(query, (guards, epoch(now), series, series)).fetchone() is not None
 

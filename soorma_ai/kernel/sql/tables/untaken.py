@@ -60,7 +60,7 @@ def drop(db: Reader, event_seq: int) -> None:
 
 
 def places_of(db: Reader, event_types: Sequence[str], after: int, limit: int) -> list[int]:
-    """Places in the log of requests of these types that nobody took, in order of arrival."""
+    """Return places in the log of requests of these types without a taker, in order of arrival."""
     found = db.execute(
         "SELECT event_seq FROM untaken WHERE is_over = 0 AND event_type IN (SELECT value FROM json_each(?)) "
         "AND event_seq > ? ORDER BY event_seq LIMIT ?",

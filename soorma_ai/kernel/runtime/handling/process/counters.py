@@ -1,4 +1,4 @@
-"""What this process has done since it began, counted by tenant."""
+"""Counters of this process since its begin, by tenant."""
 
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ Key = tuple[CounterName, tuple[str, ...]]
 
 
 class Counters:
-    """Used on the loop's thread alone. A tenant of None is nobody's."""
+    """Counters, used on the loop's thread alone. A tenant of None is no tenant's."""
 
     def __init__(self, most: int = MOST_TENANTS) -> None:
         self._most = most
@@ -46,7 +46,7 @@ class Counters:
         found[what, by] = found.get((what, by), 0) + count
 
     def count_settlement(self, tenant_id: str, settlement: Settlement) -> None:
-        """Count what a call of a model came to."""
+        """Count the result of a model call."""
         used, entry = settlement.actual, settlement.entry
         self.add(tenant_id, CounterName.MODEL_CALLS, count=used.llm_calls)
         self.add(tenant_id, CounterName.TOKENS, count=used.tokens)
@@ -78,7 +78,7 @@ def outcome_of(disposition: Disposition) -> str:
 
 
 def action_of(entry: JournalEntry) -> str:
-    """Return what a model has decided on; "other" for an answer that is no decision, or none that there is."""
+    """Return the action of a model's decision; "other" for an answer without one, or an unknown one."""
     value = entry.value
     step = value.get("step") if isinstance(value, dict) else None
     action = step.get("action") if isinstance(step, dict) else None

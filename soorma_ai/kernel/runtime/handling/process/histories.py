@@ -15,8 +15,8 @@ MOST_KEPT = 4_096
 
 
 class Histories:
-    """Keeps what is told of up to `most` steps, those of the plans that went on last. A step takes some kilobytes at
-    most, however much it brought."""
+    """Cache of rendered histories, up to `most` steps, of the latest plans. A step takes some kilobytes at most, with
+    any amount of data."""
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self._most = most
@@ -24,8 +24,8 @@ class Histories:
         self._count = 0
 
     async def read(self, plans: Plans, plan: PlanRecord, first: int) -> "Sequence[StepLines]":
-        """Return the stored steps of a plan from the `first` on. Those that are kept are of this very plan: one that is
-        begun anew after it was removed has another time of birth."""
+        """Return the stored steps of a plan from the `first` on. Cached ones are of this very plan: one begun again
+        after its removal has another time of birth."""
         # Of no use to who runs no planner.
         from soorma_ai.kernel.rules.prompting.history import StepLines
 

@@ -1,4 +1,5 @@
-"""Wake-ups inside one process, and who is alive in it. A signal only saves waiting: who is woken looks at the rows."""
+"""Wake-ups inside one process, and the presence of its agents. A signal only saves waiting: the woken one reads the
+rows."""
 
 import asyncio
 from collections import defaultdict
@@ -14,14 +15,14 @@ HEARTBEAT = timedelta(seconds=60)
 
 
 class Signal(asyncio.Event):
-    """Set when something happened; `reply` is what came, where that was a reply in this process."""
+    """Signal of an event; `reply` is a reply that came in this process."""
 
     reply: EventEnvelope | None = None
 
 
 class Signals:
-    """`tallies` count what has happened in this process so far. `mail` waits for other stores; agents have
-    been `registered`, or other stores ask who lives here."""
+    """Signals of one process. `tallies` count its events so far. `mail` waits for other stores; agents have been
+    `registered`, or other stores ask for its agents."""
 
     def __init__(self) -> None:
         self.tallies = Counters()
@@ -64,14 +65,14 @@ class Signals:
                 waiter.set()
 
     def broke(self, error: BaseException) -> None:
-        """Signal something that no handling may survive, such as a call that its recording does not hold: whoever waits
-        here waits in vain, and is told."""
+        """Signal a fault fatal to every handling, such as a call missing in its recording: all waits here end with
+        it."""
         self._broken = error
         for waiter in (*self._watchers, *(w for waiters in self._awaited.values() for w in waiters)):
             waiter.set()
 
     def check(self) -> None:
-        """Raise what broke."""
+        """Raise the fault."""
         if self._broken is not None:
             raise self._broken.with_traceback(None)
 
@@ -100,12 +101,12 @@ class Signals:
 
 
 def deliveries_of(agent: str) -> str:
-    """Return the key of what comes for an agent."""
+    """Return the key of an agent's deliveries."""
     return f"deliveries of {agent}"
 
 
 def questions_of(root_plan_id: str) -> str:
-    """Return the key of what a tree of plans asks people."""
+    """Return the key of the questions of a tree of plans."""
     return f"questions of {root_plan_id}"
 
 
@@ -120,7 +121,7 @@ class Presence:
         self.names += (name,)
 
     async def confirm(self, registry: Registry, now: datetime) -> None:
-        """Give a heart-beat when the last one is old: before looking who lives, and once a minute."""
+        """Give a heart-beat after an old one: before a look at the live agents, and once a minute."""
         if self.names and (self._last is None or now - self._last >= HEARTBEAT):
             self._last = now
             await registry.heartbeat(self.names, now)

@@ -1,4 +1,4 @@
-"""The working memory as one handling sees it: what is stored, and what this handling does to it."""
+"""Working memory in one handling: the stored values, with this handling's changes."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -18,9 +18,9 @@ class _Cell(Struct):
 
 
 class MemoryInHand:
-    """A value that was looked at is the same for the whole handling. Looked at and changed, in whatever order, it must
-    not have changed meanwhile; what is only written, incremented or appended never conflicts. Effects of features are
-    kept beside it, in order."""
+    """Working memory of a handling. A read value is the same for the whole handling. After a read and a change, in any
+    order, a concurrent change conflicts; plain writes, increments and appends never do. Effects of features are kept
+    beside it, in order."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory

@@ -1,5 +1,5 @@
-"""Working copy of what a plan remembers by keys: results, free state, its machine, a pause, its phases, what its model
-is told."""
+"""Working copy of a plan's values by key: results, free state, its state machine, a pause, its phases, the context for
+its model."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -13,7 +13,8 @@ _ONLY = ""
 
 
 class PlanValues:
-    """`results` and `state` are changed in place, by the plan's author as well; `changes` finds out what changed."""
+    """Values of a plan. `results` and `state` are changed in place, by the plan's author as well; `changes` finds the
+    changes."""
 
     def __init__(self, stored: Sequence[PlanValue]) -> None:
         self._stored = {(value.kind, value.key): value.value for value in stored}
@@ -28,7 +29,7 @@ class PlanValues:
         self.machine = states_of({name: config for name, config in written if isinstance(config, dict)})
 
     def after(self, changes: Iterable[SaveValue | DropValue]) -> "PlanValues":
-        """Return the working copy of what is stored once these changes are, whatever was done to this one since."""
+        """Return the working copy after these stored changes, without later changes of this one."""
         stored = dict(self._stored)
         for change in changes:
             if isinstance(change, SaveValue):
@@ -49,7 +50,7 @@ class PlanValues:
             values.pop(effect.key, None)
 
     def changes(self, plan_id: str) -> tuple[SaveValue | DropValue, ...]:
-        """Return what was changed. Raise LocalProtocolError for what is no JSON."""
+        """Return the changes. Raise LocalProtocolError for a value other than JSON."""
         now: dict[tuple[ValueKind, str], Json] = {}
         if self.machine:
             written: JsonObject = {name: config.model_dump(mode="json") for name, config in self.machine.items()}

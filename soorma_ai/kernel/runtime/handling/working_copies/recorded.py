@@ -71,12 +71,12 @@ class RecordedEffects:
             )
 
     def undo(self, count: int) -> None:
-        """Drop what was recorded after the first `count` effects."""
+        """Drop the effects after the first `count`."""
         self._published -= sum(isinstance(effect, Publish) for effect in self.own[count:])
         del self.own[count:]
 
     def rewrite(self, effects: Iterable[Effect]) -> None:
-        """Take these as what the handling has recorded. Raise LimitExceeded as `add` does."""
+        """Replace the recorded effects of the handling. Raise LimitExceeded as `add` does."""
         if self._published > MAX_EVENTS_AT_ONCE:
             self._must_be_few()
         self.own = list(effects)
@@ -122,7 +122,7 @@ def must_be_committed(size: int) -> None:
 
 
 def _size_of(effect: Effect) -> int:
-    """Return the bytes that an effect takes up in a commit over HTTP, without what is around its data."""
+    """Return the bytes of an effect in a commit over HTTP, without the frame of its data."""
     match effect:
         case Publish(event):
             return _length(event.data)

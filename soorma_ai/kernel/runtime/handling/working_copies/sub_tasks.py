@@ -1,5 +1,5 @@
-"""Working copy of what a task asked of others: of those that are looked at, changed or added. Others are not read, so
-that one result of a thousand costs no more than one of two."""
+"""Working copy of a task's requests: the read, changed and added ones. The others are not read, so one result of a
+thousand costs no more than one of two."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
@@ -13,10 +13,10 @@ ReadAll = Callable[[], list[SubTaskInfo]]
 
 
 class SubTasks:
-    """Sub-tasks by their numbers. They are changed in place, by the task's author as well; `changes` finds out which.
+    """Sub-tasks by their numbers. They are changed in place, by the task's author as well; `changes` finds the changes.
 
-    `read_some` reads those from one number to another; `read_all` reads on the spot, since whoever looks at all of them
-    may be in the middle of an expression.
+    `read_some` reads those from one number to another; `read_all` reads on the spot, since an access to all of them may
+    be in the middle of an expression.
     """
 
     def __init__(self, record: TaskRecord, read_some: ReadSome, read_all: ReadAll) -> None:
@@ -41,14 +41,13 @@ class SubTasks:
         return cls(record, some, list)
 
     def after(self, record: TaskRecord, changed: Mapping[int, SubTaskInfo]) -> "SubTasks":
-        """Return the working copy of what is stored once this record and these changes are, whatever was done to this
-        one since."""
+        """Return the working copy after this stored record and these changes, without later changes of this one."""
         again = SubTasks(record, self._read_some, self._read_all)
         again._to_be_stored = {**self._to_be_stored, **changed}
         return again
 
     def all(self) -> Mapping[str, SubTaskInfo]:
-        """Return all of them by their ids, in the order in which they were asked."""
+        """Return all of them by their ids, in the order of asking."""
         if not self._knows_all:
             for number, info in enumerate(self._read_all()):
                 self._keep(number, info)
@@ -70,7 +69,7 @@ class SubTasks:
         self.asked += 1
 
     async def group(self, group_id: str | None) -> list[SubTaskInfo]:
-        """Return a group, of which all have ended; else nothing. None: those that were asked one by one."""
+        """Return a complete group; else nothing. None: those asked one by one."""
         if self.is_pending(group_id):
             return []
         ended_now = next((group for group in self._record.groups if group.group_id == group_id), None)
@@ -100,7 +99,7 @@ class SubTasks:
         return count(self._record, self._had_ended, changed)
 
     def changes(self) -> dict[int, SubTaskInfo]:
-        """Return those that have changed, by their numbers."""
+        """Return the changed ones, by their numbers."""
         return {number: info for number, info in self._known.items() if self._as_stored.get(number) != vars(info)}
 
     def _of_group(self, group_id: str | None) -> list[SubTaskInfo]:
