@@ -56,12 +56,12 @@ def trim_blanks(text: str) -> str:
 
 
 def ends_blank(text: str) -> bool:
-    """Tell whether a model that was cut off had written nothing but blanks for long."""
+    """Tell whether the end of a cut answer is a long run of blanks."""
     return len(text) - len(trim_blanks(text)) >= MOST_BLANKS
 
 
 def retold_answer(entry: JournalEntry) -> str:
-    """Return a refused answer as the next question repeats it; of one that was cut within blanks, without those."""
+    """Return a refused answer as the next question repeats it, without the blanks of a cut one."""
     said = trim_blanks(entry.raw) if entry.ending is Ending.BLANK else entry.raw
     return said or NO_ANSWER
 
