@@ -53,7 +53,7 @@ def refuses_form(status: int | None, text: str) -> bool:
     return _REFUSED.search(text) is not None
 
 
-def named_instead(text: str, parameter: Json) -> str | None:
+def replacement_of(text: str, parameter: Json) -> str | None:
     """Return the name for the longest answer in a refusal of another name. `parameter` is the refused one, in the
     provider's own field."""
     found = _INSTEAD.search(text)
