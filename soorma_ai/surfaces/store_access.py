@@ -52,6 +52,11 @@ class StoreAccess(Protocol[ClientKind]):
     """Calls of one command. `ClientKind` has the calls that the command needs; that of the root has those of all
     features."""
 
+    @property
+    def has_owner(self) -> bool:
+        """Tell whether the last change was made by an owner or a server."""
+        ...
+
     def look_up(self, find: "Callable[[ClientKind], Awaitable[T]]") -> T:
         """Read the committed state. Raise NotFound for no store, ServerUnavailable for no server."""
         ...

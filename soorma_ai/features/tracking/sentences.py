@@ -26,7 +26,7 @@ _ANSWERS = {
 }
 
 
-def merged(lines: Sequence[LiveLine]) -> list[LiveLine]:
+def merge_lines(lines: Sequence[LiveLine]) -> list[LiveLine]:
     """Return the lines of one event without its accepted decisions: their reasoning is the note of the event."""
     if not lines:
         return []
