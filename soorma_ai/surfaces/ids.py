@@ -81,7 +81,7 @@ async def types_of(client: KernelCalls, plan_id: str, event_ids: Iterable[str]) 
 
 
 def only_one(what: str, whose: str, beginning: str, ids: Iterable[str]) -> str:
-    """Return the one id that begins so. Raise NotFound for none, and for several."""
+    """Return the only id with this beginning. Raise NotFound for none, and for several."""
     found = sorted({id for id in ids if id.startswith(beginning)})
     if not found:
         raise NotFound(f"no {what}{whose} begins with {beginning!r}")

@@ -1,4 +1,4 @@
-"""Options that many commands share. Imports nothing heavy: help is made of this."""
+"""Common options of commands. Imports nothing heavy: help is made of this."""
 
 import json
 import re
@@ -33,15 +33,15 @@ _tenant = click.option("--tenant", metavar="NAME", default="default", show_defau
 
 @dataclass(frozen=True)
 class ServerOption:
-    """A server that is asked instead of the store. Its token says who asks."""
+    """Server in the place of the store. Its token names the caller."""
 
     url: str
     token: str | None = field(default=None, repr=False)
 
 
 class Access(Struct, frozen=True):
-    """The store, and as whom it is used; or a server. `flags` repeats what was given on the command line, for commands
-    to copy, without the token."""
+    """The store with its tenant, or a server. `flags` repeats the options of the command line, for printed commands,
+    without the token."""
 
     store_url: str
     tenant_id: str
@@ -80,7 +80,7 @@ def with_platform(command: Callable[Concatenate[Access, P], T]) -> Callable[P, T
 
 
 def _server(url: str | None, token: str | None) -> ServerOption | None:
-    """Return the server to ask. What is typed goes before the environment, where either names one."""
+    """Return the server of the options, else of the environment."""
     is_typed = _is_typed("url")
     if url is None or (_is_typed("store") and not is_typed):
         if _is_typed("token"):
@@ -100,13 +100,13 @@ def refuse_url(context: click.Context, parameter: click.Parameter, url: str | No
 
 
 def must_mean_a_store() -> None:
-    """Raise UsageError where the environment names a server, and nobody typed which store is meant."""
+    """Raise UsageError for a server in the environment and no store in the options."""
     if names_server() and not _is_typed("store"):
         raise click.UsageError(f"{SERVER_URL} names a server, and this works on a store itself: give --store")
 
 
 def _write_options(**given: str) -> str:
-    """Return what was typed of these, to be typed again: without what is secret in it."""
+    """Return the options of the command line for a printed command, without secrets."""
     shown = {name: hide_password(value) for name, value in given.items() if _is_typed(name)}
     return "".join(f" --{name} {shlex.quote(value)}" for name, value in shown.items())
 
@@ -116,7 +116,7 @@ def _is_typed(name: str) -> bool:
 
 
 def with_person(command: Callable[P, T]) -> Callable[..., T]:
-    """Turn the command's `user_id` and `roles` into --as, --role and --root, which is roles None."""
+    """Turn the command's `user_id` and `roles` into --as, --role and --root; --root is roles None."""
 
     @click.option("--as", "user_id", default=LOCAL_USER, metavar="NAME", show_default=True, help="Who says it.")
     @click.option("--role", "roles", multiple=True, metavar="NAME", help="A role they have; again for several.")
@@ -192,7 +192,7 @@ class Age(click.ParamType[timedelta]):
 
 
 class JsonObjectParam(click.ParamType[dict[str, Any]]):
-    """JSON, or @FILE that holds it, or @- for standard input."""
+    """JSON, or a file of it as @FILE, or @- for standard input."""
 
     name = "json"
 

@@ -23,9 +23,11 @@ MOST = {"README.md": 8, "docs": 8, "template": 8, "CHANGELOG.md": 8, "CONTRIBUTI
 DOCSTRINGS = {
     "agents": (2, 8),
     "api": (2, 12),
+    "apps/cli": (1, 10),
     "clients": (2, 8),
     "gateways": (2, 8),
     "kernel": (4, 18),
+    "surfaces": (1, 8),
     "testing": (2, 8),
     "": (8, 20),
 }

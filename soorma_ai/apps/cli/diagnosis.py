@@ -1,4 +1,4 @@
-"""What is set up and how it stands, judged for whoever wonders why nothing goes on."""
+"""Diagnosis: configuration and state, judged, with advice."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -26,7 +26,7 @@ class Origin(StrEnum):
 
 
 class Finding(Struct, frozen=True):
-    """`advice` is what to do, and empty where nothing is to be done."""
+    """One finding. `advice` is the suggested fix, empty where none is needed."""
 
     subject: str
     level: Level
@@ -35,7 +35,7 @@ class Finding(Struct, frozen=True):
 
 
 class Setting(Struct, frozen=True):
-    """`value` without passwords. `fault` says why it cannot be used."""
+    """Setting with its origin. `value` has no passwords. `fault` is the reason it cannot be used."""
 
     name: str
     value: str
@@ -44,9 +44,9 @@ class Setting(Struct, frozen=True):
 
 
 class StoreFile(Struct, frozen=True):
-    """`fault` is why it cannot be read. `schema` None: there is none to be read. `owner` None: nobody's; else
-    `answers` says whether it takes calls. `size` None: a database on a server, which has no owner; `server` is what
-    that is, `ahead` how far its clock is before ours, and `unguarded` why its rows are kept from nobody. `mode`:
+    """State of the store. `fault`: the reason it cannot be read. `schema`: None without a store. `owner`: None without
+    one; `answers` is whether it takes calls. `size`: None for a database on a server, which has no owner; `server` is
+    its version, `ahead` its clock's lead over ours, `unguarded` the reason why row-level security is off. `mode`:
     permissions of the file."""
 
     place: str
@@ -63,7 +63,8 @@ class StoreFile(Struct, frozen=True):
 
 
 class Broker(Struct, frozen=True):
-    """`fault` is why it cannot be asked. `waiting`: messages that it has still to bring; None: nothing has used it."""
+    """State of the bus. `fault` is the reason it cannot be reached. `waiting`: undelivered messages; None: nothing has
+    used it."""
 
     server: str = ""
     waiting: int | None = None
@@ -72,7 +73,7 @@ class Broker(Struct, frozen=True):
 
 
 class ServerState(Struct, frozen=True):
-    """`fault` is why it cannot be asked. `ahead` is how far its clock is before ours."""
+    """State of the server. `fault` is the reason it cannot be reached. `ahead` is its clock's lead over ours."""
 
     url: str
     fault: str = ""
@@ -80,8 +81,8 @@ class ServerState(Struct, frozen=True):
 
 
 class Life(Struct, frozen=True):
-    """What goes on; of `backlog` None is known. Counts of `most` are that many or more. `newest` is when the newest
-    event was made. `unsent` events wait for the bus, the first of them since then. `blocked` plans need an operator,
+    """Work in progress; of `backlog`, None is known. Counts of `most` are that many or more. `newest` is the time of
+    the newest event. `unsent` events wait for the bus, the first of them since then. `blocked` plans need an operator,
     the first of them for this reason."""
 
     alive: Sequence[str]
@@ -99,8 +100,8 @@ class Life(Struct, frozen=True):
 
 
 class DiagnosisFacts(Struct, frozen=True):
-    """`keys` are the names of variables that end as those for keys of models do. `libraries` are pairs of an extra and
-    the library by which it is known to be installed, "" where it is not."""
+    """Facts of this process. `keys` are the names of variables with the endings of model keys. `libraries` are pairs of
+    an extra and its library, "" where it is not installed."""
 
     now: datetime
     zone: str
@@ -117,7 +118,7 @@ class DiagnosisFacts(Struct, frozen=True):
 
 
 def diagnose(facts: DiagnosisFacts) -> list[Finding]:
-    """Return what there is to say, in the order in which one thing needs another."""
+    """Return all findings, each after the ones it depends on."""
     return [
         *(Finding(name, Level.FINE, version) for name, version in facts.versions),
         *(_setting(one) for one in facts.settings),

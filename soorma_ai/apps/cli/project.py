@@ -1,4 +1,4 @@
-"""A small project to begin with, made of the files that come with the package."""
+"""A small project to begin with, made of files of the package."""
 
 import keyword
 import re
@@ -26,7 +26,7 @@ class Names(Struct, frozen=True):
 
 
 def names_of(name: str) -> Names:
-    """Return what a project of this name is called. Raise ConfigError for one that no package can have."""
+    """Return the module and distribution names of a project. Raise ConfigError for an invalid package name."""
     module = name.lower().replace("-", "_").replace(" ", "_")
     wanted = "give --name, of letters, digits and hyphens, such as refund-desk"
     if not _NAME.fullmatch(module) or len(module) > _LONGEST:

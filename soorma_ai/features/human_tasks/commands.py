@@ -1,4 +1,4 @@
-"""`soorma inbox`: what plans ask of people, and what people do about it beside answering."""
+"""`soorma inbox`: open questions, and their claims, assignments, absences and links."""
 
 from datetime import UTC, datetime, time, timedelta
 from typing import Protocol
@@ -42,7 +42,7 @@ _wait = click.argument("wait", type=WaitId())
 @as_json
 @with_platform
 def inbox(access: Access, limit: int, as_json: bool) -> None:
-    """List what waits for a person, the most urgent first; or say who has it in hand, and who is away."""
+    """List open questions, the most urgent first; or claim and assign them, and list absences."""
     if click.get_current_context().invoked_subcommand is not None:
         return
     found, now = _open(access).look_up(lambda client: _load(client, limit + 1)), SystemClock().now()
@@ -72,7 +72,7 @@ def inbox(access: Access, limit: int, as_json: bool) -> None:
 def claim(
     access: Access, wait: str, *, insist: bool, user_id: str, roles: frozenset[str] | None, as_json: bool
 ) -> None:
-    """Take a question in hand, for an hour or until it is answered. Others are told, and can answer all the same."""
+    """Assign a question to yourself, for an hour or until it is answered. Others are notified, and can still answer."""
     wait_id = _open(access).look_up(lambda client: find_wait(client, wait))
     made = _as_person(access, user_id, roles).steer(lambda client: client.inbox.claim(wait_id, insist=insist))
     _print_claim(made, as_json=as_json)
@@ -84,7 +84,7 @@ def claim(
 @as_json
 @with_platform
 def release(access: Access, wait: str, *, user_id: str, roles: frozenset[str] | None, as_json: bool) -> None:
-    """Let go of a question that you have in hand."""
+    """Unassign a question of yours."""
     wait_id = _open(access).look_up(lambda client: find_wait(client, wait))
     is_released = _as_person(access, user_id, roles).steer(lambda client: client.inbox.release(wait_id))
     _print_done(
@@ -99,7 +99,7 @@ def release(access: Access, wait: str, *, user_id: str, roles: frozenset[str] | 
 @as_json
 @with_platform
 def handover(access: Access, wait: str, *, to: str, user_id: str, roles: frozenset[str] | None, as_json: bool) -> None:
-    """Put a question into the hands of a colleague."""
+    """Assign a question to a colleague."""
     wait_id = _open(access).look_up(lambda client: find_wait(client, wait))
     made = _as_person(access, user_id, roles).steer(lambda client: client.inbox.hand_over(wait_id, to))
     _print_claim(made, as_json=as_json)
@@ -127,7 +127,7 @@ def snooze(
 @as_json
 @with_platform
 def list_notices(access: Access, wait: str, as_json: bool) -> None:
-    """List who was told about a question, and who has looked at it."""
+    """List the notifications of a question, and its readers."""
     found = _open(access).look_up(lambda client: _notices(client, wait))
     if as_json:
         print_json(found)
@@ -161,7 +161,7 @@ def away(
     roles: frozenset[str] | None,
     as_json: bool,
 ) -> None:
-    """Say until when you are away and who answers for you, or that you are back; else list who is away."""
+    """Record your absence and its substitute, or your return; without options, list absences."""
     if (until is None) is not (deputy is None) or (back and until is not None):
         raise click.UsageError("give both --until and --deputy, or --back, or nothing to list who is away")
     store = _as_person(access, user_id, roles)
@@ -203,8 +203,11 @@ def link(
     revoke: bool,
     as_json: bool,
 ) -> None:
-    """Make a link by which a person answers one question without signing in; without WAIT and --plan, all they are
-    asked. Whoever has the link answers as they would: send it to them alone."""
+    """Make a link to answer one question without signing in; without WAIT and --plan, to all open questions of a
+    person.
+
+    The link has that person's rights: send it to them alone.
+    """
     if wait is not None and plan is not None:
         raise click.UsageError("a link is to one question, or to those of a plan: give one of them")
     if access.server is None and for_user is None:
@@ -241,8 +244,10 @@ def sign_out(access: Access, *, for_user: str | None, is_all: bool, as_json: boo
 
 
 def _path(access: Access, made: NewLink) -> str:
-    """Return where a link is opened. That of a store is signed here, as its server does it; raise ConfigError for one
-    in memory, whose secret ends with its process, and for a server that opens none."""
+    """Return the path of a link. A store's link is signed here, as by its server.
+
+    Raise ConfigError for a store in memory, since its secret ends with its process, and for a server without pages.
+    """
     if access.server is not None:
         if not made.path:
             raise ConfigError("this server has no pages, so nothing opens a link there")
@@ -277,7 +282,7 @@ def _print_claim(made: Claim, *, as_json: bool) -> None:
 
 
 def _print_done(told: dict[str, object], done: str, otherwise: str, *, as_json: bool) -> None:
-    """Print what came of it; exit code 1 where nothing changed."""
+    """Print the outcome; exit with 1 where nothing changed."""
     has_changed = bool([*told.values()][-1])
     print_json(told) if as_json else Printer().line(done if has_changed else one_line(otherwise))
     if not has_changed:
@@ -285,7 +290,7 @@ def _print_done(told: dict[str, object], done: str, otherwise: str, *, as_json: 
 
 
 async def _load(client: KernelCalls, limit: int) -> list[tuple[Wait, str]]:
-    """Return the open questions, each with the goal of the plan that asks."""
+    """Return the open questions, each with the goal of its plan."""
     waits = await client.waits(limit=limit)
     goals = await goals_of(client, {wait.plan_id for wait in waits if wait.plan_id})
     return [(wait, goals.get(wait.plan_id or "", "")) for wait in waits]

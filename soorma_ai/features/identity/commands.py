@@ -1,4 +1,4 @@
-"""`soorma keys`: API keys, by which programs and people elsewhere are known."""
+"""`soorma keys`: API keys of programs and people."""
 
 from datetime import datetime, timedelta
 
@@ -48,7 +48,7 @@ def create(
     makes: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Make a key for somebody of the tenant, and print its token, once: the store keeps its hash only."""
+    """Make a key for a user of the tenant, and print its token, once: the store keeps its hash only."""
     must_mean_a_store()
     if agent is None and (takes or makes):
         raise click.UsageError("--takes and --makes say what an agent may do: name it with --agent")
@@ -71,7 +71,7 @@ def create(
 @as_json
 @with_access
 def ls(access: Access, limit: int, as_json: bool) -> None:
-    """List keys, the newest first, those that are revoked or expired too."""
+    """List keys, the newest first, with revoked and expired ones."""
     must_mean_a_store()
     found, now = (
         open_store(access).look_into_store(lambda client: key_ring_of(client).ls(limit=limit)),

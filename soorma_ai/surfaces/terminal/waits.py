@@ -15,7 +15,7 @@ INDENT = 10
 
 
 def print_wait(printer: Printer, wait: Wait, goal: str, now: datetime) -> None:
-    """Print it, with all that is held: nobody can approve what they have not seen."""
+    """Print a question, with the whole held payload: an approver has to see it."""
     held = wait.proposed_event is not None
     printer.line(
         (f"{short_id(wait.wait_id):<{INDENT}}", WAITING),
@@ -56,7 +56,7 @@ def _owner(wait: Wait, goal: str) -> str:
 
 
 def commands(wait: Wait, access: Access) -> list[str]:
-    """Return the commands that answer it, to copy. A server knows by the token which roles who answers has."""
+    """Return the commands that answer it, to copy. A server knows the roles by the token."""
     role = f" --role {shlex.quote(wait.approvers[0])}" if wait.approvers and access.server is None else ""
     id = f"{short_id(wait.wait_id)}{role}{access.flags}"
     held = wait.proposed_event is not None

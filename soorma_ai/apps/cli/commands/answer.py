@@ -60,7 +60,7 @@ reject = _command(AnswerDecision.REJECT, f"Reject a request.\n\n{_WHICH}", _reas
 def answer(access: Access, wait: str, data: dict[str, Any], decision: str | None, **given: Any) -> None:
     """Answer a question with data.
 
-    To change what is held for approval: --decision edit --data '{"data": {the new payload}}'.
+    To change a payload before its approval: --decision edit --data '{"data": {the new payload}}'.
     """
     _answer(access, wait, decision, data, **given)
 

@@ -1,4 +1,4 @@
-"""`soorma dead-letters`: what could not be handled, and what to do about it."""
+"""`soorma dead-letters`: list, show, redrive and discard dead letters."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -88,7 +88,7 @@ def discard(access: Access, letter: str, note: str, user_id: str, as_json: bool)
 
 
 def _end(access: Access, letter_id: int, done: str, *, is_done: bool, as_json: bool) -> None:
-    """Print what became of the letter, and exit with 1 when the command changed nothing."""
+    """Print the outcome for a letter, and exit with 1 when the command changed nothing."""
     letter = look_up(access, lambda client: client.dead_letter(letter_id))
     what = f"letter {letter.letter_id} ({one_line(letter.event.type)}{_addressee(letter)})"
     if as_json:
@@ -102,7 +102,7 @@ def _end(access: Access, letter_id: int, done: str, *, is_done: bool, as_json: b
 
 
 def _what_became(letter: Letter) -> str:
-    """Say what became of a letter that somebody else has decided about already."""
+    """Return the earlier decision about a letter."""
     match letter.status:
         case LetterStatus.DEAD:
             return "it was redriven before, and has died again"
@@ -187,7 +187,7 @@ def _print_choices(printer: Printer, letter: Letter, flags: str) -> None:
 
 
 async def find_dead_letter(client: PlatformClient, named: str) -> Letter:
-    """Return the letter of this number, whatever became of it, or the one dead letter whose event's id begins so.
+    """Find a letter by its number, of any status, or a dead letter by the beginning of its event's id.
 
     Raise NotFound for none, and for several.
     """

@@ -1,4 +1,4 @@
-"""`soorma dev`: agents, their platform over HTTP with its pages, and a live log, begun anew when a source changes."""
+"""`soorma dev`: agents, their platform over HTTP with its pages, and a live log, with reload of changed sources."""
 
 import asyncio
 import json
@@ -148,7 +148,7 @@ def _look() -> Times:
 
 
 def _begin_anew() -> None:
-    """Run the very same command in the place of this process, in which old modules are loaded."""
+    """Restart: replace this process, with its old modules, by the same command."""
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])

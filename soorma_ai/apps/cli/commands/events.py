@@ -1,4 +1,4 @@
-"""`soorma events`: the log of everything that was ever published."""
+"""`soorma events`: the log of all published events."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -70,7 +70,7 @@ def show(access: Access, event: str) -> None:
 @as_json
 @with_platform
 def list_untaken(access: Access, limit: int, as_json: bool) -> None:
-    """List requests that no agent takes yet, the oldest first."""
+    """List requests without a taker, the oldest first."""
     found, now = look_up(access, lambda client: client.tracker.untaken(limit=limit)), SystemClock().now()
 
     def row(one: Untaken) -> tuple[str, ...]:
@@ -127,7 +127,7 @@ async def _past(client: PlatformClient, root: str | None, limit: int) -> list[St
 
 
 def print_event(printer: Printer, event: EventEnvelope) -> None:
-    """Print one line on a terminal; what does not fit is in --json."""
+    """Print one line on a terminal; --json has the rest."""
     when = f"{event.time.astimezone():%H:%M:%S.%f}"[:12]
     plan = f"  plan {short_id(event.plan_id)}" if event.plan_id else ""
     source, type = one_line(event.source), one_line(event.type)

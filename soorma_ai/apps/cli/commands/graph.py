@@ -1,4 +1,4 @@
-"""`soorma graph`: what caused what in a plan, or which agent's events reach whom, as a drawing."""
+"""`soorma graph`: a drawing of causes and effects in a plan, or of the events between agents."""
 
 from typing import Literal
 
@@ -37,7 +37,7 @@ Drawn = tuple[Graph, str, Direction]
 )
 @with_platform
 def graph(access: Access, plan: str | None, registry: bool, states: bool, form: Literal["mermaid", "svg"]) -> None:
-    """Draw what caused what in a plan, or the choreography of all agents."""
+    """Draw causes and effects in a plan, or the choreography of all agents."""
     if (plan is None) is not registry:
         raise click.UsageError("give the id of a plan, or --registry")
     if registry and states:

@@ -104,7 +104,7 @@ def cancel(access: Access, plan: str, reason: str, as_json: bool) -> None:
 @as_json
 @with_platform
 def resume(access: Access, plan: str | None, *, every: bool, agent: str | None, as_json: bool) -> None:
-    """Let a plan go on that was paused, or that needs an operator: its model asks again.
+    """Resume a plan that was paused, or that needs an operator: its model asks again.
 
     A plan needs an operator while its model refuses the set-up: a key, a quota, the model's name, a missing library.
     """
@@ -126,13 +126,13 @@ def resume(access: Access, plan: str | None, *, every: bool, agent: str | None, 
 
 
 async def _states(client: PlatformClient, found: Sequence[PlanRecord]) -> dict[str, str]:
-    """Return by plan why those sleep that do, of many of the first ones."""
+    """Return the reasons of sleeping plans by plan, of many of the first ones."""
     asleep = [plan.plan_id for plan in found if plan.status is PlanStatus.PAUSED][:MOST_EXPLAINED]
     return {plan_id: (await (await client.follow(plan_id)).describe()).partition("; ")[2] for plan_id in asleep}
 
 
 async def _lines(client: PlatformClient, status: str | None, limit: int) -> dict[str, PlanLine]:
-    """Return by plan what the newest ones spent and wait for."""
+    """Return the costs and the open waits of the newest plans, by plan."""
     found, before = dict[str, PlanLine](), 0
     while len(found) < limit:
         page = await client.tracker.plans(status=status, before=before, limit=min(limit - len(found), MOST_AT_ONCE))

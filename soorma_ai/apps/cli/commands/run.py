@@ -105,7 +105,7 @@ def run(
 
 
 async def _serve(access: Access, agents: Sequence[Agent], voice: Voice) -> int:
-    """Run agents until told to stop, and tell what happens."""
+    """Run agents until a signal to stop, with a live log."""
     stop = stop_by_signal()
     async with AsyncExitStack() as stack:
         platform = await open_platform(stack, access, agents)
@@ -123,7 +123,7 @@ async def _serve(access: Access, agents: Sequence[Agent], voice: Voice) -> int:
 
 
 async def _pursue_one(access: Access, agents: Sequence[Agent], goal: RunGoal, person: Person, voice: Voice) -> int:
-    """Run agents until the goal's plan has ended, or rests on people for whom nobody waits."""
+    """Run agents until the goal's plan has ended, or rests on people without a responder here."""
     stop = stop_by_signal()
     async with AsyncExitStack() as stack:
         platform = await open_platform(stack, access, agents)
@@ -136,7 +136,7 @@ async def _pursue_one(access: Access, agents: Sequence[Agent], goal: RunGoal, pe
 
 
 async def _follow(client: Client, plan_id: str, goal: RunGoal, stop: asyncio.Event, voice: Voice) -> None:
-    """Return when the plan has ended, when only people can move it and nobody will, or when told to stop."""
+    """Return at the end of the plan, at a question without a responder, or at a signal to stop."""
     woken = client.services.signals.watch()
     responder = _responder(goal, client, voice, woken)
     following = asyncio.create_task(pursue(client, plan_id, responder, voice, woken))
@@ -168,7 +168,7 @@ def _responder(goal: RunGoal, client: Client, voice: Voice, woken: asyncio.Event
 
 
 async def _print_end(client: Client, plan_id: str, goal: RunGoal, voice: Voice) -> int:
-    """Print how the plan stands, and return the exit code that says the same."""
+    """Print the state of the plan, and return its exit code."""
     plan: PlanDetails | None = None
     with suppress(NotFound):
         plan = await client.plan(plan_id)

@@ -47,8 +47,8 @@ def serve(
     """Run agents, and serve their platform over HTTP until Ctrl-C or SIGTERM.
 
     APP is an Agent, a sequence of Agents, or a function that returns them; MODULE may lie in the current directory.
-    Without --auth only programs of this machine are served: as `local`, an operator with the roles of --role. A live
-    log of events and questions is printed to a terminal, and elsewhere with --verbose or --log-json.
+    Without --auth, only programs of this machine have access: as `local`, an operator with the roles of --role. A live
+    log of events and questions is printed to a terminal; into a file or a pipe, with --verbose or --log-json.
     """
     voice = Voice(Manner(sound.is_quiet, sound.as_json, is_timed=True, is_brief=not sound.is_verbose), access)
     log_by(voice, sound.log_level)
@@ -82,7 +82,7 @@ async def _serve(
 
 
 def _authenticator(named: str | None) -> MakeAuthenticator | None:
-    """Return what makes the authenticator that --auth names, once the platform is open."""
+    """Return the maker of the authenticator named by --auth; it runs once the platform is open."""
     if named is None or named == KEYS:
         return ApiKeys if named else None
     found = load_authenticator(named)

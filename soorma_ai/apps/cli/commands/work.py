@@ -1,4 +1,4 @@
-"""`soorma submit`, `request` and `publish`: work for agents that run in another process."""
+"""`soorma submit`, `request` and `publish`: work for agents of another process."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -191,7 +191,7 @@ def publish(
 
 
 def _exit_if_held(do: Callable[[], T], *, as_json: bool) -> T:
-    """Return what is done; where a person has to approve it first, say so and exit with 4."""
+    """Return the submitted work; print a needed approval, and exit with 4."""
     try:
         return do()
     except Held as held:
@@ -237,7 +237,7 @@ def _is_good(status: PlanStatus | None) -> bool:
 
 
 def _within(seconds: float, look: Callable[[float], T]) -> T | None:
-    """Return what is there within so many seconds, looked for in calls that their owner answers in time."""
+    """Poll for a result within so many seconds, in calls short enough for the owner to answer in time."""
     left = seconds
     while left > 0:
         try:

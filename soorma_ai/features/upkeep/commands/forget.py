@@ -1,4 +1,4 @@
-"""`soorma forget`: remove all that is a user's."""
+"""`soorma forget`: delete all data of a user."""
 
 import sys
 
@@ -26,15 +26,13 @@ STAYS = (
 @as_json
 @with_access
 def forget(access: Access, user: str, *, yes: bool, as_json: bool) -> None:
-    """Remove all that is USER's: plans, done or not, with journals and events, sessions, and what is remembered.
+    """Delete all data of USER: plans, done or not, with journals and events, sessions, and memories.
 
     Goes through the application that runs on the store, if one does. Of one tenant, see --tenant. After a kill, the
-    next application goes on with it by itself, as does the same command; what it tells is what it has removed itself.
-
-    What stays, and why: rows of the audit, which prove what was changed, until they are old; rows of API keys, which
-    are revoked, since a token must be refused for good (of it only a hash is kept); revoked links, until they would
-    have ended; what is another user's or shared by the tenant, an approval in somebody else's plan included; backups
-    and logs, which the store does not have.
+    next application continues, as does the same command; it prints the rows of its own work only. Kept, with the
+    reason: rows of the audit, as proof of changes, until they are old; rows of API keys, revoked, since a token must be
+    refused for good (with a hash only); revoked links, until their end; data of other users or shared by the tenant,
+    such as an approval in another user's plan; backups and logs, since the store does not have them.
     """
     must_mean_a_store()
     if not user:

@@ -1,4 +1,4 @@
-"""`soorma prune`: remove what is over."""
+"""`soorma prune`: remove ended plans and old events."""
 
 import sys
 from datetime import timedelta
@@ -35,13 +35,10 @@ def prune(
 ) -> None:
     """Remove plans that have ended, with all their events, and old events of no plan.
 
-    Goes through the application that runs on the store, if one does. Of one tenant, see --tenant.
-
-    A plan stays with its whole tree while anything in it lives, is queued or on its way, is in doubt, or lies in the
-    dead letters. AGE is counted from a tree's last change, and is a day or more.
-
-    What is removed is forgotten: an event that comes again, or an idempotency key that is used again, counts as new.
-    The file keeps its size; the room is used again.
+    Goes through the application that runs on the store, if one does. Of one tenant, see --tenant. A plan stays with its
+    whole tree while anything in it runs, is queued or on its way, is in doubt, or lies in the dead letters. AGE is
+    counted from a tree's last change, and is a day or more. Removed ids are forgotten: a repeated event or idempotency
+    key then counts as new. The file keeps its size; its free space is used again.
     """
     must_mean_a_store()
     statuses = statuses or FINAL
@@ -72,7 +69,7 @@ def _count(access: Access, older_than: timedelta, statuses: tuple[str, ...]) -> 
 
 
 def _prune(access: Access, older_than: timedelta, statuses: tuple[str, ...]) -> Pruned:
-    """Remove a part after the other, so that the owner answers in time."""
+    """Remove part after part, so each call to the owner is short."""
     store, total = open_store(access), Pruned()
     while True:
         part = store.keep(
