@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
-from functools import partial
+from functools import cache, partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -32,14 +33,18 @@ from soorma_ai.kernel.domain.limits import STATEMENT_SECONDS, Limits
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import Frozen
 from soorma_ai.kernel.extension import Extension, context_parts, feature_set
-from soorma_ai.kernel.ports import Brought, Bus, Clock, Embedder, ModelSettings, Reasoner, Store
+from soorma_ai.kernel.ports import Brought, Bus, Clock, Embedder, FormStore, ModelSettings, Reasoner, Store
 from soorma_ai.kernel.runtime.client.client import Client
 from soorma_ai.kernel.runtime.handling.handling import Services
+from soorma_ai.kernel.runtime.handling.process.model_forms import StoredForms
 from soorma_ai.kernel.runtime.handling.process.signals import Signals
 from soorma_ai.kernel.runtime.loops.intake import TakeCopies, refuse_copies
 from soorma_ai.kernel.runtime.loops.supervisor import Supervisor
 from soorma_ai.kernel.sql.storage import FeatureSet
 from soorma_ai.settings import Settings, hide_password, is_postgres, nats_url, sqlite_path
+
+if TYPE_CHECKING:
+    from soorma_ai.adapters.models.known_forms import FormMemory
 
 Loop = Callable[[], Coroutine[None, None, None]]
 
@@ -80,7 +85,7 @@ async def assemble(
         signals,
         max_backlog=settings.max_backlog,
         limits=given.limits,
-        make_reasoner=make_reasoner,
+        make_reasoner=reasoners_of(StoredForms(store, clock)),
         parts=context_parts(_live(extensions, store)),
         embedding=Embedding(given.embedder) if given.embedder else None,
     )
@@ -242,13 +247,25 @@ def build_models() -> None:
         model.model_rebuild()
 
 
-def make_reasoner(settings: ModelSettings) -> Reasoner:
-    from soorma_ai.adapters.models import LiteLLMReasoner  # of no use to who brings a reasoner, or plans nothing
+def reasoners_of(forms: FormStore | None) -> Callable[[ModelSettings], Reasoner]:
+    """Return the function that makes reasoners. They share what they know of the forms that models take."""
 
-    return LiteLLMReasoner(
-        settings.model,
-        api_base=settings.api_base,
-        api_key=settings.api_key,
-        temperature=settings.temperature,
-        **settings.extra,
-    )
+    @cache
+    def memory() -> "FormMemory":
+        from soorma_ai.adapters.models.known_forms import FormMemory
+
+        return FormMemory(forms)
+
+    def make_reasoner(settings: ModelSettings) -> Reasoner:
+        from soorma_ai.adapters.models import LiteLLMReasoner  # of no use to who brings a reasoner, or plans nothing
+
+        return LiteLLMReasoner(
+            settings.model,
+            api_base=settings.api_base,
+            api_key=settings.api_key,
+            temperature=settings.temperature,
+            memory=memory(),
+            **settings.extra,
+        )
+
+    return make_reasoner

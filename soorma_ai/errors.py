@@ -16,6 +16,7 @@ SoormaError
 │   └── InvalidPlan
 ├── ModelRefused              the model declines                       -> never asked again
 ├── ContentFiltered           the provider declines                    -> never asked again
+├── ModelUnreadable           answers that nothing can read, in a row  -> never asked again
 ├── LimitExceeded             a budget is spent                        -> never asked again
 ├── OutcomeUnknown            done or not is unknown                   -> a person is asked
 ├── Held                      a person must approve the request first
@@ -31,6 +32,7 @@ SoormaError
     ├── ServerUnavailable       a server of ours, over HTTP
     ├── ModelUnavailable
     │   ├── RateLimited
+    │   ├── UnreadableAnswer    not JSON, or no answer in it
     │   └── Outage              of a plan's model                      -> the plan rests, which is no attempt
     ├── Overloaded              too much work is waiting
     ├── HandlerTimeout          a handler did not end in its time
@@ -174,6 +176,13 @@ class ContentFiltered(SoormaError):
     paid = Paid(uncounted=1)
 
 
+class ModelUnreadable(SoormaError):
+    """Five answers of a model's provider in a row could not be read, so its plan fails. To do: check that the URL is
+    that of the model's API, and what stands between; then submit the goal again."""
+
+    code = "model_unreadable"
+
+
 class LimitExceeded(SoormaError):
     """A limit of the plan is spent; `limit` names the field of `Limits`. To do: look at the plan's decisions (`soorma
     why`), then raise that limit, or make the goal smaller."""
@@ -301,6 +310,13 @@ class RateLimited(ModelUnavailable):
     rate ask the provider."""
 
     code = "rate_limited"
+
+
+class UnreadableAnswer(ModelUnavailable):
+    """The answer of a model's provider is no answer of a model: a web page, an empty body, half a body. It counts as a
+    call. To do: nothing at first; if it lasts, check that the URL is that of the model's API."""
+
+    code = "unreadable_answer"
 
 
 class Outage(ModelUnavailable):

@@ -8,9 +8,10 @@ from functools import partial
 from typing import Self, TypedDict, Unpack, cast
 
 from soorma_ai.agents.agent import Agent
-from soorma_ai.agents.arguments import must_have, must_know
+from soorma_ai.agents.arguments import must_have
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.features.upkeep.retention import keep_pruning, must_be_kept_long_enough
+from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.limits import Limits
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import clip

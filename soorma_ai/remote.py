@@ -12,7 +12,7 @@ from soorma_ai.agents.mounts import Inlet
 from soorma_ai.api.clients.address import address_of
 from soorma_ai.api.clients.sender import CallBounds, Sender
 from soorma_ai.api.clients.transport import AsyncTransport
-from soorma_ai.assembly import EVERY, build_models, make_reasoner
+from soorma_ai.assembly import EVERY, build_models, reasoners_of
 from soorma_ai.errors import ConfigError, LocalProtocolError, TransientError
 from soorma_ai.features.remote.elsewhere.store import RemoteStore
 from soorma_ai.kernel.domain.registry import AgentKind
@@ -71,7 +71,7 @@ class RemoteAgents:
         signals, prompts = Signals(), PromptFiles(*read_settings().prompts_dirs)
         parts = context_parts(EVERY)
         self._services = Services(
-            self._store, self._clock, prompts, signals, make_reasoner=make_reasoner, parts=parts, is_remote=True
+            self._store, self._clock, prompts, signals, make_reasoner=reasoners_of(None), parts=parts, is_remote=True
         )
         self._supervisor = Supervisor(self._services, LocalBus())
         self._store.notify(signals.signal_commit, self._supervisor.note_arrival)
@@ -91,7 +91,7 @@ class RemoteAgents:
         for agent in agents:
             must_run_elsewhere(agent)
         for agent in agents:
-            agent.take_reasoner(make_reasoner)
+            agent.take_reasoner(self._services.make_reasoner)
             agent.check()
         await self._supervisor.start(agents)
         self._store.watch()

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from soorma_ai.errors import MalformedDecision
 from soorma_ai.kernel.domain.values import Json, JsonObject, clip, compact
 
+IN_A_LIST = "in a list of one"
 EMPTY = "the answer is empty; give one JSON object that fits the schema"
 
 _THOUGHT = re.compile(r"\A.*</think(?:ing)?>|<think(?:ing)?>.*\Z", re.DOTALL)
@@ -41,6 +42,8 @@ def find_object(text: str) -> Extraction:
         return _find_inside(said, error)
     if isinstance(whole, dict):
         return Extraction(whole)
+    if (one := _only(whole)) is not None:
+        return Extraction(one, how=IN_A_LIST)
     return Extraction(fault=f"the answer is no JSON object but {_kind(whole)}: {clip(said, _SHOWN)}")
 
 
@@ -62,22 +65,34 @@ def _find_inside(said: str, whole: ValueError) -> Extraction:
             fault="the answer holds thoughts and nothing after them; give one JSON object that fits the schema"
         )
     objects: list[JsonObject] = []
-    other, place = "", 0
+    other, place, is_listed = "", 0, False
     while meant := _MEANT.search(spoken, place):
         other += spoken[place : meant.start()]
         try:
             value, place = _read_at(spoken, meant.start())
         except ValueError as error:
             return Extraction(fault=f"the answer is no JSON object: {error}")
-        if not isinstance(value, dict):
+        one = value if isinstance(value, dict) else _only(value)
+        if one is None:
             return Extraction(fault=f"the answer is no JSON object but {_kind(value)} in other text")
-        objects.append(value)
+        is_listed = is_listed or one is not value
+        objects.append(one)
     if not objects:
         return Extraction(fault=f"the answer is no JSON object: {whole}; it begins with {clip(spoken, _SHOWN)!r}")
     other += spoken[place:]
     where = "in fences" if "```" in other else "in other text" if other.strip() else ""
-    how = ", ".join(filter(None, ("after thoughts" if spoken != said else "", where)))
+    hows = ("after thoughts" if spoken != said else "", where, IN_A_LIST if is_listed else "")
+    how = ", ".join(filter(None, hows))
     return the_one([Extraction(one, how=how) for one in objects])
+
+
+def _only(value: Json) -> JsonObject | None:
+    """Return the object of a list of one."""
+    match value:
+        case [dict() as one]:
+            return one
+        case _:
+            return None
 
 
 def _read(text: str) -> Json:

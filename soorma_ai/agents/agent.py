@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast, overload
 from typing_extensions import TypedDict, Unpack
 
 from soorma_ai.agents.annotations import Handler
-from soorma_ai.agents.arguments import describe, must_be_number, must_be_text, must_know, several
+from soorma_ai.agents.arguments import describe, must_be_number, must_be_text, several
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.handler_options import (
     MISSING,
@@ -21,6 +21,7 @@ from soorma_ai.agents.handler_options import (
 from soorma_ai.agents.mounts import Door, Inlet
 from soorma_ai.agents.threads import Threads
 from soorma_ai.errors import ConfigError, LocalProtocolError
+from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.events import CLIENT, SYSTEM, EventTopic, topic_of
 from soorma_ai.kernel.domain.names import agent_key
 from soorma_ai.kernel.domain.registry import (

@@ -1,7 +1,6 @@
 """Checks of agents' arguments. A probable mistake is never accepted in silence."""
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from sys import maxsize
 from typing import TypeVar, cast
 
@@ -43,16 +42,6 @@ def several(name: str, given: Iterable[T]) -> Iterable[T]:
 
 def describe(given: object) -> str:
     return clip(repr(given), 80)
-
-
-def must_know(who: str, given: Iterable[str], known: type) -> None:
-    """Raise ConfigError for an option outside of `known`, a TypedDict."""
-    names = known.__annotations__
-    for name in given:
-        if name not in names:
-            close = get_close_matches(name, names, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else f"; it takes {', '.join(names)}"
-            raise ConfigError(f"{who} has no parameter {name!r}{hint}")
 
 
 def options_of(kind: type[T], given: Mapping[str, object]) -> T:

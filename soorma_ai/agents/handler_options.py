@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from typing_extensions import TypedDict
 
 from soorma_ai.agents.annotations import Handler, PayloadShape
-from soorma_ai.agents.arguments import must_know
 from soorma_ai.errors import ConfigError
+from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.doubts import OutsideEffects
 from soorma_ai.kernel.domain.events import name_fault
 from soorma_ai.kernel.domain.registry import Approval, EventDefinition, approval_of

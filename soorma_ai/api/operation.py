@@ -1,21 +1,22 @@
 """Operations over HTTP, made from the rows of calls: the forms of parameters, the types of answers, the call."""
 
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import cache, partial
 from http import HTTPStatus
 from types import NoneType, UnionType
-from typing import Annotated, Any, NotRequired, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NotRequired, TypeGuard, Union, cast, get_args, get_origin, get_type_hints
 
-from msgspec import Struct, field
+from msgspec import NODEFAULT, Struct, field
+from msgspec.structs import fields as fields_of
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from typing_extensions import TypedDict
 
 from soorma_ai.api.paging import Page, cut, make_page, page_of
 from soorma_ai.errors import NotFound, SoormaError
 from soorma_ai.kernel.domain.calls import CallRow
-from soorma_ai.kernel.domain.parameters import Id, Limit, WireForm
+from soorma_ai.kernel.domain.parameters import Fields, Id, Limit, WireForm
 from soorma_ai.kernel.domain.values import Json, JsonObject
 
 ROOT = "/v1"
@@ -82,9 +83,12 @@ class Parameter(Struct, frozen=True):
 
 
 class Operation(Struct, frozen=True):
-    """One route. `asked` has the fields of path and query, `sent` those of the body; `answers` are the types of the
-    bodies by status, None for no body. `raises` are errors beside those of every operation. `part` returns the service
-    of a request, None for a handler of its own; `pages` returns a page of a list with a cursor of its own."""
+    """One route.
+
+    `records` are the parameters with several fields of the form. `asked` has the fields of path and query, `sent` those
+    of the body; `answers` are the types of the bodies by status, None for no body. `raises` are errors beside those of
+    every operation. `part` returns the service of a request, None for a handler of its own; `pages` returns a page of
+    a list with a cursor of its own."""
 
     row: CallRow
     tag: str
@@ -95,6 +99,7 @@ class Operation(Struct, frozen=True):
     answers: Mapping[HTTPStatus, object]
     raises: tuple[type[SoormaError] | int, ...]
     pages: Callable[..., Awaitable[Page[Any]]] | None = None
+    records: Mapping[str, type[Fields]] = field(default_factory=dict[str, type[Fields]])
 
     @property
     def method(self) -> str:
@@ -139,6 +144,9 @@ class Operation(Struct, frozen=True):
             PLACE: request.last_event_id,
         }
         given = {one.name: one.value_of(fields[one.field]) for one in self.parameters if one.field in fields}
+        given |= {
+            name: kind(**{one: given.pop(one) for one in kind.__struct_fields__}) for name, kind in self.records.items()
+        }
         if "by" in self.row.options:
             return Answer(await self._page(request, given, fields["after"], fields["limit"]))
         found = await self._bound(request)(**given)
@@ -194,7 +202,8 @@ def operation_of(
 ) -> Operation:
     hints = get_type_hints(row.call, include_extras=True)
     _, *given = inspect.signature(row.call).parameters.values()
-    parameters = tuple(_parameter(one, hints[one.name]) for one in given)
+    records = {one.name: kind for one in given if _is_record(kind := hints[one.name])}
+    parameters = tuple(made for one in given for made in _parameters(one, hints[one.name]))
     by, raises = "by" in row.options, row.options.get("raises", ())
     fields = {one.field: one for one in parameters if one.name not in (KEY, PLACE) and not (by and one.name == "limit")}
     in_query = {name for name, one in fields.items() if _is_in_query(row, name, one.wire)}
@@ -213,11 +222,26 @@ def operation_of(
         _answers(row, hints["return"]),
         raises,
         pages,
+        records,
     )
 
 
-def _parameter(given: inspect.Parameter, kind: Any) -> Parameter:
-    return Parameter(given.name, wire_type(kind), given.default, _wire_of(kind) or WireForm())
+def _is_record(kind: object) -> TypeGuard[type[Fields]]:
+    return isinstance(kind, type) and issubclass(kind, Fields)
+
+
+def _parameters(given: inspect.Parameter, kind: Any) -> Iterator[Parameter]:
+    if not _is_record(kind):
+        yield _parameter(given.name, kind, given.default)
+        return
+    hints = get_type_hints(kind, include_extras=True)
+    for one in fields_of(kind):
+        default = inspect.Parameter.empty if one.default is NODEFAULT else one.default
+        yield _parameter(one.name, hints[one.name], default)
+
+
+def _parameter(name: str, kind: Any, default: object) -> Parameter:
+    return Parameter(name, wire_type(kind), default, _wire_of(kind) or WireForm())
 
 
 def _is_in_query(row: CallRow, name: str, wire: WireForm) -> bool:

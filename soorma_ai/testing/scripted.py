@@ -104,7 +104,9 @@ def delegate(planner: str, goal_event: str, data: JsonObject | None = None) -> J
 
 
 def wait(expected_event: str, message: str = "", timeout_seconds: float | None = None) -> JsonObject:
-    step: JsonObject = {"action": "wait", "expected_event": expected_event, "message": message}
+    """Wait for an event, with a question to people; without a message, one that names the event."""
+    asked = message or f"Waiting for {expected_event}."
+    step: JsonObject = {"action": "wait", "expected_event": expected_event, "message": asked}
     return _decision(step if timeout_seconds is None else {**step, "timeout_seconds": timeout_seconds})
 
 

@@ -9,7 +9,6 @@ MOST_LINES, MOST_PARAMETERS = 40, 6
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 OF_A_COMMAND = "the options of one command, which click passes by name"
-OF_AN_OPERATION = "the fields of one operation, which are those of its form over HTTP"
 OF_A_PORT = "the six conditions of a port, and the connection"
 
 # Function: why it takes more than six parameters.
@@ -22,19 +21,8 @@ REASONS = {
     "run": OF_A_COMMAND,
     "serve": OF_A_COMMAND,
     "submit": OF_A_COMMAND,
-    "publish": "the fields of an event as the documents print them; of the command, its options",
+    "publish": OF_A_COMMAND,
     "lend": OF_A_PORT,
-    "ask": OF_AN_OPERATION,
-    "list_events": OF_AN_OPERATION,
-    "report_progress": OF_AN_OPERATION,
-    "search_knowledge": OF_AN_OPERATION,
-    "store_knowledge": OF_AN_OPERATION,
-    "store_skill": OF_AN_OPERATION,
-    "page": OF_A_PORT,
-    "plans": OF_A_PORT,
-    "questions": OF_A_PORT,
-    "requests_without_taker": OF_A_PORT,
-    "prune": "what is removed, how much of it, and from where on",
 }
 
 

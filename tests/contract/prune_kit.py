@@ -21,7 +21,7 @@ from store_kit import (
     step,
 )
 
-from soorma_ai.features.upkeep.ports import UPKEEP
+from soorma_ai.features.upkeep.ports import UPKEEP, AgeConditions
 from soorma_ai.kernel.domain.effects import Ack, AppendStep, Close, DeadLetter, Effect, Expect, Publish, SavePlan, Spend
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationStatus
@@ -37,6 +37,9 @@ BROKEN = DeadLetter("handler_error: it broke")
 CALL = Charge("", 1, 10, 0.5)
 
 
+OLD = AgeConditions("default", BEFORE, ALL, NOW)
+
+
 async def prune(
     store: Store,
     *statuses: PlanStatus,
@@ -49,7 +52,7 @@ async def prune(
     total, after = Pruned(), None
     while True:
         batch = await store.part(UPKEEP).prune(
-            before, statuses or ALL, limit, tenant_id=tenant, now=NOW, after=after, dry_run=dry_run
+            AgeConditions(tenant, before, statuses or ALL, NOW), limit, after=after, dry_run=dry_run
         )
         total = Pruned(total.plans + batch.plans, total.events + batch.events, total.kept + batch.kept)
         if batch.after is None:

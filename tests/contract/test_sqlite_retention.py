@@ -29,7 +29,7 @@ from store_kit import HAND, NOW, claimed, do, end, event, expectation, fact, lat
 
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.assembly import ALL_FEATURES
-from soorma_ai.features.upkeep.ports import UPKEEP
+from soorma_ai.features.upkeep.ports import UPKEEP, AgeConditions
 from soorma_ai.kernel.domain.effects import Close, EndTask, Expect, Publish, SavePlan, SaveSubTask, SaveTask
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import ExpectationKind, ExpectationStatus
@@ -180,7 +180,7 @@ async def test_others_write_between_the_batches(in_a_file: SqliteStore) -> None:
     async def pruning() -> None:
         after = None
         while True:
-            batch = await in_a_file.part(UPKEEP).prune(BEFORE, ALL, 10, tenant_id="default", now=NOW, after=after)
+            batch = await in_a_file.part(UPKEEP).prune(AgeConditions("default", BEFORE, ALL, NOW), 10, after=after)
             order.append("batch")
             if (after := batch.after) is None:
                 return

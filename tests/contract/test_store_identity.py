@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from store_kit import NOW, Backend, later, opened
 
 from soorma_ai.errors import LocalProtocolError, NotFound
-from soorma_ai.features.upkeep.ports import UPKEEP
+from soorma_ai.features.upkeep.ports import UPKEEP, AgeConditions
 from soorma_ai.kernel.domain.identity import AUDIT_KEPT, AgentRights, ApiKey, AuditEntry
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.ports import KEYS, Store
@@ -80,7 +80,7 @@ async def test_what_is_known_of_changes_goes_with_a_prune_once_it_is_old_enough(
         now, after = later(60), None
         while True:
             done = await store.part(UPKEEP).prune(
-                now - before, list(PlanStatus), 9, tenant_id="acme", now=now, after=after, dry_run=dry_run
+                AgeConditions("acme", now - before, list(PlanStatus), now), 9, after=after, dry_run=dry_run
             )
             if (after := done.after) is None:
                 return

@@ -19,7 +19,7 @@ from soorma_ai.features.human_tasks.records import (
     NoticeState,
     Snooze,
 )
-from soorma_ai.features.upkeep.ports import UPKEEP
+from soorma_ai.features.upkeep.ports import UPKEEP, AgeConditions
 from soorma_ai.kernel.domain.effects import Schedule
 from soorma_ai.kernel.domain.states import WAIT_HANDED_OVER
 from soorma_ai.kernel.ports import Store
@@ -242,7 +242,7 @@ async def test_what_is_long_over_is_removed(store: Store) -> None:
     await people.add_link(MadeLink(LINK, "root"))
     after = None
     while True:
-        pruned = await store.part(UPKEEP).prune(then, [], 10, tenant_id="default", now=then, after=after)
+        pruned = await store.part(UPKEEP).prune(AgeConditions("default", then, [], then), 10, after=after)
         after = pruned.after
         if after is None:
             break

@@ -9,6 +9,7 @@ from prune_kit import (
     BEFORE,
     BROKEN,
     LONG_AGO,
+    OLD,
     YOUNG,
     answered,
     begun,
@@ -471,7 +472,7 @@ async def test_small_batches_remove_the_same_as_one(store: Store, limit: int) ->
 async def test_a_batch_is_about_as_big_as_it_may_be(store: Store) -> None:
     for n in range(6):
         await ended(store, f"{n}")
-    one = await store.part(UPKEEP).prune(BEFORE, ALL, 15, tenant_id="default", now=NOW)
+    one = await store.part(UPKEEP).prune(OLD, 15)
     # A tree here is two events of its own, two steps, a decision and an expectation.
     assert (one.plans, one.after is not None) == (2, True)
 
@@ -484,7 +485,7 @@ async def test_a_tree_too_big_for_any_batch_goes_in_parts_its_plan_last(store: S
     sizes: list[int] = []
     after, plans = None, 0
     while await store.plans.plan(made.plan_id) is not None:
-        batch = await store.part(UPKEEP).prune(BEFORE, ALL, 7, tenant_id="default", now=NOW, after=after)
+        batch = await store.part(UPKEEP).prune(OLD, 7, after=after)
         after, plans = batch.after, plans + batch.plans
         sizes.append(batch.events)
     assert plans == 1
@@ -513,7 +514,7 @@ async def test_a_dry_run_and_a_run_that_finds_nothing_write_nothing(store: Store
 
 async def test_a_place_that_no_batch_gave_is_told(store: Store) -> None:
     with pytest.raises(LocalProtocolError, match="batch before"):
-        await store.part(UPKEEP).prune(BEFORE, ALL, 9, tenant_id="default", now=NOW, after="nowhere")
+        await store.part(UPKEEP).prune(OLD, 9, after="nowhere")
 
 
 # What is forgotten

@@ -77,6 +77,12 @@ async def test_texts_of_questions_are_found_by_the_plan_that_they_are_of_or_by_a
     assert await store.plans.prompt_parts("default", "plan-1", []) == {}
 
 
+async def test_a_text_under_a_name_of_its_own_is_replaced_by_the_newer_one(store: Store) -> None:
+    for body in ("old", "new"):
+        await store.plans.keep_part(PromptPart("c", body, tenant_id="default"), NOW)
+    assert await store.plans.prompt_parts("default", "", ["c"]) == {"c": "new"}
+
+
 async def test_a_text_is_written_again_where_the_transaction_that_wrote_it_first_was_undone(store: Store) -> None:
     await tell(store, "e-1")
     with pytest.raises(VersionConflict):

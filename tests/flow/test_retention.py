@@ -17,7 +17,7 @@ from worst import IS_WORST
 from soorma_ai import Agent, Approval, Limits, Platform
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.features.upkeep import retention
-from soorma_ai.features.upkeep.ports import UPKEEP
+from soorma_ai.features.upkeep.ports import UPKEEP, AgeConditions
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.ports import ModelQuestion, Pruned
 from soorma_ai.testing.clock import VirtualClock
@@ -223,7 +223,7 @@ async def test_a_plan_of_which_a_part_was_removed_when_the_process_ended_can_be_
     async with shop(path, clock) as platform:
         before, now = clock.now() - 30 * DAY, clock.now()
         for _ in range(3):
-            batch = await platform.services.store.part(UPKEEP).prune(before, final, 3, tenant_id="default", now=now)
+            batch = await platform.services.store.part(UPKEEP).prune(AgeConditions("default", before, final, now), 3)
             assert batch.plans == 0
             left = await platform.trace(handle.plan_id)
             assert (left.status, left.result) == (whole.status, whole.result)

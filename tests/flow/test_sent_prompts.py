@@ -63,7 +63,7 @@ async def test_a_decision_after_a_long_history_is_made_again_with_what_was_told_
     many = publish_all(*(publish("report.wanted", order_id=f"B{number}") for number in range(22)))
     limits = Limits(max_actions=None, max_tokens=None)
     minds = planner([one, one, see, *[many] * 3, one, complete({})], limits=limits)
-    plan = await order(platform, minds, reports(400))
+    plan = await order(platform, minds, reports(600))
     await plan.result(timeout=PATIENCE)
     assert await all_are_as_sent(platform, plan.plan_id, minds) == 8
     last = await platform.prompt(plan.plan_id)

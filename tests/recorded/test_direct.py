@@ -18,6 +18,7 @@ from soorma_ai.errors import (
     ModelUnavailable,
     RateLimited,
     SoormaError,
+    UnreadableAnswer,
 )
 from soorma_ai.kernel.domain.history import Ending
 from soorma_ai.kernel.domain.values import Json, JsonObject
@@ -101,13 +102,13 @@ STREAM = 'data: {"choices": [{"delta": {"content": "{"}}]}\n\ndata: {"error": {"
         (Reply(raw='{"error": "overloaded"}'), ModelUnavailable),
         (Reply(raw=STREAM % ("slow down", 429)), RateLimited),
         (Reply(raw=STREAM % ("boom", 502)), ModelUnavailable),
-        (Reply(raw='data: {"choices": []}\n\ndata: [DONE]\n\n'), ModelUnavailable),
+        (Reply(raw='data: {"choices": []}\n\ndata: [DONE]\n\n'), UnreadableAnswer),
         (Reply(raw='[{"error": {"code": 404, "message": "gone"}}]', status=404), ModelBlocked),
         (Reply(raw='{"object": "error", "message": "Invalid schema", "code": 400}', status=400), ConfigError),
-        (Reply(raw="[" * 100_000), ModelUnavailable),
-        (Reply(raw=b"\xff\xfe"), ModelUnavailable),
-        (Reply(raw='{"choices": {}}'), ModelUnavailable),
-        (Reply(raw='{"choices": [1, null]}'), ModelUnavailable),
+        (Reply(raw="[" * 100_000), UnreadableAnswer),
+        (Reply(raw=b"\xff\xfe"), UnreadableAnswer),
+        (Reply(raw='{"choices": {}}'), UnreadableAnswer),
+        (Reply(raw='{"choices": [1, null]}'), UnreadableAnswer),
         (body({"content": [{"type": "refusal", "refusal": "no"}]}), ModelRefused),
         (Reply(raw="", status=302, headers={"location": "https://elsewhere.example/"}), ModelBlocked),
         (Reply(raw=b"x" * (MOST_BYTES + 1)), ModelUnavailable),

@@ -5,7 +5,7 @@ import json
 import pytest
 from model_kit import DECISION, MODEL, SAID, Way, always, by_both_ways, question, reasoner
 
-from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable, Paid, SoormaError
+from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable, Paid, SoormaError, UnreadableAnswer
 from soorma_ai.kernel.domain.history import Ending
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.ports import ModelAnswer
@@ -133,7 +133,7 @@ def body_of(message: JsonObject | None, finish: str = "stop", **more: object) ->
         (body_of({"role": "assistant", "content": None, "refusal": "no"}), ModelRefused, Paid(9000, 500, 0.0275)),
         (body_of({"role": "assistant", "content": "x"}, "content_filter"), ContentFiltered, Paid(9000, 500, 0.0275)),
         (body_of(None, "content_filter"), ContentFiltered, Paid(9000, 500, 0.0275)),
-        (body_of(None, choices=[]), ModelUnavailable, Paid(9000, 500, 0.0275)),
+        (body_of(None, choices=[]), UnreadableAnswer, Paid(9000, 500, 0.0275)),
         (Reply(refusal="no", usage=None), ModelRefused, Paid(uncounted=1)),
         (failure(400, "x", code="content_filter"), ContentFiltered, Paid()),
         (failure(503, "overloaded"), ModelUnavailable, Paid()),

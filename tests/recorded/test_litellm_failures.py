@@ -23,6 +23,7 @@ from soorma_ai.errors import (
     ModelUnavailable,
     RateLimited,
     SoormaError,
+    UnreadableAnswer,
 )
 from soorma_ai.testing.model_server import ModelServer, Reply, failure
 
@@ -44,10 +45,10 @@ TOO_LONG = "This model's maximum context length is 128000 tokens. However, your 
         (failure(503, "unavailable"), ModelUnavailable, 3),
         (failure(529, "overloaded"), ModelUnavailable, 3),
         (failure(408, "too slow"), ModelUnavailable, 3),
-        (Reply(raw="<html>oops</html>"), ModelUnavailable, 3),
-        (Reply(raw=""), ModelUnavailable, 3),
-        (Reply(raw="[1]"), ModelUnavailable, 3),
-        (NO_CHOICES, ModelUnavailable, 1),
+        (Reply(raw="<html>oops</html>"), UnreadableAnswer, 1),
+        (Reply(raw=""), UnreadableAnswer, 1),
+        (Reply(raw="[1]"), UnreadableAnswer, 1),
+        (NO_CHOICES, UnreadableAnswer, 1),
         (failure(429, "slow down"), RateLimited, 3),
         (failure(429, "slow down", headers={"retry-after": "31"}), RateLimited, 1),
         (failure(429, "quota", code="insufficient_quota"), ModelBlocked, 1),
@@ -59,7 +60,7 @@ TOO_LONG = "This model's maximum context length is 128000 tokens. However, your 
         (failure(413, "too large"), ConfigError, 1),
         (failure(400, TOO_LONG, code="context_length_exceeded"), ConfigError, 1),
         (failure(400, "temperature is not supported"), ConfigError, 1),
-        (failure(400, "Invalid schema for response_format"), ConfigError, 2),
+        (failure(400, "Invalid schema for response_format"), ConfigError, 3),
         (failure(400, "filtered", code="content_filter"), ContentFiltered, 1),
         (FILTER_AS_200, ContentFiltered, 1),
         (FILTERED_WITHOUT_MESSAGE, ContentFiltered, 1),

@@ -56,7 +56,6 @@ HABITS: dict[str, str] = {
     "with all that it did, or not at all",
     "`events_consumed=[...]`": "is checked when the agent starts: each of its events needs a handler, and only a "
     "handler consumes",
-    "`if await context.memory.store(...)`": "`store` returns None, and not a bool; a failure is an error",
     "a hook such as `_evaluate_transitions` in a subclass of the base agent": "these printed helpers are never called "
     "here: `_evaluate_transitions`, `_is_backward_transition`, `_record_transition`, `get_phase_prompt`, "
     "`_execute_checkpoint`, `_wait_for_user_response`, `_serialize_phase_context`, `_restore_phase_context`, "
@@ -65,18 +64,19 @@ HABITS: dict[str, str] = {
 
 # The printed endpoints of the memory service, with the printed method of the client.
 ENDPOINTS: dict[str, str] = {
-    "`POST /v1/memory/task-context`, `store_task_context()`": "refused with 409: only a task's own handlers change its "
-    "state; no client method",
+    "`POST /v1/memory/task-context`, `store_task_context()`": "as printed; a handler with the task in hand runs "
+    "again, on the new state",
     "`GET /v1/memory/task-context/{id}`, `get_task_context()`": "as printed",
-    "`DELETE /v1/memory/task-context/{id}`, `delete_task_context()`": "refused with 409 while the task is open, 404 "
-    "after it: the row ends with its task; no client method",
+    "`DELETE /v1/memory/task-context/{id}`, `delete_task_context()`": "false after its end: the row went with the "
+    "task; 409 while it is open, since only its worker ends it",
     "`GET /v1/memory/task-context/by-subtask/{id}`, `get_task_by_subtask()`": "as printed",
     "`POST /v1/memory/plan-context`, `store_plan_context()`": "as printed",
     "`GET /v1/memory/plan-context/{id}`, `get_plan_context()`": "as printed",
-    "`POST /v1/memory/plans`, `create_plan()`": "refused with 409: `POST /v1/plans` and `client.submit()` start plans",
-    "`GET /v1/memory/plans`, `list_plans()`": "as printed; the client's method is `client.plans()`",
-    "`POST /v1/memory/sessions`, `create_session()`": "as printed; the client's method is `client.create_session()`",
-    "`GET /v1/memory/sessions`, `list_sessions()`": "as printed; the client's method is `client.sessions()`",
+    "`POST /v1/memory/plans`, `create_plan()`": "as printed: it submits the goal, as `POST /v1/plans` does; "
+    "`response_event` may be left out",
+    "`GET /v1/memory/plans`, `list_plans()`": "as printed",
+    "`POST /v1/memory/sessions`, `create_session()`": "as printed",
+    "`GET /v1/memory/sessions`, `list_sessions()`": "as printed",
     "`POST /v1/working-memory/{plan_id}`, `store()`": "as printed",
     "`GET /v1/working-memory/{plan_id}/{key}`, `retrieve()`": "as printed",
 }

@@ -58,5 +58,7 @@ def test_the_memory_endpoints_of_the_seeds_are_there(method: str, path: str) -> 
 def test_forms_refuse_fields_that_they_do_not_know() -> None:
     schemas = the_document()["components"]["schemas"]
     assert schemas["Goal"]["additionalProperties"] is False
-    assert set(schemas["Goal"]["properties"]) == {"goal", "data", "session_id", "planner", "approve"}
+    assert set(schemas["Goal"]["properties"]) == {
+        *("goal", "data", "session_id", "planner", "approve", "response_event", "parent_plan_id")
+    }
     assert "null" not in json.dumps(the_document()["paths"]["/v1/plans"]["get"]["parameters"])

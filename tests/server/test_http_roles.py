@@ -114,9 +114,9 @@ ROWS: dict[str, Row] = {
     "GET /v1/tracker/groups/{group_id}": Row("see"),
     "GET /v1/tracker/untaken": lists(lambda t: t.untaken_id),
     # Who sees the task is told that only its own events write it.
-    f"POST {MEMORY}/task-context": Row("see", lambda t: {"task_id": t.task_id, "context": {}}),
+    f"POST {MEMORY}/task-context": Row("steer", lambda t: {"task_id": t.task_id, "context": {}}),
     f"GET {MEMORY}/task-context/{{task_id}}": Row("see"),
-    f"DELETE {MEMORY}/task-context/{{task_id}}": Row("see"),
+    f"DELETE {MEMORY}/task-context/{{task_id}}": Row("steer"),
     f"GET {MEMORY}/task-context/by-subtask/{{sub_task_id}}": Row("see"),
     f"POST {MEMORY}/plan-context": Row("steer", lambda t: {"plan_id": t.plan_id, "context": {"k": 2}}),
     f"GET {MEMORY}/plan-context/{{plan_id}}": Row("see"),

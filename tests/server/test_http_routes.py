@@ -173,8 +173,11 @@ async def test_memory_of_a_plan_is_written_read_and_removed(platform: Platform) 
         assert [one["plan_id"] for one in (await http.get("/v1/memory/plans?status=active")).json()["items"]] == [
             plan_id
         ]
-        own = await http.post("/v1/memory/plans", json={"goal_event": "order.received", "goal_data": {}})
-        assert (own.status_code, own.json()["code"]) == (409, "illegal_transition")
+        wanted = {"goal_event": "order.received", "goal_data": {}, "response_event": "shop.answered"}
+        keyed = {"Idempotency-Key": "click"}
+        own = [await http.post("/v1/memory/plans", json=wanted, headers=keyed) for _ in range(2)]
+        assert [one.status_code for one in own] == [201, 201]
+        assert own[0].headers["location"] == f"/v1/plans/{own[1].json()['plan_id']}"
         talk = await http.post("/v1/memory/sessions", json={"name": "talk"})
         assert talk.status_code == 201
         sessions = (await http.get("/v1/memory/sessions")).json()["items"]
@@ -187,7 +190,7 @@ async def deleted(http: Any, path: str) -> bool:
     return (await http.delete(path)).json()["deleted"]
 
 
-async def test_a_task_is_read_and_only_its_own_events_write_it(platform: Platform) -> None:
+async def test_a_task_is_read_and_written_and_ended_by_its_worker_only(platform: Platform) -> None:
     await platform.start(desk())
     async with local(platform) as http:
         task_id = (await http.post("/v1/requests", json={"event_type": "order.pack.requested"})).json()["request_id"]
@@ -200,8 +203,10 @@ async def test_a_task_is_read_and_only_its_own_events_write_it(platform: Platfor
         untaken = (await http.get(f"/v1/tracker/untaken?task_id={task_id}")).json()["items"]
         assert [one["request_id"] for one in untaken] == [open_now.request_id]
         written = await http.post("/v1/memory/task-context", json={"task_id": task_id, "context": {"x": 1}})
-        removed = await http.delete(f"/v1/memory/task-context/{task_id}")
-        assert (written.status_code, removed.status_code) == (409, 409)
+        assert (written.status_code, written.json()) == (200, {"stored": True})
+        assert (await http.get(f"/v1/memory/task-context/{task_id}")).json()["state"] == {"x": 1}
+        assert (await http.delete(f"/v1/memory/task-context/{task_id}")).status_code == 409
+        assert (await http.delete("/v1/memory/task-context/nobody")).status_code == 404
         for path in ("task-context/nobody", "task-context/by-subtask/nobody"):
             assert (await http.get(f"/v1/memory/{path}")).status_code == 404
         assert (await http.get("/v1/tracker/groups/nobody")).status_code == 404

@@ -4,7 +4,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
-from typing import assert_type
+from typing import Any, assert_type
 
 from pydantic import JsonValue
 
@@ -20,7 +20,7 @@ from soorma_ai.kernel.ports import StoredEvent
 async def looks(client: PlatformClient) -> PlanDetails:
     plan = await client.submit("order.received", {"order_id": "A1"}, idempotency_key="click")
     assert_type(plan, PlanCalls)
-    assert_type(await plan.result(timeout=timedelta(minutes=1)), JsonValue)
+    assert_type(await plan.result(timeout=timedelta(minutes=1)), Any)
     assert_type(await client.waits(limit=5), list[Wait])
     assert_type(await client.request("stock.asked", {}, timeout=5), dict[str, JsonValue])
     assert_type((await client.tracker.plan_progress("plan-1")).done, int)
@@ -54,12 +54,12 @@ def without_a_loop() -> None:
     with Client("http://localhost:8700", token="secret") as client:
         plan = client.submit("order.received", {"order_id": "A1"}, planner="orders")
         assert_type(plan, BlockingPlan)
-        assert_type(plan.result(timeout=5), JsonValue)
+        assert_type(plan.result(timeout=5), Any)
         assert_type(plan.events(), Iterator[EventEnvelope])
         assert_type(client.plans(status="active", limit=5), list[PlanRecord])
         assert_type(client.answer("wait-1", {"approved": True}, decision="approve"), AnswerOutcome)
         assert_type(client.memory.keys("plan-1"), list[str])
-        assert_type(client.memory.store("a", 1, "plan-1"), None)
+        assert_type(client.memory.store("a", 1, "plan-1"), bool)
         assert_type(client.tracker.untaken(limit=3)[0].event_type, str)
         assert_type(client.events_stream(), Iterator[StoredEvent])
 

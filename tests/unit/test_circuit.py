@@ -5,13 +5,17 @@ from datetime import timedelta
 
 import pytest
 
+from soorma_ai.kernel.domain.history import Ending
 from soorma_ai.kernel.rules.decisions.circuit import (
     Circuit,
     SetupRefusal,
     fail,
     is_half_open,
+    may_ask_again,
     may_insist,
+    needs_other_form,
     rest_after,
+    room_after,
     time_left,
 )
 from unit.kit import NOW
@@ -55,6 +59,30 @@ def test_it_opens_when_two_have_failed_or_at_the_providers_word(
             None,
             True,
         )
+
+
+@pytest.mark.parametrize(
+    ("endings", "again", "room", "other"),
+    [
+        ("good", True, 10, False),
+        ("good good", True, 10, False),
+        ("good good good", False, 10, False),
+        ("cut", True, 20, False),
+        ("cut cut", False, 20, False),
+        ("odd", True, 10, False),
+        ("odd odd", False, 10, False),
+        ("blank", True, 10, False),
+        ("blank blank", True, 10, True),
+        ("blank blank blank", False, 10, True),
+        ("blank cut", True, 20, False),
+        ("cut good blank", True, 20, False),
+    ],
+)
+def test_how_an_answer_ended_says_whether_and_how_the_next_is_asked_for(
+    endings: str, again: bool, room: int, other: bool
+) -> None:
+    unusable = [Ending(one) for one in endings.split()]
+    assert (may_ask_again(unusable), room_after(unusable, 10), needs_other_form(unusable)) == (again, room, other)
 
 
 def test_it_is_half_open_only_after_it_was_open() -> None:

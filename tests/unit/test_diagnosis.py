@@ -123,6 +123,13 @@ def test_what_needs_something_is_said_after_what_it_needs() -> None:
         ("backlog", replace(FACTS, life=replace(LIFE, alive=[], backlog=7)), Level.NOTE, "nobody is alive", "start"),
         ("backlog", replace(FACTS, life=replace(LIFE, backlog=100)), Level.FAULT, "refused", "SOORMA_MAX_BACKLOG"),
         ("questions to people", replace(FACTS, life=replace(LIFE, questions=3)), Level.NOTE, "3", "soorma inbox"),
+        (
+            "model openai/next",
+            replace(FACTS, life=replace(LIFE, refused_forms=[("openai/next", "json_schema", "Invalid schema")])),
+            Level.NOTE,
+            "takes no json_schema: Invalid schema",
+            "mode=",
+        ),
         ("dead letters", replace(FACTS, life=replace(LIFE, dead_letters=1000)), Level.NOTE, "1,000 or more", "redrive"),
         ("requests that nobody takes", replace(FACTS, life=replace(LIFE, untaken=1)), Level.NOTE, "1", "untaken"),
     ],

@@ -28,6 +28,8 @@ G, D = json.dumps(SHIP), json.dumps(DONE)
         (G + G, "2 times"),
         (f"```json\n{G}\n```\nOnce more:\n{json.dumps(SHIP, indent=2, sort_keys=True)}", "in fences, 2 times"),
         (f"<tool_call>\n{G}\n</tool_call>", "in other text"),
+        (f"[{G}]", "in a list of one"),
+        (f"They are [{G}].", "in other text, in a list of one"),
     ],
 )
 def test_the_only_object_is_found_and_where_it_stood_is_told(text: str, how: str) -> None:
@@ -45,8 +47,7 @@ def test_the_only_object_is_found_and_where_it_stood_is_told(text: str, how: str
         (f"Step 1:\n```json\n{G}\n```\nStep 2:\n```json\n{D}\n```", "2 different objects"),
         (f'{G}\nNote: {{"a": 1}}', "2 different objects"),
         (f"[{G}, {D}]", "no JSON object but a list of 2"),
-        (f"[{G}]", "no JSON object but a list of 1"),
-        (f"They are [{G}].", "no JSON object but a list of 1 in other text"),
+        (f"They are [{G}, {D}].", "no JSON object but a list of 2 in other text"),
         (json.dumps(G), "no JSON object but text"),
         ("null", "no JSON object but null"),
         ("17", "no JSON object but 17"),

@@ -17,7 +17,8 @@ from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.slices import at_once
 from soorma_ai.kernel.rules.choices.offer import Offer
-from soorma_ai.kernel.rules.decisions.judge import Situation, judge, parse_decision, prepare_decision
+from soorma_ai.kernel.rules.decisions.judge import Situation, judge, prepare_decision
+from soorma_ai.kernel.rules.decisions.wire_form import parse_decision
 from soorma_ai.kernel.rules.plans.carry_out import carry_out
 from soorma_ai.kernel.rules.plans.joins import fire, progress_after, receive_branch
 from soorma_ai.kernel.rules.plans.triggers import Trigger

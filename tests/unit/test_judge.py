@@ -29,9 +29,9 @@ from soorma_ai.kernel.rules.decisions.judge import (
     checks_of,
     judge,
     must_be_possible_at_once,
-    parse_decision,
     prepare_decision,
 )
+from soorma_ai.kernel.rules.decisions.wire_form import parse_decision
 from soorma_ai.testing.scripted import complete, delegate, give_up, publish, publish_all, wait
 from unit.kit import NOW
 from unit.kit import plan as plan_of
@@ -62,7 +62,7 @@ def plan(**known: Any) -> PlanRecord:
 
 def judged(answer: Any, **known: Any) -> Any:
     situation = Situation(known.pop("plan", plan()), OFFER, known.pop("spent", Spent()), NOW, **known)
-    return judge(at_once(prepare_decision(parse_decision(answer, "it was cut off"), OFFER)), situation)
+    return judge(at_once(prepare_decision(parse_decision(answer, "it was cut off", OFFER.choices), OFFER)), situation)
 
 
 @pytest.mark.parametrize(
@@ -77,11 +77,14 @@ def judged(answer: Any, **known: Any) -> Any:
         ({"step": {}}, MalformedDecision, "'step.action' is missing"),
         ({"step": {"action": "dance"}}, MalformedDecision, "'step.action' is 'dance'"),
         ({**DONE, "plan_id": "x"}, MalformedDecision, "found also 'plan_id'"),
-        ({"step": {"action": "publish:pay", "data": "A1"}}, MalformedDecision, "step.data"),
+        ({"step": {"action": "publish:pay", "data": "A1"}}, MalformedDecision, "'step.data' must be an object, found"),
         ({"step": {"action": "complete"}}, MalformedDecision, "'step' has no result; 'complete' needs result"),
         ({"step": {"action": "wait", "expected_event": "goods.came"}}, MalformedDecision, "has no message"),
         ({"step": {"action": "wait", "message": "?"}}, MalformedDecision, "has no expected_event"),
         ({"step": WAIT | {"message": None}}, MalformedDecision, "step.message"),
+        ({"step": WAIT | {"message": " \n"}}, MalformedDecision, "'step.message' is blank; it must say what a person"),
+        ({"step": {"action": "pay.now", "data": {}}}, MalformedDecision, "'step.action' is 'pay.now'"),
+        ({"step": {"action": "publsh:pay", "data": {}}}, MalformedDecision, "did you mean 'publish:pay'"),
         ({"step": WAIT | {"timeout_seconds": "600"}}, MalformedDecision, "step.timeout_seconds"),
         ({"step": WAIT | {"timeout_seconds": True}}, MalformedDecision, "step.timeout_seconds"),
         ({"step": WAIT | {"reason": "approval"}}, MalformedDecision, "holds 'reason'"),

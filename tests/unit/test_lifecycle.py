@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from soorma_ai.errors import IllegalTransition, LocalProtocolError
+from soorma_ai.errors import IllegalTransition, LimitExceeded, LocalProtocolError
 from soorma_ai.kernel.domain.effects import Close, PlanChange, Schedule, Unschedule
 from soorma_ai.kernel.domain.limits import Limits
 from soorma_ai.kernel.domain.plans import plan_id_of, pursuit_of
 from soorma_ai.kernel.domain.replies import Failure
 from soorma_ai.kernel.rules.plans import lifecycle
-from soorma_ai.kernel.rules.plans.lifecycle import begin
-from unit.kit import END, GOAL, HOUR, NOW, expectation, gate, moment, of_kind, plan, published, steps
+from soorma_ai.kernel.rules.plans.lifecycle import begin, lineage_of_child
+from unit.kit import END, GOAL, HOUR, LINEAGE, NOW, expectation, gate, moment, of_kind, plan, published, steps
 
 DAY = timedelta(days=1)
 OPEN = [expectation(id="r"), expectation("child", id="c"), gate("open", id="g"), expectation("join", id="j")]
@@ -43,6 +43,27 @@ def test_a_plan_has_the_earliest_deadline_and_one_timer_for_it(
     assert (begun.plan.deadline, begun.plan.lineage.deadline) == (deadline, deadline)
     timers = [(timer.id, timer.due, timer.guards) for timer in of_kind(Schedule, begun)]
     assert timers == ([(f"deadline:{begun.plan.plan_id}", deadline, None)] if deadline else [])
+
+
+@pytest.mark.parametrize(
+    ("parent", "session", "error"),
+    [
+        (plan("completed"), None, IllegalTransition),
+        (plan(depth=5), None, LimitExceeded),
+        (plan(lineage=replace(LINEAGE, nesting_left=0)), None, LimitExceeded),
+        (plan(), "s-2", LocalProtocolError),
+    ],
+)
+def test_a_goal_is_no_part_of_a_plan_that_ended_lies_too_deep_or_has_another_session(
+    parent: Any, session: str | None, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        lineage_of_child(parent, session)
+
+
+def test_a_goal_that_is_a_part_of_a_plan_has_its_lineage_one_request_deeper() -> None:
+    parent = plan(lineage=replace(LINEAGE, nesting_left=3, share=7))
+    assert lineage_of_child(parent, "s-1") == replace(LINEAGE, nesting_left=2, share=None)
 
 
 def test_a_root_plan_runs_on_its_own_limits_and_answers_its_goal() -> None:

@@ -14,6 +14,7 @@ from soorma_ai.kernel.rules.choices.lookups import (
     Lookup,
     choices_named,
     look_up,
+    must_be_possible,
     must_not_look_again,
     parse_lookup,
     refuse_unseen,
@@ -21,7 +22,7 @@ from soorma_ai.kernel.rules.choices.lookups import (
     with_whole_schemas,
 )
 from soorma_ai.kernel.rules.choices.offer import Delegate, Offer, WaitChoice
-from soorma_ai.kernel.rules.decisions.judge import parse_decision
+from soorma_ai.kernel.rules.decisions.wire_form import parse_decision
 from soorma_ai.kernel.rules.schemas.bounded import MAX_CHARS
 from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
 from unit.material import branching, obj
@@ -126,6 +127,21 @@ def test_a_model_looks_so_often_and_then_has_to_decide() -> None:
 
 
 @pytest.mark.parametrize(
+    ("lookup", "words"),
+    [
+        (Lookup(choices=("publish:x",)), "every action is shown with its schema"),
+        (Lookup(words="pay"), "all that there is stands in the list"),
+        (Lookup(path="step1.result"), "all results are shown whole"),
+    ],
+)
+def test_a_lookup_that_is_not_offered_is_refused_in_words_that_end_it(lookup: Lookup, words: str) -> None:
+    whole, part = Showing(("publish:x",), ("publish:x",)), Showing((), ("publish:x",), hidden=3)
+    with pytest.raises(NotAllowed, match=f"{words}.*decide now"):
+        must_be_possible(lookup, whole, refers=False)
+    must_be_possible(lookup, part, refers=True)
+
+
+@pytest.mark.parametrize(
     ("decision", "unseen"),
     [
         (publish("x"), []),
@@ -133,7 +149,7 @@ def test_a_model_looks_so_often_and_then_has_to_decide() -> None:
         (publish("nothing"), []),
         (publish_all(publish("y"), publish("x"), publish("y"), publish("buy")), ["publish:y", "publish:buy"]),
         (delegate("buyer", "buy", {}), ["delegate:buyer/buy"]),
-        (wait("paid"), []),
+        (wait("paid", "?"), []),
         (complete(), []),
     ],
 )

@@ -21,7 +21,7 @@ from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.schemas import violations
 from soorma_ai.kernel.ports import Message, ModelAnswer, ModelQuestion, Reasoner
 from soorma_ai.kernel.rules.choices.offer import Delegate, Offer, WaitChoice
-from soorma_ai.kernel.rules.decisions.judge import parse_decision
+from soorma_ai.kernel.rules.decisions.wire_form import parse_decision
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish, publish_all, wait, wire_form
 from unit.shown import whole_form
 
@@ -91,7 +91,7 @@ def test_a_payload_can_have_names_that_are_no_keywords() -> None:
         PublishAllAction(requests=(PublishAction(event_type="a.b", data={"n": 1}), PublishAction(event_type="a.b"))),
         PublishAllAction(requests=(PublishAction(event_type="a.b"),), need=1, timeout_seconds=9),
         WaitAction(expected_event="order.paid", message="Has it been paid?"),
-        WaitAction(expected_event="order.paid", timeout_seconds=60),
+        WaitAction(expected_event="order.paid", message="?", timeout_seconds=60),
         DelegateAction(target_planner="billing", goal_event="invoice.goal", goal_data={"id": "o-1"}),
         CompleteAction(result={"ok": True}),
     ],

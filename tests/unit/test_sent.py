@@ -7,11 +7,18 @@ import pytest
 from msgspec.structs import replace
 
 from soorma_ai.features.tracking.questions import StoredQuestion, find_faults, make_inputs, parts_in, parts_of
-from soorma_ai.kernel.domain.history import JournalEntry, JournalKey, Sent, Step, StepKind, Verdict
+from soorma_ai.kernel.domain.history import NO_ANSWER, Ending, JournalEntry, JournalKey, Sent, Step, StepKind, Verdict
 from soorma_ai.kernel.domain.limits import Limits, Payer
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.rules.decisions.prompt import Inputs, Occasion, tell
-from soorma_ai.kernel.rules.decisions.sent import LONG, digest_messages, write_down
+from soorma_ai.kernel.rules.decisions.sent import (
+    LONG,
+    digest_messages,
+    ends_blank,
+    retold_answer,
+    trim_blanks,
+    write_down,
+)
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.prompting.history import StepLines
 from unit.kit import NOW, plan
@@ -56,6 +63,12 @@ def test_what_is_long_is_a_part_and_what_rows_hold_is_written_down_by_its_digest
     assert sent.own == {"left": 3, "known": [{"data": {"$part": own[0].digest}}]}
     assert sorted(sent.made) == ["goal", "history", "remembered", "trigger"]
     assert (sent.first, sent.last, sent.text) == (1, 2, "x was answered.")
+
+
+def test_a_refused_answer_is_repeated_as_it_came_and_without_the_blanks_that_it_was_cut_in() -> None:
+    assert retold_answer(entry(None, raw="{} \n")) == "{} \n"
+    assert retold_answer(entry(None, raw="")) == NO_ANSWER
+    assert retold_answer(entry(None, raw="{  \n\t", ending=Ending.BLANK)) == "{"
 
 
 @pytest.mark.parametrize("is_common", [True, False])
@@ -155,3 +168,9 @@ def test_the_digest_of_messages_tells_where_each_ends() -> None:
 def test_nothing_is_made_of_rows_where_nothing_was() -> None:
     sent, _ = write_down(Inputs({"work": "w"}), "one", PAYER)
     assert sent.made == {}
+
+
+@pytest.mark.parametrize("blanks", [" " * 100, "\n\t" * 50, "\\n" * 50])
+def test_an_answer_ends_blank_where_nothing_but_blanks_was_written_for_long(blanks: str) -> None:
+    assert ends_blank(f'{{"reasoning": "{blanks}') and trim_blanks(f"{{1{blanks}") == "{1"
+    assert not ends_blank(f"{blanks}1") and not ends_blank("{ \n")

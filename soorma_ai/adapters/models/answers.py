@@ -6,18 +6,24 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from soorma_ai.adapters.extraction import Extraction, find_object, the_one
-from soorma_ai.adapters.models.bodies import FILTERED, REFUSED, Usage, ending_of
+from soorma_ai.adapters.models.bodies import ABSENT, FILTERED, REFUSED, Usage, ending_of
 from soorma_ai.adapters.models.faults import scrub
 from soorma_ai.adapters.models.forms import ANSWER
 from soorma_ai.adapters.models.prices import Price
 from soorma_ai.adapters.models.transport import ProviderAnswer
-from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable, Paid
+from soorma_ai.errors import ContentFiltered, ModelRefused, Paid, UnreadableAnswer
 from soorma_ai.kernel.domain.history import Ending
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Mode
+from soorma_ai.kernel.rules.decisions.sent import ends_blank
 
 JSON_BY_TOOL = "json_tool_call"  # by which litellm asks providers for JSON that know only tools
-CUT_OFF = "the answer was cut off before its end; answer more briefly"
+CUT_OFF = "the answer was cut off before its end; answer more briefly, or raise max_output_tokens="
+CUT_IN_BLANKS = "the answer was cut off within blanks; give it again as compact JSON, without blanks between its parts"
+NO_END = (
+    "the answer came without an end, so it may be cut off; give it again, and whole. A server that never names an end "
+    f"needs finish_reasons=[{ABSENT!r}]"
+)
 
 
 class RawAnswer(Struct, frozen=True):
@@ -29,6 +35,11 @@ class RawAnswer(Struct, frozen=True):
     contents: tuple[str, ...]
     calls: tuple[tuple[str, str], ...]
 
+    @property
+    def is_prose(self) -> bool:
+        """Tell whether it ended well and holds nothing that could be JSON."""
+        return self.ending is Ending.GOOD and not self.calls and not any("{" in text for text in self.contents)
+
     def text(self, mode: Mode) -> str:
         if mode == "tools" and self.calls:
             return "\n".join(arguments for _, arguments in self.calls)
@@ -36,7 +47,7 @@ class RawAnswer(Struct, frozen=True):
 
 
 def read_answer(said: ProviderAnswer, model: str, also_good: frozenset[str]) -> RawAnswer:
-    """Read an answer. Raises ModelRefused, ContentFiltered; ModelUnavailable when the model said nothing at all."""
+    """Read an answer. Raises ModelRefused, ContentFiltered; UnreadableAnswer when the model said nothing at all."""
     finishes = said.body.finishes if said.body else said.finishes
     if said.refusal or REFUSED & {*finishes}:
         words = said.refusal or "\n".join(said.contents)
@@ -44,8 +55,10 @@ def read_answer(said: ProviderAnswer, model: str, also_good: frozenset[str]) -> 
     if FILTERED & {*finishes}:
         raise ContentFiltered(f"{model}: the provider filtered the answer")
     if not said.contents:
-        raise ModelUnavailable(f"{model}: the provider answered without choices")
+        raise UnreadableAnswer(f"{model}: the provider answered without choices")
     ending, finish = ending_of(said.body.form if said.body else "other", finishes, also_good)
+    if ending is Ending.CUT and any(map(ends_blank, (*said.contents, *(arguments for _, arguments in said.calls)))):
+        ending = Ending.BLANK
     return RawAnswer(ending, finish, said.contents, said.calls)
 
 
@@ -54,6 +67,10 @@ def find_answer(raw: RawAnswer, mode: Mode, needed: frozenset[str]) -> Extractio
     beside it."""
     if raw.ending is Ending.CUT:
         return Extraction(fault=CUT_OFF)
+    if raw.ending is Ending.BLANK:
+        return Extraction(fault=CUT_IN_BLANKS)
+    if raw.ending is Ending.ODD and raw.finish == ABSENT:
+        return Extraction(fault=NO_END)
     if raw.ending is Ending.ODD:
         return Extraction(fault=f"the answer ended with {raw.finish!r}, which is no good end; give it again, and whole")
     if mode == "tools":

@@ -11,7 +11,16 @@ from urllib.parse import urlsplit
 from msgspec import Struct, field
 
 from soorma_ai.adapters.models.guard import is_loopback
-from soorma_ai.errors import ConfigError, ContentFiltered, ModelBlocked, ModelUnavailable, RateLimited, SoormaError
+from soorma_ai.adapters.models.refused_forms import named_instead, refuses_form
+from soorma_ai.errors import (
+    ConfigError,
+    ContentFiltered,
+    ModelBlocked,
+    ModelUnavailable,
+    RateLimited,
+    SoormaError,
+    UnreadableAnswer,
+)
 from soorma_ai.kernel.domain.values import Json, JsonObject, clip
 
 _SECRET = re.compile(
@@ -28,23 +37,32 @@ _NO_QUOTA = re.compile(
     re.IGNORECASE,
 )
 _GONE = re.compile(r"model_not_found|model_decommissioned|DeploymentNotFound", re.IGNORECASE)
-_NO_SUCH_FORM = re.compile(
-    r"invalid schema|compiled grammar is too large|too many states|failed to parse grammar|too many strict tools|"
-    r"response_format|response_schema|json_schema|structured output",
-    re.IGNORECASE,
-)
+# A request that OpenAI takes for a breach of its rules of use.
+_INVALID_PROMPT = "invalid_prompt"
+_LOADING = re.compile(r"\bis (?:currently |still )?(?:loading|being loaded|warming up)|\bloading model", re.IGNORECASE)
+# A quota of a day ends by itself, though no moment is told.
+_OF_A_DAY = re.compile(r"per ?day|PerDay|daily", re.IGNORECASE)
+A_WHILE = timedelta(minutes=30)
 _BESIDES = re.compile(r"Traceback|This looks like a bug")
-_UNREADABLE = re.compile(r"json response|Expecting value|invalid response", re.IGNORECASE)
 _RETRY_DELAY = re.compile(r"retryDelay\W+([0-9.]+)s")
+_TRY_AGAIN = re.compile(r"try again in (?:(\d+)h)?(?:(\d+)m(?!s))?(?:([0-9.]+)s)?", re.IGNORECASE)
 _NOBODY = frozenset({"ConnectError", "ConnectTimeout"})
 _MOST_CAUSES = 20
 _SHORTEST_SECRET = 8  # a shorter one is a placeholder, and may be a word of the message
-_MAY_WORK_LATER = frozenset({409, 425, 499})
+_MAY_WORK_LATER = frozenset({409, 424, 425, 499})
 _AS_LOCAL = frozenset({"openai", "custom_openai", "openai_like", "hosted_vllm", "lm_studio", "llamafile"})
 
 
 class SchemaRejected(Exception):
     """The provider does not take the schema in this form; it may take another."""
+
+
+class ParameterRejected(Exception):
+    """The provider knows the room of an answer by the other name `wanted`."""
+
+    def __init__(self, wanted: str, said: str) -> None:
+        super().__init__(said)
+        self.wanted = wanted
 
 
 class BadGeneration(Exception):
@@ -71,7 +89,8 @@ def find_secrets(given: str | None) -> list[str]:
 class CallFailure(Struct, frozen=True):
     """What is known of a call that came to nothing. `text` is all that was said, `error` the provider's own object of
     it; `kinds` are the names of the classes of a client's error. `unreached` is the URL at which nobody was found, and
-    `base` the address that the caller had given."""
+    `base` the address that the caller had given. `is_unreadable`: it was answered, as if all were well, with what is no
+    answer."""
 
     text: str
     status: int | None = None
@@ -80,6 +99,7 @@ class CallFailure(Struct, frozen=True):
     kinds: frozenset[str] = frozenset()
     unreached: str = ""
     base: str | None = None
+    is_unreadable: bool = False
 
     @property
     def code(self) -> str:
@@ -89,6 +109,8 @@ class CallFailure(Struct, frozen=True):
     def pause(self) -> timedelta | None:
         """Return the wait that is asked for in seconds; a date is not read, since there is no clock here."""
         delay = _RETRY_DELAY.search(self.text)
+        if self.retry_after is None and delay is None:
+            return _pause_in(self.text)
         try:
             seconds = float(self.retry_after if self.retry_after is not None else delay.group(1) if delay else "")
         except ValueError:
@@ -106,14 +128,17 @@ class CallFailure(Struct, frozen=True):
 
 def translate(
     failed: CallFailure, model: str, secrets: Iterable[str] = ()
-) -> SoormaError | SchemaRejected | BadGeneration:
+) -> SoormaError | SchemaRejected | ParameterRejected | BadGeneration:
     status, kinds, text = failed.status, failed.kinds, failed.text
     said = clip(scrub(str(failed.error.get("message") or _words(text)), secrets), 400)
-    if "ContentPolicyViolationError" in kinds or "content_filter" in (status, failed.code) or _FILTERED.search(text):
+    filtered = {"content_filter", _INVALID_PROMPT} & {status, failed.code}
+    if "ContentPolicyViolationError" in kinds or filtered or _FILTERED.search(text):
         return ContentFiltered(f"{model}: the provider filtered the request or the answer: {said}")
     if status in (401, 403) or kinds & {"AuthenticationError", "PermissionDeniedError"}:
         guess = guess_at(model, failed.base)
         return ModelBlocked(f"{model}: the provider does not accept the key (status {status}); set another one{guess}")
+    if _is_spent_for_today(failed):
+        return RateLimited(f"{model}: the quota of a day is used up: {said}", retry_after=failed.pause or A_WHILE)
     if status == 402 or failed.code == "insufficient_quota" or (_NO_QUOTA.search(text) and failed.pause is None):
         return ModelBlocked(f"{model}: the provider's quota is used up; add credit or use another key")
     if status == 429 or "RateLimitError" in kinds:
@@ -124,7 +149,11 @@ def translate(
         return ModelUnavailable(f"{model}: no answer in time")
     if isinstance(generation := failed.error.get("failed_generation"), str):
         return BadGeneration(generation)
-    if _is_final(status, text):
+    if failed.is_unreadable:
+        return UnreadableAnswer(f"{model}: what came is no answer of a model: {said or 'nothing'}")
+    if _LOADING.search(text):
+        return ModelUnavailable(f"{model}: the model is not loaded yet: {said}", retry_after=failed.pause)
+    if _is_final(status) or refuses_form(status, text):
         return _refusal(failed, model, said)
     return ModelUnavailable(f"{model}: no usable answer: {said}", retry_after=failed.pause)
 
@@ -170,24 +199,56 @@ def error_in(text: str) -> JsonObject:
     return inner if isinstance(inner, dict) else {}
 
 
-def _is_final(status: object, text: str) -> bool:
-    """Tell whether the request is at fault. A client also turns an unreadable answer into 422."""
-    if not isinstance(status, int) or not 400 <= status < 500 or status in _MAY_WORK_LATER:
-        return False
-    return _UNREADABLE.search(text) is None
+def error_of(text: str) -> JsonObject:
+    """Return the error in a body with a good status; empty without one."""
+    try:
+        found = cast(Json, json.loads(text))
+    except (ValueError, RecursionError):
+        return {}
+    error = found.get("error") if isinstance(found, dict) else None
+    match error:
+        case dict():
+            return error
+        case str() if error:
+            return {"message": error}
+        case _:
+            return {}
 
 
-def _refusal(failed: CallFailure, model: str, said: str) -> ConfigError | SchemaRejected:
+def _is_final(status: object) -> bool:
+    """Tell whether the request is at fault."""
+    return isinstance(status, int) and 400 <= status < 500 and status not in _MAY_WORK_LATER
+
+
+def _is_spent_for_today(failed: CallFailure) -> bool:
+    return failed.status == 429 and failed.code != "insufficient_quota" and _OF_A_DAY.search(failed.text) is not None
+
+
+def _pause_in(text: str) -> timedelta | None:
+    """Return the wait that is asked for in words, as "try again in 7m12s"."""
+    found = _TRY_AGAIN.search(text)
+    if found is None or not any(found.groups()):
+        return None
+    hours, minutes, seconds = found.groups()
+    try:
+        return timedelta(hours=int(hours or 0), minutes=int(minutes or 0), seconds=float(seconds or 0))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _refusal(failed: CallFailure, model: str, said: str) -> ConfigError | SchemaRejected | ParameterRejected:
     status, kinds, text = failed.status, failed.kinds, failed.text
     if "ContextWindowExceededError" in kinds or status == 413 or _TOO_LONG.search(text):
         return ConfigError(
             f"{model}: the prompt is longer than its context window: {said}. "
             "Use a model with a larger one, or shorten instructions, history or custom context"
         )
+    if wanted := named_instead(text, failed.error.get("param")):
+        return ParameterRejected(wanted, said)
+    if refuses_form(status, text):
+        return SchemaRejected(said)
     if status in (404, 410) or _GONE.search(f"{failed.code} {failed.error.get('type')}"):
         return ModelBlocked(f"{model}: no such model, or not for this key: {said}{guess_at(model, failed.base)}")
-    if _NO_SUCH_FORM.search(text):
-        return SchemaRejected(said)
     return ConfigError(f"{model}: the provider does not accept the request (status {status}): {said}")
 
 

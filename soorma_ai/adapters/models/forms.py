@@ -7,6 +7,8 @@ from soorma_ai.kernel.ports import Mode
 from soorma_ai.kernel.rules.schemas.portable import Wire, wire_of
 
 MODES: tuple[Mode, ...] = ("json_schema", "tools", "json", "md_json")
+# The forms that follow where one is refused.
+NEXT_MODES: tuple[Mode, ...] = ("tools", "md_json")
 ANSWER = "Decision"
 ABOUT = "The next step, exactly one."
 _MAX_ANTHROPIC_UNIONS = 16

@@ -17,9 +17,10 @@ from soorma_ai.adapters.models.answers import add_up, cost_of, find_answer, read
 from soorma_ai.adapters.models.bodies import Usage
 from soorma_ai.adapters.models.direct.providers import PASSED_ON, speaks_openai
 from soorma_ai.adapters.models.direct.transport import Direct
-from soorma_ai.adapters.models.faults import BadGeneration, SchemaRejected, guess_at
-from soorma_ai.adapters.models.forms import MODES, AnswerForm, form_for
+from soorma_ai.adapters.models.faults import BadGeneration, ParameterRejected, SchemaRejected, guess_at
+from soorma_ai.adapters.models.forms import MODES, NEXT_MODES, AnswerForm, form_for
 from soorma_ai.adapters.models.guard import check_allowed, is_loopback, is_replayed
+from soorma_ai.adapters.models.known_forms import FormMemory, KnownForms, usable
 from soorma_ai.adapters.models.litellm.transport import ThroughLiteLLM
 from soorma_ai.adapters.models.prices import Price, read_price
 from soorma_ai.adapters.models.texts import read_texts
@@ -33,6 +34,7 @@ from soorma_ai.errors import (
     Paid,
     RateLimited,
     SoormaError,
+    UnreadableAnswer,
 )
 from soorma_ai.kernel.domain.history import Ending
 from soorma_ai.kernel.ports import Mode, ModelAnswer, ModelOptions, ModelQuestion, Way
@@ -65,7 +67,8 @@ class _ParsedAnswer(Struct, frozen=True):
 class LiteLLMReasoner:
     """One model, with others to fall back on, named as litellm does: `openai/gpt-4o`, `anthropic/claude-sonnet-4-5`.
 
-    For the options see `ModelOptions`.
+    `memory` is what is known of the forms that models take, shared by the reasoners of a process. For the options see
+    `ModelOptions`.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class LiteLLMReasoner:
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.perf_counter,
+        memory: FormMemory | None = None,
         **options: Unpack[ModelOptions],
     ) -> None:
         if taken := sorted(_OURS & options.keys()):
@@ -92,6 +96,7 @@ class LiteLLMReasoner:
         self._mode: Mode = _mode(options.get("mode", "json_schema"))
         self._also_good = _finish_reasons(options.get("finish_reasons", ()))
         self._away_until: dict[str, float] = {}
+        self._memory = memory or FormMemory()
         self._sleep = sleep
         self._monotonic = monotonic
 
@@ -159,18 +164,22 @@ class LiteLLMReasoner:
         raise _worth_telling(faults)
 
     async def _say(self, model: str, question: ModelQuestion, spent: list[Paid]) -> _ParsedAnswer:
-        """Get one answer of one model: in another form if its provider refuses this one."""
-        try:
+        """Get one answer of one model: in the next form if its provider refuses one, which is remembered."""
+        known = await self._memory.of(model, self._base(model))
+        forms = usable((self._form(model, question, mode) for mode in (self._mode, *NEXT_MODES)), known)
+        refusal: SchemaRejected | None = None
+        for form in forms[1:] if question.other_form and len(forms) > 1 else forms:
             try:
-                return await self._exchange(self._call(model, question, self._mode, spent), question)
-            except SchemaRejected:
-                return await self._exchange(self._call(model, question, "tools", spent), question)
-        except SchemaRejected as refusal:
-            raise ConfigError(f"{model}: the provider takes the decision's schema in no form: {refusal}") from refusal
+                return await self._exchange(self._call(model, question, form, spent), question, known)
+            except SchemaRejected as refused:
+                known.refused[form.mode] = str(refused)
+                await self._memory.keep(model, self._base(model))
+                refusal = refused
+        raise ConfigError(f"{model}: the provider takes the decision's schema in no form: {refusal}") from refusal
 
-    async def _exchange(self, call: ProviderCall, question: ModelQuestion) -> _ParsedAnswer:
+    async def _exchange(self, call: ProviderCall, question: ModelQuestion, known: KnownForms) -> _ParsedAnswer:
         try:
-            said = await self._reach(call)
+            said = await self._follow(call, known)
         except BadGeneration as unreadable:
             return _ParsedAnswer(unreadable.text, Extraction(fault=_UNREADABLE))
         call.spent.append(cost_of(said, call.price))
@@ -180,7 +189,24 @@ class LiteLLMReasoner:
         if found.value is not None:
             value = read_texts(found.value, call.form.wire)
             found = replace(found, value=value) if isinstance(value, dict) else found
+        if known.count_prose(call.form.mode, is_prose=found.value is None and raw.is_prose):
+            await self._memory.keep(call.model, call.base)
         return _ParsedAnswer(raw.text(call.form.mode), found, raw.ending)
+
+    async def _follow(self, call: ProviderCall, known: KnownForms) -> ProviderAnswer:
+        """Call the model; once more where its provider names another parameter, which is remembered."""
+        call = replace(call, room_name=known.room)
+        try:
+            return await self._reach(call)
+        except ParameterRejected as named:
+            if named.wanted == call.room_name:
+                raise ConfigError(f"{call.model}: the provider does not accept the request: {named}") from named
+            known.room = named.wanted
+            await self._memory.keep(call.model, call.base)
+            try:
+                return await self._reach(replace(call, room_name=named.wanted))
+            except ParameterRejected as again:
+                raise ConfigError(f"{call.model}: the provider does not accept the request: {again}") from again
 
     async def _reach(self, call: ProviderCall) -> ProviderAnswer:
         """Call the model, with the only transport retries: all other layers are told to make none."""
@@ -197,11 +223,11 @@ class LiteLLMReasoner:
         said: ProviderAnswer = await retrying(self._ways[call.model].send, call)
         return said
 
-    def _call(self, model: str, question: ModelQuestion, mode: Mode, spent: list[Paid]) -> ProviderCall:
+    def _call(self, model: str, question: ModelQuestion, form: AnswerForm, spent: list[Paid]) -> ProviderCall:
         return ProviderCall(
             model,
             question.messages,
-            self._form(model, question, mode),
+            form,
             self._base(model),
             self._key(model),
             self._timeout,
@@ -287,7 +313,7 @@ def _tenacity() -> Any:
 
 
 def _may_pass(fault: BaseException) -> bool:
-    if not isinstance(fault, ModelUnavailable):
+    if not isinstance(fault, ModelUnavailable) or isinstance(fault, UnreadableAnswer):
         return False
     return fault.retry_after is None or fault.retry_after <= LONGEST_RETRY_AFTER
 

@@ -18,7 +18,8 @@ _keepers: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, AsyncGenerator[
 
 class ProviderCall(Struct, frozen=True):
     """A question to one model, in one form. `base` and `key` None are those that its provider has. `spent` collects
-    what was paid for answers that cannot be used."""
+    what was paid for answers that cannot be used. `room_name` is the provider's name for the longest answer, where it
+    has told one."""
 
     model: str
     messages: tuple[Message, ...]
@@ -30,6 +31,7 @@ class ProviderCall(Struct, frozen=True):
     extra: Mapping[str, Any]
     price: Price | None
     spent: list[Paid]
+    room_name: str | None = None
 
 
 class ProviderAnswer(Struct, frozen=True):

@@ -13,9 +13,9 @@ import jwt
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens.fetch import is_safe, read
-from soorma_ai.agents.arguments import must_know
 from soorma_ai.api.tokens import ClaimNames, caller_of
 from soorma_ai.errors import ConfigError, TransientError, Unauthenticated
+from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.identity import Caller
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.kernel.ports import Clock

@@ -41,8 +41,10 @@ class MemoryClient(MemoClient):
         super().__init__(handling)
         self._task = task
 
-    async def store(self, key: str, value: Any, plan_id: str | None = None) -> None:
+    async def store(self, key: str, value: Any, plan_id: str | None = None) -> bool:
+        """Set a value, and return True."""
         self._handling.memory.change(StoreMemory(await self._at(key, plan_id), json_value(key, value)))
+        return True
 
     async def retrieve(self, key: str, plan_id: str | None = None) -> Any:
         """Return a value; None for an unknown key. Later changes of the value are not stored by themselves."""

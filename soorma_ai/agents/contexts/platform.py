@@ -3,12 +3,15 @@
 from functools import cached_property
 from typing import cast
 
+from typing_extensions import Unpack
+
 from soorma_ai.agents.contexts.memory import MemoryClient
 from soorma_ai.agents.contexts.task_in_hand import TaskInHand
 from soorma_ai.context_parts import TOOLKIT, TRACKER
 from soorma_ai.context_parts.toolkit import Toolkit
 from soorma_ai.context_parts.tracker import TrackerCalls
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.kernel.domain.call_options import EventOptions, must_know
 from soorma_ai.kernel.domain.effects import Declare, Publish
 from soorma_ai.kernel.domain.events import EventTopic, Lineage, ReplyAddress, topic_of
 from soorma_ai.kernel.domain.people import Person
@@ -29,15 +32,7 @@ class BusClient:
         self._task = task
 
     async def publish(
-        self,
-        topic: EventTopic | str,
-        event_type: str,
-        data: Data,
-        *,
-        correlation_id: str | None = None,
-        response_event: str | None = None,
-        response_topic: EventTopic | str = EventTopic.ACTION_RESULTS,
-        subject: str | None = None,
+        self, topic: EventTopic | str, event_type: str, data: Data, **options: Unpack[EventOptions]
     ) -> str:
         """Publish an event, and return its id.
 
@@ -55,16 +50,18 @@ class BusClient:
             response_topic: the topic of the wanted answer.
             subject: the thing or person concerned by the event.
         """
+        must_know("publish", options, EventOptions)
         payload = json_object(f"the data of {event_type!r}", data)
         if event_type == HUMAN_INPUT and topic_of(topic) is EventTopic.NOTIFICATION_EVENTS:
             return await self._ask(payload)
         check_author(event_type)
         moment = self._handling.moment()
         event_id = moment.event_id(event_type)
-        reply_to = None
-        if response_event:
-            check_address(response_event, topic_of(response_topic))
-            reply_to = ReplyAddress(correlation_id or event_id, response_event, topic_of(response_topic))
+        correlation_id, reply_to = options.get("correlation_id"), None
+        if response_event := options.get("response_event"):
+            where = topic_of(options.get("response_topic", EventTopic.ACTION_RESULTS))
+            check_address(response_event, where)
+            reply_to = ReplyAddress(correlation_id or event_id, response_event, where)
         event = moment.event(
             self._handling.working_lineage,
             topic_of(topic),
@@ -73,7 +70,7 @@ class BusClient:
             event_id=event_id,
             correlation_id=correlation_id,
             reply_to=reply_to,
-            subject=subject,
+            subject=options.get("subject"),
             answers=self._answers(correlation_id),
         )
         self._handling.record(Publish(event))

@@ -4,23 +4,26 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from datetime import timedelta
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, cast
 
-from soorma_ai.api.answers import HeldAnswer, OpenRequest, Outcome, PlacedEvent, Published, Submitted
+from typing_extensions import Unpack
+
+from soorma_ai.api.answers import OpenRequest, Outcome, PlacedEvent, Published, Submitted
 from soorma_ai.api.clients.address import address_of
-from soorma_ai.api.clients.messages import MOST_ITEMS, HttpRequest, HttpResponse, Page, get, post
+from soorma_ai.api.clients.messages import MOST_ITEMS, HttpRequest, Page, get, post
 from soorma_ai.api.clients.plan import AsyncPlan, cancel_plan, seconds
 from soorma_ai.api.clients.problems import error_of, problem_in
 from soorma_ai.api.clients.rows import ClientRows
 from soorma_ai.api.clients.sender import GRACE, CallBounds, Sender
 from soorma_ai.api.clients.streams import place_of, stream_events
 from soorma_ai.api.clients.transport import AsyncTransport, HttpTransport
-from soorma_ai.api.clients.views import AsyncRegistry
+from soorma_ai.api.clients.views import AsyncRegistry, unless_held
 from soorma_ai.errors import ConfigError, DeadlineExceeded, Held, LocalProtocolError, ServerUnavailable
+from soorma_ai.kernel.domain.call_options import PublishOptions, SendOptions, SubmitOptions, must_know
 from soorma_ai.kernel.domain.events import EventTopic, topic_of
 from soorma_ai.kernel.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerOutcome
 from soorma_ai.kernel.domain.plans import PlanFacts
-from soorma_ai.kernel.domain.values import Data, JsonObject, json_object
+from soorma_ai.kernel.domain.values import Data, Json, JsonObject, json_object
 from soorma_ai.kernel.ports import EventPage, StoredEvent
 
 if TYPE_CHECKING:
@@ -97,16 +100,7 @@ class AsyncKernelClient(ClientRows):
         """Give up its connections."""
         await self._line.close()
 
-    async def submit(
-        self,
-        goal: str,
-        data: Data,
-        *,
-        session_id: str | None = None,
-        idempotency_key: str | None = None,
-        planner: str | None = None,
-        approve: bool = False,
-    ) -> AsyncPlan:
+    async def submit(self, goal: str, data: Data, **options: Unpack[SubmitOptions]) -> AsyncPlan:
         """Give a goal to its planner, and return the plan's handle.
 
         Raise NotFound for a goal without any planner, LocalProtocolError for data off its schema or a key used for
@@ -119,16 +113,13 @@ class AsyncKernelClient(ClientRows):
             idempotency_key: the same key submits the goal once, and returns the same plan.
             planner: one planner, where several take the goal.
             approve: True approves a goal held for approval; this needs the right to approve it.
+            response_event: the name of the answer.
+            parent_plan_id: the plan with the limits, the deadline and the cancellation of the new one.
         """
-        body: JsonObject = {
-            "goal": goal,
-            "data": json_object(f"the data of {goal!r}", data),
-            "session_id": session_id,
-            "planner": planner,
-            "approve": approve,
-        }
-        response = await self._caller.ask(post("plans", body=body, key=self._key(idempotency_key)))
-        made = _unless_held(response, goal).read(Submitted)
+        must_know("submit", options, SubmitOptions)
+        body: JsonObject = {"goal": goal, "data": json_object(f"the data of {goal!r}", data), **_fields_of(options)}
+        response = await self._caller.ask(post("plans", body=body, key=self._key(options.get("idempotency_key"))))
+        made = unless_held(response, goal).read(Submitted)
         return AsyncPlan(made.plan_id, made.goal_id, self._caller)
 
     async def request(
@@ -186,30 +177,19 @@ class AsyncKernelClient(ClientRows):
         return await self._reply(request_id, at_most, f"no reply to request {request_id} came within {at_most} s")
 
     async def publish(
-        self,
-        topic: EventTopic | str,
-        event_type: str,
-        data: Data,
-        *,
-        idempotency_key: str | None = None,
-        correlation_id: str | None = None,
-        plan_id: str | None = None,
-        session_id: str | None = None,
-        approve: bool = False,
+        self, topic: EventTopic | str, event_type: str, data: Data, **options: Unpack[PublishOptions]
     ) -> str:
-        """Publish an event from outside, and return its id. `plan_id` or `correlation_id` name the waiting plan. Raise
-        Held as `request` does."""
+        """Publish an event from outside, and return its id. `plan_id` or `correlation_id` say which plan waits for it.
+        Raise Held as `request` does."""
+        must_know("publish", options, PublishOptions)
         body: JsonObject = {
             "topic": str(topic_of(topic)),
             "event_type": event_type,
             "data": json_object(f"the data of {event_type!r}", data),
-            "correlation_id": correlation_id,
-            "plan_id": plan_id,
-            "session_id": session_id,
-            "approve": approve,
+            **_fields_of(options),
         }
-        response = await self._caller.ask(post("events", body=body, key=self._key(idempotency_key)))
-        return _unless_held(response, event_type).read(Published).event_id
+        response = await self._caller.ask(post("events", body=body, key=self._key(options.get("idempotency_key"))))
+        return unless_held(response, event_type).read(Published).event_id
 
     async def answer(
         self,
@@ -316,6 +296,11 @@ def _question(event_type: str, data: Data, timeout: float, session_id: str | Non
     }
 
 
+def _fields_of(options: SendOptions) -> JsonObject:
+    """Return the options that stand in a body."""
+    return {name: cast("Json", value) for name, value in options.items() if name != "idempotency_key"}
+
+
 def bounds_of(options: ClientOptions) -> CallBounds:
     """Return the bounds of calls. Raise ConfigError for nonsense."""
     usual = CallBounds()
@@ -327,11 +312,3 @@ def bounds_of(options: ClientOptions) -> CallBounds:
     if timeout <= 0 or bounds.tries < 1 or bounds.most_bytes < 1:
         raise ConfigError(f"{bounds}: give numbers above zero")
     return bounds
-
-
-def _unless_held(response: HttpResponse, event_type: str) -> HttpResponse:
-    """Raise Held for a request in need of an approval."""
-    if response.status != HTTPStatus.ACCEPTED:
-        return response
-    held = response.read(HeldAnswer)
-    raise Held(event_type, held.wait_id, held.request_id)

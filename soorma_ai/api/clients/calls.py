@@ -4,7 +4,10 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any, Protocol
 
+from typing_extensions import Unpack
+
 from soorma_ai.api.clients.protocol import PlanCalls
+from soorma_ai.kernel.domain.call_options import PublishOptions, SubmitOptions
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Topic
 from soorma_ai.kernel.domain.expectations import Wait
 from soorma_ai.kernel.domain.parameters import Agent, Id, Name, Note
@@ -52,16 +55,7 @@ class RegistryCalls(Protocol):
 class KernelCalls(Protocol):
     """Calls of the kernel, as one person of one tenant."""
 
-    async def submit(
-        self,
-        goal: str,
-        data: Data,
-        *,
-        session_id: str | None = None,
-        idempotency_key: str | None = None,
-        planner: str | None = None,
-        approve: bool = False,
-    ) -> PlanCalls: ...
+    async def submit(self, goal: str, data: Data, **options: Unpack[SubmitOptions]) -> PlanCalls: ...
 
     async def cancel(self, plan_id: Id, reason: Note = ...) -> bool: ...
 
@@ -102,16 +96,7 @@ class KernelCalls(Protocol):
     async def reply(self, request_id: str, *, timeout: float | timedelta = ...) -> JsonObject: ...
 
     async def publish(
-        self,
-        topic: EventTopic | str,
-        event_type: str,
-        data: Data,
-        *,
-        idempotency_key: str | None = None,
-        correlation_id: str | None = None,
-        plan_id: str | None = None,
-        session_id: str | None = None,
-        approve: bool = False,
+        self, topic: EventTopic | str, event_type: str, data: Data, **options: Unpack[PublishOptions]
     ) -> str: ...
 
     async def events(

@@ -4,8 +4,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from datetime import timedelta
 from http import HTTPStatus
-
-from typing_extensions import TypeVar
+from typing import Any, TypeVar, overload
 
 from soorma_ai.api.answers import End, NotEnded
 from soorma_ai.api.clients.messages import HttpResponse, Page, get, post
@@ -16,9 +15,9 @@ from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Untaken, Wait
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.records import Record
-from soorma_ai.kernel.domain.values import Json, JsonObject, read_as, span_of
+from soorma_ai.kernel.domain.values import JsonObject, read_as, span_of
 
-T = TypeVar("T", default=Json)
+T = TypeVar("T")
 
 MOST_WAITS = 1_000
 MOST_UNTAKEN = 1_000
@@ -47,7 +46,13 @@ class AsyncPlan:
         """Ask the plan to stop, for this `reason`. False for an ended plan. Raise NotFound, Forbidden."""
         return await cancel_plan(self._caller, self.plan_id, reason)
 
-    async def result(self, timeout: float | timedelta | None = None, *, as_: type[T] | None = None) -> T:
+    @overload
+    async def result(self, timeout: float | timedelta | None = None) -> Any: ...
+
+    @overload
+    async def result(self, timeout: float | timedelta | None = None, *, as_: type[T]) -> T: ...
+
+    async def result(self, timeout: float | timedelta | None = None, *, as_: type[object] | None = None) -> object:
         """Return the result of the completed plan, as JSON or `as_` a model. `timeout` in seconds, or a span; None
         waits until the plan's end, or the server's.
 

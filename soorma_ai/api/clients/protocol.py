@@ -2,16 +2,13 @@
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from typing import Protocol
-
-from typing_extensions import TypeVar
+from typing import Any, Protocol, TypeVar, overload
 
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Untaken, Wait
 from soorma_ai.kernel.domain.plans import PlanStatus
-from soorma_ai.kernel.domain.values import Json
 
-T = TypeVar("T", default=Json)
+T = TypeVar("T")
 
 
 class PlanCalls(Protocol):
@@ -27,7 +24,13 @@ class PlanCalls(Protocol):
 
     async def cancel(self, reason: str = "") -> bool: ...
 
-    async def result(self, timeout: float | timedelta | None = None, *, as_: type[T] | None = None) -> T: ...
+    @overload
+    async def result(self, timeout: float | timedelta | None = None) -> Any: ...
+
+    @overload
+    async def result(self, timeout: float | timedelta | None = None, *, as_: type[T]) -> T: ...
+
+    async def result(self, timeout: float | timedelta | None = None, *, as_: type[object] | None = None) -> object: ...
 
     def events(self) -> AsyncIterator[EventEnvelope]: ...
 

@@ -1,15 +1,24 @@
 """Registry of a platform elsewhere: the calls that are more than one request."""
 
 from collections.abc import Iterable
+from http import HTTPStatus
 
-from soorma_ai.api.answers import Discovered
-from soorma_ai.api.clients.messages import get, post
+from soorma_ai.api.answers import Discovered, HeldAnswer
+from soorma_ai.api.clients.messages import HttpResponse, get, post
 from soorma_ai.api.clients.rows import RegistryRows
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.errors import Held, LocalProtocolError
 from soorma_ai.kernel.domain.events import Topic, topic_of
 from soorma_ai.kernel.domain.parameters import Name
 from soorma_ai.kernel.domain.registry import DiscoveredAgent, Discovery, EventDefinition
 from soorma_ai.kernel.domain.values import JsonObject
+
+
+def unless_held(response: HttpResponse, event_type: str) -> HttpResponse:
+    """Raise Held for a request that waits for an approval."""
+    if response.status != HTTPStatus.ACCEPTED:
+        return response
+    held = response.read(HeldAnswer)
+    raise Held(event_type, held.wait_id, held.request_id)
 
 
 class AsyncRegistry(RegistryRows):

@@ -83,7 +83,7 @@ class ServerState(Struct, frozen=True):
 class Life(Struct, frozen=True):
     """Work in progress; of `backlog`, None is known. Counts of `most` are that many or more. `newest` is the time of
     the newest event. `unsent` events wait for the bus, the first of them since then. `blocked` plans need an operator,
-    the first of them for this reason."""
+    the first of them for this reason. `refused_forms` are models, each with its refused form and the reason."""
 
     alive: Sequence[str]
     gone: Sequence[str]
@@ -97,6 +97,7 @@ class Life(Struct, frozen=True):
     unsent_since: datetime | None = None
     blocked: int = 0
     blocked_by: str = ""
+    refused_forms: Sequence[tuple[str, str, str]] = ()
 
 
 class DiagnosisFacts(Struct, frozen=True):
@@ -230,6 +231,9 @@ def _life(life: Life, facts: DiagnosisFacts) -> Iterator[Finding]:
         yield _backlog(life.backlog, life, facts)
     yield _relay(life, facts)
     yield _blocked(life)
+    for model, form, reason in life.refused_forms:
+        advice = f"the next form is used; mode= of its planner names one, and {form!r} is tried again in a day"
+        yield Finding(f"model {model}", Level.NOTE, f"takes no {form}: {reason}", advice)
     yield _count(life.questions, life.most, "questions to people", "soorma inbox")
     yield _count(
         life.untaken, life.most, "requests that nobody takes", "soorma events untaken, and start who takes them"

@@ -25,7 +25,10 @@ from soorma_ai.kernel.domain.limits import MAX_BACKLOG
 from soorma_ai.kernel.domain.names import plain_name
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.kernel.domain.values import JsonObject
+from soorma_ai.kernel.rules.schemas.combine import object_in
 from soorma_ai.kernel.runtime.client.intake import count_waiting
+from soorma_ai.kernel.runtime.handling.process.model_forms import read_forms
 from soorma_ai.kernel.sql.schema import VERSION
 from soorma_ai.settings import (
     BACKLOG,
@@ -234,7 +237,13 @@ async def _life_of_store(access: Access) -> Life:
             unsent_since=standing.unsent_since,
             blocked=len(held),
             blocked_by=_reason_of(held),
+            refused_forms=_refused(await read_forms(store, now)),
         )
+
+
+def _refused(forms: Mapping[str, JsonObject]) -> list[tuple[str, str, str]]:
+    each = ((model, object_in(known.get("refused"))) for model, known in sorted(forms.items()))
+    return [(model, form, str(reason)) for model, refused in each for form, reason in refused.items()]
 
 
 async def _server(asked: Asked, now: datetime) -> tuple[ServerState, Life | None]:

@@ -22,6 +22,12 @@ class WorkingMemory(Blocking[WorkingMemoryKind]):
     store_plan_context = blocking(AsyncWorkingMemory.store_plan_context)
     get_task_context = blocking(AsyncWorkingMemory.get_task_context)
     get_task_by_subtask = blocking(AsyncWorkingMemory.get_task_by_subtask)
+    store_task_context = blocking(AsyncWorkingMemory.store_task_context)
+    delete_task_context = blocking(AsyncWorkingMemory.delete_task_context)
+    create_plan = blocking(AsyncWorkingMemory.create_plan)
+    list_plans = blocking(AsyncWorkingMemory.list_plans)
+    create_session = blocking(AsyncWorkingMemory.create_session)
+    list_sessions = blocking(AsyncWorkingMemory.list_sessions)
 
 
 BlockingSessionsKind = TypeVar("BlockingSessionsKind", bound=AsyncSessions, covariant=True)

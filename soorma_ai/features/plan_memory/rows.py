@@ -34,15 +34,17 @@ class MemoryRows:
         workers."""
         return await self._caller.read(get("memory", "plan-context", "by-correlation", correlation_id), JsonObject)
 
-    async def store_plan_context(self, plan_id: Id, session_id: Id | None, context: Mapping[str, Any]) -> None:
-        """Store each key in the plan's working memory, all of them or none. Raise LocalProtocolError for another plan's
-        session."""
-        await self._caller.ask(
+    async def store_plan_context(self, plan_id: Id, session_id: Id | None, context: Mapping[str, Any]) -> bool:
+        """Store each key in the plan's working memory, all of them or none, and return True. Raise LocalProtocolError
+        for another session than the plan's."""
+        return await self._caller.read_key(
             post(
                 "memory",
                 "plan-context",
                 body={"plan_id": plan_id, "session_id": session_id, "context": json_object("context", context)},
-            )
+            ),
+            "stored",
+            bool,
         )
 
     async def get_task_context(self, task_id: Id) -> JsonObject:
@@ -52,6 +54,24 @@ class MemoryRows:
     async def get_task_by_subtask(self, sub_task_id: Id) -> JsonObject:
         """Return the running task with this sub-task. Raise NotFound."""
         return await self._caller.read(get("memory", "task-context", "by-subtask", sub_task_id), JsonObject)
+
+    async def store_task_context(self, task_id: Id, plan_id: Id | None, context: Mapping[str, Any]) -> bool:
+        """Store each key in the `state` of an open task, and return True. A handler with that task in hand runs again,
+        on the new state. Raise LocalProtocolError for another plan than the task's."""
+        return await self._caller.read_key(
+            post(
+                "memory",
+                "task-context",
+                body={"task_id": task_id, "plan_id": plan_id, "context": json_object("context", context)},
+            ),
+            "stored",
+            bool,
+        )
+
+    async def delete_task_context(self, task_id: Id) -> bool:
+        """Return False for a task that has ended: its row went with it. Raise IllegalTransition for an open one: its
+        worker ends it."""
+        return await self._caller.read_key(delete("memory", "task-context", task_id), "deleted", bool)
 
 
 class SessionRows:

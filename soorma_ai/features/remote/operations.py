@@ -28,7 +28,7 @@ from soorma_ai.features.remote.records import (
 )
 from soorma_ai.kernel.domain.calls import CallTable
 from soorma_ai.kernel.domain.identity import Caller
-from soorma_ai.kernel.domain.parameters import Id, Name, Patience
+from soorma_ai.kernel.domain.parameters import Fields, Id, Name, Patience
 from soorma_ai.kernel.domain.values import Json
 from soorma_ai.kernel.ports import Delivery
 from soorma_ai.kernel.rules.authority import REGISTER_AGENT
@@ -38,6 +38,16 @@ MOST_LEASES = 1_000
 HANDLERS = CallTable("agents.")
 Leases = Annotated[list[Lease], Field(max_length=MOST_LEASES)]
 _ENDED = (IllegalTransition,)
+
+
+class ProgressFields(Fields, frozen=True):
+    """Fields of a report of progress."""
+
+    report_id: Id
+    progress: Annotated[float, Field(ge=0, le=1)]
+    message: Annotated[str, Field(max_length=10 * LONGEST_NAME)] = ""
+
+
 _OF_ALL = "/agents/{name}/deliveries"
 _OF_ONE = "/agents/{name}/deliveries/{seq}/{fence}"
 
@@ -113,17 +123,9 @@ async def begin_delivery(call: Call, name: Name, seq: RowId, fence: RowId) -> No
 
 
 @HANDLERS(f"POST {_OF_ONE}/progress", REGISTER_AGENT, "report_progress", raises=_ENDED)
-async def report_progress(
-    call: Call,
-    name: Name,
-    seq: RowId,
-    fence: RowId,
-    report_id: Id,
-    progress: Annotated[float, Field(ge=0, le=1)],
-    message: Annotated[str, Field(max_length=10 * LONGEST_NAME)] = "",
-) -> None:
+async def report_progress(call: Call, name: Name, seq: RowId, fence: RowId, report: ProgressFields) -> None:
     """Tell how far the task in hand is: the share that is done. `report_id` makes a repetition the same report."""
-    await _lending(call, name).report(Lease(seq=seq, fence=fence), report_id, progress, message)
+    await _lending(call, name).report(Lease(seq=seq, fence=fence), report.report_id, report.progress, report.message)
 
 
 @HANDLERS(f"POST {_OF_ONE}/read", REGISTER_AGENT, "read_for_delivery", key="value", raises=_ENDED)

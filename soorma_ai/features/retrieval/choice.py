@@ -16,7 +16,8 @@ from soorma_ai.kernel.domain.values import Json, JsonObject, Same
 from soorma_ai.kernel.rules.choices.form import NONE
 from soorma_ai.kernel.rules.choices.lookups import unseen_in, with_whole_schemas
 from soorma_ai.kernel.rules.choices.offer import Offer, merge_definitions
-from soorma_ai.kernel.rules.decisions.judge import check_payload, event_offered, parse_decision, prepare_decision
+from soorma_ai.kernel.rules.decisions.judge import check_payload, event_offered, prepare_decision
+from soorma_ai.kernel.rules.decisions.wire_form import parse_decision
 
 
 class NoChoice(Struct, frozen=True):

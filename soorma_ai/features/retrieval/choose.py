@@ -24,10 +24,17 @@ from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import Json, JsonObject
 from soorma_ai.kernel.ports import Reasoner
 from soorma_ai.kernel.rules.choices.form import choice_form_of, digest_of
-from soorma_ai.kernel.rules.choices.lookups import look_up, must_not_look_again, parse_lookup, refuse_unseen
+from soorma_ai.kernel.rules.choices.lookups import (
+    look_up,
+    must_be_possible,
+    must_not_look_again,
+    parse_lookup,
+    refuse_unseen,
+)
 from soorma_ai.kernel.rules.choices.offer import Offer
 from soorma_ai.kernel.rules.choices.showing import add_asked, add_schemas, needs_ranking, show_offer, still_offered
 from soorma_ai.kernel.rules.decisions.prompt import ModelView, choice_inputs, query_about_state
+from soorma_ai.kernel.rules.decisions.repairs import repair_step
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead, run_in_slices
 from soorma_ai.kernel.runtime.handling.handling import Handling
 from soorma_ai.kernel.runtime.planning.ask_model import ExtendedInquiry, Inquiry, ask_model
@@ -103,7 +110,8 @@ class _ChoiceSubject(Struct, frozen=True):
         prompt = self.handling.services.prompts.render(SELECT, inputs.values)
         form = choice_form_of(self.offer, view.showing)
         judge, again = partial(self._judge, view), partial(self._again, view)
-        return Inquiry(prompt, inputs, REASK, form, digest_of(form), judge, view.showing, again)
+        repair = partial(repair_step, names=self.offer.choices.keys())
+        return Inquiry(prompt, inputs, REASK, form, digest_of(form), judge, view.showing, again, repair=repair)
 
     def _again(self, view: ModelView, shown: Showing) -> Inquiry[_Choice]:
         kept = still_offered(shown, self.offer).schemas
@@ -111,6 +119,7 @@ class _ChoiceSubject(Struct, frozen=True):
 
     async def _judge(self, view: ModelView, value: Json, fault: str) -> "_Choice | ExtendedInquiry[_Choice]":
         if lookup := parse_lookup(value):
+            must_be_possible(lookup, view.showing, refers=False)
             must_not_look_again(view.lookups)
             found = await rank_choices(self.offer, lookup.words) if lookup.words else ()
             showing, note = look_up(lookup, self.offer, view.showing, found, self.settings.room)

@@ -6,12 +6,12 @@ from typing import Any
 
 from typing_extensions import Unpack
 
-from soorma_ai.agents.arguments import must_know
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.planner_options import RoomOptions, room_of
 from soorma_ai.errors import ConfigError
 from soorma_ai.features.retrieval.choice import check_of_choice, judge_choice
 from soorma_ai.features.retrieval.choose import ChoiceSettings, choose, offer_for_choice
+from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.decisions import EventDecision
 from soorma_ai.kernel.domain.events import EventTopic, topic_of
 from soorma_ai.kernel.domain.values import json_object

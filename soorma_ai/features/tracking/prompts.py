@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.features.tracking.questions import StoredQuestion, find_faults, make_inputs, parts_in, parts_of
-from soorma_ai.kernel.domain.history import NO_ANSWER, JournalEntry, Said, Sent, SentPrompt
+from soorma_ai.kernel.domain.history import JournalEntry, Said, Sent, SentPrompt
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanRecord
 from soorma_ai.kernel.domain.values import Json
 from soorma_ai.kernel.rules.authority import SEE_PROMPT
-from soorma_ai.kernel.rules.decisions.sent import digest_messages
+from soorma_ai.kernel.rules.decisions.sent import digest_messages, retold_answer
 from soorma_ai.kernel.rules.plans.joins import tell_results
 from soorma_ai.kernel.rules.prompting.fence import fence_quotations
 from soorma_ai.kernel.runtime.handling.handling import Services
@@ -92,5 +92,5 @@ def _fill(services: Services, stored: StoredQuestion) -> tuple[Said, ...]:
     refused = {one.key.ordinal: one for one in stored.before}
     for one in (refused[ordinal] for ordinal in entry.sent.after):
         told = prompts.fill(parts[entry.sent.again], {"refusal": fence_quotations(one.refusal)})
-        messages += [Said("assistant", one.raw or NO_ANSWER), Said("user", told["user"])]
+        messages += [Said("assistant", retold_answer(one)), Said("user", told["user"])]
     return (*messages,)

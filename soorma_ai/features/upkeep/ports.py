@@ -4,8 +4,19 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
+from msgspec import Struct
+
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.ports import Forgotten, Pruned, StoreKey
+
+
+class AgeConditions(Struct, frozen=True):
+    """Conditions for the removal of a tenant's rows, and the moment of the look."""
+
+    tenant_id: str
+    before: datetime
+    statuses: Sequence[PlanStatus]
+    now: datetime
 
 
 class Upkeep(Protocol):
@@ -13,17 +24,7 @@ class Upkeep(Protocol):
         """Return the tenants of all events, by name; it costs one look for each tenant."""
         ...
 
-    async def prune(
-        self,
-        before: datetime,
-        statuses: Sequence[PlanStatus],
-        limit: int,
-        *,
-        tenant_id: str,
-        now: datetime,
-        after: str | None = None,
-        dry_run: bool = False,
-    ) -> Pruned:
+    async def prune(self, old: AgeConditions, limit: int, *, after: str | None = None, dry_run: bool = False) -> Pruned:
         """Remove one batch of about `limit` rows, in one short transaction; a `dry_run` counts and removes nothing.
 
         Plan trees of the tenant go whole, when every plan in them is final and was last changed before `before`, the

@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from typing_extensions import TypedDict, Unpack
+
 from soorma_ai.errors import ConfigError, LocalProtocolError, TransientError
-from soorma_ai.features.upkeep.ports import UPKEEP
+from soorma_ai.features.upkeep.ports import UPKEEP, AgeConditions
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.values import must_be_text
@@ -24,25 +26,32 @@ PAUSE = timedelta(milliseconds=200)
 PRUNE, FORGET = Right("prune", Act.MANAGE), Right("forget", Act.MANAGE)
 
 
+class PruneRun(TypedDict, total=False):
+    """Options of one run of removal."""
+
+    after: str | None
+    """Place behind which it goes on."""
+    dry_run: bool
+    """True to count, and remove nothing."""
+    batches: int | None
+    """Most batches; None for all."""
+
+
 async def prune(
     services: Services,
     person: Person,
     older_than: timedelta,
     statuses: Sequence[PlanStatus | str],
-    *,
-    after: str | None = None,
-    dry_run: bool = False,
-    batches: int | None = None,
+    **run: Unpack[PruneRun],
 ) -> Pruned:
     """Remove all batches, or this number, of the person's tenant. Raise LocalProtocolError for an invalid request, and
     Forbidden."""
     check(person, PRUNE, Owner(person.tenant_id), "")
     wanted, now = _final(statuses), services.clock.now()
-    before, total = _moment(now, older_than), Pruned(after=after)
+    old, total = AgeConditions(person.tenant_id, _moment(now, older_than), wanted, now), Pruned(after=run.get("after"))
+    dry_run, batches = run.get("dry_run", False), run.get("batches")
     while True:
-        batch = await services.store.part(UPKEEP).prune(
-            before, wanted, BATCH, tenant_id=person.tenant_id, now=now, after=total.after, dry_run=dry_run
-        )
+        batch = await services.store.part(UPKEEP).prune(old, BATCH, after=total.after, dry_run=dry_run)
         total = add(total, batch)
         batches = None if batches is None else batches - 1
         if batch.after is None or batches == 0:

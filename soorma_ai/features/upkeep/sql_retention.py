@@ -6,15 +6,13 @@ an event on its way or kept for a later wait), and while another plan needs its 
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any, NamedTuple
 
-from msgspec import Struct
-
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.features.upkeep.ports import AgeConditions
 from soorma_ai.kernel.domain.identity import AUDIT_KEPT
 from soorma_ai.kernel.domain.limits import DRAWN
-from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.ports import Pruned
 from soorma_ai.kernel.sql.codec import epoch
 from soorma_ai.kernel.sql.connection import PARTS_IN_USE, Reader
@@ -239,17 +237,6 @@ _REMOVE_PARTS = """
 _REMOVE_OLD = (_REMOVE_REQUESTS, _REMOVE_GATES, _REMOVE_AUDIT, _REMOVE_PARTS)
 
 
-class AgeConditions(Struct, frozen=True):
-    """Conditions for the removal of a row, and the moment of the check. `of_features` are statements for old rows of
-    features."""
-
-    tenant_id: str
-    before: datetime
-    statuses: Sequence[PlanStatus]
-    now: datetime
-    of_features: tuple[str, ...] = ()
-
-
 class _PrunePosition(NamedTuple):
     """Place of a run: the next batch looks behind it (`since`, `seq`)."""
 
@@ -266,9 +253,11 @@ class _PrunePosition(NamedTuple):
             raise LocalProtocolError(f"{text!r} is no place to go on from; give `after` of the batch before") from error
 
 
-def prune(db: Reader, old: AgeConditions, limit: int, after: str | None, *, dry_run: bool) -> tuple[Pruned, bool]:
-    """Return the result of one batch, and whether it has written anything."""
-    batch = _PruneBatch(db, old, limit, dry_run)
+def prune(
+    db: Reader, old: AgeConditions, statements: Sequence[str], limit: int, after: str | None, *, dry_run: bool
+) -> tuple[Pruned, bool]:
+    """Return the sum of one batch, and whether it has written. `statements` remove old rows of features."""
+    batch = _PruneBatch(db, old, () if dry_run else (*_REMOVE_OLD, *statements), limit, dry_run)
     place = _PrunePosition(_TREES) if after is None else _PrunePosition.read(after)
     stages = {_TREES: batch.trees, _REQUESTS: batch.requests}
     then = stages.get(place.stage, batch.loose)(place)
@@ -276,11 +265,11 @@ def prune(db: Reader, old: AgeConditions, limit: int, after: str | None, *, dry_
 
 
 class _PruneBatch:
-    def __init__(self, db: Reader, old: AgeConditions, limit: int, dry_run: bool) -> None:
+    def __init__(self, db: Reader, old: AgeConditions, statements: Sequence[str], limit: int, dry_run: bool) -> None:
         self._db = db
         self._limit = limit
         self._dry_run = dry_run
-        self._old = () if dry_run else (*_REMOVE_OLD, *old.of_features)
+        self._old = statements
         self._values = {
             "tenant": old.tenant_id,
             "before": epoch(old.before),

@@ -1,11 +1,10 @@
 """Upkeep part of a store: removal for good."""
 
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Callable
 from functools import partial
 
 from soorma_ai.features.upkeep import erasure, sql_retention
-from soorma_ai.kernel.domain.plans import PlanStatus
+from soorma_ai.features.upkeep.ports import AgeConditions
 from soorma_ai.kernel.ports import Forgotten, Pruned
 from soorma_ai.kernel.sql.connection import Connection
 from soorma_ai.kernel.sql.database import StorePart, writing
@@ -23,20 +22,9 @@ class SqlUpkeep(StorePart):
     async def tenants(self) -> list[str]:
         return await self.database.read(sql_retention.tenants)
 
-    async def prune(
-        self,
-        before: datetime,
-        statuses: Sequence[PlanStatus],
-        limit: int,
-        *,
-        tenant_id: str,
-        now: datetime,
-        after: str | None = None,
-        dry_run: bool = False,
-    ) -> Pruned:
-        of_features = tuple(statement for one in self.database.features.removals for statement in one.old)
-        old = sql_retention.AgeConditions(tenant_id, before, statuses, now, of_features)
-        batch = partial(sql_retention.prune, old=old, limit=limit, after=after, dry_run=dry_run)
+    async def prune(self, old: AgeConditions, limit: int, *, after: str | None = None, dry_run: bool = False) -> Pruned:
+        statements = tuple(statement for one in self.database.features.removals for statement in one.old)
+        batch = partial(sql_retention.prune, old=old, statements=statements, limit=limit, after=after, dry_run=dry_run)
         if dry_run:
             return (await self.database.read(batch))[0]
         return await self.write(lambda db: _prune(db, self.database.routes, batch), HOUSE, is_long=True)

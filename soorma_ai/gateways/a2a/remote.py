@@ -29,7 +29,7 @@ from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import AgentOptions, EventLike, span
 from soorma_ai.agents.agent import definitions_of as events_of
-from soorma_ai.agents.arguments import must_know, options_of
+from soorma_ai.agents.arguments import options_of
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.contexts.task import ResultContext, TaskContext
 from soorma_ai.agents.worker import Worker
@@ -39,6 +39,7 @@ from soorma_ai.gateways.a2a.handler import SKILL
 from soorma_ai.gateways.a2a.parts import WORDS, part_of
 from soorma_ai.gateways.a2a.skills import content_of, definitions_of, must_be_its_own, result_of, words_of
 from soorma_ai.gateways.a2a.tasks import FINAL, struct_of
+from soorma_ai.kernel.domain.call_options import must_know
 from soorma_ai.kernel.domain.events import EventTopic
 from soorma_ai.kernel.domain.registry import EventDefinition
 from soorma_ai.kernel.domain.states import HUMAN_INPUT

@@ -71,10 +71,12 @@ class Verdict(StrEnum):
 
 
 class Ending(StrEnum):
-    """End of a model's answer, in the provider's report. An answer with CUT or ODD is never used."""
+    """End of a model's answer, in the provider's report. An answer with CUT, BLANK (cut within blanks) or ODD is never
+    used."""
 
     GOOD = "good"
     CUT = "cut"
+    BLANK = "blank"
     ODD = "odd"
 
 

@@ -21,6 +21,10 @@ class WireForm(Struct, frozen=True):
     in_query: bool = False
 
 
+class Fields(Struct, frozen=True):
+    """Base of records that are parameters of calls: over HTTP, each field is one of the form's own."""
+
+
 Id = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ID)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_ID)]
 Short = Annotated[str, StringConstraints(max_length=LONGEST_ID)]

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     # Loaded when the first schema is checked.
     from jsonschema_rs import Draft202012Validator, FancyRegexOptions, Registry, ValidationError
 
-SchemaSource = Mapping[str, Json] | type
+SchemaSource = Mapping[str, Any] | type
 
 ANY_OBJECT: JsonObject = {"type": "object"}
 MAX_REPORTED = 8

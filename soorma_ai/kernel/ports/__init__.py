@@ -4,6 +4,7 @@ from soorma_ai.kernel.ports.bus import Bus, Clock, Neighbours
 from soorma_ai.kernel.ports.identity import KEYS, Audit, Authenticator, Keys
 from soorma_ai.kernel.ports.model import (
     Embedder,
+    FormStore,
     Message,
     Mode,
     ModelAnswer,
@@ -60,6 +61,7 @@ __all__ = [
     "EventLog",
     "EventPage",
     "Forgotten",
+    "FormStore",
     "Hands",
     "Keys",
     "Memory",

@@ -36,12 +36,14 @@ class QuestionFacts(Struct, frozen=True):
 
 class ModelQuestion(Struct, frozen=True):
     """One call of a model. `schema` is the closed decision schema; the answer is judged elsewhere, against it. `room`
-    is the most tokens of the answer, where that is not the model's usual number. `facts` are not sent."""
+    is the most tokens of the answer, where that is not the model's usual number. `facts` are not sent. With
+    `other_form`, the usual form of the answer has led to nothing."""
 
     messages: tuple[Message, ...]
     schema: JsonObject
     room: int | None = None
     facts: QuestionFacts = part(default_factory=QuestionFacts)
+    other_form: bool = False
 
 
 class ModelAnswer(Struct, frozen=True):
@@ -105,6 +107,14 @@ class Reasoner(Protocol):
         """Ask the `question` once. Raises ModelRefused, ContentFiltered, ModelUnavailable, RateLimited, each with the
         usage in `paid`, and ConfigError."""
         ...
+
+
+class FormStore(Protocol):
+    """Refused forms of models, by the model and its address, kept beyond the process."""
+
+    async def load(self) -> Mapping[str, JsonObject]: ...
+
+    async def keep(self, model: str, known: JsonObject) -> None: ...
 
 
 @dataclass(frozen=True)

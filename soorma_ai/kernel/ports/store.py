@@ -4,20 +4,23 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
+from typing_extensions import Unpack
+
 from soorma_ai.kernel.domain.decisions import Showing
 from soorma_ai.kernel.domain.events import EventEnvelope
-from soorma_ai.kernel.domain.expectations import Arrival, Expectation, ExpectationKind, Untaken
-from soorma_ai.kernel.domain.history import JoinProgress, JournalEntry, Step
+from soorma_ai.kernel.domain.expectations import Arrival, Expectation, Untaken
+from soorma_ai.kernel.domain.history import JoinProgress, JournalEntry, PromptPart, Step
 from soorma_ai.kernel.domain.limits import Charge, Limits, Spent
 from soorma_ai.kernel.domain.memory import MemoryKey, SessionSummary, StoredValue
 from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.plans import PlanInHand, PlanRecord, PlanStatus, PlanValue, StepMark
 from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.kernel.ports.conditions import LogConditions, PlanConditions, QuestionConditions, UntakenConditions
 from soorma_ai.kernel.ports.identity import Audit
 from soorma_ai.kernel.ports.part_keys import StoreKey
 from soorma_ai.kernel.ports.queue import Hands, Queue
 from soorma_ai.kernel.ports.registry import Registry
-from soorma_ai.kernel.ports.rows import Delivery, EventHandling, EventPage, Note, Place, Settlement, StoredEvent
+from soorma_ai.kernel.ports.rows import Delivery, EventHandling, EventPage, Note, Settlement, StoredEvent
 
 T = TypeVar("T")
 
@@ -40,14 +43,7 @@ class Plans(Protocol):
         ...
 
     async def plans(
-        self,
-        *,
-        tenant_id: str | None,
-        status: PlanStatus | None,
-        root_plan_id: str | None,
-        limit: int,
-        session_id: str | None = None,
-        user_id: str | None = None,
+        self, *, tenant_id: str | None, limit: int, user_id: str | None = None, **conditions: Unpack[PlanConditions]
     ) -> list[PlanRecord]:
         """Plans, newest first."""
         ...
@@ -102,6 +98,10 @@ class Plans(Protocol):
         """Return a running task."""
         ...
 
+    async def save_task(self, task: TaskRecord, expected_version: int) -> None:
+        """Write the row of a task from outside of its handlers. Raise VersionConflict for another stored version."""
+        ...
+
     async def agents_of_task(self, task_id: str) -> list[str]:
         """Several workers may have taken one request."""
         ...
@@ -133,18 +133,10 @@ class Plans(Protocol):
         ...
 
     async def questions(
-        self,
-        tenant_id: str,
-        limit: int,
-        *,
-        user_id: str | None = None,
-        roles: Collection[str] = (),
-        kind: ExpectationKind | None = None,
-        beyond: Place | None = None,
+        self, tenant_id: str, limit: int, *, user_id: str | None = None, **conditions: Unpack[QuestionConditions]
     ) -> list[Expectation]:
-        """Return open questions to people, the most urgent first: by their deadlines, those without one last. With a
-        `user_id` those of this user, and those to one of `roles`, now or after an escalation. `beyond` one of them,
-        closed or not, those next to it; none beyond an unknown one."""
+        """Open questions to people, the most urgent first: by their deadlines, those without one last. With a `user_id`
+        those of this user, and of their roles."""
         ...
 
     async def count_questions(self, tenant_id: str, *, user_id: str | None = None, roles: Collection[str] = ()) -> int:
@@ -217,6 +209,10 @@ class Plans(Protocol):
         """Return texts of questions to models by their digests, those of this plan and those of all of its tenant."""
         ...
 
+    async def keep_part(self, part: PromptPart, now: datetime) -> None:
+        """Keep a text under its digest, in the place of an older one."""
+        ...
+
     async def settle(self, one: Settlement, delivery: Delivery) -> None:
         """Settle a reservation with the call's actual cost, and write the answer into the journal, together. Raise
         LeaseLost for a removed delivery, as after the erasure of its user; then nothing is written."""
@@ -249,18 +245,10 @@ class EventLog(Protocol):
         ...
 
     async def page(
-        self,
-        tenant_id: str,
-        after: int,
-        limit: int,
-        *,
-        root_plan_id: str | None = None,
-        user_id: str | None = None,
-        newest: bool = False,
+        self, tenant_id: str, after: int, limit: int, *, user_id: str | None = None, **conditions: Unpack[LogConditions]
     ) -> EventPage:
-        """Return events of a tree, of a user, or of the tenant. With `newest` those before the place `after`, in the
-        reverse order, and from the end if it is 0. For a user, a bounded number of others' events is read in one go: a
-        page costs the same, with few of theirs or many."""
+        """Events of a tree, of a user, or of the tenant, behind the place `after`. A page of a user costs the same
+        however few are theirs."""
         ...
 
     async def event(self, event_id: str) -> EventEnvelope | None: ...
@@ -283,9 +271,8 @@ class EventLog(Protocol):
         now: datetime,
         *,
         limit: int,
-        root_plan_id: str | None = None,
-        task_id: str | None = None,
         user_id: str | None = None,
+        **conditions: Unpack[UntakenConditions],
     ) -> list[Untaken]:
         """Return requests without a taker, oldest first: of a tree of plans, or for parts of a task; with a `user_id`
         those of this user."""

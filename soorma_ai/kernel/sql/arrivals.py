@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import assert_never
 
 from msgspec.structs import replace
+from typing_extensions import Unpack
 
 from soorma_ai.errors import TransientError
 from soorma_ai.kernel.domain.dead_letters import cannot_arrive
@@ -13,6 +14,7 @@ from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import Arrival, Expectation, ExpectationKind, Stray, Untaken
 from soorma_ai.kernel.domain.registry import RegisteredEvent
 from soorma_ai.kernel.ports import StoredEvent
+from soorma_ai.kernel.ports.conditions import UntakenConditions
 from soorma_ai.kernel.rules.arrival import arrival, untaken
 from soorma_ai.kernel.rules.arrival.arrival import EventTargets, Meaning, NamedRows
 from soorma_ai.kernel.rules.arrival.effects import Effect, arrival_of
@@ -173,11 +175,11 @@ def requests_without_taker(
     now: datetime,
     *,
     limit: int,
-    root_plan_id: str | None = None,
-    task_id: str | None = None,
     user_id: str | None = None,
+    **conditions: Unpack[UntakenConditions],
 ) -> list[Untaken]:
     found: list[Untaken] = []
+    root_plan_id, task_id = conditions.get("root_plan_id"), conditions.get("task_id")
     for seq, expires in kept.places(db, tenant_id, now, root_plan_id, task_id, user_id):
         if len(found) == limit:
             break

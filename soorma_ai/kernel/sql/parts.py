@@ -9,14 +9,15 @@ from typing import Any, TypeVar, cast
 
 from msgspec.structs import replace
 
-from soorma_ai.kernel.domain.effects import Declare, Effect, Publish, Schedule
+from soorma_ai.kernel.domain.effects import Declare, Effect, Publish, SaveTask, Schedule
 from soorma_ai.kernel.domain.events import EventEnvelope
 from soorma_ai.kernel.domain.expectations import Arrival, Expectation
+from soorma_ai.kernel.domain.history import PromptPart
 from soorma_ai.kernel.domain.limits import Charge, Limits
 from soorma_ai.kernel.domain.memory import OpenSession
 from soorma_ai.kernel.domain.people import Answer
 from soorma_ai.kernel.domain.registry import EventDefinition, RegisteredEvent, Registration
-from soorma_ai.kernel.domain.tasks import SubTaskInfo
+from soorma_ai.kernel.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.kernel.ports import (
     Audit,
     Delivery,
@@ -198,6 +199,9 @@ class SqlPlans(StorePart):
     last_shown = reading(budget.last_shown)
     read_spent = reading(budget.read_spent)
 
+    async def save_task(self, task: TaskRecord, expected_version: int) -> None:
+        await self.database.write(lambda db: tasks.save(db, SaveTask(task, expected_version)))
+
     async def cancel(self, plan_id: str, reason: str, now: datetime) -> bool:
         is_new, _ = await self.publish(lambda db: apply.stop(db, plan_id, reason, now), now)
         return is_new
@@ -216,6 +220,9 @@ class SqlPlans(StorePart):
             budget.reserve(db, charge, limits)
 
         await self.write(reserving, of_delivery(delivery))
+
+    async def keep_part(self, part: PromptPart, now: datetime) -> None:
+        await self.write(lambda db: budget.keep_part(db, part, now))
 
     async def settle(self, one: Settlement, delivery: Delivery) -> None:
         def settling(db: Connection) -> None:

@@ -13,7 +13,7 @@ from soorma_ai.adapters.models.direct.wire import read, write
 from soorma_ai.adapters.models.faults import BadGeneration, CallFailure, find_secrets, translate, unreached_url
 from soorma_ai.adapters.models.prices import Price, installed_table, price_in
 from soorma_ai.adapters.models.transport import ProviderAnswer, ProviderCall, close_with_loop
-from soorma_ai.errors import ModelBlocked, ModelUnavailable, Paid
+from soorma_ai.errors import ModelBlocked, ModelUnavailable, Paid, UnreadableAnswer
 
 MOST_CONNECTIONS = 1_000
 MOST_BYTES = 8 * 1024 * 1024
@@ -50,7 +50,7 @@ class Direct:
             return answer
         secrets = find_secrets(call.key)
         fault = translate(replace(answer, base=call.base), call.model, secrets)
-        if answer.timed_out or isinstance(fault, BadGeneration):
+        if answer.timed_out or isinstance(fault, BadGeneration | UnreadableAnswer):
             call.spent.append(Paid(uncounted=1))
         # A provider's complaint about a key repeats parts of it; then nothing of it may reach a log.
         raise fault from (None if answer.names_a_key(secrets) else cause)

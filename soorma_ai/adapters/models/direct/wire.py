@@ -1,18 +1,19 @@
 """OpenAI's wire format: a question as bytes, and what comes back, whoever sends it."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from soorma_ai.adapters.models.bodies import body_of
 from soorma_ai.adapters.models.direct.providers import may_call_several, room_of
 from soorma_ai.adapters.models.faults import CallFailure
 from soorma_ai.adapters.models.forms import ANSWER, AnswerForm
+from soorma_ai.adapters.models.openai_answers import answer_in
+from soorma_ai.adapters.models.streams import assemble, is_stream, values_in
 from soorma_ai.adapters.models.transport import ProviderAnswer, ProviderCall
 from soorma_ai.kernel.domain.values import Json, JsonObject, Same, clip
 from soorma_ai.kernel.ports import Mode
-from soorma_ai.kernel.rules.schemas.combine import list_in, object_in
 from soorma_ai.kernel.rules.schemas.portable import Wire
 
 _TOLD = "Answer with one JSON object that fits this JSON Schema, and with nothing else:\n"
@@ -28,7 +29,7 @@ def write(call: ProviderCall) -> bytes:
     body: JsonObject = {
         "model": call.model.partition("/")[2],
         "messages": messages,
-        room_of(call.model): call.room,
+        call.room_name or room_of(call.model): call.room,
         **given,
         **(call.extra.get("extra_body") or {}),
     }
@@ -70,33 +71,17 @@ def _tell_schema(messages: list[Json], schema: str) -> list[Json]:
 def read(status: int, content: bytes, retry_after: str | None) -> ProviderAnswer | CallFailure:
     """Return the answer, or what is wrong with it: servers also send errors as if all were well, or in a stream."""
     text = content.decode("utf-8", "replace").lstrip("\ufeff").strip()
-    chunks = [*_values(text)]
+    chunks = [*values_in(text)]
     error = next((found for chunk in chunks if (found := _error_in(chunk, status))), None)
-    value = chunks[0] if len(chunks) == 1 and not text.startswith(("data:", "event:", ":")) else None
+    value = chunks[0] if len(chunks) == 1 and not is_stream(text) else assemble(chunks)
     body = body_of(value) if error is None and 200 <= status < 300 else None
     if body is None or body.form != "openai":
         code = error.get("code") if error else None
         told = code if isinstance(code, int) and 400 <= code < 600 and 200 <= status < 300 else status
-        return CallFailure(clip(text, _MOST_OF_A_FAULT), told, error or {}, retry_after)
-    messages = [_message(choice) for choice in list_in(body.content["choices"]) if isinstance(choice, dict)]
-    return ProviderAnswer(
-        body,
-        contents=tuple(_text(message.get("content"), "text") for message in messages),
-        calls=tuple(call for message in messages for call in _calls(message)),
-        refusal=next((said for message in messages if (said := _refusal(message))), ""),
-    )
-
-
-def _values(text: str) -> Iterator[Json]:
-    """Yield the JSON of a body, or of each line of a stream."""
-    lines = [text]
-    if text.startswith(("data:", "event:", ":")):
-        lines = [line.removeprefix("data:") for line in text.splitlines() if line.startswith("data:")]
-    for line in lines:
-        try:
-            yield cast(Json, json.loads(line))
-        except (ValueError, RecursionError):
-            continue
+        is_unreadable = error is None and 200 <= status < 300
+        said = clip(text, _MOST_OF_A_FAULT)
+        return CallFailure(said, told, error or {}, retry_after, is_unreadable=is_unreadable)
+    return answer_in(body)
 
 
 def _error_in(value: Json, status: int) -> JsonObject | None:
@@ -114,33 +99,3 @@ def _error_in(value: Json, status: int) -> JsonObject | None:
             return {"message": message, "code": value.get("code")} if isinstance(message, str) else None
         case _:
             return None
-
-
-def _message(choice: JsonObject) -> JsonObject:
-    return object_in(choice.get("message"))
-
-
-def _text(content: Json, kind: str) -> str:
-    """Return the text of a message, which may come in parts, among them thoughts and what else there may be."""
-    if isinstance(content, str):
-        return content if kind == "text" else ""
-    parts = [part for part in list_in(content) if isinstance(part, dict) and part.get("type") == kind]
-    return "".join(str(part.get(kind) or "") for part in parts)
-
-
-def _refusal(message: JsonObject) -> str:
-    said = message.get("refusal")
-    return said if isinstance(said, str) else _text(message.get("content"), "refusal")
-
-
-def _calls(message: JsonObject) -> Iterator[tuple[str, str]]:
-    functions = [call.get("function") for call in list_in(message.get("tool_calls")) if isinstance(call, dict)]
-    older = message.get("function_call")  # some spell an empty one where there is none
-    for function in [*functions, *([older] if isinstance(older, dict) and older.get("name") else [])]:
-        if isinstance(function, dict):
-            arguments = function.get("arguments")
-            yield str(function.get("name") or ""), arguments if isinstance(arguments, str) else _arguments(arguments)
-
-
-def _arguments(given: Json) -> str:
-    return "" if given is None else json.dumps(given)

@@ -4,16 +4,19 @@ import asyncio
 import copy
 import json
 import os
-from collections.abc import Callable, Mapping
+import re
+from ast import literal_eval
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
 from soorma_ai.adapters.models.answers import cost_of
-from soorma_ai.adapters.models.bodies import Body, read_body, usage_of
+from soorma_ai.adapters.models.bodies import Body, body_of, read_body, usage_of
 from soorma_ai.adapters.models.faults import (
     BadGeneration,
     CallFailure,
     error_in,
+    error_of,
     find_secrets,
     translate,
     unreached_url,
@@ -21,10 +24,20 @@ from soorma_ai.adapters.models.faults import (
 from soorma_ai.adapters.models.litellm.libraries import close_clients_with_loop, libraries
 from soorma_ai.adapters.models.litellm.shapes import arguments_for
 from soorma_ai.adapters.models.prices import Price, price_in
+from soorma_ai.adapters.models.streams import answer_of, assemble, is_stream, values_in
 from soorma_ai.adapters.models.transport import ProviderAnswer, ProviderCall
-from soorma_ai.errors import ConfigError, ModelBlocked, Paid
+from soorma_ai.errors import ConfigError, ModelBlocked, Paid, UnreadableAnswer
 from soorma_ai.kernel.domain.values import JsonObject
 
+# By these words litellm tells that it cannot read an answer with a good status.
+_UNREADABLE = re.compile(
+    r"json response|Expecting value|Unterminated string|Extra data|Expecting property name|Expecting ',' delimiter|"
+    r"Invalid control character|valid response block|Unexpected response from Azure|Empty or invalid response|"
+    r"Error in response object|invalid response|argument after \*\* must be a mapping|list indices must be|"
+    r"object has no attribute 'get'|APIConnectionError: 'output'",
+    re.IGNORECASE,
+)
+_RECEIVED = re.compile(r"(?:Received: |Unexpected response from Azure: )('.*'|\".*\")(?:\. Check|$)", re.DOTALL)
 # Providers whose key has other names than their own.
 _KEYS = {"gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY")}
 
@@ -55,7 +68,7 @@ class ThroughLiteLLM:
                 response = await libs.litellm.acompletion(
                     **arguments_for(call, _provider(call.model)),
                     **copy.deepcopy(dict(call.extra)),
-                    max_tokens=call.room,
+                    **{call.room_name or "max_tokens": call.room},
                     timeout=call.timeout,
                     num_retries=0,
                     **({"api_base": call.base} if call.base else {}),
@@ -63,33 +76,58 @@ class ThroughLiteLLM:
                     logger_fn=_listener(said),
                 )
         except libs.faults as error:
-            return _make_the_best_of(error, read_body(said[-1]) if said else None, said, call)
+            return _make_the_best_of(error, _text_of(error, said), call)
         return _read(response, read_body(said[-1]) if said else None)
 
 
-def _make_the_best_of(error: Exception, body: Body | None, said: list[object], call: ProviderCall) -> ProviderAnswer:
+def _make_the_best_of(error: Exception, text: str, call: ProviderCall) -> ProviderAnswer:
     """Return the answer that litellm has got and cannot put together. Raises what the error means."""
     secrets = find_secrets(call.key)
-    failed = describe_fault(error, call.base)
+    failed = describe_fault(error, call.base, text)
     fault = translate(failed, call.model, secrets)
-    if body is not None:
+    if (streamed := _streamed(text)) is not None:
+        return streamed
+    if (body := read_body(text)) is not None:
         if (response := _rebuild(body)) is not None:
             return _read(response, body)
+        if (read := answer_of(body)) is not None:
+            return read
         call.spent.append(cost_of(ProviderAnswer(body, ()), call.price))
         # It was answered, so nothing is wrong with the request.
-        fault = BadGeneration(str(said[-1])) if isinstance(fault, ConfigError) else fault
-    elif failed.timed_out or isinstance(fault, BadGeneration):
+        fault = BadGeneration(text) if isinstance(fault, ConfigError | UnreadableAnswer) else fault
+    elif failed.timed_out or isinstance(fault, BadGeneration | UnreadableAnswer):
         call.spent.append(Paid(uncounted=1))
     # A provider's complaint about a key repeats parts of it; then nothing of it may reach a log.
     raise fault from (None if failed.names_a_key(secrets) else error)
 
 
-def describe_fault(error: Exception, base: str | None) -> CallFailure:
+def _text_of(error: Exception, said: Sequence[object]) -> str:
+    """Return the provider's answer as it came, as far as litellm tells it."""
+    if (found := _RECEIVED.search(str(error))) is not None:
+        try:
+            return str(literal_eval(found[1]))
+        except (ValueError, SyntaxError):
+            return ""
+    return next((one for one in reversed(said) if isinstance(one, str) and one), "")
+
+
+def _streamed(text: str) -> ProviderAnswer | None:
+    """Return the answer of a stream that nobody asked for."""
+    pieces = [*values_in(text.strip())]
+    body = body_of(assemble(pieces)) if len(pieces) > 1 or is_stream(text) else None
+    return answer_of(body) if body is not None else None
+
+
+def describe_fault(error: Exception, base: str | None, said: str = "") -> CallFailure:
+    """Return what is known of a call. An answer with a good status that litellm cannot read gets a bad one from it."""
     headers = getattr(error, "litellm_response_headers", None)
     body = getattr(error, "body", None)
     text = str(error)
     status = getattr(error, "status_code", None)
     object_ = cast(JsonObject, body) if isinstance(body, dict) else error_in(text)
+    is_unreadable = _UNREADABLE.search(text) is not None
+    if is_unreadable and (told := error_of(said)):
+        object_, status, is_unreadable = told, told.get("code"), False
     return CallFailure(
         text,
         status if isinstance(status, int) else None,
@@ -98,6 +136,7 @@ def describe_fault(error: Exception, base: str | None) -> CallFailure:
         frozenset(kind.__name__ for kind in type(error).__mro__),
         unreached_url(error),
         base,
+        is_unreadable,
     )
 
 
@@ -129,8 +168,12 @@ def _refusal(message: Any) -> str:
 
 
 def _call(call: Any) -> tuple[str, str]:
-    arguments = call.function.arguments
-    return str(call.function.name or ""), arguments if isinstance(arguments, str) else json.dumps(arguments)
+    """Return name and arguments of a call. A tool of the provider's own kind has no function."""
+    function: Any = getattr(call, "function", None)
+    if function is None:
+        return f"custom {getattr(call, 'type', None) or 'tool'}", ""
+    arguments = function.arguments
+    return str(function.name or ""), arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
 def _listener(said: list[object]) -> Callable[[Mapping[str, Any]], None]:

@@ -11,12 +11,26 @@ from soorma_ai.api.server.app_state import AppState, Call
 from soorma_ai.api.server.routes.people import tell
 from soorma_ai.api.server.streams import follow_plan
 from soorma_ai.errors import DeadlineExceeded, Held, IllegalTransition, NotFound, PlanCancelled, PlanFailed
+from soorma_ai.kernel.domain.call_options import SubmitOptions
 from soorma_ai.kernel.domain.calls import CallTable
-from soorma_ai.kernel.domain.parameters import Id, Name, Note, Patience
+from soorma_ai.kernel.domain.parameters import Fields, Id, Name, Note, Patience
 from soorma_ai.kernel.domain.plans import PlanStatus
 from soorma_ai.kernel.domain.values import JsonObject
 from soorma_ai.kernel.runtime.client.client import PLANS
 from soorma_ai.kernel.runtime.client.plan_handle import PlanHandle
+
+
+class GoalFields(Fields, frozen=True):
+    """Fields of a goal."""
+
+    goal: Name
+    data: JsonObject | None = None
+    session_id: Id | None = None
+    planner: Name | None = None
+    approve: bool = False
+    response_event: Name | None = None
+    parent_plan_id: Id | None = None
+
 
 HANDLERS = CallTable()
 _OK, _OPEN = HTTPStatus.OK, HTTPStatus.ACCEPTED
@@ -30,25 +44,22 @@ _OK, _OPEN = HTTPStatus.OK, HTTPStatus.ACCEPTED
     raises=(NotFound, IllegalTransition),
     form="Goal",
 )
-async def submit(
-    call: Call,
-    goal: Name,
-    data: JsonObject | None = None,
-    session_id: Id | None = None,
-    planner: Name | None = None,
-    approve: bool = False,
-    wait: Patience = 0,
-    idempotency_key: str | None = None,
-) -> Answer:
+async def submit(call: Call, fields: GoalFields, wait: Patience = 0, idempotency_key: str | None = None) -> Answer:
     """Give a goal to its planner.
 
     With `wait`, an end of the plan in this time is the answer. 202 for a goal in need of an approval. `approve`: the
     sender approves it.
     """
+    options: SubmitOptions = {
+        "session_id": fields.session_id,
+        "planner": fields.planner,
+        "approve": fields.approve,
+        "response_event": fields.response_event,
+        "parent_plan_id": fields.parent_plan_id,
+        "idempotency_key": idempotency_key,
+    }
     try:
-        plan = await call.client.submit(
-            goal, data or {}, session_id=session_id, idempotency_key=idempotency_key, planner=planner, approve=approve
-        )
+        plan = await call.client.submit(fields.goal, fields.data or {}, **options)
     except Held as held:
         return Answer(HeldAnswer.of(held), _OPEN)
     end = await _end(call.surroundings, plan, wait) if wait else None

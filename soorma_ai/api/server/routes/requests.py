@@ -11,28 +11,27 @@ from soorma_ai.api.operation import Answer, operations
 from soorma_ai.api.server.app_state import Call
 from soorma_ai.errors import DeadlineExceeded, Held, IllegalTransition, NotFound
 from soorma_ai.kernel.domain.calls import CallTable
-from soorma_ai.kernel.domain.parameters import Id, Name, Patience
+from soorma_ai.kernel.domain.parameters import Fields, Id, Name, Patience
 from soorma_ai.kernel.domain.values import LONGEST_WAIT_SECONDS, JsonObject
 from soorma_ai.kernel.runtime.client.client import REQUESTS
 
 HANDLERS = CallTable()
 _A_DAY = 24 * 3600.0
-
-
 _ANSWERS: Mapping[int, object] = {HTTPStatus.OK: JsonObject, HTTPStatus.ACCEPTED: OpenRequest}
 
 
+class RequestFields(Fields, frozen=True):
+    """Fields of a request."""
+
+    event_type: Name
+    data: JsonObject | None = None
+    timeout: Annotated[float, Field(gt=0, le=LONGEST_WAIT_SECONDS)] = _A_DAY
+    session_id: Id | None = None
+    approve: bool = False
+
+
 @HANDLERS("POST /requests", REQUESTS["ask"], "ask", answers=_ANSWERS, raises=(NotFound, IllegalTransition))
-async def ask(
-    call: Call,
-    event_type: Name,
-    data: JsonObject | None = None,
-    timeout: Annotated[float, Field(gt=0, le=LONGEST_WAIT_SECONDS)] = _A_DAY,
-    session_id: Id | None = None,
-    approve: bool = False,
-    wait: Patience = 0,
-    idempotency_key: str | None = None,
-) -> Answer:
+async def ask(call: Call, fields: RequestFields, wait: Patience = 0, idempotency_key: str | None = None) -> Answer:
     """Ask an agent. With `wait`, a reply in this time is the answer; else it is fetched by the request's id.
 
     After `timeout` seconds its reply is no longer waited for. `approve`: the sender approves the request, if it needs
@@ -41,12 +40,12 @@ async def ask(
     wait_id = None
     try:
         request_id = await call.client.ask(
-            event_type,
-            data or {},
-            timeout=timeout,
+            fields.event_type,
+            fields.data or {},
+            timeout=fields.timeout,
             idempotency_key=idempotency_key,
-            session_id=session_id,
-            approve=approve,
+            session_id=fields.session_id,
+            approve=fields.approve,
         )
     except Held as held:
         request_id, wait_id = held.request_id, held.wait_id

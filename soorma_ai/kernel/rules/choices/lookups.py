@@ -19,7 +19,7 @@ from soorma_ai.kernel.domain.decisions import (
 from soorma_ai.kernel.domain.values import Json, JsonObject, clip, compact
 from soorma_ai.kernel.rules.choices.form import FIND_EVENTS, NEED_SCHEMA, SEE_RESULT
 from soorma_ai.kernel.rules.choices.offer import PUBLISH, Offer, goal_choice
-from soorma_ai.kernel.rules.choices.showing import MOST_ASKED, add_asked, add_found
+from soorma_ai.kernel.rules.choices.showing import MOST_ASKED, add_asked, add_found, lacks_schemas
 from soorma_ai.kernel.rules.schemas.bounded import show
 
 MOST_LOOKUPS = 3
@@ -55,6 +55,16 @@ def parse_lookup(value: Json) -> Lookup | None:
             f"'step' holds {', '.join(map(repr, sorted(others)))}; {step['action']!r} takes no such fields"
         )
     return found
+
+
+def must_be_possible(lookup: Lookup, showing: Showing, *, refers: bool) -> None:
+    """Raise NotAllowed, in words that end it, for a lookup that is no branch of the schema."""
+    if lookup.choices and not lacks_schemas(showing) and not showing.hidden:
+        raise NotAllowed("every action is shown with its schema, so nothing can be asked for; decide now")
+    if lookup.words and not showing.hidden:
+        raise NotAllowed("all that there is stands in the list, so nothing else can be found; decide now")
+    if lookup.path and not refers:
+        raise NotAllowed("all results are shown whole, so no part of one can be asked for; decide now")
 
 
 def choices_named(lookup: Lookup, offer: Offer) -> list[str]:

@@ -68,10 +68,17 @@ def may_insist(refusal: SetupRefusal, resumed_at: datetime | None, now: float) -
 
 def may_ask_again(unusable: Sequence[Ending]) -> bool:
     """Tell whether to ask after answers that ended so and could not be used, the last of them just now. One that was
-    cut is asked for once more with more room, which is no re-ask; one that ended in an odd way is re-asked once."""
+    cut is asked for once more with more room, which is no re-ask; one that ended in an odd way is re-asked once, and
+    one that was cut within blanks twice: as compact JSON, then in another form."""
     last = unusable[-1]
     reasks = sum(ending is not Ending.CUT for ending in unusable)
-    return reasks <= MAX_REASKS and (last is Ending.GOOD or unusable.count(last) == 1)
+    most = {Ending.GOOD: MAX_REASKS, Ending.BLANK: 2}.get(last, 1)
+    return reasks <= MAX_REASKS and unusable.count(last) <= most
+
+
+def needs_other_form(unusable: Sequence[Ending]) -> bool:
+    """Tell whether the next answer is asked for in another form: in this one the model writes blanks."""
+    return unusable.count(Ending.BLANK) > 1
 
 
 def room_after(unusable: Sequence[Ending], usual: int) -> int:

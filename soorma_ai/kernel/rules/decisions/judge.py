@@ -12,11 +12,9 @@ from typing import cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
-from pydantic import ValidationError
 
-from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
+from soorma_ai.errors import DecisionError, LimitExceeded, NotAllowed, PayloadMismatch, UnknownEvent
 from soorma_ai.kernel.domain.decisions import (
-    GIVE_UP,
     AcceptedDecision,
     CompleteAction,
     DelegateAction,
@@ -33,9 +31,8 @@ from soorma_ai.kernel.domain.plans import PlanRecord, pursuit_of
 from soorma_ai.kernel.domain.registry import Approval, EventDefinition
 from soorma_ai.kernel.domain.schemas import ANY_OBJECT, describe, violations
 from soorma_ai.kernel.domain.slices import Slices
-from soorma_ai.kernel.domain.values import Json, JsonObject, clip, compact
-from soorma_ai.kernel.rules.choices.form import PUBLISH_ALL
-from soorma_ai.kernel.rules.choices.offer import DELEGATE, PUBLISH, Offer
+from soorma_ai.kernel.domain.values import Json, JsonObject, clip
+from soorma_ai.kernel.rules.choices.offer import Offer
 from soorma_ai.kernel.rules.schemas.nulls import strip_wire_nulls
 from soorma_ai.kernel.rules.waits.gates import approval_for
 
@@ -58,94 +55,6 @@ MOST_NAMED, MOST_COMPARED = 50, 200
 _WORDS = re.compile(r"[a-z0-9]+")
 
 Check = Callable[[PlannerDecision, Situation], None]
-
-
-def parse_decision(value: Json, fault: str) -> PlannerDecision:
-    """Return the decision that the wire form means. `fault` is what kept the answer from being JSON, if any."""
-    if not isinstance(value, dict):
-        raise MalformedDecision(fault or "the answer is no JSON object")
-    if "step" not in value:
-        raise MalformedDecision(f"there is no 'step'; found only {', '.join(map(repr, value)) or 'nothing'}")
-    step = value["step"]
-    if not isinstance(step, dict):
-        raise MalformedDecision(f"'step' must be one object of the schema, found {compact(step)[:200]}")
-    reasoning = value.get("reasoning")
-    extra = sorted(set(value) - {"reasoning", "step"})
-    if extra:
-        raise MalformedDecision(
-            f"only 'reasoning' and 'step' are allowed at the top, found also {', '.join(map(repr, extra))}"
-        )
-    try:
-        return PlannerDecision.model_validate(
-            {"next_action": _parse_action(step), "reasoning": reasoning if isinstance(reasoning, str) else ""},
-            strict=True,
-        )
-    except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, ('step', *e['loc'][2:])))}: {e['msg']}" for e in error.errors())
-        raise MalformedDecision(f"the step does not fit its branch: {faults}") from error
-
-
-def _parse_action(step: JsonObject) -> JsonObject:
-    action = step.get("action")
-    if not isinstance(action, str):
-        raise MalformedDecision("'step.action' is missing; it names what to do")
-    if action.startswith(PUBLISH):
-        return {"action": "publish", "event_type": action.removeprefix(PUBLISH), "data": _fields(step, "data")["data"]}
-    if action == PUBLISH_ALL:
-        fields = _fields(step, "requests", optional=("need", "timeout_seconds"))
-        return {"action": PUBLISH_ALL, **fields, "requests": _parse_requests(fields["requests"])}
-    if action.startswith(DELEGATE):
-        planner, _, goal = action.removeprefix(DELEGATE).partition("/")
-        data = _fields(step, "data")["data"]
-        return {"action": "delegate", "target_planner": planner, "goal_event": goal, "goal_data": data}
-    if action == "wait":
-        return {"action": "wait", **_fields(step, "expected_event", "message", optional=("timeout_seconds",))}
-    if action == "complete":
-        return {"action": "complete", **_fields(step, "result")}
-    if action == GIVE_UP:
-        return {"action": "complete", "outcome": "not_achieved", **_parse_giving_up(step)}
-    raise MalformedDecision(f"'step.action' is {action!r}; it must be one of the actions of the schema")
-
-
-def _parse_giving_up(step: JsonObject) -> JsonObject:
-    fields = _fields(step, "reason", optional=("missing",))
-    if not isinstance(reason := fields["reason"], str) or not reason.strip():
-        raise MalformedDecision(f"'step.reason' must say why the goal cannot be reached, found {compact(reason)[:200]}")
-    return fields
-
-
-def _parse_requests(items: Json) -> Json:
-    """Parse each request as if it were alone."""
-    if not isinstance(items, list):
-        raise MalformedDecision(f"'step.requests' must be a list, found {compact(items)[:200]}")
-    found: list[Json] = []
-    for number, item in enumerate(items, 1):
-        action = item.get("action") if isinstance(item, dict) else None
-        if not isinstance(item, dict) or not isinstance(action, str) or not action.startswith(PUBLISH):
-            raise MalformedDecision(
-                f"request {number} of {len(items)} must be an object whose 'action' is one of the {PUBLISH}<event> of "
-                f"the schema, found {compact(item)[:200]}"
-            )
-        try:
-            found.append(_parse_action(item))
-        except MalformedDecision as error:
-            raise MalformedDecision(f"request {number} of {len(items)}: {error}") from error
-    return found
-
-
-def _fields(step: JsonObject, *names: str, optional: Sequence[str] = ()) -> JsonObject:
-    """Return the fields beside the action: exactly those of its branch of the schema. Null is how strict providers
-    spell an optional field that is left out."""
-    found = {key: item for key, item in step.items() if key != "action" and (key not in optional or item is not None)}
-    missing = [name for name in names if name not in found]
-    if missing:
-        raise MalformedDecision(f"'step' has no {', '.join(missing)}; {step['action']!r} needs {', '.join(names)}")
-    extra = sorted(found.keys() - {*names, *optional})
-    if extra:
-        raise MalformedDecision(
-            f"'step' holds {', '.join(map(repr, extra))}; {step['action']!r} takes only {', '.join(names)}"
-        )
-    return found
 
 
 def event_offered(name: str, offer: Offer) -> EventDefinition:
@@ -381,10 +290,15 @@ def check_payload(what: str, definition: EventDefinition | None, data: JsonObjec
 
 def describe_unknown(what: str, found: str, known: Sequence[str]) -> str:
     """Return bounded words, found in bounded time: a model names what it likes, and thousands may be known."""
-    close = get_close_matches(found[:NAME_CHARS], _alike(found, known), n=1)
-    hint = f"; did you mean {close[0]!r}" if close else ""
     more = f" and {len(known) - MOST_NAMED:,} more" if len(known) > MOST_NAMED else ""
+    hint = closest(found, known)
     return f"{what} {clip(found, NAME_CHARS)!r} is not offered{hint}. Possible now: {_names(known)}{more}."
+
+
+def closest(found: str, known: Sequence[str]) -> str:
+    """Return the one of the known names that is likely meant, with words before it; empty without one."""
+    close = get_close_matches(found[:NAME_CHARS], _alike(found, known), n=1)
+    return f"; did you mean {close[0]!r}" if close else ""
 
 
 def _alike(found: str, known: Sequence[str]) -> list[str]:

@@ -5,18 +5,22 @@ of its own under its digest, so that a text which many questions share is kept o
 """
 
 import hashlib
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import cast
 
 from msgspec.structs import replace
 
-from soorma_ai.kernel.domain.history import PromptPart, Sent
+from soorma_ai.kernel.domain.history import NO_ANSWER, Ending, JournalEntry, PromptPart, Sent
 from soorma_ai.kernel.domain.limits import Payer
 from soorma_ai.kernel.domain.values import Json, JsonObject, Same, compact
 from soorma_ai.kernel.rules.decisions.prompt import Inputs
 
 LONG = 200
+# Blanks, also escaped ones within a text, at the end of an answer.
+_BLANKS = re.compile(r"(?:\s|\\[nrt])+\Z")
+MOST_BLANKS = 100
 _PART = "$part"
 _DIGITS, _FEW_DIGITS = 32, 12
 
@@ -45,6 +49,21 @@ def keep(digest: str, body: str, inputs: Inputs, tenant_id: str, payer: Payer) -
     return (
         PromptPart(digest, body, tenant_id=tenant_id) if is_common else PromptPart(digest, body, plan_id=payer.plan_id)
     )
+
+
+def trim_blanks(text: str) -> str:
+    return _BLANKS.sub("", text)
+
+
+def ends_blank(text: str) -> bool:
+    """Tell whether a model that was cut off had written nothing but blanks for long."""
+    return len(text) - len(trim_blanks(text)) >= MOST_BLANKS
+
+
+def retold_answer(entry: JournalEntry) -> str:
+    """Return a refused answer as the next question repeats it; of one that was cut within blanks, without those."""
+    said = trim_blanks(entry.raw) if entry.ending is Ending.BLANK else entry.raw
+    return said or NO_ANSWER
 
 
 def spell_form(form: JsonObject) -> str:

@@ -14,6 +14,7 @@ from soorma_ai.errors import (
     LocalProtocolError,
     ModelBlocked,
     ModelRefused,
+    ModelUnreadable,
     Outage,
     OutcomeUnknown,
     Reject,
@@ -96,7 +97,7 @@ def dispose(
         case LimitExceeded(limit=name) if name in BREAKERS and not is_asked:
             advice = f"{said}; look for a circle (soorma registry check)"
             return Disposal(DeadLetter(advice), Failure(error.code, said, ends_plan=True))
-        case DecisionError() | ModelRefused() | ContentFiltered() | LimitExceeded():
+        case DecisionError() | ModelRefused() | ContentFiltered() | ModelUnreadable() | LimitExceeded():
             return Disposal(Ack(), Failure(error.code, said, ends_plan=True))
         case _ if isinstance(error, tries.retry_on) or may_pass(error):
             return _again(account_of(error), pause_asked(error), attempt, tries.attempts, TransientError.code)

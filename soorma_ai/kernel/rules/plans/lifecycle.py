@@ -6,9 +6,9 @@ from itertools import count
 
 from msgspec.structs import replace
 
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.errors import IllegalTransition, LimitExceeded, LocalProtocolError
 from soorma_ai.kernel.domain.effects import Close, Effect, PlanChange, Publish, Schedule, Unschedule
-from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, completion_of
+from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage, completion_of
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.kernel.domain.history import StepKind
 from soorma_ai.kernel.domain.limits import Limits
@@ -64,6 +64,21 @@ def begin(
     timer = [Schedule(timer_of(plan), deadline, wake_plan(DEADLINE_REACHED, plan, deadline))] if deadline else []
     stepped = append_step(plan, StepKind.GOAL, moment, name=goal.type, data=goal.data)
     return PlanChange(move(stepped.plan, StatusTrigger.GO, moment.now), (*stepped.effects, *timer))
+
+
+def lineage_of_child(parent: PlanRecord, session_id: str | None) -> Lineage:
+    """Return the lineage of a goal that is a part of this plan. Raise IllegalTransition for a plan that has ended,
+    LimitExceeded for one that lies too deep, and LocalProtocolError for another session."""
+    lineage, deepest, nested = parent.lineage, parent.limits.max_depth, parent.lineage.nesting_left
+    if parent.status.is_final:
+        raise IllegalTransition(f"plan {parent.plan_id} is {parent.status}, and no other can be a part of it")
+    if session_id not in (None, lineage.session_id):
+        raise LocalProtocolError(f"plan {parent.plan_id} belongs to session {lineage.session_id!r}, not {session_id!r}")
+    if deepest is not None and parent.depth >= deepest:
+        raise LimitExceeded("max_depth", f"plan {parent.plan_id} has depth {parent.depth}, and {deepest} is the most")
+    if nested == 0:
+        raise LimitExceeded("max_nesting", f"no request may lie within those of plan {parent.plan_id}")
+    return replace(lineage, share=None, nesting_left=None if nested is None else nested - 1)
 
 
 def before_it_began(goal: EventEnvelope, agent: str) -> PlanRecord:

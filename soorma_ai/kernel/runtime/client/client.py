@@ -5,8 +5,10 @@ from datetime import timedelta
 from typing import Any, cast
 
 from msgspec.structs import replace
+from typing_extensions import Unpack
 
 from soorma_ai.errors import IllegalTransition, LocalProtocolError, NotFound
+from soorma_ai.kernel.domain.call_options import PublishOptions, SubmitOptions, must_know
 from soorma_ai.kernel.domain.calls import Act, CallTable
 from soorma_ai.kernel.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
 from soorma_ai.kernel.domain.expectations import Expectation, ExpectationKind, Wait
@@ -28,6 +30,7 @@ from soorma_ai.kernel.ports import EventPage
 from soorma_ai.kernel.rules.authority import (
     LIST_PLANS,
     LIST_WAITS,
+    PUBLISH_TO_PLAN,
     RESUME,
     SEE_PLAN,
     Right,
@@ -36,6 +39,7 @@ from soorma_ai.kernel.rules.authority import (
     only_user,
     steers_all,
 )
+from soorma_ai.kernel.rules.plans.lifecycle import lineage_of_child
 from soorma_ai.kernel.rules.waits.answers import decision_meant
 from soorma_ai.kernel.rules.waits.opening import Waiter, expectation_of
 from soorma_ai.kernel.rules.waits.replies import check_author
@@ -79,16 +83,7 @@ class Client(OperatorCalls):
         return client
 
     @PLANS.local(Act.BEGIN)
-    async def submit(
-        self,
-        goal: str,
-        data: Data,
-        *,
-        session_id: str | None = None,
-        idempotency_key: str | None = None,
-        planner: str | None = None,
-        approve: bool = False,
-    ) -> PlanHandle:
+    async def submit(self, goal: str, data: Data, **options: Unpack[SubmitOptions]) -> PlanHandle:
         """Give a goal to its planner, and return the plan's handle.
 
         Raise NotFound for a goal without any planner, LocalProtocolError for data off its schema or a key used for
@@ -101,13 +96,18 @@ class Client(OperatorCalls):
             idempotency_key: the same key submits the goal once, and returns the same plan.
             planner: one planner, where several take the goal.
             approve: True approves a goal held for approval; this needs the right to approve it.
+            response_event: the name of the answer.
+            parent_plan_id: the plan with the limits, the deadline and the cancellation of the new one.
         """
-        registered = await intake.goal_taken(self.services.store.registry, self.person.tenant_id, goal, planner)
-        event_id = self.event_id(goal, idempotency_key)
+        must_know("submit", options, SubmitOptions)
+        registry, planner = self.services.store.registry, options.get("planner")
+        registered = await intake.goal_taken(registry, self.person.tenant_id, goal, planner)
+        event_id = self.event_id(goal, options.get("idempotency_key"))
         given = await intake.check_data(self.person.tenant_id, registered.definition, data)
-        lineage, now = await self._lineage(session_id), self._now()
+        lineage, now = await self._lineage_of_goal(options), self._now()
         event = intake.request_of(registered.definition, given, event_id, lineage, now, registered.agent)
-        event = self._mark(event)
+        event = self._mark(intake.with_answer(event, options.get("response_event")))
+        approve = options.get("approve", False)
         async with self._changing("submit", event.id) as change:
             await intake.take_request(change, self.person, event, registered.definition, approve=approve)
         return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self)
@@ -182,16 +182,7 @@ class Client(OperatorCalls):
 
     @EVENTS.local(Act.BEGIN)
     async def publish(
-        self,
-        topic: EventTopic | str,
-        event_type: str,
-        data: Data,
-        *,
-        idempotency_key: str | None = None,
-        correlation_id: str | None = None,
-        plan_id: str | None = None,
-        session_id: str | None = None,
-        approve: bool = False,
+        self, topic: EventTopic | str, event_type: str, data: Data, **options: Unpack[PublishOptions]
     ) -> str:
         """Publish an event from outside, and return its id.
 
@@ -208,7 +199,8 @@ class Client(OperatorCalls):
             session_id: the conversation of the event.
             approve: as in `request`.
         """
-        where = topic_of(topic)
+        must_know("publish", options, PublishOptions)
+        where, plan_id, correlation_id = topic_of(topic), options.get("plan_id"), options.get("correlation_id")
         check_author(event_type)
         if where is EventTopic.ACTION_REQUESTS:
             if plan_id is not None:
@@ -218,8 +210,8 @@ class Client(OperatorCalls):
             definition = EventDefinition(event_name=event_type, topic=where)
         given = await intake.check_data(self.person.tenant_id, definition, data)
         event = new_event(
-            await self._lineage(session_id, plan_id),
-            event_id=self.event_id(event_type, idempotency_key),
+            await self._lineage(options.get("session_id"), plan_id),
+            event_id=self.event_id(event_type, options.get("idempotency_key")),
             source=CLIENT,
             topic=where,
             type=event_type,
@@ -231,6 +223,7 @@ class Client(OperatorCalls):
         async with self._changing("publish", event.id) as change:
             await check_receiver(self.services, self.person, plan_id, correlation_id)
             if where is EventTopic.ACTION_REQUESTS:
+                approve = options.get("approve", False)
                 await intake.take_request(change, self.person, event, definition, approve=approve)
             else:
                 await intake.take_from(change.services, self.person, event)
@@ -405,6 +398,12 @@ class Client(OperatorCalls):
         if idempotency_key is None:
             return self.services.clock.new_id()
         return derived_id(CLIENT, self.person.tenant_id, self.person.user_id, event_type, idempotency_key)
+
+    async def _lineage_of_goal(self, options: SubmitOptions) -> Lineage:
+        session_id, parent_plan_id = options.get("session_id"), options.get("parent_plan_id")
+        if parent_plan_id is None:
+            return await self._lineage(session_id)
+        return lineage_of_child(await self._own_plan(parent_plan_id, PUBLISH_TO_PLAN), session_id)
 
     async def _lineage(self, session_id: str | None, plan_id: str | None = None) -> Lineage:
         if session_id is not None:

@@ -38,6 +38,7 @@ from soorma_ai.kernel.rules.waits.opening import (
     first_opened,
     keys_of_event,
 )
+from soorma_ai.kernel.rules.waits.replies import check_address
 from soorma_ai.kernel.runtime.client.ownership import session_for
 from soorma_ai.kernel.runtime.client.people import take_answer
 from soorma_ai.kernel.runtime.handling.check_ahead import check_ahead
@@ -193,6 +194,15 @@ def request_of(
         dataschema=definition.dataschema,
         target=target,
     )
+
+
+def with_answer(request: EventEnvelope, response_event: str | None) -> EventEnvelope:
+    """Return a request whose answer has this name, None for the usual one. Raise LocalProtocolError for a name that is
+    the platform's."""
+    if response_event is None:
+        return request
+    check_address(response_event, EventTopic.ACTION_RESULTS)
+    return request.model_copy(update={"response_event": response_event})
 
 
 async def send_task(services: Services, worker: str, definition: EventDefinition, data: Data, lineage: Lineage) -> str:

@@ -3,9 +3,7 @@
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from datetime import timedelta
-from typing import Protocol
-
-from typing_extensions import TypeVar
+from typing import Any, Protocol, TypeVar, overload
 
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound, PlanCancelled, PlanFailed
 from soorma_ai.kernel.domain.events import EventEnvelope
@@ -19,7 +17,7 @@ from soorma_ai.kernel.runtime.handling.handling import Services
 from soorma_ai.kernel.runtime.handling.process.signals import questions_of
 from soorma_ai.kernel.runtime.views.plans import blocked_of, untaken_of_tree
 
-T = TypeVar("T", default=Json)
+T = TypeVar("T")
 
 POLL_SECONDS = 1.0
 
@@ -55,7 +53,13 @@ class PlanHandle:
         """Ask the plan to stop, for this `reason`. False for an ended plan. Raise NotFound, Forbidden."""
         return await self._client.cancel(self.plan_id, reason)
 
-    async def result(self, timeout: float | timedelta | None = None, *, as_: type[T] | None = None) -> T:
+    @overload
+    async def result(self, timeout: float | timedelta | None = None) -> Any: ...
+
+    @overload
+    async def result(self, timeout: float | timedelta | None = None, *, as_: type[T]) -> T: ...
+
+    async def result(self, timeout: float | timedelta | None = None, *, as_: type[object] | None = None) -> object:
         """Return the result of the completed plan.
 
         Raise PlanFailed, PlanCancelled, DeadlineExceeded (the plan itself continues), NotFound for a removed plan, and

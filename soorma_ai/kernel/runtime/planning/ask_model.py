@@ -19,13 +19,14 @@ from soorma_ai.errors import (
     SoormaError,
 )
 from soorma_ai.kernel.domain.decisions import Showing
-from soorma_ai.kernel.domain.history import NO_ANSWER, Ending, JournalEntry, JournalKey, PromptPart, Sent, Verdict
+from soorma_ai.kernel.domain.history import Ending, JournalEntry, JournalKey, PromptPart, Sent, Verdict
 from soorma_ai.kernel.domain.limits import UNPRICED_CURES, Charge, Payer, beyond, fill_in, next_call_after
 from soorma_ai.kernel.domain.values import UNSTORABLE, Json, JsonObject, Same, is_storable
 from soorma_ai.kernel.ports import Message, ModelAnswer, ModelQuestion, Prompt, QuestionFacts, Reasoner, Settlement
-from soorma_ai.kernel.rules.decisions.circuit import may_ask_again, room_after
+from soorma_ai.kernel.rules.decisions.circuit import may_ask_again, needs_other_form, room_after
 from soorma_ai.kernel.rules.decisions.prompt import Inputs
-from soorma_ai.kernel.rules.decisions.sent import digest_messages, keep, spell_form, write_down
+from soorma_ai.kernel.rules.decisions.repairs import Repair
+from soorma_ai.kernel.rules.decisions.sent import digest_messages, keep, retold_answer, spell_form, write_down
 from soorma_ai.kernel.rules.prompting.fence import fence_quotations
 from soorma_ai.kernel.rules.prompting.spelling import spell, tokens_of
 from soorma_ai.kernel.rules.schemas.portable import wire_of
@@ -40,8 +41,9 @@ _Refusal = DecisionError | LimitExceeded | ModelRefused | ContentFiltered
 class Inquiry(Struct, Generic[T], frozen=True):
     """Question to a model, by a `prompt` with `inputs`. `judge` makes its result of the JSON of the answer, or of the
     reason against it; its DecisionError is shown to the model by the prompt `again`. `digest` names the form of the
-    answer, `shown` the shown part of the offer. `remembered` is the text from memory. `acts_at_once`: nothing but our
-    own code runs between its answer and the commit of its effects, so that commit writes the journal."""
+    answer, `shown` the shown part of the offer. `remembered` is the text from memory. `repair` takes an answer in
+    another wrapping. `acts_at_once`: nothing but our own code runs between its answer and the commit of its effects, so
+    that commit writes the journal."""
 
     prompt: Prompt
     inputs: Inputs
@@ -54,6 +56,7 @@ class Inquiry(Struct, Generic[T], frozen=True):
     acts_at_once: bool = False
     remembered: tuple[JsonObject, ...] = ()
     facts: QuestionFacts = field(default_factory=QuestionFacts)
+    repair: Callable[[Json], Repair] = Repair
 
     def as_it_was(self, shown: Showing | None) -> "Inquiry[T]":
         """Return the inquiry with the showing of an earlier row of the journal: its answer refers to that."""
@@ -68,7 +71,7 @@ class _RefusedAnswers(Struct, frozen=True):
     again: Prompt | None = None
 
     def then(self, entry: JournalEntry, again: Prompt) -> "_RefusedAnswers":
-        told = (Message("assistant", entry.raw or NO_ANSWER), Message("user", again.parts["user"]))
+        told = (Message("assistant", retold_answer(entry)), Message("user", again.parts["user"]))
         return _RefusedAnswers((*self.exchanges, *told), (*self.after, entry.key.ordinal), again)
 
 
@@ -78,6 +81,7 @@ class _ModelCall(Struct, frozen=True):
     key: JournalKey
     room: int
     retold: _RefusedAnswers
+    other_form: bool = False
 
 
 class ExtendedInquiry(Struct, Generic[T], frozen=True):
@@ -108,7 +112,8 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T],
             inquiry = inquiry.as_it_was(shown.get(entry.shown))
             judged = await _judge_again(inquiry, entry)
         else:
-            call = _ModelCall(key, room_after(unusable, reasoner.max_output_tokens), retold)
+            room = room_after(unusable, reasoner.max_output_tokens)
+            call = _ModelCall(key, room, retold, needs_other_form(unusable))
             entry, judged = await _ask_by_circuit(handling, reasoner, inquiry, payer, call)
         if isinstance(judged, ExtendedInquiry):
             further = cast("ExtendedInquiry[T]", judged)
@@ -140,7 +145,8 @@ async def _ask(
     handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer, call: _ModelCall
 ) -> tuple[JournalEntry, T | ExtendedInquiry[T] | _Refusal]:
     """Charged on disk before it is sent; judged when the answer is there, and settled and journalled together."""
-    question = ModelQuestion(_messages(inquiry.prompt, call.retold), inquiry.schema, call.room, inquiry.facts)
+    messages = _messages(inquiry.prompt, call.retold)
+    question = ModelQuestion(messages, inquiry.schema, call.room, inquiry.facts, call.other_form)
     sent, kept = _write_down(handling, inquiry, payer, question, call.retold)
     most = _most(reasoner, question)
     if most.cost_usd is None and payer.limits.max_cost_usd is not None:
@@ -149,7 +155,7 @@ async def _ask(
     reserved = await _reserve(handling, payer, _charge(payer.root_plan_id, most))
     sending = _Sending(handling, inquiry, payer, call.key, most, reserved, sent, kept)
     try:
-        answer = _usable(await reasoner.ask(question))
+        answer = _usable(_repaired(await reasoner.ask(question), inquiry.repair))
     except (ModelRefused, ContentFiltered) as declined:
         return await sending.decline(declined, reasoner.model), declined
     except SoormaError as fault:
@@ -361,3 +367,11 @@ def _usable(answer: ModelAnswer) -> ModelAnswer:
     if is_storable(answer.value):
         return replace(answer, text=text)
     return replace(answer, text=text, value=None, fault=f"the answer cannot be used: {UNSTORABLE}")
+
+
+def _repaired(answer: ModelAnswer, repair: Callable[[Json], Repair]) -> ModelAnswer:
+    """Return the answer with its value repaired; `found` names the repairs."""
+    repaired = repair(answer.value)
+    if not repaired.how:
+        return answer
+    return replace(answer, value=repaired.value, found=", ".join(filter(None, (answer.found, *repaired.how))))

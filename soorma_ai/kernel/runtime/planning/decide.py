@@ -29,6 +29,7 @@ from soorma_ai.kernel.rules.choices.index import Query
 from soorma_ai.kernel.rules.choices.lookups import (
     Lookup,
     look_up,
+    must_be_possible,
     must_not_look_again,
     parse_lookup,
     refuse_unseen,
@@ -43,11 +44,12 @@ from soorma_ai.kernel.rules.decisions.judge import (
     checks_of,
     judge,
     must_be_possible_at_once,
-    parse_decision,
     prepare_decision,
 )
 from soorma_ai.kernel.rules.decisions.prompt import ModelView, Occasion, decide_inputs, plan_inputs, query_about
+from soorma_ai.kernel.rules.decisions.repairs import repair_step
 from soorma_ai.kernel.rules.decisions.review import review
+from soorma_ai.kernel.rules.decisions.wire_form import parse_decision
 from soorma_ai.kernel.rules.plans.triggers import Trigger
 from soorma_ai.kernel.rules.prompting.history import RESULT_TOKENS, StepLines, first_to_read
 from soorma_ai.kernel.rules.prompting.references import (
@@ -195,6 +197,7 @@ class _DecisionSubject(Struct, frozen=True):
             self.question.acts_at_once,
             self.occasion.remembered,
             self._facts,
+            partial(repair_step, names=self.offer.choices.keys(), result_schema=self.offer.result_schema),
         )
 
     @property
@@ -210,9 +213,10 @@ class _DecisionSubject(Struct, frozen=True):
         self, view: ModelView, value: Json, fault: str
     ) -> AcceptedDecision | ExtendedInquiry[AcceptedDecision]:
         if lookup := parse_lookup(value):
+            must_be_possible(lookup, view.showing, refers=self.occasion.texts.has_outlines)
             must_not_look_again(view.lookups)
             return ExtendedInquiry(self.inquire(await self._look_up(lookup, view)))
-        said = parse_decision(value, fault)
+        said = parse_decision(value, fault, self.offer.choices)
         must_be_possible_at_once(said, self.handling.plan.limits.max_parallel)
         numbers = steps_referred_to(said)
         resolved = resolve_decision(said, await self._results(numbers)) if numbers else said

@@ -1,6 +1,7 @@
 """Spending of a plan's tree, and the answers it was spent on."""
 
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 from pydantic_core import from_json
@@ -35,6 +36,11 @@ _KEEP = """
     INSERT INTO prompt_part (plan_id, tenant, digest, used_at, body) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (plan_id, tenant, digest) DO UPDATE SET used_at = excluded.used_at
     WHERE prompt_part.used_at < excluded.used_at
+"""
+
+_KEEP_NEWER = """
+    INSERT INTO prompt_part (plan_id, tenant, digest, used_at, body) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (plan_id, tenant, digest) DO UPDATE SET used_at = excluded.used_at, body = excluded.body
 """
 
 
@@ -107,6 +113,11 @@ def _keep(db: Connection, kept: Iterable[PromptPart], at: float) -> None:
     for part in kept:
         if not db.has_part((part.plan_id, part.tenant_id, part.digest), at):
             db.execute(_KEEP, (part.plan_id, part.tenant_id, part.digest, at, part.body))
+
+
+def keep_part(db: Connection, part: PromptPart, now: datetime) -> None:
+    """Write a text over an older one under its name."""
+    db.execute(_KEEP_NEWER, (part.plan_id, part.tenant_id, part.digest, epoch(now), part.body))
 
 
 def prompt_parts(db: Reader, tenant_id: str, plan_id: str, digests: Collection[str]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from pydantic import ValidationError
+from typing_extensions import Unpack
 
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 from soorma_ai.kernel.domain.dead_letters import NOBODY
@@ -14,6 +15,7 @@ from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.kernel.domain.people import NO_USER
 from soorma_ai.kernel.domain.values import clip, compact
 from soorma_ai.kernel.ports import EventPage, StoredEvent
+from soorma_ai.kernel.ports.conditions import LogConditions
 from soorma_ai.kernel.sql.codec import add_row, behind, epoch, moment
 from soorma_ai.kernel.sql.connection import Connection, Reader
 
@@ -183,11 +185,11 @@ def page(
     after: int,
     limit: int,
     *,
-    root_plan_id: str | None = None,
     user_id: str | None = None,
-    newest: bool = False,
+    **conditions: Unpack[LogConditions],
 ) -> EventPage:
-    way, place = (_BACK, after or _LAST_PLACE) if newest else (_ON, after)
+    root_plan_id = conditions.get("root_plan_id")
+    way, place = (_BACK, after or _LAST_PLACE) if conditions.get("newest") else (_ON, after)
     values = {"tenant": tenant_id, "after": place, "user": user_id, "root": root_plan_id, "limit": limit}
     if user_id is None:
         select = _OF_TENANT if root_plan_id is None else f"{_TREE} ORDER BY seq {{direction}} LIMIT :limit"

@@ -6,12 +6,13 @@ from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
+from typing_extensions import Unpack
 
 from soorma_ai.errors import VersionConflict
 from soorma_ai.kernel.domain.events import EventEnvelope, EventTopic
 from soorma_ai.kernel.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.kernel.domain.people import Answer
-from soorma_ai.kernel.ports import Place
+from soorma_ai.kernel.ports.conditions import QuestionConditions
 from soorma_ai.kernel.rules.arrival import early
 from soorma_ai.kernel.rules.arrival.effects import KeepEarly
 from soorma_ai.kernel.rules.arrival.matching import EarlyEvent, names_of
@@ -135,17 +136,11 @@ def of_plan_or_tenant(
 
 
 def questions(
-    db: Reader,
-    tenant_id: str,
-    limit: int,
-    *,
-    user_id: str | None = None,
-    roles: Collection[str] = (),
-    kind: ExpectationKind | None = None,
-    beyond: Place | None = None,
+    db: Reader, tenant_id: str, limit: int, *, user_id: str | None = None, **conditions: Unpack[QuestionConditions]
 ) -> list[Expectation]:
     """Open questions to people, the most urgent first."""
-    wanted: dict[str, object] = {"tenant": tenant_id, "limit": limit, "user": user_id, "roles": _list(roles)}
+    kind, beyond, roles = conditions.get("kind"), conditions.get("beyond"), _list(conditions.get("roles", ()))
+    wanted: dict[str, object] = {"tenant": tenant_id, "limit": limit, "user": user_id, "roles": roles}
     is_back = beyond is not None and beyond.is_back
     parts = {"way": "DESC" if is_back else "ASC", "kind": "", "from_here": "", "named_from_here": ""}
     if kind is not None:

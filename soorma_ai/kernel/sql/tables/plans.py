@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
+from typing_extensions import Unpack
 
 from soorma_ai.errors import ConfigError, VersionConflict
 from soorma_ai.kernel.domain.effects import DropValue, SaveValue
@@ -15,6 +16,7 @@ from soorma_ai.kernel.domain.history import JoinProgress, Step
 from soorma_ai.kernel.domain.limits import Spent
 from soorma_ai.kernel.domain.plans import Blocked, PlanInHand, PlanRecord, PlanStatus, PlanValue, StepMark, ValueKind
 from soorma_ai.kernel.domain.values import Json, JsonObject, compact
+from soorma_ai.kernel.ports.conditions import PlanConditions
 from soorma_ai.kernel.sql.codec import CHARGE, EXPECTATION, FAR_AWAY, LIMITS, PLAN, STEP, STEPS, add_row, member
 from soorma_ai.kernel.sql.connection import Reader
 from soorma_ai.kernel.sql.tables import budget, expectations, memory
@@ -93,22 +95,9 @@ def in_hand(db: Reader, plan_id: str, root_plan_id: str) -> PlanInHand:
 
 
 def plans(
-    db: Reader,
-    *,
-    tenant_id: str | None,
-    status: PlanStatus | None,
-    root_plan_id: str | None,
-    limit: int,
-    session_id: str | None = None,
-    user_id: str | None = None,
+    db: Reader, *, tenant_id: str | None, limit: int, user_id: str | None = None, **conditions: Unpack[PlanConditions]
 ) -> list[PlanRecord]:
-    wanted = {
-        "tenant": tenant_id,
-        "status": status,
-        "root_plan_id": root_plan_id,
-        "session_id": session_id,
-        "user_id": user_id,
-    }
+    wanted = {"tenant": tenant_id, **conditions, "user_id": user_id}
     given = {name: str(value) for name, value in wanted.items() if value is not None}
     where = f"WHERE {' AND '.join(f'{name} = :{name}' for name in given)}" if given else ""
     found = db.execute(f"SELECT plan.body FROM plan {where} ORDER BY seq DESC LIMIT :limit", given | {"limit": limit})

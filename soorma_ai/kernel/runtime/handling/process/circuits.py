@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from msgspec import Struct, field
 
-from soorma_ai.errors import ModelBlocked, ModelUnavailable, Outage
+from soorma_ai.errors import ModelBlocked, ModelUnavailable, ModelUnreadable, Outage, UnreadableAnswer
 from soorma_ai.kernel.domain.values import account_of
 from soorma_ai.kernel.ports import Clock
 from soorma_ai.kernel.rules.decisions.circuit import (
@@ -27,6 +27,8 @@ from soorma_ai.kernel.rules.decisions.circuit import (
 T = TypeVar("T")
 
 MOST_FAILING = 1_000
+# So many answers that cannot be read, one after the other, end a plan.
+MOST_UNREADABLE = 5
 
 
 class CircuitCaller(Struct, frozen=True):
@@ -47,10 +49,12 @@ class _ProviderCircuit(Struct):
 
 
 class FailureRun(Struct, frozen=True):
-    """Calls of a plan that fail: since when, in seconds of real time, and why."""
+    """Calls of a plan that fail: since when, in seconds of real time, and why. The last `unreadable` answers could not
+    be read."""
 
     since: float
     reason: str
+    unreadable: int = 0
 
 
 class Circuits:
@@ -98,7 +102,12 @@ class Circuits:
             known.refusals[asker.model] = SetupRefusal(str(blocked), resumed_at, clock.monotonic())
             raise
         except ModelUnavailable as away:
-            self._fail(asker.who, str(away))
+            self._fail(asker.who, str(away), unreadable=isinstance(away, UnreadableAnswer))
+            if self.failing[asker.who].unreadable >= MOST_UNREADABLE:
+                self.failing.pop(asker.who)
+                raise ModelUnreadable(
+                    f"{MOST_UNREADABLE} answers in a row could not be read; the last: {away}"
+                ) from away
             known.refusals.pop(asker.model, None)
             known.circuit, known.reason = fail(known.circuit, asker.who, clock.now(), away.retry_after), str(away)
             own = rest_after(asker.rests) if away.retry_after is None else away.retry_after
@@ -112,9 +121,10 @@ class Circuits:
         self.failing.pop(asker.who, None)
         return answer
 
-    def _fail(self, who: str, reason: str) -> None:
+    def _fail(self, who: str, reason: str, *, unreadable: bool = False) -> None:
         before = self.failing.pop(who, None)
-        self.failing[who] = FailureRun(before.since if before else monotonic(), reason)
+        count = (before.unreadable if before else 0) + 1 if unreadable else 0
+        self.failing[who] = FailureRun(before.since if before else monotonic(), reason, count)
         if len(self.failing) > MOST_FAILING:
             del self.failing[next(iter(self.failing))]
 
