@@ -51,6 +51,11 @@ class OwnerCalls(Protocol):
 class StoreAccess(Protocol[ClientKind]):
     """Calls of one command. `ClientKind` has the calls of the command's features; that of the root has all."""
 
+    @property
+    def has_owner(self) -> bool:
+        """Tell whether the last change was made by an owner or a server."""
+        ...
+
     def look_up(self, find: "Callable[[ClientKind], Awaitable[T]]") -> T:
         """Read the committed state. Raise NotFound for no store, ServerUnavailable for no server."""
         ...

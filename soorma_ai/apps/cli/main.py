@@ -30,7 +30,7 @@ _COMMANDS = {
     "approve": ("answer", "Approve a request that is waiting for approval."),
     "reject": ("answer", "Reject a request that is waiting for approval."),
     "answer": ("answer", "Answer a question with data."),
-    "dead-letters": ("dead_letters", "List, show, redrive and discard dead letters."),
+    "dead-letters": ("soorma_ai.features.dead_letters.commands", "List, show, redrive and discard dead letters."),
     "prune": ("soorma_ai.features.upkeep.commands.prune", "Remove plans that have ended, and old events."),
     "forget": ("soorma_ai.features.upkeep.commands.forget", "Delete all data of a user."),
     "backup": ("soorma_ai.features.upkeep.commands.backup", "Copy the store to a file, while it is in use."),

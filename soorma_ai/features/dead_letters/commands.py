@@ -2,18 +2,20 @@
 
 from contextlib import suppress
 from datetime import datetime
+from typing import Protocol
 
 import click
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.apps.cli.store_access import CommandRunner, look_up
-from soorma_ai.clients.protocol import PlatformClient
+from soorma_ai.api.clients.calls import KernelCalls
 from soorma_ai.errors import NotFound
+from soorma_ai.features.dead_letters.calls import DeadLetterCalls
 from soorma_ai.features.dead_letters.records import Letter, LetterStatus
 from soorma_ai.kernel.domain.people import Person
 from soorma_ai.kernel.domain.values import clip
 from soorma_ai.surfaces.ids import tenant_in_words
 from soorma_ai.surfaces.options import LOCAL_USER, SHORTEST_PREFIX, Access, as_json, with_platform
+from soorma_ai.surfaces.store_access import StoreAccess, open_store
 from soorma_ai.surfaces.terminal.escapes import one_line
 from soorma_ai.surfaces.terminal.printing import BAD, BOLD, DIM, GOOD, WAITING, Part, Printer, print_json, print_list
 from soorma_ai.surfaces.terminal.wording import ago, json_line, local_time, short_id
@@ -24,6 +26,11 @@ MOST_LETTERS = 1_000_000
 LONGEST_NUMBER = 18
 _INDENT = 2
 _LABEL = 10
+
+
+class LetterClient(KernelCalls, DeadLetterCalls, Protocol):
+    """Calls of the kernel and about dead letters."""
+
 
 _letter = click.argument("letter", metavar="ID")
 
@@ -42,7 +49,7 @@ def dead_letters() -> None:
 @with_platform
 def ls(access: Access, limit: int, as_json: bool) -> None:
     """List dead letters, the newest first."""
-    letters = look_up(access, lambda client: client.dead_letters(limit=limit))
+    letters = _open(access).look_up(lambda client: client.dead_letters(limit=limit))
     print_list(letters, "no dead letters", _row, (_TITLES, _cells), as_json=as_json)
 
 
@@ -52,7 +59,7 @@ def ls(access: Access, limit: int, as_json: bool) -> None:
 @with_platform
 def show(access: Access, letter: str, as_json: bool) -> None:
     """Show the event of a letter, the reason of its failure, and the next steps."""
-    one = look_up(access, lambda client: find_dead_letter(client, letter))
+    one = _open(access).look_up(lambda client: find_dead_letter(client, letter))
     if as_json:
         print_json(one)
     else:
@@ -65,7 +72,8 @@ def show(access: Access, letter: str, as_json: bool) -> None:
 @with_platform
 def redrive(access: Access, letter: str, as_json: bool) -> None:
     """Deliver a letter again, after a fix."""
-    runner, one = CommandRunner(access), look_up(access, lambda client: find_dead_letter(client, letter))
+    runner = _open(access)
+    one = runner.look_up(lambda client: find_dead_letter(client, letter))
     is_redriven = runner.steer(lambda client: client.redrive(one.letter_id))
     _end(access, one.letter_id, "redriven", is_done=is_redriven, as_json=as_json)
     if not runner.has_owner:
@@ -81,15 +89,15 @@ def redrive(access: Access, letter: str, as_json: bool) -> None:
 @with_platform
 def discard(access: Access, letter: str, note: str, user_id: str, as_json: bool) -> None:
     """Discard a letter for good."""
-    runner = CommandRunner(access, Person(access.tenant_id, user_id))
-    one = look_up(access, lambda client: find_dead_letter(client, letter))
+    runner = _open(access, Person(access.tenant_id, user_id))
+    one = runner.look_up(lambda client: find_dead_letter(client, letter))
     is_discarded = runner.steer(lambda client: client.discard(one.letter_id, note))
     _end(access, one.letter_id, "discarded", is_done=is_discarded, as_json=as_json)
 
 
 def _end(access: Access, letter_id: int, done: str, *, is_done: bool, as_json: bool) -> None:
     """Print the outcome for a letter, and exit with 1 when the command changed nothing."""
-    letter = look_up(access, lambda client: client.dead_letter(letter_id))
+    letter = _open(access).look_up(lambda client: client.dead_letter(letter_id))
     what = f"letter {letter.letter_id} ({one_line(letter.event.type)}{_addressee(letter)})"
     if as_json:
         print_json({"letter_id": letter.letter_id, done: is_done, "status": letter.status})
@@ -186,7 +194,7 @@ def _print_choices(printer: Printer, letter: Letter, flags: str) -> None:
     printer.line((f"soorma dead-letters discard {letter.letter_id}{flags} --note TEXT", DIM), indent=_INDENT)
 
 
-async def find_dead_letter(client: PlatformClient, named: str) -> Letter:
+async def find_dead_letter(client: LetterClient, named: str) -> Letter:
     """Find a letter by its number, of any status, or a dead letter by the beginning of its event's id.
 
     Raise NotFound for none, and for several.
@@ -209,3 +217,7 @@ async def find_dead_letter(client: PlatformClient, named: str) -> Letter:
         some = ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
         raise NotFound(f"{named!r} may mean {len(ids)} dead letters; give the number of one: {some}")
     return next(iter(found.values()))
+
+
+def _open(access: Access, person: Person | None = None) -> StoreAccess[LetterClient]:
+    return open_store(access, person)
