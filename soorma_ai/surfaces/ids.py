@@ -44,7 +44,9 @@ async def _question_of(client: KernelCalls, plan_id: str) -> str:
         return waits[0].wait_id
     plan = f"{short_id(plan_id)} is a plan"
     if not waits:
-        raise LocalProtocolError(f"{plan} without an open question: `soorma plans show {short_id(plan_id)}` tells more")
+        raise LocalProtocolError(
+            f"{plan} without an open question: `soorma plans show {short_id(plan_id)}` has the details"
+        )
     asked = ", ".join(f"{short_id(one.wait_id)} ({one_line(one.expected_event)})" for one in waits[:MOST_NAMED])
     more = f" and {len(waits) - MOST_NAMED} more" if len(waits) > MOST_NAMED else ""
     raise LocalProtocolError(f"{plan} with {len(waits)} open questions; give one of them: {asked}{more}")

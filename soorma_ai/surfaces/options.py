@@ -65,8 +65,8 @@ def with_access(command: Callable[Concatenate[Access, P], T]) -> Callable[P, T]:
 def with_platform(command: Callable[Concatenate[Access, P], T]) -> Callable[P, T]:
     """Turn the command's first parameter into --store and --tenant, or --url and --token."""
 
-    @click.option("--url", metavar="URL", envvar=SERVER_URL, help="Ask the server there, and not the store.")
-    @click.option("--token", metavar="TOKEN", envvar=TOKEN, help=f"Who asks it; better in {TOKEN}.")
+    @click.option("--url", metavar="URL", envvar=SERVER_URL, help="URL of a server, in place of a store.")
+    @click.option("--token", metavar="TOKEN", envvar=TOKEN, help=f"Token for the server; better in {TOKEN}.")
     @_store
     @_tenant
     @wraps(command)
@@ -90,7 +90,7 @@ def _server(url: str | None, token: str | None) -> ServerOption | None:
         raise click.UsageError("--url asks a server and --store looks into a file: give one of them")
     said = [option for name, option in _WHO.items() if _is_typed(name)]
     if said:
-        raise click.UsageError(f"a server knows by the token who asks it: leave out {', '.join(said)}")
+        raise click.UsageError(f"a server takes the tenant and the person from the token: leave out {', '.join(said)}")
     return ServerOption(url, token)
 
 
@@ -118,13 +118,15 @@ def _is_typed(name: str) -> bool:
 def with_person(command: Callable[P, T]) -> Callable[..., T]:
     """Turn the command's `user_id` and `roles` into --as, --role and --root; --root is roles None."""
 
-    @click.option("--as", "user_id", default=LOCAL_USER, metavar="NAME", show_default=True, help="Who says it.")
-    @click.option("--role", "roles", multiple=True, metavar="NAME", help="A role they have; again for several.")
-    @click.option("--root", is_flag=True, help="As the trusted operator, who is asked for no role.")
+    @click.option(
+        "--as", "user_id", default=LOCAL_USER, metavar="NAME", show_default=True, help="Your name, for the record."
+    )
+    @click.option("--role", "roles", multiple=True, metavar="NAME", help="A role of yours; repeatable.")
+    @click.option("--root", is_flag=True, help="As the trusted operator, without a check of roles.")
     @wraps(command)
     def with_options(*args: Any, roles: tuple[str, ...], root: bool, **options: Any) -> Any:
         if root and roles:
-            raise click.UsageError("--root is asked for no role; leave out --role")
+            raise click.UsageError("--root needs no role: leave out --role")
         return cast("Callable[..., T]", command)(*args, roles=None if root else frozenset(roles), **options)
 
     return with_options
@@ -148,7 +150,7 @@ def with_voice(command: Callable[P, T]) -> Callable[..., T]:
         "--log-level",
         type=click.Choice(["debug", "info", "warning", "error"]),
         default="warning",
-        help="Least level of the log.",
+        help="Lowest level of the log's records.",
     )
     @click.option("--log-json", is_flag=True, help="Print JSON, one object a line.")
     @wraps(command)
@@ -187,7 +189,7 @@ class Age(click.ParamType[timedelta]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
         found = _AGE.fullmatch(value)
         if found is None:
-            self.fail(f"{value!r} is no age: give hours, days or weeks, as in 36h, 30d, 8w")
+            self.fail(f"{value!r} is not an age: give hours, days or weeks, as in 36h, 30d, 8w")
         return int(found[1]) * _UNITS[found[2]]
 
 
@@ -202,7 +204,7 @@ class JsonObjectParam(click.ParamType[dict[str, Any]]):
         except OSError as error:
             self.fail(f"{value[1:]} cannot be read: {error.strerror}")
         except ValueError as error:
-            self.fail(f"{value} is no JSON: {error}")
+            self.fail(f"{value} is not JSON: {error}")
         if not isinstance(found, dict):
             self.fail(f"give a JSON object, found {json.dumps(found)[:80]}")
         return cast(dict[str, Any], found)

@@ -166,23 +166,23 @@ def _shared_store(one: StoreFile, known: int) -> Iterator[Finding]:
 def _database(one: StoreFile, known: int) -> Finding:
     size = (f", {one.server}" if one.server else "") if one.size is None else f", {one.size:,} bytes"
     if one.fault:
-        return Finding(
-            "store", Level.FAULT, one.fault, "see what the message says to do; copies are made by soorma backup"
-        )
+        return Finding("store", Level.FAULT, one.fault, "follow the advice of the message; soorma backup makes a copy")
     if not one.is_there:
-        return Finding("store", Level.NOTE, f"no file at {one.place}", "the first run of agents makes it")
+        return Finding("store", Level.NOTE, f"no file at {one.place}", "the first run of agents creates it")
     if one.schema is not None and one.schema < known:
         found = f"{one.place}{size}, schema {one.schema}, older than {known}"
         if one.size is None:
-            return Finding("store", Level.FAULT, found, "stop what runs on it, pg_dump, then: soorma db upgrade")
-        return Finding("store", Level.NOTE, found, "soorma backup, then start the agents on it: that brings it forward")
+            return Finding(
+                "store", Level.FAULT, found, "stop its applications, copy it by pg_dump, then: soorma db upgrade"
+            )
+        return Finding("store", Level.NOTE, found, "soorma backup, then start the agents on it: this upgrades it")
     return Finding("store", Level.FINE, f"{one.place}{size}, schema {one.schema}")
 
 
 def _owner(one: StoreFile) -> Iterator[Finding]:
     if one.owner is None:
         if one.is_there:
-            yield Finding("owner", Level.NOTE, "no process runs on it", "start the agents: soorma serve, or soorma run")
+            yield Finding("owner", Level.NOTE, "no running process", "start the agents: soorma serve, or soorma run")
     elif one.answers:
         yield Finding("owner", Level.FINE, one.owner)
     else:
@@ -202,9 +202,9 @@ def _server(one: ServerState) -> Iterator[Finding]:
 
 def _broker(one: Broker) -> Iterator[Finding]:
     if one.fault:
-        yield Finding("bus", Level.FAULT, one.fault, "see what the message says to do; nothing is lost meanwhile")
+        yield Finding("bus", Level.FAULT, one.fault, "follow the advice of the message; nothing is lost meanwhile")
     elif one.waiting is None:
-        yield Finding("bus", Level.NOTE, f"{one.server}, nothing has used it yet", "the first run of agents makes it")
+        yield Finding("bus", Level.NOTE, f"{one.server}, nothing has used it yet", "the first run of agents creates it")
     else:
         yield Finding("bus", Level.FINE, f"{one.server}, {one.waiting:,} to bring")
 
@@ -220,9 +220,9 @@ def _clock(facts: DiagnosisFacts) -> Finding:
 
 def _model(facts: DiagnosisFacts) -> Finding:
     if facts.keys:
-        return Finding("keys of models", Level.FINE, f"set: {_some(facts.keys)}")
+        return Finding("model keys", Level.FINE, f"set: {_some(facts.keys)}")
     advice = "a planner with a model needs its provider's, such as OPENAI_API_KEY; scripts and recordings need none"
-    return Finding("keys of models", Level.NOTE, "no variable that ends in _API_KEY is set", advice)
+    return Finding("model keys", Level.NOTE, "no variable that ends in _API_KEY is set", advice)
 
 
 def _life(life: Life, facts: DiagnosisFacts) -> Iterator[Finding]:
@@ -236,26 +236,28 @@ def _life(life: Life, facts: DiagnosisFacts) -> Iterator[Finding]:
         yield Finding(f"model {model}", Level.NOTE, f"takes no {form}: {reason}", advice)
     yield _count(life.questions, life.most, "questions to people", "soorma inbox")
     yield _count(
-        life.untaken, life.most, "requests that nobody takes", "soorma events untaken, and start who takes them"
+        life.untaken, life.most, "requests without a taker", "soorma events untaken, and start agents for them"
     )
-    yield _count(life.dead_letters, life.most, "dead letters", "soorma dead-letters ls; mend the agent, then redrive")
+    yield _count(life.dead_letters, life.most, "dead letters", "soorma dead-letters ls; fix the agent, then redrive")
 
 
 def _agents(life: Life) -> Finding:
     if life.alive:
         return Finding(
-            "agents", Level.FINE, f"alive: {_some(life.alive)}" + (f"; gone: {_some(life.gone)}" if life.gone else "")
+            "agents",
+            Level.FINE,
+            f"alive: {_some(life.alive)}" + (f"; stopped: {_some(life.gone)}" if life.gone else ""),
         )
-    found = f"all gone: {_some(life.gone)}" if life.gone else "none has ever run"
+    found = f"all stopped: {_some(life.gone)}" if life.gone else "none has run so far"
     return Finding("agents", Level.NOTE, found, "start them: soorma serve, or soorma run")
 
 
 def _backlog(backlog: int, life: Life, facts: DiagnosisFacts) -> Finding:
     if backlog >= facts.most_backlog:
-        advice = "start more agents, or let them catch up; SOORMA_MAX_BACKLOG moves the bound"
+        advice = "start more agents, or let them catch up; SOORMA_MAX_BACKLOG sets the limit"
         return Finding("backlog", Level.FAULT, f"{backlog:,} or more: new goals are refused", advice)
     if backlog and not life.alive:
-        return Finding("backlog", Level.NOTE, f"{backlog:,} wait, and nobody is alive", "start the agents")
+        return Finding("backlog", Level.NOTE, f"{backlog:,} wait, and no agents are running", "start the agents")
     return Finding("backlog", Level.FINE, f"{backlog:,}")
 
 
@@ -276,7 +278,7 @@ def _blocked(life: Life) -> Finding:
     if not life.blocked:
         return Finding(what, Level.FINE, "none")
     count = f"{life.blocked:,} or more" if life.blocked >= life.most else f"{life.blocked:,}"
-    return Finding(what, Level.FAULT, f"{count}; {life.blocked_by}", "mend that, then: soorma plans resume --all")
+    return Finding(what, Level.FAULT, f"{count}; {life.blocked_by}", "fix that, then: soorma plans resume --all")
 
 
 def _count(count: int, most: int, what: str, advice: str) -> Finding:

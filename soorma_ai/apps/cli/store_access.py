@@ -143,15 +143,15 @@ class CommandRunner:
                     reason = error
             await asyncio.sleep(PAUSE_SECONDS)
         seconds = MOST_TRIES * PAUSE_SECONDS
-        raise StoreUnavailable(
-            f"{path} has an owner that cannot be reached, for {seconds:.0f} s now: {reason}"
-        ) from reason
+        raise StoreUnavailable(f"{path} has an unreachable owner, for {seconds:.0f} s now: {reason}") from reason
 
 
 def _file(access: Access) -> Path:
     path = sqlite_path(access.store_url)
     if path is None:
-        raise ConfigError(f"--store {access.store_url}: a store in memory has nothing to look at; give sqlite:///FILE")
+        raise ConfigError(
+            f"--store {access.store_url}: a store in memory has no data for another process; give sqlite:///FILE"
+        )
     if not path.is_file():
         raise NotFound(f"there is no store at {path}: give --store URL, or run agents here once")
     return path

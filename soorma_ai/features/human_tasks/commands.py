@@ -50,7 +50,7 @@ def inbox(access: Access, limit: int, as_json: bool) -> None:
     if as_json:
         print_json([wait for wait, _ in open_now])
     elif not open_now:
-        Printer(stderr=True).line("nothing waits for a person")
+        Printer(stderr=True).line("no open questions")
     elif printer.is_plain:
         printer.rows(row(wait, now) for wait, _ in open_now)
     else:
@@ -65,7 +65,7 @@ def inbox(access: Access, limit: int, as_json: bool) -> None:
 
 @inbox.command()
 @_wait
-@click.option("--insist", is_flag=True, help="Take it from who has it in hand.")
+@click.option("--insist", is_flag=True, help="Take it over from its assignee.")
 @with_person
 @as_json
 @with_platform
@@ -87,14 +87,12 @@ def release(access: Access, wait: str, *, user_id: str, roles: frozenset[str] | 
     """Unassign a question of yours."""
     wait_id = _open(access).look_up(lambda client: find_wait(client, wait))
     is_released = _as_person(access, user_id, roles).steer(lambda client: client.inbox.release(wait_id))
-    _print_done(
-        {"wait_id": wait_id, "released": is_released}, "released", "you do not have it in hand", as_json=as_json
-    )
+    _print_done({"wait_id": wait_id, "released": is_released}, "released", "it is not assigned to you", as_json=as_json)
 
 
 @inbox.command()
 @_wait
-@click.option("--to", required=True, metavar="NAME", help="The colleague, who has to be allowed to answer it.")
+@click.option("--to", required=True, metavar="NAME", help="The colleague; needs the right to answer it.")
 @with_person
 @as_json
 @with_platform
@@ -146,7 +144,7 @@ def list_notices(access: Access, wait: str, as_json: bool) -> None:
 
 @inbox.command()
 @click.option("--until", type=click.DateTime(["%Y-%m-%d"]), help="The last day, in UTC.")
-@click.option("--deputy", metavar="NAME", help="Who answers for you until then, what you may answer and no more.")
+@click.option("--deputy", metavar="NAME", help="The substitute: answers your questions until then, with your rights.")
 @click.option("--back", is_flag=True, help="You are back.")
 @with_person
 @as_json
@@ -163,12 +161,12 @@ def away(
 ) -> None:
     """Record your absence and its substitute, or your return; without options, list absences."""
     if (until is None) is not (deputy is None) or (back and until is not None):
-        raise click.UsageError("give both --until and --deputy, or --back, or nothing to list who is away")
+        raise click.UsageError("give both --until and --deputy, or --back, or no option to list absences")
     store = _as_person(access, user_id, roles)
     if until is not None and deputy is not None:
         end = datetime.combine(until.date(), time(), UTC) + timedelta(days=1)
         made = store.steer(lambda client: client.inbox.away(end, deputy))
-        said = f"{one_line(deputy)} answers for {one_line(made.user_id)} until {end:%Y-%m-%d %H:%M} UTC"
+        said = f"{one_line(deputy)} is the substitute of {one_line(made.user_id)} until {end:%Y-%m-%d %H:%M} UTC"
         print_json(made) if as_json else Printer().line(said)
     elif back:
         is_back = store.steer(lambda client: client.inbox.back())
@@ -183,12 +181,12 @@ def away(
 
 @inbox.command()
 @click.argument("wait", type=WaitId(), required=False)
-@click.option("--plan", type=PlanId(), help="To all questions of a plan and its children, instead of one.")
-@click.option("--for", "for_user", metavar="NAME", help="Who answers by it; over HTTP it is you.")
-@click.option("--role", "roles", multiple=True, metavar="NAME", help="A role they have; again for several.")
-@click.option("--lasts", type=Age(), metavar="AGE", help="As in 36h, 7d; until the deadline at most.")
-@click.option("--base", default=DEFAULT_BASE, show_default=True, metavar="URL", help="Where people reach the server.")
-@click.option("--revoke", is_flag=True, help="End their links to this instead.")
+@click.option("--plan", type=PlanId(), help="For all questions of a plan and its children.")
+@click.option("--for", "for_user", metavar="NAME", help="The person of the link; over HTTP it is you.")
+@click.option("--role", "roles", multiple=True, metavar="NAME", help="A role of the person; repeatable.")
+@click.option("--lasts", type=Age(), metavar="AGE", help="Validity, such as 36h or 7d; until the deadline at most.")
+@click.option("--base", default=DEFAULT_BASE, show_default=True, metavar="URL", help="Public URL of the server.")
+@click.option("--revoke", is_flag=True, help="Revoke the person's links to this instead.")
 @as_json
 @with_platform
 def link(
@@ -209,9 +207,9 @@ def link(
     The link has that person's rights: send it to them alone.
     """
     if wait is not None and plan is not None:
-        raise click.UsageError("a link is to one question, or to those of a plan: give one of them")
+        raise click.UsageError("a link is for one question, or for those of a plan: give one of them")
     if access.server is None and for_user is None:
-        raise click.UsageError("say for whom: --for NAME")
+        raise click.UsageError("give the person: --for NAME")
     kind: LinkKind = "question" if wait is not None else "plan" if plan is not None else "inbox"
     about = _open(access).look_up(lambda client: _about(client, wait, plan))
     store = _open(access, Person(access.tenant_id))
@@ -226,8 +224,8 @@ def link(
 
 
 @inbox.command("sign-out")
-@click.option("--for", "for_user", metavar="NAME", help="Whose sessions end; over HTTP by default yours.")
-@click.option("--all", "is_all", is_flag=True, help="Everybody's sessions of the tenant.")
+@click.option("--for", "for_user", metavar="NAME", help="The person to sign out; over HTTP by default yourself.")
+@click.option("--all", "is_all", is_flag=True, help="All sessions of the tenant.")
 @as_json
 @with_platform
 def sign_out(access: Access, *, for_user: str | None, is_all: bool, as_json: bool) -> None:
@@ -236,11 +234,11 @@ def sign_out(access: Access, *, for_user: str | None, is_all: bool, as_json: boo
     if is_all and for_user is not None:
         raise click.UsageError("give --for NAME or --all, not both")
     if access.server is None and not is_all and for_user is None:
-        raise click.UsageError("say whose sessions: --for NAME, or --all")
+        raise click.UsageError("give the person: --for NAME, or --all")
     name = EVERYBODY if is_all else for_user
     store = _open(access, Person(access.tenant_id))
     store.steer(lambda client: client.inbox.revoke_link("session", user_id=name))
-    print_json({"ended": True}) if as_json else Printer().line("their sessions have ended")
+    print_json({"ended": True}) if as_json else Printer().line("sessions ended")
 
 
 def _path(access: Access, made: NewLink) -> str:
@@ -250,7 +248,7 @@ def _path(access: Access, made: NewLink) -> str:
     """
     if access.server is not None:
         if not made.path:
-            raise ConfigError("this server has no pages, so nothing opens a link there")
+            raise ConfigError("this server has no pages to open a link: start it with its console")
         return made.path
     return Links(link_secret(secret_of_store(place_of_store(access.store_url)))).path(made.made.link)
 
@@ -278,7 +276,7 @@ def _print_claim(made: Claim, *, as_json: bool) -> None:
         print_json(made)
     else:
         until = f"until {made.until:%Y-%m-%d %H:%M} UTC"
-        Printer().line(f"{short_id(made.wait_id)} is in the hands of {one_line(made.user_id)} {until}")
+        Printer().line(f"{short_id(made.wait_id)} is assigned to {one_line(made.user_id)} {until}")
 
 
 def _print_done(told: dict[str, object], done: str, otherwise: str, *, as_json: bool) -> None:

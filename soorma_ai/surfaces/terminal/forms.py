@@ -77,4 +77,4 @@ def _among(values: list[Json], text: str) -> Json:
     for value in values:
         if text == (value if isinstance(value, str) else json.dumps(value)):
             return value
-    raise ValueError(f"{one_line(text)!r} is none of {', '.join(json_line(value) for value in values)}")
+    raise ValueError(f"{one_line(text)!r} is not one of {', '.join(json_line(value) for value in values)}")

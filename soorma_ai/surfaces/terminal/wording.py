@@ -61,7 +61,7 @@ def local_time(moment: datetime) -> str:
 
 
 def resting(rest: Rest) -> str:
-    return "being tried again" if rest.until is None else f"sleeps until {local_time(rest.until)}"
+    return "retrying" if rest.until is None else f"sleeps until {local_time(rest.until)}"
 
 
 def json_line(value: Json, size: int | None = None) -> str:

@@ -91,7 +91,7 @@ def _answer(
         detail = f": {one_line(outcome.detail)}" if outcome.detail else ""
         Printer().line((str(outcome), GOOD if is_accepted else BAD), f" {short_id(wait_id)}{detail}")
     if is_accepted and not runner.has_owner:
-        Printer(stderr=True).line("no agents run on this store now; the plan goes on when they do")
+        Printer(stderr=True).line("No agents running on this store; the plan continues when they start.")
     if not is_accepted:
         raise click.exceptions.Exit(1)
 

@@ -40,8 +40,10 @@ _MOST_NAMED = 3
 
 @click.command()
 @click.argument("app", metavar="[MODULE:APP]", required=False)
-@click.option("--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="0: a free one.")
-@click.option("--role", "roles", multiple=True, metavar="NAME", help="A role that you have; again for more.")
+@click.option(
+    "--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="The port; 0 for a free one."
+)
+@click.option("--role", "roles", multiple=True, metavar="NAME", help="A role of yours; repeatable.")
 @click.option("--reload/--no-reload", default=True, show_default=True, help="Reload when a source changes.")
 @with_voice
 @with_access

@@ -14,7 +14,7 @@ from soorma_ai.surfaces.terminal.printing import DIM, Printer
 
 @click.command()
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
-@click.option("--name", metavar="NAME", help="What the project is called.  [default: as DIR is]")
+@click.option("--name", metavar="NAME", help="Name of the project.  [default: that of DIR]")
 def init(folder: Path, name: str | None) -> None:
     """Write a small project into DIR, by default the current folder.
 

@@ -90,9 +90,9 @@ def cancel(access: Access, plan: str, reason: str, as_json: bool) -> None:
     if as_json:
         print_json({"plan_id": plan_id, "cancelled": is_cancelled})
     else:
-        Printer().line("cancelling" if is_cancelled else "it had ended already", f" plan {plan_id}")
+        Printer().line("cancelling" if is_cancelled else "it has already ended", f" plan {plan_id}")
     if is_cancelled and not runner.has_owner:
-        Printer(stderr=True).line("no agents run on this store now; the plan stops when its planner runs")
+        Printer(stderr=True).line("No agents running on this store; the plan stops when its planner starts.")
     if not is_cancelled:
         raise click.exceptions.Exit(1)
 
@@ -122,7 +122,7 @@ def resume(access: Access, plan: str | None, *, every: bool, agent: str | None, 
     else:
         Printer().line(f"resumed plan {resumed[0]}" if plan else f"resumed {len(resumed)} plans")
     if resumed and not runner.has_owner:
-        Printer(stderr=True).line("no agents run on this store now; a plan goes on when its planner runs")
+        Printer(stderr=True).line("No agents running on this store; a plan continues when its planner starts.")
 
 
 async def _states(client: PlatformClient, found: Sequence[PlanRecord]) -> dict[str, str]:
@@ -150,4 +150,4 @@ def _write(page: Path, trace: Trace) -> None:
         page.write_text(report(trace), encoding="utf-8")
     except OSError as error:
         raise click.ClickException(f"{page} cannot be written: {error.strerror}") from error
-    Printer(stderr=True).line(f"{page} tells of plan {trace.plan_id}; it holds what the plan was given and told")
+    Printer(stderr=True).line(f"{page} shows plan {trace.plan_id}; it contains the plan's inputs and prompts")

@@ -21,10 +21,10 @@ from soorma_ai.surfaces.terminal.wording import json_line
 
 _TITLES = {
     EventFault.NO_DESCRIPTION: "without a description",
-    EventFault.SAME_WORDS: "told in the same words",
-    EventFault.NOBODY_TAKES: "taken by nobody",
-    EventFault.NOBODY_PURSUES: "pursued by nobody",
-    EventFault.UNHEARD: "heard by nobody",
+    EventFault.SAME_WORDS: "the same description",
+    EventFault.NOBODY_TAKES: "without a taker",
+    EventFault.NOBODY_PURSUES: "without a planner",
+    EventFault.UNHEARD: "without a listener",
     EventFault.CIRCLE: "in a circle",
 }
 _AGENTS = ("AGENT", "KIND", "VERSION", "STATUS", "HANDLES", "EMITS")
@@ -81,7 +81,7 @@ async def _published(client: PlatformClient) -> list[EventEnvelope]:
 
 
 @registry.command()
-@click.option("--all", "with_gone", is_flag=True, help="Those that are gone, too.")
+@click.option("--all", "with_gone", is_flag=True, help="Include stopped agents.")
 @as_json
 @with_platform
 def ls(access: Access, with_gone: bool, as_json: bool) -> None:
@@ -105,7 +105,7 @@ def show(access: Access, name: str, as_json: bool) -> None:
 
     agents, events = look_up(access, load)
     if not agents and not events:
-        raise NotFound(f"nothing here is called {name!r}: `soorma registry ls --all` lists the agents")
+        raise NotFound(f"no agent or event is named {name!r}: `soorma registry ls --all` lists the agents")
     if as_json:
         print_json({"agents": agents, "events": events})
         return

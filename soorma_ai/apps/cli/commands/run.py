@@ -56,16 +56,16 @@ class RunGoal(Struct, frozen=True):
     "--wait/--no-wait",
     "waits_for_people",
     default=True,
-    help="Wait for answers that other processes give, or end with 4 where only people can go on.",
+    help="Wait for answers from other processes, or end with 4 when only a person can continue.",
 )
 @click.option(
     "--answer",
     "answers",
     type=click.Choice([str(way) for way in AnswerPolicy]),
-    help="Who answers what the plan asks: you, always yes, always no, nobody here.  "
+    help="Answers to the plan's questions: ask you, always yes, always no, none here.  "
     "[default: ask on a terminal, else none]",
 )
-@click.option("--key", metavar="IDEMPOTENCY_KEY", help="The same key submits the goal once, and finds the same plan.")
+@click.option("--key", metavar="IDEMPOTENCY_KEY", help="Idempotency key: a repeated key finds the first plan.")
 @with_voice
 @with_person
 @as_json
@@ -146,7 +146,7 @@ async def _follow(client: Client, plan_id: str, goal: RunGoal, stop: asyncio.Eve
         if following.done():
             following.result()
         else:
-            voice.remark("stopping: what is in hand is finished first; the plan goes on when its agents run again")
+            voice.remark("Stopping: running handlers finish first; the plan continues when its agents start again.")
     finally:
         following.cancel()
         stopping.cancel()
@@ -190,7 +190,7 @@ async def _print_end(client: Client, plan_id: str, goal: RunGoal, voice: Voice) 
         voice.insist((f"plan {short_id(plan_id)}: {one_line(need_of(one))}", BAD))
     if plan is not None and plan.blocked and not waits:
         return WAITS
-    status = plan.status if plan else "not begun"
+    status = plan.status if plan else "not started"
     answered = "its questions are answered and " if waits else ""
-    voice.insist(f"plan {short_id(plan_id)} is {status}; it goes on when {answered}its agents run")
+    voice.insist(f"plan {short_id(plan_id)} is {status}; it continues when {answered}its agents run")
     return WAITS if waits else STOPPED

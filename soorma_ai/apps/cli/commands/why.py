@@ -23,8 +23,12 @@ from soorma_ai.surfaces.terminal.wording import call_facts, offset, short_id
 
 @click.command()
 @click.argument("plan", type=PlanId())
-@click.option("--prompt", "of_prompt", is_flag=True, help="Show what was sent; exit code 1 where that cannot be told.")
-@click.option("--decision", type=click.IntRange(1), metavar="N", help="Of this decision, from 1 on; else the last.")
+@click.option(
+    "--prompt", "of_prompt", is_flag=True, help="Show the sent messages; exit code 1 if they cannot be rebuilt."
+)
+@click.option(
+    "--decision", type=click.IntRange(1), metavar="N", help="Number of the decision, from 1 on; by default the last."
+)
 @as_json
 @with_platform
 def why(access: Access, plan: str, of_prompt: bool, decision: int | None, as_json: bool) -> None:
@@ -37,14 +41,14 @@ def why(access: Access, plan: str, of_prompt: bool, decision: int | None, as_jso
         _show_prompt(look_up(access, lambda client: _load_prompt(client, plan, decision)), as_json=as_json)
         return
     if decision is not None:
-        raise click.UsageError("--decision says of which decision --prompt is shown: give both")
+        raise click.UsageError("--decision selects the decision of --prompt: give both")
     details, causes = look_up(access, lambda client: _load(client, plan))
     if as_json:
         print_json(details.decisions)
         return
     printer = Printer()
     if not details.decisions:
-        Printer(stderr=True).line("no model was asked in this plan")
+        Printer(stderr=True).line("this plan made no model call")
     for number, entry in enumerate(details.decisions, 1):
         if number > 1:
             printer.line()

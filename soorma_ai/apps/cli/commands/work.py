@@ -27,8 +27,10 @@ RESULT = 480
 
 T = TypeVar("T")
 
-_data = click.option("--data", type=JsonObjectParam(), default="{}", metavar="JSON|@FILE", help="The data.")
-_key = click.option("--key", metavar="TEXT", help="Idempotency key: the same key is the same work.")
+_data = click.option(
+    "--data", type=JsonObjectParam(), default="{}", metavar="JSON|@FILE", help="The data of the event."
+)
+_key = click.option("--key", metavar="TEXT", help="Idempotency key: a repeated key adds no work.")
 _session = click.option("--session", metavar="ID", help="The session.")
 _wait = click.option(
     "--wait",
@@ -249,4 +251,4 @@ def _within(seconds: float, look: Callable[[float], T]) -> T | None:
 
 def _say_nobody(runner: CommandRunner) -> None:
     if not runner.has_owner:
-        Printer(stderr=True).line("No agents running on this store; it waits for their start.")
+        Printer(stderr=True).line("No agents running on this store; the work waits for their start.")

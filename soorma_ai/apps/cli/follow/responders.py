@@ -83,7 +83,7 @@ class AtTheKeyboard(Responder):
         if self._asked is not None and self._asked.wait_id not in {wait.wait_id for wait in waits}:
             await self.leave()
             self._printer.line(
-                (f"{short_id(self._asked.wait_id)} was answered elsewhere, or its time is over", WAITING)
+                (f"{short_id(self._asked.wait_id)} was answered by another process, or has expired", WAITING)
             )
             self._asked = None
         if self._asking is not None and self._asking.done():
@@ -173,7 +173,7 @@ async def _ask_object(question: str, keyboard: Keyboard, printer: Printer) -> Js
         try:
             found: Json = json.loads(text)
         except ValueError as error:
-            printer.line((f"that is no JSON: {error}", BAD))
+            printer.line((f"that is not JSON: {error}", BAD))
             continue
         if isinstance(found, dict):
             return found

@@ -54,7 +54,7 @@ class Watch:
         rows = await self._services.store.events.events(after=self._last, limit=MOST_PER_LOOK, newest=True)
         # Places may be left out by the store, so that less than a page says that nothing is between.
         if len(rows) == MOST_PER_LOOK and (left_out := rows[0].seq - self._last - 1) > 0:
-            self._voice.remark(f"{left_out:,} events came too fast to tell (soorma events tail)")
+            self._voice.remark(f"{left_out:,} events came too fast to print (soorma events tail)")
         for row in rows:
             self._last = row.seq
             self._voice.tell_event(lines_of(row.event, await self._find(row.event)))

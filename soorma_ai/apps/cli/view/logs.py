@@ -26,11 +26,11 @@ def describe(message: str, fields: Mapping[str, object]) -> str:
             event_type, reason = fields["event_type"], fields["reason"]
             return f"{event_type} is a dead letter: {reason} (soorma dead-letters ls)"
         case "event_not_taken" if fields.get("reason") == "untaken":
-            return f"no agent takes {fields['event_type']} yet; it waits for one (soorma events untaken)"
+            return f"no agent takes {fields['event_type']} yet; it waits for a taker (soorma events untaken)"
         case "model_away":
-            return f"{fields['reason']} (it is tried again)"
+            return f"{fields['reason']} (it will be retried)"
         case "embedder_away":
-            return f"{fields['reason']} (what is looked for is found by words alone)"
+            return f"{fields['reason']} (search by words alone)"
         case "plan_parked":
             plan = short_id(str(fields["plan_id"]))
             return f"plan {plan} of {fields['agent']} is parked: {fields['reason']} (soorma plans show {plan})"

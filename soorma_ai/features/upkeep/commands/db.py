@@ -21,7 +21,7 @@ _DIGITS = 16
 
 @click.group()
 def db() -> None:
-    """Bring a store's schema forward, and move a store from a file to PostgreSQL."""
+    """Upgrade a store's schema, and move a store from a file to PostgreSQL."""
 
 
 @db.command()
@@ -44,9 +44,9 @@ def upgrade(store: str, *, as_json: bool) -> None:
     elif before == now:
         Printer().line(f"{one_line(place)}: schema {now}, nothing to do")
     elif before:
-        Printer().line(f"{one_line(place)}: brought from schema {before} to {now}")
+        Printer().line(f"{one_line(place)}: upgraded from schema {before} to {now}")
     else:
-        Printer().line(f"{one_line(place)}: made with schema {now}")
+        Printer().line(f"{one_line(place)}: created with schema {now}")
 
 
 @db.command()
@@ -61,7 +61,7 @@ def move(file: Path, url: str, *, as_json: bool) -> None:
     table and a digest over them, the same on both sides.
     """
     if not is_postgres(url):
-        raise ConfigError(f"{hide_password(url)} is no database on a server; give postgresql://HOST/DATABASE")
+        raise ConfigError(f"{hide_password(url)} is not a database on a server; give postgresql://HOST/DATABASE")
     if not file.is_file():
         raise NotFound(f"there is no store at {file}: give the path of one")
     with OwnerLock.take(file, purpose="soorma db move"), contents_of(file) as contents:
@@ -80,7 +80,7 @@ def _upgrade(store: str) -> tuple[int, int]:
         return postgres.upgrade(store, features_of_command())
     path = sqlite_path(store)
     if path is None:
-        raise ConfigError(f"--store {store}: a store in memory has no schema that lasts; give sqlite:///FILE")
+        raise ConfigError(f"--store {store}: a store in memory keeps no schema; give sqlite:///FILE")
     with OwnerLock.take(path, purpose="soorma db upgrade"):
         return files.upgrade(path, features_of_command())
 

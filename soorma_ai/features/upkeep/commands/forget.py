@@ -14,15 +14,15 @@ from soorma_ai.surfaces.terminal.printing import Printer, print_json
 
 BATCHES_AT_ONCE = 20
 STAYS = (
-    "What stays: the audit's rows of what they changed (proof, removed with age), their API keys' rows (revoked, so "
-    "that a token is refused for good; hashes only), revoked links (until they would have ended), what is another's or "
-    "shared (an approval that they gave in somebody else's plan), and backups and logs."
+    "Kept: audit rows of the user's changes (proof, removed with age), rows of their API keys (revoked, to refuse the "
+    "tokens for good; hashes only), revoked links (until their end), data of other users or shared data (such as an "
+    "approval in another user's plan), and backups and logs."
 )
 
 
 @click.command()
 @click.argument("user", metavar="USER")
-@click.option("--yes", "-y", is_flag=True, help="Remove without asking.")
+@click.option("--yes", "-y", is_flag=True, help="Delete without confirmation.")
 @as_json
 @with_access
 def forget(access: Access, user: str, *, yes: bool, as_json: bool) -> None:
@@ -39,8 +39,8 @@ def forget(access: Access, user: str, *, yes: bool, as_json: bool) -> None:
         raise click.UsageError("a name has at least one character")
     if not yes:
         if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
-            raise click.UsageError("this removes all of a user for good: give --yes")
-        click.confirm(f"Remove all that is {one_line(user)}'s, of tenant {access.tenant_id}?", abort=True, err=True)
+            raise click.UsageError("this deletes all data of a user for good: give --yes")
+        click.confirm(f"Delete all data of {one_line(user)}, of tenant {access.tenant_id}?", abort=True, err=True)
     store, total = open_store(access), Forgotten()
     while not total.is_done:
         total = add_forgotten(total, store.keep(lambda client: client.forget(user, batches=BATCHES_AT_ONCE)))

@@ -18,16 +18,23 @@ BATCHES_AT_ONCE = 20
 
 
 @click.command()
-@click.option("--older-than", type=Age(), default="30d", show_default=True, metavar="AGE", help="As in 36h, 30d, 8w.")
+@click.option(
+    "--older-than",
+    type=Age(),
+    default="30d",
+    show_default=True,
+    metavar="AGE",
+    help="Least age, such as 36h, 30d or 8w.",
+)
 @click.option(
     "--status",
     "statuses",
     multiple=True,
     type=click.Choice([str(status) for status in FINAL]),
-    help="Only plans that ended so; may be given again.  [default: all that ended]",
+    help="Only plans with this end; repeatable.  [default: every end]",
 )
-@click.option("--dry-run", is_flag=True, help="Count what would go, and remove nothing.")
-@click.option("--yes", "-y", is_flag=True, help="Remove without asking.")
+@click.option("--dry-run", is_flag=True, help="Print the counts, and remove nothing.")
+@click.option("--yes", "-y", is_flag=True, help="Remove without confirmation.")
 @as_json
 @with_access
 def prune(
@@ -56,7 +63,7 @@ def prune(
 
 def _confirm(access: Access, older_than: timedelta, statuses: tuple[str, ...], *, as_json: bool) -> None:
     if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise click.UsageError("this removes plans for good: give --yes, or --dry-run to see how many")
+        raise click.UsageError("this removes plans for good: give --yes, or --dry-run for the counts")
     pruned = _count(access, older_than, statuses)
     _print_kept(pruned)
     click.confirm(f"Remove {_what(pruned)}, older than {span(older_than)}?", abort=True, err=True)
@@ -90,6 +97,6 @@ def _what(pruned: Pruned) -> str:
 def _print_kept(pruned: Pruned) -> None:
     if pruned.kept:
         Printer(stderr=True).line(
-            f"{pruned.kept:,} more are old enough and stay: something in their trees is not done "
+            f"{pruned.kept:,} more are old enough and stay: parts of their trees have not ended "
             "(a plan, a delivery, a dead letter)"
         )
